@@ -1,0 +1,29 @@
+/* A growable run of bytes. Owned by whoever holds the struct; zero-initialised is empty and valid. One thread at a time. */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer {
+    uint8_t *data;
+    size_t size;     /* bytes in use */
+    size_t capacity; /* bytes allocated */
+};
+
+void buffer_free(struct buffer *buffer); /* gives the memory back; the buffer is empty and valid afterwards */
+static inline void buffer_clear(struct buffer *buffer) { buffer->size = 0; }
+
+/* Makes room for at least `extra` more bytes and returns where they go; buffer_commit says how many were written. */
+uint8_t *buffer_reserve(struct buffer *buffer, size_t extra);
+static inline void buffer_commit(struct buffer *buffer, size_t written) { buffer->size += written; }
+
+void buffer_append(struct buffer *buffer, const void *bytes, size_t size);
+void buffer_string(struct buffer *buffer, const char *text);
+void buffer_format(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_byte(struct buffer *buffer, uint8_t byte);
+
+/* Ends the content with a NUL that does not count in size, and returns it as a C string. */
+const char *buffer_cstring(struct buffer *buffer);
+
+#endif

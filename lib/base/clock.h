@@ -1,0 +1,10 @@
+/* Time. Any thread. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_wall_ms(void);      /* milliseconds since the Unix epoch */
+int64_t clock_monotonic_us(void); /* microseconds that never go back */
+
+#endif

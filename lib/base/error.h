@@ -1,0 +1,19 @@
+/* The reason of a failure, for people.
+ *
+ * Functions return 0 or a negative errno code; those whose failure a person must understand also take a struct error to
+ * write the reason to (NULL: not wanted). Owned by the caller, written only on failure.
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+struct error {
+    char text[512];
+};
+
+/* Writes the reason and returns code, so that a failing function can `return error_set(error, -EINVAL, "...")`. */
+int error_set(struct error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " in front of the reason that is there; returns code. */
+int error_prefix(struct error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,26 @@
+/* Hashes. Pure; any thread. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Mixes all 64 bits (the finaliser of splitmix64): for tables, and for the order-free hash of a Digest (the wrapping sum of
+ * hash_u64 over the set's members). Part of the wire protocol: never change it. */
+static inline uint64_t hash_u64(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* Murmur2 as Kafka's Java clients compute it over the key's bytes. */
+uint32_t hash_murmur2(const void *bytes, size_t size);
+
+/* The partition that Java's default partitioner, and ours, chooses for a key. */
+int32_t hash_partition(const void *key, size_t size, int32_t partitions);
+
+/* The same for a user: the key is the id as 8 bytes big-endian. */
+int32_t hash_user_partition(int64_t user, int32_t partitions);
+
+#endif

@@ -1,0 +1,39 @@
+/* Metrics in Prometheus' text format.
+ *
+ * A registry is owned by its maker; metrics live as long as the registry. Updates and rendering: the loop's thread.
+ */
+#ifndef BASE_METRICS_H
+#define BASE_METRICS_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+struct metrics;
+
+struct metric { /* a counter or a gauge: add or assign directly */
+    double value;
+};
+
+struct histogram;
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+/* name by Prometheus' rules (starling_..._total, _seconds, _bytes); labels as `topic="locations",partition="3"` or NULL.
+ * The same name with other labels makes a further series of one family; the same name and labels return the same series. */
+struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *labels);
+struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels);
+void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies */
+
+/* Buckets: ascending upper bounds, +Inf is added. */
+struct histogram *metrics_histogram(struct metrics *metrics, const char *name, const char *help, const char *labels,
+                                    const double *buckets, size_t count);
+void histogram_observe(struct histogram *histogram, double value);
+
+/* Called before each rendering, to set gauges that are computed. */
+void metrics_on_collect(struct metrics *metrics, void (*fn)(void *context), void *context);
+
+void metrics_render(struct metrics *metrics, struct buffer *out);
+
+#endif

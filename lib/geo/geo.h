@@ -1,0 +1,35 @@
+/* Distance on the Earth: the one function that says what "near" means, for routers, edges and clients alike.
+ *
+ * Haversine with R = 6,371,008.8 m, in double, from 1e-7 degree integers. Pure; any thread.
+ */
+#ifndef GEO_GEO_H
+#define GEO_GEO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GEO_EARTH_RADIUS_M 6371008.8
+#define GEO_RADIUS_DEFAULT_M 8046.72 /* 5 miles */
+
+struct geo_point {
+    int32_t lat, lng; /* 1e-7 degrees; lat within +-900000000, lng within +-1800000000 */
+};
+
+bool geo_valid(struct geo_point p);
+
+/* Metres. */
+double geo_distance(struct geo_point a, struct geo_point b);
+
+/* A point prepared for many comparisons against one radius. `near` decides exactly as geo_distance(a, b) <= radius does,
+ * but most candidates are settled by a latitude difference, without a sine. */
+struct geo_circle {
+    struct geo_point centre;
+    double radius_m;
+    double cos_lat;
+    int64_t lat_reach; /* 1e-7 degrees: further north or south than this is certainly outside */
+};
+
+struct geo_circle geo_circle(struct geo_point centre, double radius_m);
+bool geo_near(const struct geo_circle *circle, struct geo_point p);
+
+#endif

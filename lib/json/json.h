@@ -1,0 +1,35 @@
+/* JSON: reading by jansson (this header is its door), writing straight into a buffer.
+ *
+ * Reading: json_parse gives a jansson object that the caller frees with json_decref. The json_want_* functions fetch one
+ * member with its type checked: 0, -ENOENT (absent or null) or -EINVAL (there, but of another type or out of range, with
+ * the reason in error). One thread at a time per object.
+ */
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* NULL on malformed input (reason in error). Rejects duplicates, trailing bytes and invalid UTF-8. */
+json_t *json_parse(const void *text, size_t size, struct error *error);
+
+int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */
+int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value, struct error *error);
+int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error);
+int json_want_bool(const json_t *object, const char *key, bool *value, struct error *error);
+
+/* Degrees as a JSON number into 1e-7 degree integers, rounded to nearest; out of range is -EINVAL. */
+int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error);
+
+/* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
+void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted and escaped; invalid UTF-8 becomes U+FFFD */
+void json_put_int(struct buffer *out, int64_t value);
+void json_put_degrees(struct buffer *out, int32_t e7);         /* 39.9847021, exact, shortest */
+void json_put_fixed1(struct buffer *out, double value);        /* one decimal */
+
+#endif

@@ -1,0 +1,92 @@
+# How folders become targets. A folder without sources becomes an interface library, so that whoever uses it need not
+# know.
+
+# starling_codecs(): record codecs generated from schemas/*.avsc into BUILD/generated/event. Sets STARLING_CODECS to the
+# generated sources and makes the target starling_codecs, which everything that may include event/records.h waits for.
+function(starling_codecs)
+    # GLOB rather than EXISTS: the next build notices when the file comes or goes.
+    file(GLOB generator CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/lib/event/generate.py")
+    set(out "${CMAKE_BINARY_DIR}/generated/event")
+    file(GLOB schemas CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/schemas/*.avsc")
+    file(GLOB ids CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/schemas/ids.txt")
+    if(NOT generator OR NOT schemas)
+        set(STARLING_CODECS "" PARENT_SCOPE)
+        add_custom_target(starling_codecs)
+        return()
+    endif()
+    file(MAKE_DIRECTORY "${out}")
+    add_custom_command(
+        OUTPUT "${out}/records.c" "${out}/records.h"
+        COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" ${schemas}
+        DEPENDS "${generator}" ${schemas} ${ids}
+        COMMENT "Generating the record codecs"
+        VERBATIM)
+    add_custom_target(starling_codecs DEPENDS "${out}/records.c" "${out}/records.h")
+    set(STARLING_CODECS "${out}/records.c" "${out}/records.h" PARENT_SCOPE)
+endfunction()
+
+# starling_library(NAME [USES ours...] [EXTERNAL theirs...] [GENERATED files...] [FOLDER dir] [WITHOUT file-regex])
+function(starling_library name)
+    cmake_parse_arguments(ARG "" "FOLDER;WITHOUT" "USES;EXTERNAL;GENERATED" ${ARGN})
+    if(NOT ARG_FOLDER)
+        set(ARG_FOLDER "lib/${name}")
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${ARG_FOLDER}/*.c")
+    if(ARG_WITHOUT)
+        list(FILTER sources EXCLUDE REGEX "/${ARG_FOLDER}/${ARG_WITHOUT}$")
+    endif()
+    list(TRANSFORM ARG_USES PREPEND starling_)
+    set(links ${ARG_USES} ${ARG_EXTERNAL} starling_flags)
+    if(sources OR ARG_GENERATED)
+        add_library(starling_${name} STATIC ${sources} ${ARG_GENERATED})
+        target_link_libraries(starling_${name} PUBLIC ${links})
+        add_dependencies(starling_${name} starling_codecs)
+    else()
+        add_library(starling_${name} INTERFACE)
+        target_link_libraries(starling_${name} INTERFACE ${links})
+    endif()
+endfunction()
+
+# starling_program(FOLDER EXECUTABLE USES ours... [EXTERNAL theirs...]): FOLDER's library, and its main.c linked with it.
+function(starling_program folder executable)
+    string(REPLACE "-" "_" name "${folder}")
+    starling_library(${name} FOLDER "${folder}" WITHOUT "main\\.c" ${ARGN})
+    file(GLOB main CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/main.c")
+    if(main)
+        add_executable(${executable} ${main})
+        target_link_libraries(${executable} PRIVATE starling_${name})
+        add_dependencies(${executable} starling_codecs)
+        install(TARGETS ${executable} RUNTIME DESTINATION bin)
+    endif()
+endfunction()
+
+# starling_benches(USES ours...): bench/NAME.c is build/bench-NAME.
+function(starling_benches)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    list(TRANSFORM ARG_USES PREPEND starling_)
+    file(GLOB benches CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/bench/*.c")
+    foreach(file IN LISTS benches)
+        get_filename_component(name "${file}" NAME_WE)
+        add_executable(bench-${name} "${file}")
+        target_link_libraries(bench-${name} PRIVATE ${ARG_USES})
+        add_dependencies(bench-${name} starling_codecs)
+    endforeach()
+endfunction()
+
+# starling_unit_tests(USES ours...): tests/unit/test_*.c are ctest's tests, the other files there are linked to each.
+function(starling_unit_tests)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA)
+    file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
+    foreach(file IN LISTS tests)
+        get_filename_component(name "${file}" NAME_WE)
+        add_executable(${name} "${file}")
+        target_link_libraries(${name} PRIVATE starling_testing)
+        target_compile_definitions(${name} PRIVATE
+            "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
+        add_dependencies(${name} starling_codecs)
+        add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+            "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;PYTHON=${Python3_EXECUTABLE}")
+    endforeach()
+endfunction()

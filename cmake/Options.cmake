@@ -1,0 +1,40 @@
+# What the person building may choose, and the compiler flags that follow from it.
+
+set(SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread; empty for none")
+option(WARNINGS_AS_ERRORS "Refuse code with warnings" ON)
+option(STARLING_TESTS "Build the unit tests" ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+# Debug symbols in releases too: a core file or a profile of a running daemon has to be readable.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
+# -O1: the property tests run ten thousand histories, which takes too long unoptimised.
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+
+add_library(starling_flags INTERFACE)
+target_include_directories(starling_flags INTERFACE
+    "${CMAKE_SOURCE_DIR}/lib" "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/generated")
+# _GNU_SOURCE is defined as empty, the same as a `#define _GNU_SOURCE` in a file, so that both together are no error.
+target_compile_definitions(starling_flags INTERFACE _GNU_SOURCE= "STARLING_VERSION=\"${PROJECT_VERSION}\"")
+target_compile_options(starling_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wformat=2
+    -Wvla -Wcast-qual -Wwrite-strings -Wundef -Wimplicit-fallthrough
+    -Wno-unused-parameter # callbacks of libuv, libwebsockets and librdkafka dictate their parameters
+    -fno-omit-frame-pointer -fstack-protector-strong)
+if(WARNINGS_AS_ERRORS)
+    target_compile_options(starling_flags INTERFACE -Werror)
+endif()
+
+if(SANITIZE)
+    target_compile_options(starling_flags INTERFACE "-fsanitize=${SANITIZE}" -fno-sanitize-recover=all)
+    target_link_options(starling_flags INTERFACE "-fsanitize=${SANITIZE}")
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(starling_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()

@@ -1,0 +1,48 @@
+/* Topics and groups: blocking calls with timeouts; any thread (loop_work in daemons). */
+#ifndef KAFKA_ADMIN_H
+#define KAFKA_ADMIN_H
+
+#include "kafka/settings.h"
+
+struct kafka_admin;
+
+int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **admin, struct error *error);
+void kafka_admin_free(struct kafka_admin *admin);
+
+struct topics_plan {
+    int partitions;          /* of locations, friend-commands, friendships, profiles, sharing */
+    int delivery_partitions; /* of deliveries */
+    int replication;         /* -1: the broker's default */
+};
+
+/* Creates what is missing with DESIGN 2's settings (dead letter queues included) and sets the settings of what is there;
+ * never changes a partition count. Idempotent. */
+int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms, struct error *error);
+
+/* Partition counts of all topics; -ENOENT when one is missing, -EINVAL when the co-partitioned ones differ (error names
+ * them), -EHOSTDOWN when no broker answers in time. */
+struct topics_shape {
+    int partitions;
+    int delivery_partitions;
+};
+int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error);
+
+/* Who is in a consumer group and owns what. */
+struct kafka_member {
+    char *client_id, *host, *instance_id;
+    struct kafka_position *owned; /* offsets unset */
+    size_t owned_count;
+};
+struct kafka_group {
+    char *state; /* Stable, Empty, ... */
+    struct kafka_member *members;
+    size_t count;
+};
+int kafka_group_describe(struct kafka_admin *admin, const char *group, struct kafka_group *out, int timeout_ms, struct error *error);
+void kafka_group_clear(struct kafka_group *group);
+
+/* Committed offset (KAFKA_OFFSET_NONE if none) and end of every partition of a topic for a group; arrays of `count` = partitions. */
+int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed, int64_t *end,
+                        int timeout_ms, struct error *error);
+
+#endif

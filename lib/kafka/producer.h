@@ -1,0 +1,49 @@
+/* A producer on the event loop. acks=all, idempotent, murmur2 partitioner as Java's. Loop's thread but where said. */
+#ifndef KAFKA_PRODUCER_H
+#define KAFKA_PRODUCER_H
+
+#include "kafka/consumer.h"
+#include "kafka/settings.h"
+
+struct kafka_producer;
+
+enum { KAFKA_PARTITION_BY_KEY = -1 };
+
+struct kafka_producer_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *settings;
+    const char *transactional_id; /* NULL: plain */
+    int linger_ms;                /* queue.buffering.max.ms; 0: send at once */
+    int timeout_ms;               /* message.timeout.ms; 0: 30,000 */
+    size_t queue_bytes;           /* queue.buffering.max.kbytes; 0: 64 MiB */
+    void *context;
+    /* A message's fate: code 0 acknowledged (offset says where), else negative errno. `opaque` as given to send. NULL: not wanted. */
+    void (*on_delivered)(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset);
+    void (*on_broker)(void *context, bool up, const char *reason); /* NULL: not wanted */
+};
+
+int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **producer, struct error *error);
+/* Waits up to flush_ms for what is under way (callbacks are called), then frees. NULL is fine. */
+void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
+
+/* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY or explicit. 0; -EAGAIN: the queue is full (nothing
+ * was taken); -EHOSTDOWN: the queue is full because no broker can be reached; -EINVAL otherwise (too large, unknown partition). */
+int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key, size_t key_size,
+                        const void *value, size_t value_size, void *opaque);
+size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
+bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
+
+/* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset, .exception.message, ...). */
+int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason);
+
+/* Transactions (transactional_id given). All blocking: call on a worker (loop_work), one at a time, except begin and send.
+ * 0, -EAGAIN (abort, then try again), -ESTALE (fenced: this member no longer owns the partitions; abort, drop state),
+ * other negatives: fatal, make a new producer. */
+int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error);
+int kafka_transaction_begin(struct kafka_producer *producer, struct error *error);
+/* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */
+int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer, const struct kafka_position *offsets,
+                             size_t count, int timeout_ms, struct error *error);
+int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error);
+
+#endif

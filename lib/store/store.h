@@ -1,0 +1,74 @@
+/* A RocksDB database on this machine's disk: families of sorted keys, atomic batches. The only door to rocksdb/c.h.
+ *
+ * A family is a column family. Reads and writes: any one thread at a time. Memory is bounded: one strict LRU block cache
+ * (index and filter blocks in it), small write buffers, and a throttle that flushes when all memtables together pass their
+ * share.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+struct store;
+struct store_family;
+struct store_batch;
+struct store_cursor;
+
+struct store_options {
+    size_t cache_bytes;    /* block cache; 0: 64 MiB */
+    size_t memtable_bytes; /* of all families together; 0: 32 MiB */
+    bool point_lookups;    /* bloom filters on whole keys */
+};
+
+int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error); /* creates directories */
+void store_close(struct store *store); /* families die with it; NULL is fine */
+
+/* Opens or creates; the pointer is owned by the store and stays the same for a name. */
+int store_family(struct store *store, const char *name, struct store_family **family, struct error *error);
+int store_family_drop(struct store *store, const char *name, struct error *error); /* with all its keys; absent is fine */
+bool store_family_exists(struct store *store, const char *name);
+
+struct store_batch *store_batch_new(void);
+void store_batch_free(struct store_batch *batch);
+void store_batch_clear(struct store_batch *batch);
+size_t store_batch_count(const struct store_batch *batch);
+void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size, const void *value, size_t value_size);
+void store_batch_delete(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size);
+void store_batch_delete_range(struct store_batch *batch, struct store_family *family, const void *from, size_t from_size, const void *to, size_t to_size);
+int store_write(struct store *store, struct store_batch *batch, bool sync, struct error *error); /* WAL always on; sync: fsync it */
+
+/* 1: found (value replaced), 0: none, negative: failure. */
+int store_get(struct store *store, struct store_family *family, const void *key, size_t key_size, struct buffer *value, struct error *error);
+
+/* The same without a copy: valid until store_pin_release on the same pin. */
+struct store_pin {
+    const uint8_t *data;
+    size_t size;
+    void *handle;
+};
+int store_get_pinned(struct store *store, struct store_family *family, const void *key, size_t key_size, struct store_pin *pin, struct error *error);
+void store_pin_release(struct store_pin *pin);
+
+/* Walks keys in order within a family from a consistent snapshot. */
+struct store_cursor *store_cursor_new(struct store *store, struct store_family *family);
+void store_cursor_free(struct store_cursor *cursor);
+void store_cursor_seek(struct store_cursor *cursor, const void *key, size_t key_size); /* first key >= */
+void store_cursor_first(struct store_cursor *cursor);
+bool store_cursor_valid(const struct store_cursor *cursor);
+void store_cursor_next(struct store_cursor *cursor);
+const uint8_t *store_cursor_key(const struct store_cursor *cursor, size_t *size);
+const uint8_t *store_cursor_value(const struct store_cursor *cursor, size_t *size);
+int store_cursor_error(const struct store_cursor *cursor, struct error *error);
+
+struct store_usage {
+    uint64_t memtables, table_readers, block_cache, sst_files; /* bytes */
+};
+struct store_usage store_usage(struct store *store);
+int store_compact(struct store *store, struct store_family *family);
+
+#endif

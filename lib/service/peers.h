@@ -1,0 +1,29 @@
+/* Who owns a user: found from Kafka itself. The members of a consumer group carry the address of their peer HTTP in their
+ * client.id (name@host:port); DescribeConsumerGroups says which partitions each one owns. The directory asks again when it is
+ * older than a few seconds or when told that an answer was wrong (421, refused). Loop's thread. */
+#ifndef SERVICE_PEERS_H
+#define SERVICE_PEERS_H
+
+#include "base/loop.h"
+#include "kafka/admin.h"
+
+struct peers;
+
+struct peers_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *settings;
+    const char *group;   /* starling-router, starling-history-sink */
+    enum topic topic;    /* whose partitions count: TOPIC_LOCATIONS */
+    int partitions;
+    const char *token;   /* peer.token */
+};
+
+int peers_new(const struct peers_options *options, struct peers **peers, struct error *error);
+void peers_free(struct peers *peers);
+
+/* Sends a request to the owner of the user's partition and hands over its answer, as http_fetch does; asks Kafka anew and tries once
+ * more when the one known is not (or no longer) the owner. code -EHOSTUNREACH: nobody owns it now. path begins with "/peer/". */
+void peers_fetch(struct peers *peers, int64_t user, const char *path, int timeout_ms,
+                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
+
+#endif

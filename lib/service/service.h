@@ -1,0 +1,73 @@
+/* The skeleton of a daemon: command line, configuration, log, metrics, loop, ops and peer HTTP, readiness, signals, drain.
+ *
+ * A daemon's main is `return service_main(argc, argv, &ROUTER);`. service_main
+ *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line;
+ *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
+ *      503 naming those that do not), POST /drain;
+ *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts;
+ *   4. calls start; the daemon marks its conditions by service_ready;
+ *   5. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
+ *      a second signal ends the process at once (exit 1);
+ *   6. calls free, closes everything, returns the exit code.
+ * Loop's thread throughout.
+ */
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "kafka/admin.h"
+#include "kafka/settings.h"
+#include "service/auth.h"
+#include "service/http.h"
+
+enum service_clock { SERVICE_CLOCK_WALL, SERVICE_CLOCK_STREAM };
+
+struct service_settings { /* the section common to all daemons */
+    const char *kafka_bootstrap, *topics_prefix;
+    const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
+    int log_level, log_format;
+    const char *auth_hs256_key_file, *auth_rs256_public_key_file;
+    const char *data_dir;
+    const char *group_instance_id; /* group.instance.id; "" : dynamic membership */
+    int clock;                     /* enum service_clock */
+    double radius_m;
+    int64_t inactive_after_s;
+};
+
+struct service;
+
+struct service_definition {
+    const char *name; /* "starling-router" */
+    const char *ops_listen, *peer_listen; /* defaults; peer_listen NULL: serves no peers */
+    const struct config_section *section; /* the daemon's own; NULL: none */
+    const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */
+
+    /* The topics are there. Makes the daemon's state. */
+    int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
+    void (*drain)(void *state);                             /* orderly end begins; service_finished ends it */
+    void (*free)(void *state);                              /* NULL and half-built are fine */
+    /* A peer's request (the token was checked). NULL: 404 for all. state is NULL before start. */
+    void (*peer)(void *state, struct http_request *request);
+};
+
+int service_main(int argc, char **argv, const struct service_definition *definition);
+
+const struct service_settings *service_settings(const struct service *service);
+const struct kafka_settings *service_kafka(const struct service *service); /* client_id = name@peer address */
+uv_loop_t *service_loop(const struct service *service);
+struct log *service_log(const struct service *service);
+struct metrics *service_metrics(const struct service *service);
+bool service_draining(const struct service *service);
+
+void service_ready(struct service *service, const char *condition, bool ready);
+void service_finished(struct service *service);
+/* A failure after start that the process cannot live with: logs it, drains, exit code 1. */
+void service_fail(struct service *service, const char *reason);
+
+/* The common section, for documentation; `values` is a struct service_settings. */
+struct config_section service_section(const struct service_definition *definition, struct service_settings *values);
+
+#endif

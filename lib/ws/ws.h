@@ -1,0 +1,91 @@
+/* WebSockets on the event loop: a server and clients, text frames. The only door to libwebsockets (FACTS: own SO_REUSEPORT
+ * listener, adopted sockets, direct writes when not choked, ordered shutdown). Loop's thread.
+ *
+ * A frame to send is a struct buffer whose first WS_HEADROOM bytes are free for the library: start it with ws_frame_start, append
+ * the text behind. The same buffer may be sent to several connections only one after the other (the headroom is overwritten).
+ */
+#ifndef WS_WS_H
+#define WS_WS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/loop.h"
+
+enum { WS_HEADROOM = 16 };
+
+enum ws_close_code {
+    WS_NORMAL = 1000,
+    WS_POLICY = 1008,     /* bad token */
+    WS_TOO_BIG = 1009,
+    WS_RESTART = 1012,    /* draining or restarting */
+    WS_OVERLOADED = 1013,
+    WS_SUPERSEDED = 4001, /* connected elsewhere */
+    WS_TOO_SLOW = 4002,
+    WS_EXPIRED = 4003     /* token expired */
+};
+
+struct ws_server;
+struct ws_connection; /* of a server or of a client; freed by the library after on_close */
+
+struct ws_callbacks {
+    /* The handshake is done. The value returned by ws_context is NULL until set. */
+    void (*on_open)(void *context, struct ws_connection *connection);
+    void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size); /* whole message */
+    void (*on_writable)(void *context, struct ws_connection *connection); /* after a -EAGAIN of ws_send */
+    /* Once for every connection that was opened, and for a client's failed attempt (code 1006). code: the peer's close code, 1006 if it just vanished. */
+    void (*on_close)(void *context, struct ws_connection *connection, int code);
+};
+
+struct ws_server_options {
+    uv_loop_t *loop;
+    const char *listen;       /* host:port; port 0: any free one */
+    const char *subprotocol;  /* "starling.v1"; a client that does not offer it is refused */
+    size_t max_message;       /* bytes; beyond: closed with 1009 */
+    unsigned max_connections; /* accepting pauses there */
+    unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
+    unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
+    const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
+    void *context;
+    struct ws_callbacks callbacks;
+};
+
+int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error);
+int ws_server_port(const struct ws_server *server);
+unsigned ws_server_connections(const struct ws_server *server);
+void ws_server_accept(struct ws_server *server, bool on); /* off: the listening socket is closed, so its share goes to other processes; on: opened again */
+/* Closes everything that is open with `code` (close frames are sent) and then calls closed; after that ws_server_free. */
+void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);
+void ws_server_free(struct ws_server *server); /* after shutdown's closed; NULL is fine */
+
+void ws_frame_start(struct buffer *frame); /* empties it and leaves the headroom */
+
+/* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: it is closing. */
+int ws_send(struct ws_connection *connection, struct buffer *frame);
+/* Sends the close frame and closes; on_close comes later. reason: at most 123 bytes, may be NULL. */
+void ws_close(struct ws_connection *connection, int code, const char *reason);
+/* Stops or resumes reading from the peer (so TCP pushes back). */
+void ws_read(struct ws_connection *connection, bool on);
+void ws_set_context(struct ws_connection *connection, void *context);
+void *ws_context(const struct ws_connection *connection);
+
+struct ws_clients; /* many client connections on one loop */
+
+struct ws_clients_options {
+    uv_loop_t *loop;
+    const char *subprotocol;
+    size_t max_message;
+    void *context;
+    struct ws_callbacks callbacks;
+};
+
+int ws_clients_new(const struct ws_clients_options *options, struct ws_clients **clients, struct error *error);
+/* ws://host:port/path or wss://. 0: under way, on_open or on_close follows. connection_context: ws_context of it from the start. */
+int ws_connect(struct ws_clients *clients, const char *url, void *connection_context, struct error *error);
+void ws_clients_shutdown(struct ws_clients *clients, loop_fn *closed, void *context);
+void ws_clients_free(struct ws_clients *clients);
+
+#endif

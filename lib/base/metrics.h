@@ -21,12 +21,16 @@ struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
 /* name by Prometheus' rules (starling_..._total, _seconds, _bytes); labels as `topic="locations",partition="3"` or NULL.
- * The same name with other labels makes a further series of one family; the same name and labels return the same series. */
+ * The same name with other labels makes a further series of one family; the same name and labels return the same series.
+ * Families and their series are rendered in the order of their making. */
 struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *labels);
 struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels);
-void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies */
+void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies; NULL is fine */
 
-/* Buckets: ascending upper bounds, +Inf is added. */
+/* Appends key="value", the value escaped, and a comma before it if something is there: for labels that come from outside. */
+void metrics_label(struct buffer *labels, const char *key, const char *value);
+
+/* Buckets: ascending upper bounds, +Inf is added. They are copied; a series that is there keeps its own. */
 struct histogram *metrics_histogram(struct metrics *metrics, const char *name, const char *help, const char *labels,
                                     const double *buckets, size_t count);
 void histogram_observe(struct histogram *histogram, double value);

@@ -17,16 +17,20 @@ struct geo_point {
 
 bool geo_valid(struct geo_point p);
 
-/* Metres. */
+/* Metres. The same from a to b as from b to a, to the last bit. */
 double geo_distance(struct geo_point a, struct geo_point b);
 
-/* A point prepared for many comparisons against one radius. `near` decides exactly as geo_distance(a, b) <= radius does,
- * but most candidates are settled by a latitude difference, without a sine. */
+/* A point prepared for many comparisons against one radius. geo_near decides exactly as geo_distance(centre, p) <= radius
+ * does, for valid points, but most candidates are settled by a difference of latitude or longitude, nearly all others by a
+ * few multiplications, and only those within micrometres of the radius by geo_distance itself. */
 struct geo_circle {
     struct geo_point centre;
     double radius_m;
-    double cos_lat;
-    int64_t lat_reach; /* 1e-7 degrees: further north or south than this is certainly outside */
+    double cos_lat, sin_lat; /* of the centre */
+    int64_t lat_reach;       /* 1e-7 degrees: further north or south than this is certainly outside */
+    int64_t lng_reach;       /* the same for east and west; only where small */
+    double inner, outer;     /* haversines (0 to 1): up to inner is certainly inside, from outer on certainly outside */
+    bool small;              /* both reaches are short enough for the multiplications to be that precise */
 };
 
 struct geo_circle geo_circle(struct geo_point centre, double radius_m);

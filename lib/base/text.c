@@ -1,0 +1,153 @@
+#include "base/text.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool within(uint8_t byte, uint8_t low, uint8_t high)
+{
+    return byte >= low && byte <= high;
+}
+
+/* Table 3-7 of the Unicode standard: the lead byte says how many follow, and what the first of them may be (no overlong
+ * forms, no surrogates, nothing beyond U+10FFFF). */
+size_t text_utf8_length(const char *text, size_t size)
+{
+    const uint8_t *at = (const uint8_t *)text;
+    if (size == 0)
+        return 0;
+    if (at[0] < 0x80)
+        return 1;
+
+    size_t length;
+    uint8_t low = 0x80, high = 0xbf;
+    if (within(at[0], 0xc2, 0xdf)) {
+        length = 2;
+    } else if (within(at[0], 0xe0, 0xef)) {
+        length = 3;
+        low = at[0] == 0xe0 ? 0xa0 : low;
+        high = at[0] == 0xed ? 0x9f : high;
+    } else if (within(at[0], 0xf0, 0xf4)) {
+        length = 4;
+        low = at[0] == 0xf0 ? 0x90 : low;
+        high = at[0] == 0xf4 ? 0x8f : high;
+    } else {
+        return 0;
+    }
+    if (size < length || !within(at[1], low, high))
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if (!within(at[i], 0x80, 0xbf))
+            return 0;
+    return length;
+}
+
+static void quote_control(struct buffer *out, unsigned code)
+{
+    switch (code) {
+    case '"': buffer_append(out, "\\\"", 2); break;
+    case '\\': buffer_append(out, "\\\\", 2); break;
+    case '\n': buffer_append(out, "\\n", 2); break;
+    case '\r': buffer_append(out, "\\r", 2); break;
+    case '\t': buffer_append(out, "\\t", 2); break;
+    default: buffer_format(out, "\\u%04x", code); break;
+    }
+}
+
+static bool plain(uint8_t byte)
+{
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+void text_quote(struct buffer *out, const char *text, size_t size)
+{
+    buffer_byte(out, '"');
+    for (size_t i = 0; i < size;) {
+        size_t run = i;
+        while (run < size && plain((uint8_t)text[run]))
+            run++;
+        buffer_append(out, text + i, run - i);
+        i = run;
+        if (i == size)
+            break;
+
+        uint8_t byte = (uint8_t)text[i];
+        size_t length = text_utf8_length(text + i, size - i);
+        if (length == 0)
+            buffer_string(out, "\xef\xbf\xbd");
+        else if (length == 1)
+            quote_control(out, byte);
+        else if (byte == 0xc2 && (uint8_t)text[i + 1] < 0xa0)
+            quote_control(out, (uint8_t)text[i + 1]);
+        else
+            buffer_append(out, text + i, length);
+        i += length ? length : 1;
+    }
+    buffer_byte(out, '"');
+}
+
+void text_int(struct buffer *out, int64_t value)
+{
+    char digits[20];
+    char *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--at = '-';
+    buffer_append(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+void text_double(struct buffer *out, double value)
+{
+    if (isnan(value)) {
+        buffer_string(out, "NaN");
+        return;
+    }
+    if (isinf(value)) {
+        buffer_string(out, value > 0 ? "+Inf" : "-Inf");
+        return;
+    }
+    if (fabs(value) < 1e15 && value == trunc(value)) {
+        text_int(out, (int64_t)value);
+        return;
+    }
+    char text[32];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buffer_string(out, text);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's table, of which only the last row is kept: row[j] is the distance of a's part so far to b's first j. */
+size_t text_distance(const char *a, const char *b)
+{
+    size_t width = strlen(b);
+    size_t *row = mem_zero(width + 1, sizeof *row);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 1; j <= width; j++) {
+            size_t change = diagonal + (a[i] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    size_t distance = row[width];
+    free(row);
+    return distance;
+}

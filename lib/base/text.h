@@ -1,0 +1,25 @@
+/* Text that others read: quoting, numbers, and how far two words are apart. Pure; any thread. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+/* Appends a JSON string, quotes included. Control characters are escaped, U+007F to U+009F too (a terminal would obey
+ * them); each byte that is no part of valid UTF-8 becomes U+FFFD. */
+void text_quote(struct buffer *out, const char *text, size_t size);
+
+/* Appends the shortest decimal that reads back as the same double; NaN, +Inf or -Inf where there is none. */
+void text_double(struct buffer *out, double value);
+
+/* Appends a whole number. */
+void text_int(struct buffer *out, int64_t value);
+
+/* The length in bytes of the valid UTF-8 character that text starts with, 0 when there is none. */
+size_t text_utf8_length(const char *text, size_t size);
+
+/* The least number of bytes added, dropped or changed that makes one word of the other. */
+size_t text_distance(const char *a, const char *b);
+
+#endif

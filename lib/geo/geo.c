@@ -1,0 +1,100 @@
+#include "geo/geo.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define E7_TO_RADIANS (M_PI / 180e7)
+
+enum { POLE = 900000000, HALF_TURN = 1800000000 };
+
+bool geo_valid(struct geo_point p)
+{
+    return p.lat >= -POLE && p.lat <= POLE && p.lng >= -HALF_TURN && p.lng <= HALF_TURN;
+}
+
+/* The shorter way round, in 1e-7 degrees: from 0 to HALF_TURN. */
+static int64_t lng_difference(int32_t a, int32_t b)
+{
+    int64_t difference = llabs((int64_t)a - b);
+    return difference > HALF_TURN ? 2 * (int64_t)HALF_TURN - difference : difference;
+}
+
+double geo_distance(struct geo_point a, struct geo_point b)
+{
+    // Differences are taken of the integers, where they are exact: nearby points lose no digits.
+    double sin_lat = sin((double)((int64_t)a.lat - b.lat) * (E7_TO_RADIANS / 2));
+    double sin_lng = sin((double)lng_difference(a.lng, b.lng) * (E7_TO_RADIANS / 2));
+    double cosines = cos(a.lat * E7_TO_RADIANS) * cos(b.lat * E7_TO_RADIANS);
+    double haversine = sin_lat * sin_lat + cosines * (sin_lng * sin_lng);
+    return 2 * GEO_EARTH_RADIUS_M * asin(sqrt(fmin(haversine, 1)));
+}
+
+/* How the multiplications of geo_near stay exact. With |d| and |l| (differences in radians) at most SMALL = 0.1, the series
+ * below are cut where the rest is under 6e-11 of the haversine:
+ *
+ *     sin^2(x/2) = x^2/4 - x^4/48 + x^6/1440 - ...         rest under x^8/80640
+ *     cos d      = 1 - d^2/2 + d^4/24 - d^6/720 + ...      rest under d^8/40320
+ *     sin d      = d - d^3/6 + d^5/120 - ...               rest under d^7/5040; d <= SMALL * cos_lat, see lng_reach
+ *
+ * and the rounding of either way to the haversine is under 1e-12 of it (COS_LEAST keeps the poles out, where a cosine of
+ * a rounded latitude has few digits left). The guard band is 1e-9 of it to either side: 4
+ * micrometres at 5 miles. What falls into the band is left to geo_distance. */
+#define SMALL 0.1
+#define GUARD 1e-9
+#define COS_LEAST 1e-3
+
+/* The reaches are rounded up and widened by this, far more than any rounding of the sines that made them. */
+enum { REACH_MARGIN = 2 };
+
+struct geo_circle geo_circle(struct geo_point centre, double radius_m)
+{
+    double lat = centre.lat * E7_TO_RADIANS;
+    double angle = fmin(radius_m / GEO_EARTH_RADIUS_M, M_PI);
+    double half = sin(angle / 2), haversine = half * half;
+    // The meridians that touch the circle are asin(sin(angle) / cos(lat)) away, unless a pole is inside.
+    double touch = sin(angle) / cos(lat);
+    bool small = angle <= SMALL && touch <= sin(SMALL) && cos(lat) >= COS_LEAST;
+
+    // Also a radius that is no number: nothing is within it.
+    if (!(radius_m >= 0))
+        return (struct geo_circle){.centre = centre, .radius_m = radius_m, .lat_reach = -1, .lng_reach = -1};
+    return (struct geo_circle){
+        .centre = centre,
+        .radius_m = radius_m,
+        .cos_lat = cos(lat),
+        .sin_lat = sin(lat),
+        .lat_reach = (int64_t)ceil(angle / E7_TO_RADIANS) + REACH_MARGIN,
+        .lng_reach = small ? (int64_t)ceil(asin(touch) / E7_TO_RADIANS) + REACH_MARGIN : HALF_TURN,
+        .inner = haversine * (1 - GUARD),
+        .outer = haversine * (1 + GUARD),
+        .small = small,
+    };
+}
+
+static inline double haversine_of(double square) /* of an angle, given its square */
+{
+    return square * (1 / 4.0 - square * (1 / 48.0 - square * (1 / 1440.0)));
+}
+
+bool geo_near(const struct geo_circle *circle, struct geo_point p)
+{
+    int64_t north = (int64_t)p.lat - circle->centre.lat;
+    if (north > circle->lat_reach || north < -circle->lat_reach)
+        return false;
+    int64_t east = lng_difference(p.lng, circle->centre.lng);
+    if (east > circle->lng_reach)
+        return false;
+    if (circle->small) {
+        double d = (double)north * E7_TO_RADIANS, l = (double)east * E7_TO_RADIANS;
+        double d2 = d * d;
+        double cos_d = 1 - d2 * (1 / 2.0 - d2 * (1 / 24.0 - d2 * (1 / 720.0)));
+        double sin_d = d * (1 - d2 * (1 / 6.0 - d2 * (1 / 120.0)));
+        double cos_p = circle->cos_lat * cos_d - circle->sin_lat * sin_d;
+        double haversine = haversine_of(d2) + circle->cos_lat * cos_p * haversine_of(l * l);
+        if (haversine <= circle->inner)
+            return true;
+        if (haversine >= circle->outer)
+            return false;
+    }
+    return geo_distance(circle->centre, p) <= circle->radius_m;
+}

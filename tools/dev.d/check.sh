@@ -1,0 +1,16 @@
+# Static checks. Each prints what it found and counts; all run before the verdict.
+# shellcheck shell=bash
+
+command_check() {
+    [ $# -eq 0 ] || die "check takes no arguments"
+    lock
+    need_packages "${BUILD_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" libcmocka-dev
+    build_sanitized # makes compile_commands.json and the generated headers
+    local failed=() name
+    for name in include-law format docs shell analysis; do
+        say "Check: $name"
+        "$ROOT/tools/check/$name" || failed+=("$name")
+    done
+    [ "${#failed[@]}" -eq 0 ] || die "checks failed: ${failed[*]}"
+    say "All checks passed"
+}

@@ -1,0 +1,73 @@
+# Processes that outlive the script: NAME has run/pid/NAME ("PID START-TIME") and run/log/NAME.log. The start time, from
+# /proc, tells a process that we started from another that has got its number since.
+# shellcheck shell=bash
+
+log_of() { echo "$RUN/log/$1.log"; }
+
+start_time() {
+    local stat fields
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    # The second field, the command's name, may hold anything but ends with the last ')'.
+    read -ra fields <<<"${stat##*) }"
+    echo "${fields[19]}"
+}
+
+running() {
+    local pid started
+    read -r pid started 2>/dev/null <"$RUN/pid/$1" || return 1
+    [ "$(start_time "$pid")" = "$started" ]
+}
+
+# start NAME COMMAND...: in the background, in a session of its own, with its output in the log.
+start() {
+    local name=$1 pid
+    shift
+    mkdir -p "$RUN/pid" "$RUN/log"
+    # The previous run's log is kept, once.
+    [ ! -e "$(log_of "$name")" ] || mv "$(log_of "$name")" "$(log_of "$name").1"
+    setsid "$@" </dev/null >"$(log_of "$name")" 2>&1 9>&- &
+    pid=$!
+    disown
+    echo "$pid $(start_time "$pid")" >"$RUN/pid/$name"
+}
+
+# stop NAME SECONDS: asks it to end, and waits; after SECONDS it is killed.
+stop() {
+    local name=$1 limit=$2 pid waited
+    if running "$name"; then
+        read -r pid _ <"$RUN/pid/$name"
+        kill -TERM "$pid" 2>/dev/null || true
+        for ((waited = 0; waited < limit * 10; waited++)); do
+            running "$name" || break
+            sleep 0.1
+        done
+        if running "$name"; then
+            note "$name did not end within $limit s and was killed"
+            kill -KILL "$pid" 2>/dev/null || true
+        else
+            note "$name stopped"
+        fi
+    fi
+    rm -f "$RUN/pid/$name" "$RUN/$name.properties"
+}
+
+fail_of() {
+    printf -- '---- the end of %s\n' "$(log_of "$1")" >&2
+    tail -n 25 "$(log_of "$1")" >&2
+    printf -- '----\n' >&2
+    shift
+    die "$@"
+}
+
+# wait_ready NAME ADDRESS SECONDS: until /readyz says 200.
+wait_ready() {
+    local name=$1 address=$2 limit=$3 status='' waited
+    for ((waited = 0; waited < limit * 5; waited++)); do
+        running "$name" || fail_of "$name" "$name ended before it was ready"
+        status=$(http_status "$address" /readyz) || true
+        [ "$status" != 200 ] || return 0
+        [ $((waited % 50)) != 49 ] || note "still waiting for $name (/readyz: ${status:-no answer})"
+        sleep 0.2
+    done
+    fail_of "$name" "$name was not ready within $limit s (/readyz at $address: ${status:-no answer})"
+}

@@ -1,0 +1,74 @@
+# Tests: ctest under the sanitizers, then pytest end to end against a broker of its own.
+# shellcheck shell=bash
+
+VENV=$CACHE/venv
+
+# A virtual environment with exactly what tests/e2e/requirements.txt says; made again when that changes.
+need_venv() {
+    need_packages python3-venv ca-certificates
+    local requirements=$ROOT/tests/e2e/requirements.txt
+    if [ -e "$VENV/.done" ] && cmp -s "$requirements" "$VENV/.done"; then return 0; fi
+    say "Installing Python packages for the tests"
+    rm -rf "$VENV"
+    quietly "Making a Python environment" /usr/bin/python3 -m venv "$VENV"
+    quietly "Installing Python packages" "$VENV/bin/pip" install --disable-pip-version-check -q -r "$requirements"
+    cp "$requirements" "$VENV/.done"
+}
+
+# test_unit [CTEST-ARGUMENT...]
+test_unit() {
+    say "Unit tests (ctest, address and undefined behaviour sanitizers)"
+    ctest --test-dir "$ROOT/build-asan" --output-on-failure -j "$(nproc)" --no-tests=error "$@"
+}
+
+# test_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]
+test_e2e() {
+    local folder=$1
+    shift
+    say "End-to-end tests (pytest, against $folder)"
+    (cd "$ROOT/tests/e2e" &&
+        STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
+}
+
+prepare_unit() { build_sanitized; }
+
+prepare_e2e() {
+    if [ "$1" = build ]; then build_release; else build_sanitized; fi
+    build_web
+    fetch_kafka
+    need_venv
+}
+
+command_test() {
+    local what='' folder=build status=0
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --sanitize) folder=build-asan; shift ;;
+        -*) die "unknown option of test: $1" ;;
+        *) [ -z "$what" ] || die "test takes one word"; what=$1; shift ;;
+        esac
+    done
+    lock
+    need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" java maven nodejs npm ca-certificates
+    [ "$what" = e2e ] || prepare_unit
+    [ "$what" = unit ] || prepare_e2e "$folder"
+    unlock
+    case $what in
+    unit) test_unit || status=$? ;;
+    e2e) test_e2e "$folder" || status=$? ;;
+    '') # Both, even if the first fails: one run then tells everything.
+        test_unit || status=$?
+        test_e2e "$folder" || status=$?
+        ;;
+    *)
+        if [ "$(ctest --test-dir "$ROOT/build-asan" -N -R "$what" | sed -n 's/^Total Tests: //p')" != 0 ]; then
+            test_unit -R "$what" || status=$?
+            test_e2e "$folder" -k "$what" || [ $? = 5 ] || status=1 # 5: no test of that name
+        else
+            test_e2e "$folder" -k "$what" || status=$?
+        fi
+        ;;
+    esac
+    [ "$status" = 0 ] || die "tests failed"
+    say "All tests passed"
+}

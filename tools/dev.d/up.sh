@@ -1,0 +1,187 @@
+# The whole pipeline on this machine: up, down, status.
+# shellcheck shell=bash
+
+DAEMONS=(ingest router fanout history-sink)
+
+declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140)
+declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240)
+
+# The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
+daemon_properties() {
+    local kind=$1 instance=$2 name=$3 ops peer setting
+    ops=$(free_port $((OPS_PORT[$kind] + instance)))
+    peer=$(free_port $((PEER_PORT[$kind] + instance)))
+    cat <<PROPERTIES
+# Written by ./dev up; changes are lost. Use ./dev up --set $kind:key=value.
+kafka.bootstrap.servers=$(kafka_address)
+ops.listen=127.0.0.1:$ops
+peer.listen=127.0.0.1:$peer
+peer.token=$(cat "$PEER_TOKEN_FILE")
+auth.hs256.key.file=$KEY_FILE
+data.dir=$RUN/data/$name
+PROPERTIES
+    case $kind in
+    ingest)
+        echo "listen=127.0.0.1:$(free_port 8080)"
+        echo "web.dir=$ROOT/web/public"
+        echo "web.ws.url=ws://127.0.0.1:$(fanout_port)/"
+        ;;
+    fanout) echo "listen=127.0.0.1:$(fanout_port)" ;;
+    history-sink) echo "history.dir=$RUN/history" ;;
+    esac
+    for setting in "${SETTINGS[@]}"; do
+        case $setting in
+        "$kind:"*) echo "${setting#*:}" ;;
+        ingest:* | router:* | fanout:* | history-sink:*) ;;
+        *) echo "$setting" ;;
+        esac
+    done
+}
+
+# All edges share one port. It is chosen once for a pipeline.
+fanout_port() {
+    local file=$RUN/fanout.port
+    if [ ! -s "$file" ] || { ! any_running fanout && port_taken "$(cat "$file")"; }; then free_port 8081 >"$file"; fi
+    cat "$file"
+}
+
+any_running() {
+    local file
+    for file in "$RUN/pid/$1"-[0-9]*; do
+        [ -e "$file" ] && running "$(basename "$file")" && return 0
+    done
+    return 1
+}
+
+# start_daemon KIND INSTANCE
+start_daemon() {
+    local kind=$1 instance=$2 name=$1-$2
+    if running "$name"; then
+        note "$name runs"
+        return 0
+    fi
+    mkdir -p "$RUN/data/$name" "$RUN/history"
+    (umask 077 && daemon_properties "$kind" "$instance" "$name" >"$RUN/$name.properties")
+    note "starting $name"
+    start "$name" "$ROOT/build/starling-$kind" --config "$RUN/$name.properties"
+    STARTED+=("$name")
+}
+
+starling() {
+    local settings=()
+    [ ! -s "$RUN/starling.properties" ] || settings=(--config "$RUN/starling.properties")
+    "$ROOT/build/starling" "$@" "${settings[@]}"
+}
+
+start_city() {
+    if running city; then
+        note "city runs"
+        return 0
+    fi
+    say "Starting a simulated city of $1 people"
+    (umask 077 && make_token city gateway 31536000 >"$RUN/keys/city.token")
+    start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" \
+        --ws "ws://127.0.0.1:$(fanout_port)/" --http "$(page_url)" --token-file "$RUN/keys/city.token"
+    local waited
+    for ((waited = 0; waited < 10; waited++)); do
+        running city || fail_of city "the simulated city ended right after its start"
+        sleep 0.2
+    done
+}
+
+page_url() { echo "http://$(property "$RUN/ingest-0.properties" listen)"; }
+
+check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
+
+command_up() {
+    local city=300 routers=1 fanouts=1 sinks=1 kind instance name
+    SETTINGS=() STARTED=()
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --no-city) city=0; shift ;;
+        --city | --routers | --fanouts | --sinks)
+            check_count "$1" "${2:-}"
+            case $1 in
+            --city) city=$2 ;;
+            --routers) routers=$2 ;;
+            --fanouts) fanouts=$2 ;;
+            --sinks) sinks=$2 ;;
+            esac
+            shift 2
+            ;;
+        --set)
+            [[ ${2:-} == *=* ]] || die "--set needs key=value"
+            SETTINGS+=("$2")
+            shift 2
+            ;;
+        *) die "unknown option of up: $1" "./dev help shows them." ;;
+        esac
+    done
+
+    lock
+    need_packages "${BUILD_PACKAGES[@]}" java maven nodejs npm ca-certificates openssl
+    build_release
+    build_web
+    make_keys
+    start_kafka
+    (umask 077 && printf 'kafka.bootstrap.servers=%s\n' "$(kafka_address)" >"$RUN/starling.properties")
+
+    say "Creating the topics"
+    quietly "starling topics create" starling topics create
+
+    say "Starting the daemons"
+    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [history-sink]=$sinks)
+    for kind in "${DAEMONS[@]}"; do
+        for ((instance = 0; instance < wanted[$kind]; instance++)); do start_daemon "$kind" "$instance"; done
+    done
+    for name in ${STARTED[@]+"${STARTED[@]}"}; do
+        wait_ready "$name" "$(property "$RUN/$name.properties" ops.listen)" 60
+        note "$name is ready"
+    done
+    [ "$city" = 0 ] || start_city "$city"
+
+    say "starling is up: $(page_url)/"
+    note "Sign in with a token:   ./dev token USER        (people of the city are users 1 to $city)"
+    note "Logs: run/log/          Stop it: ./dev down"
+}
+
+command_down() {
+    local wipe=
+    case "${1:-}" in
+    '') ;;
+    --wipe) wipe=1 ;;
+    *) die "usage: ./dev down [--wipe]" ;;
+    esac
+    lock
+    say "Stopping"
+    local kind file
+    [ ! -e "$RUN/pid/city" ] || stop city 10
+    # Edges first, so that phones' last reports still find everything behind them; Kafka last.
+    for kind in fanout ingest router history-sink; do
+        for file in "$RUN/pid/$kind"-[0-9]*; do
+            [ ! -e "$file" ] || stop "$(basename "$file")" 20
+        done
+    done
+    [ ! -e "$RUN/pid/kafka" ] || stop kafka 30
+    if [ -n "$wipe" ]; then
+        rm -rf "$RUN"
+        note "run/ is removed"
+    fi
+}
+
+command_status() {
+    local file name
+    for file in "$RUN"/pid/*; do
+        [ -e "$file" ] || { say "nothing runs"; return 0; }
+        name=$(basename "$file")
+        case $name in
+        kafka) printf '%-16s %-8s %s\n' kafka "$(running kafka && echo up || echo down)" "$(kafka_address)" ;;
+        city) printf '%-16s %-8s\n' city "$(running city && echo up || echo down)" ;;
+        *)
+            printf '%-16s %-8s ops http://%s  readyz %s\n' "$name" "$(running "$name" && echo up || echo down)" \
+                "$(property "$RUN/$name.properties" ops.listen)" \
+                "$(http_status "$(property "$RUN/$name.properties" ops.listen)" /readyz || true)"
+            ;;
+        esac
+    done
+}

@@ -9,41 +9,31 @@
 
 enum { SMALLEST = 64 };
 
-void buffer_free(struct buffer *buffer)
-{
+void buffer_free(struct buffer *buffer) {
     free(buffer->data);
     *buffer = (struct buffer){0};
 }
 
-uint8_t *buffer_reserve(struct buffer *buffer, size_t extra)
-{
+uint8_t *buffer_reserve(struct buffer *buffer, size_t extra) {
     if (extra > buffer->capacity - buffer->size || !buffer->data) {
-        if (extra > SIZE_MAX / 2 - buffer->size)
-            abort(); // more than any address space: a length gone wrong
+        if (extra > SIZE_MAX / 2 - buffer->size) abort(); // more than any address space: a length gone wrong
         size_t capacity = buffer->capacity ? buffer->capacity : SMALLEST;
-        while (capacity < buffer->size + extra)
-            capacity *= 2;
+        while (capacity < buffer->size + extra) capacity *= 2;
         buffer->data = mem_resize(buffer->data, capacity, 1);
         buffer->capacity = capacity;
     }
     return buffer->data + buffer->size;
 }
 
-void buffer_append(struct buffer *buffer, const void *bytes, size_t size)
-{
-    if (!size)
-        return; // bytes may be NULL then
+void buffer_append(struct buffer *buffer, const void *bytes, size_t size) {
+    if (!size) return; // bytes may be NULL then
     memcpy(buffer_reserve(buffer, size), bytes, size);
     buffer->size += size;
 }
 
-void buffer_string(struct buffer *buffer, const char *text)
-{
-    buffer_append(buffer, text, strlen(text));
-}
+void buffer_string(struct buffer *buffer, const char *text) { buffer_append(buffer, text, strlen(text)); }
 
-void buffer_format(struct buffer *buffer, const char *format, ...)
-{
+void buffer_format(struct buffer *buffer, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     va_list again;
@@ -55,20 +45,17 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
         at = buffer_reserve(buffer, (size_t)length + 1);
         vsnprintf((char *)at, (size_t)length + 1, format, again);
     }
-    if (length > 0)
-        buffer->size += (size_t)length;
+    if (length > 0) buffer->size += (size_t)length;
     va_end(again);
     va_end(arguments);
 }
 
-void buffer_byte(struct buffer *buffer, uint8_t byte)
-{
+void buffer_byte(struct buffer *buffer, uint8_t byte) {
     *buffer_reserve(buffer, 1) = byte;
     buffer->size++;
 }
 
-const char *buffer_cstring(struct buffer *buffer)
-{
+const char *buffer_cstring(struct buffer *buffer) {
     *buffer_reserve(buffer, 1) = '\0';
     return (const char *)buffer->data;
 }

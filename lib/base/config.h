@@ -54,8 +54,9 @@ struct config_pair {
 
 struct config;
 
-struct config *config_new(const struct config_section *sections, size_t count); /* sections are copied, values referenced */
-void config_free(struct config *config);                                       /* strings in the values die with it */
+struct config *config_new(const struct config_section *sections,
+                          size_t count); /* sections are copied, values referenced */
+void config_free(struct config *config); /* strings in the values die with it */
 
 int config_load_file(struct config *config, const char *path, struct error *error);
 int config_load_environment(struct config *config, char *const *environment, struct error *error);

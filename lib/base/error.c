@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int error_set(struct error *error, int code, const char *format, ...)
-{
-    if (!error)
-        return code;
+int error_set(struct error *error, int code, const char *format, ...) {
+    if (!error) return code;
     // Through a copy: the arguments may be the text that is replaced.
     struct error made;
     va_list arguments;
@@ -18,10 +16,8 @@ int error_set(struct error *error, int code, const char *format, ...)
     return code;
 }
 
-int error_prefix(struct error *error, int code, const char *format, ...)
-{
-    if (!error)
-        return code;
+int error_prefix(struct error *error, int code, const char *format, ...) {
+    if (!error) return code;
     struct error made;
     va_list arguments;
     va_start(arguments, format);
@@ -31,8 +27,7 @@ int error_prefix(struct error *error, int code, const char *format, ...)
     size_t length = written < 0 ? 0 : (size_t)written;
     const char *parts[] = {": ", error->text};
     for (int i = 0; i < 2; i++)
-        for (const char *from = parts[i]; *from && length + 1 < sizeof made.text; from++)
-            made.text[length++] = *from;
+        for (const char *from = parts[i]; *from && length + 1 < sizeof made.text; from++) made.text[length++] = *from;
     made.text[length < sizeof made.text ? length : sizeof made.text - 1] = '\0';
     *error = made;
     return code;

@@ -29,7 +29,8 @@ struct log_field {
 #define LOG_INT(k, v) ((struct log_field){.key = (k), .type = LOG_FIELD_INT, .integer = (v)})
 #define LOG_DOUBLE(k, v) ((struct log_field){.key = (k), .type = LOG_FIELD_DOUBLE, .real = (v)})
 
-struct log *log_new(FILE *stream, const char *daemon, enum log_level level, enum log_format format); /* stream: the caller's */
+struct log *log_new(FILE *stream, const char *daemon, enum log_level level,
+                    enum log_format format); /* stream: the caller's */
 void log_free(struct log *log);
 
 void log_event(struct log *log, enum log_level level, const char *event, const struct log_field *fields, size_t count);
@@ -38,8 +39,8 @@ void log_event(struct log *log, enum log_level level, const char *event, const s
 int log_due(int64_t *last_us, int seconds);
 
 #define LOG_FIELDS_(...) ((const struct log_field[]){{.key = NULL}, ##__VA_ARGS__})
-#define LOG_AT_(log, level, event, ...)                                                                    \
-    log_event((log), (level), (event), LOG_FIELDS_(__VA_ARGS__) + 1,                                       \
+#define LOG_AT_(log, level, event, ...)                                                                                \
+    log_event((log), (level), (event), LOG_FIELDS_(__VA_ARGS__) + 1,                                                   \
               sizeof(LOG_FIELDS_(__VA_ARGS__)) / sizeof(struct log_field) - 1)
 #define log_debug(log, event, ...) LOG_AT_(log, LOG_DEBUG_LEVEL, event, ##__VA_ARGS__)
 #define log_info(log, event, ...) LOG_AT_(log, LOG_INFO_LEVEL, event, ##__VA_ARGS__)

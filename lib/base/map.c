@@ -27,45 +27,32 @@ struct map {
 
 enum { SMALLEST = 8 };
 
-struct map *map_new(void)
-{
+struct map *map_new(void) {
     return mem_zero(1, sizeof(struct map));
 }
 
-void map_free(struct map *map)
-{
-    if (!map)
-        return;
+void map_free(struct map *map) {
+    if (!map) return;
     free(map->slots);
     free(map);
 }
 
-size_t map_count(const struct map *map)
-{
-    return map->used + map->has_zero;
-}
+size_t map_count(const struct map *map) { return map->used + map->has_zero; }
 
-size_t map_bytes(const struct map *map)
-{
+size_t map_bytes(const struct map *map) {
     return sizeof *map + (map->slots ? (map->mask + 1) * sizeof *map->slots : 0);
 }
 
-static size_t home(const struct map *map, uint64_t key)
-{
-    return (size_t)hash_u64(key) & map->mask;
-}
+static size_t home(const struct map *map, uint64_t key) { return (size_t)hash_u64(key) & map->mask; }
 
 /* The key's slot, or the free one where it would go. The table is never full. */
-static struct slot *probe(const struct map *map, uint64_t key)
-{
+static struct slot *probe(const struct map *map, uint64_t key) {
     size_t i = home(map, key);
-    while (map->slots[i].key && map->slots[i].key != key)
-        i = (i + 1) & map->mask;
+    while (map->slots[i].key && map->slots[i].key != key) i = (i + 1) & map->mask;
     return &map->slots[i];
 }
 
-static void grow(struct map *map)
-{
+static void grow(struct map *map) {
     struct slot *old = map->slots;
     size_t count = old ? map->mask + 1 : 0;
     size_t capacity = count ? count * 2 : SMALLEST;
@@ -74,27 +61,22 @@ static void grow(struct map *map)
     map->mask = capacity - 1;
     map->limit = capacity / 8 * 7;
     for (size_t i = 0; i < count; i++)
-        if (old[i].key)
-            *probe(map, old[i].key) = old[i];
+        if (old[i].key) *probe(map, old[i].key) = old[i];
     free(old);
 }
 
-uint64_t *map_find(const struct map *map, uint64_t key)
-{
+uint64_t *map_find(const struct map *map, uint64_t key) {
     if (!key) {
         // The map is const as a container; its values are the caller's to change.
         return map->has_zero ? (uint64_t *)(uintptr_t)&map->zero : NULL;
     }
-    if (!map->used)
-        return NULL;
+    if (!map->used) return NULL;
     struct slot *slot = probe(map, key);
     return slot->key ? &slot->value : NULL;
 }
 
-static uint64_t *put_zero(struct map *map, bool *created)
-{
-    if (created)
-        *created = !map->has_zero;
+static uint64_t *put_zero(struct map *map, bool *created) {
+    if (created) *created = !map->has_zero;
     if (!map->has_zero) {
         map->has_zero = true;
         map->zero = 0;
@@ -102,10 +84,8 @@ static uint64_t *put_zero(struct map *map, bool *created)
     return &map->zero;
 }
 
-uint64_t *map_put(struct map *map, uint64_t key, bool *created)
-{
-    if (!key)
-        return put_zero(map, created);
+uint64_t *map_put(struct map *map, uint64_t key, bool *created) {
+    if (!key) return put_zero(map, created);
 
     struct slot *slot = map->slots ? probe(map, key) : NULL;
     bool add = !slot || !slot->key;
@@ -117,14 +97,12 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *created)
         *slot = (struct slot){.key = key, .value = 0};
         map->used++;
     }
-    if (created)
-        *created = add;
+    if (created) *created = add;
     return &slot->value;
 }
 
 /* Makes the slot at `hole` free, and fills it with what may not stay behind a free slot, and so on to the run's end. */
-static void close_hole(struct map *map, size_t hole)
-{
+static void close_hole(struct map *map, size_t hole) {
     for (size_t i = (hole + 1) & map->mask; map->slots[i].key; i = (i + 1) & map->mask) {
         size_t from_home = (i - home(map, map->slots[i].key)) & map->mask;
         size_t from_hole = (i - hole) & map->mask;
@@ -136,13 +114,10 @@ static void close_hole(struct map *map, size_t hole)
     map->slots[hole] = (struct slot){0};
 }
 
-bool map_remove(struct map *map, uint64_t key, uint64_t *value)
-{
+bool map_remove(struct map *map, uint64_t key, uint64_t *value) {
     uint64_t *found = map_find(map, key);
-    if (!found)
-        return false;
-    if (value)
-        *value = *found;
+    if (!found) return false;
+    if (value) *value = *found;
     if (!key) {
         map->has_zero = false;
         return true;
@@ -152,8 +127,7 @@ bool map_remove(struct map *map, uint64_t key, uint64_t *value)
     return true;
 }
 
-bool map_next(const struct map *map, size_t *cursor, uint64_t *key, uint64_t *value)
-{
+bool map_next(const struct map *map, size_t *cursor, uint64_t *key, uint64_t *value) {
     size_t capacity = map->slots ? map->mask + 1 : 0;
     while (*cursor < capacity) {
         const struct slot *slot = &map->slots[(*cursor)++];

@@ -16,8 +16,9 @@ struct map *map_new(void);
 void map_free(struct map *map); /* NULL is fine; values that are pointers stay the caller's */
 
 size_t map_count(const struct map *map);
-uint64_t *map_find(const struct map *map, uint64_t key);         /* NULL: not there */
-uint64_t *map_put(struct map *map, uint64_t key, bool *created); /* the value's place, 0 when just created; created may be NULL */
+uint64_t *map_find(const struct map *map, uint64_t key); /* NULL: not there */
+uint64_t *map_put(struct map *map, uint64_t key,
+                  bool *created); /* the value's place, 0 when just created; created may be NULL */
 bool map_remove(struct map *map, uint64_t key, uint64_t *value); /* false: was not there; value may be NULL */
 size_t map_bytes(const struct map *map);                         /* memory in use */
 

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked(void *memory)
-{
+static void *checked(void *memory) {
     if (!memory) {
         fputs("out of memory\n", stderr);
         abort();
@@ -15,42 +14,29 @@ static void *checked(void *memory)
     return memory;
 }
 
-void *mem_alloc(size_t size)
-{
-    return checked(malloc(size ? size : 1));
-}
+void *mem_alloc(size_t size) { return checked(malloc(size ? size : 1)); }
 
-void *mem_zero(size_t count, size_t size)
-{
-    return checked(count && size ? calloc(count, size) : calloc(1, 1));
-}
+void *mem_zero(size_t count, size_t size) { return checked(count && size ? calloc(count, size) : calloc(1, 1)); }
 
-void *mem_resize(void *memory, size_t count, size_t size)
-{
+void *mem_resize(void *memory, size_t count, size_t size) {
     // realloc to nothing would free the memory and return NULL.
     return checked(count && size ? reallocarray(memory, count, size) : realloc(memory, 1));
 }
 
-char *mem_string(const char *text)
-{
-    return text ? mem_stringn(text, strlen(text)) : NULL;
-}
+char *mem_string(const char *text) { return text ? mem_stringn(text, strlen(text)) : NULL; }
 
-char *mem_stringn(const char *text, size_t length)
-{
+char *mem_stringn(const char *text, size_t length) {
     char *copy = mem_alloc(length + 1);
     memcpy(copy, text, length);
     copy[length] = '\0';
     return copy;
 }
 
-char *mem_format(const char *format, ...)
-{
+char *mem_format(const char *format, ...) {
     char *text;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) text = NULL;
     va_end(arguments);
     return checked(text);
 }

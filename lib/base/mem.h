@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size);                            /* uninitialised */
-void *mem_zero(size_t count, size_t size);               /* like calloc */
+void *mem_alloc(size_t size);                              /* uninitialised */
+void *mem_zero(size_t count, size_t size);                 /* like calloc */
 void *mem_resize(void *memory, size_t count, size_t size); /* like reallocarray; overflow aborts */
-char *mem_string(const char *text);                      /* like strdup; NULL gives NULL */
+char *mem_string(const char *text);                        /* like strdup; NULL gives NULL */
 char *mem_stringn(const char *text, size_t length);
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

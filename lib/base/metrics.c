@@ -49,21 +49,18 @@ struct metrics {
     size_t collector_count;
 };
 
-struct metrics *metrics_new(void)
-{
+struct metrics *metrics_new(void) {
     return mem_zero(1, sizeof(struct metrics));
 }
 
-static void series_free(struct series *series)
-{
+static void series_free(struct series *series) {
     free(series->histogram.bounds);
     free(series->histogram.counts);
     free(series->labels);
     free(series);
 }
 
-static void family_free(struct family *family)
-{
+static void family_free(struct family *family) {
     for (struct series *series = family->first, *next; series; series = next) {
         next = series->next;
         series_free(series);
@@ -73,10 +70,8 @@ static void family_free(struct family *family)
     free(family);
 }
 
-void metrics_free(struct metrics *metrics)
-{
-    if (!metrics)
-        return;
+void metrics_free(struct metrics *metrics) {
+    if (!metrics) return;
     for (struct family *family = metrics->first, *next; family; family = next) {
         next = family->next;
         family_free(family);
@@ -86,44 +81,35 @@ void metrics_free(struct metrics *metrics)
 }
 
 /* By name and kind: a name used for two kinds is a mistake, but never makes one kind's series pass for the other's. */
-static struct family *family_want(struct metrics *metrics, enum kind kind, const char *name, const char *help)
-{
+static struct family *family_want(struct metrics *metrics, enum kind kind, const char *name, const char *help) {
     struct family **at = &metrics->first;
     for (; *at; at = &(*at)->next)
-        if ((*at)->kind == kind && strcmp((*at)->name, name) == 0)
-            return *at;
+        if ((*at)->kind == kind && strcmp((*at)->name, name) == 0) return *at;
     *at = mem_alloc(sizeof **at);
     **at = (struct family){.name = mem_string(name), .help = mem_string(help), .kind = kind};
     return *at;
 }
 
-static struct series *series_want(struct family *family, const char *labels, bool *created)
-{
-    if (!labels)
-        labels = "";
+static struct series *series_want(struct family *family, const char *labels, bool *created) {
+    if (!labels) labels = "";
     struct series **at = &family->first;
     for (; *at; at = &(*at)->next)
-        if (strcmp((*at)->labels, labels) == 0)
-            return *at;
+        if (strcmp((*at)->labels, labels) == 0) return *at;
     *at = mem_alloc(sizeof **at);
     **at = (struct series){.labels = mem_string(labels)};
-    if (created)
-        *created = true;
+    if (created) *created = true;
     return *at;
 }
 
-struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *labels)
-{
+struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *labels) {
     return &series_want(family_want(metrics, COUNTER, name, help), labels, NULL)->metric;
 }
 
-struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels)
-{
+struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels) {
     return &series_want(family_want(metrics, GAUGE, name, help), labels, NULL)->metric;
 }
 
-void metrics_remove(struct metrics *metrics, struct metric *metric)
-{
+void metrics_remove(struct metrics *metrics, struct metric *metric) {
     for (struct family *family = metrics->first; family; family = family->next) {
         for (struct series **at = &family->first; *at; at = &(*at)->next) {
             struct series *series = *at;
@@ -136,10 +122,8 @@ void metrics_remove(struct metrics *metrics, struct metric *metric)
     }
 }
 
-void metrics_label(struct buffer *labels, const char *key, const char *value)
-{
-    if (labels->size)
-        buffer_byte(labels, ',');
+void metrics_label(struct buffer *labels, const char *key, const char *value) {
+    if (labels->size) buffer_byte(labels, ',');
     buffer_string(labels, key);
     buffer_string(labels, "=\"");
     for (; *value; value++) {
@@ -147,47 +131,40 @@ void metrics_label(struct buffer *labels, const char *key, const char *value)
             buffer_string(labels, "\\n");
             continue;
         }
-        if (*value == '\\' || *value == '"')
-            buffer_byte(labels, '\\');
+        if (*value == '\\' || *value == '"') buffer_byte(labels, '\\');
         buffer_byte(labels, (uint8_t)*value);
     }
     buffer_byte(labels, '"');
 }
 
 struct histogram *metrics_histogram(struct metrics *metrics, const char *name, const char *help, const char *labels,
-                                    const double *buckets, size_t count)
-{
+                                    const double *buckets, size_t count) {
     bool created = false;
     struct series *series = series_want(family_want(metrics, HISTOGRAM, name, help), labels, &created);
     if (created) {
         double *bounds = mem_zero(count, sizeof *bounds);
-        for (size_t i = 0; i < count; i++)
-            bounds[i] = buckets[i];
+        for (size_t i = 0; i < count; i++) bounds[i] = buckets[i];
         series->histogram = (struct histogram){
             .bounds = bounds, .counts = mem_zero(count + 1, sizeof(double)), .count = count, .sum = 0};
     }
     return &series->histogram;
 }
 
-void histogram_observe(struct histogram *histogram, double value)
-{
+void histogram_observe(struct histogram *histogram, double value) {
     size_t i = 0;
-    while (i < histogram->count && !(value <= histogram->bounds[i]))
-        i++;
+    while (i < histogram->count && !(value <= histogram->bounds[i])) i++;
     histogram->counts[i]++;
     histogram->sum += value;
 }
 
-void metrics_on_collect(struct metrics *metrics, void (*fn)(void *context), void *context)
-{
+void metrics_on_collect(struct metrics *metrics, void (*fn)(void *context), void *context) {
     metrics->collectors = mem_resize(metrics->collectors, metrics->collector_count + 1, sizeof *metrics->collectors);
     metrics->collectors[metrics->collector_count++] = (struct collector){.fn = fn, .context = context};
 }
 
 /* One line: name suffix{labels,le="bound"} value. bound NULL: no such label. */
 static void render_line(struct buffer *out, const char *name, const char *suffix, const char *labels,
-                        const double *bound, double value)
-{
+                        const double *bound, double value) {
     buffer_string(out, name);
     buffer_string(out, suffix);
     if (*labels || bound) {
@@ -205,8 +182,7 @@ static void render_line(struct buffer *out, const char *name, const char *suffix
     buffer_byte(out, '\n');
 }
 
-static void render_histogram(struct buffer *out, const char *name, const struct series *series)
-{
+static void render_histogram(struct buffer *out, const char *name, const struct series *series) {
     const struct histogram *histogram = &series->histogram;
     const double infinity = HUGE_VAL;
     double total = 0;
@@ -219,8 +195,7 @@ static void render_histogram(struct buffer *out, const char *name, const struct 
     render_line(out, name, "_count", series->labels, NULL, total);
 }
 
-static void render_help(struct buffer *out, const struct family *family)
-{
+static void render_help(struct buffer *out, const struct family *family) {
     buffer_format(out, "# HELP %s ", family->name);
     for (const char *at = family->help; *at; at++) {
         if (*at == '\n')
@@ -233,13 +208,10 @@ static void render_help(struct buffer *out, const struct family *family)
     buffer_format(out, "\n# TYPE %s %s\n", family->name, KINDS[family->kind]);
 }
 
-void metrics_render(struct metrics *metrics, struct buffer *out)
-{
-    for (size_t i = 0; i < metrics->collector_count; i++)
-        metrics->collectors[i].fn(metrics->collectors[i].context);
+void metrics_render(struct metrics *metrics, struct buffer *out) {
+    for (size_t i = 0; i < metrics->collector_count; i++) metrics->collectors[i].fn(metrics->collectors[i].context);
     for (const struct family *family = metrics->first; family; family = family->next) {
-        if (!family->first)
-            continue; // all its series were removed
+        if (!family->first) continue; // all its series were removed
         render_help(out, family);
         for (const struct series *series = family->first; series; series = series->next) {
             if (family->kind == HISTOGRAM)

@@ -8,20 +8,14 @@
 
 #include "base/mem.h"
 
-static bool within(uint8_t byte, uint8_t low, uint8_t high)
-{
-    return byte >= low && byte <= high;
-}
+static bool within(uint8_t byte, uint8_t low, uint8_t high) { return byte >= low && byte <= high; }
 
 /* Table 3-7 of the Unicode standard: the lead byte says how many follow, and what the first of them may be (no overlong
  * forms, no surrogates, nothing beyond U+10FFFF). */
-size_t text_utf8_length(const char *text, size_t size)
-{
+size_t text_utf8_length(const char *text, size_t size) {
     const uint8_t *at = (const uint8_t *)text;
-    if (size == 0)
-        return 0;
-    if (at[0] < 0x80)
-        return 1;
+    if (size == 0) return 0;
+    if (at[0] < 0x80) return 1;
 
     size_t length;
     uint8_t low = 0x80, high = 0xbf;
@@ -38,16 +32,13 @@ size_t text_utf8_length(const char *text, size_t size)
     } else {
         return 0;
     }
-    if (size < length || !within(at[1], low, high))
-        return 0;
+    if (size < length || !within(at[1], low, high)) return 0;
     for (size_t i = 2; i < length; i++)
-        if (!within(at[i], 0x80, 0xbf))
-            return 0;
+        if (!within(at[i], 0x80, 0xbf)) return 0;
     return length;
 }
 
-static void quote_control(struct buffer *out, unsigned code)
-{
+static void quote_control(struct buffer *out, unsigned code) {
     switch (code) {
     case '"': buffer_append(out, "\\\"", 2); break;
     case '\\': buffer_append(out, "\\\\", 2); break;
@@ -58,22 +49,16 @@ static void quote_control(struct buffer *out, unsigned code)
     }
 }
 
-static bool plain(uint8_t byte)
-{
-    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
-}
+static bool plain(uint8_t byte) { return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\'; }
 
-void text_quote(struct buffer *out, const char *text, size_t size)
-{
+void text_quote(struct buffer *out, const char *text, size_t size) {
     buffer_byte(out, '"');
     for (size_t i = 0; i < size;) {
         size_t run = i;
-        while (run < size && plain((uint8_t)text[run]))
-            run++;
+        while (run < size && plain((uint8_t)text[run])) run++;
         buffer_append(out, text + i, run - i);
         i = run;
-        if (i == size)
-            break;
+        if (i == size) break;
 
         uint8_t byte = (uint8_t)text[i];
         size_t length = text_utf8_length(text + i, size - i);
@@ -90,21 +75,17 @@ void text_quote(struct buffer *out, const char *text, size_t size)
     buffer_byte(out, '"');
 }
 
-void text_int(struct buffer *out, int64_t value)
-{
+void text_int(struct buffer *out, int64_t value) {
     char digits[20];
     char *at = digits + sizeof digits;
     uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do
-        *--at = (char)('0' + left % 10);
+    do *--at = (char)('0' + left % 10);
     while (left /= 10);
-    if (value < 0)
-        *--at = '-';
+    if (value < 0) *--at = '-';
     buffer_append(out, at, (size_t)(digits + sizeof digits - at));
 }
 
-void text_double(struct buffer *out, double value)
-{
+void text_double(struct buffer *out, double value) {
     if (isnan(value)) {
         buffer_string(out, "NaN");
         return;
@@ -120,24 +101,18 @@ void text_double(struct buffer *out, double value)
     char text[32];
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
+        if (strtod(text, NULL) == value) break;
     }
     buffer_string(out, text);
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Levenshtein's table, of which only the last row is kept: row[j] is the distance of a's part so far to b's first j. */
-size_t text_distance(const char *a, const char *b)
-{
+size_t text_distance(const char *a, const char *b) {
     size_t width = strlen(b);
     size_t *row = mem_zero(width + 1, sizeof *row);
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
+    for (size_t j = 0; j <= width; j++) row[j] = j;
     for (size_t i = 0; a[i]; i++) {
         size_t diagonal = row[0];
         row[0] = i + 1;

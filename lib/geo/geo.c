@@ -7,20 +7,17 @@
 
 enum { POLE = 900000000, HALF_TURN = 1800000000 };
 
-bool geo_valid(struct geo_point p)
-{
+bool geo_valid(struct geo_point p) {
     return p.lat >= -POLE && p.lat <= POLE && p.lng >= -HALF_TURN && p.lng <= HALF_TURN;
 }
 
 /* The shorter way round, in 1e-7 degrees: from 0 to HALF_TURN. */
-static int64_t lng_difference(int32_t a, int32_t b)
-{
+static int64_t lng_difference(int32_t a, int32_t b) {
     int64_t difference = llabs((int64_t)a - b);
     return difference > HALF_TURN ? 2 * (int64_t)HALF_TURN - difference : difference;
 }
 
-double geo_distance(struct geo_point a, struct geo_point b)
-{
+double geo_distance(struct geo_point a, struct geo_point b) {
     // Differences are taken of the integers, where they are exact: nearby points lose no digits.
     double sin_lat = sin((double)((int64_t)a.lat - b.lat) * (E7_TO_RADIANS / 2));
     double sin_lng = sin((double)lng_difference(a.lng, b.lng) * (E7_TO_RADIANS / 2));
@@ -46,8 +43,7 @@ double geo_distance(struct geo_point a, struct geo_point b)
 /* The reaches are rounded up and widened by this, far more than any rounding of the sines that made them. */
 enum { REACH_MARGIN = 2 };
 
-struct geo_circle geo_circle(struct geo_point centre, double radius_m)
-{
+struct geo_circle geo_circle(struct geo_point centre, double radius_m) {
     double lat = centre.lat * E7_TO_RADIANS;
     double angle = fmin(radius_m / GEO_EARTH_RADIUS_M, M_PI);
     double half = sin(angle / 2), haversine = half * half;
@@ -76,14 +72,11 @@ static inline double haversine_of(double square) /* of an angle, given its squar
     return square * (1 / 4.0 - square * (1 / 48.0 - square * (1 / 1440.0)));
 }
 
-bool geo_near(const struct geo_circle *circle, struct geo_point p)
-{
+bool geo_near(const struct geo_circle *circle, struct geo_point p) {
     int64_t north = (int64_t)p.lat - circle->centre.lat;
-    if (north > circle->lat_reach || north < -circle->lat_reach)
-        return false;
+    if (north > circle->lat_reach || north < -circle->lat_reach) return false;
     int64_t east = lng_difference(p.lng, circle->centre.lng);
-    if (east > circle->lng_reach)
-        return false;
+    if (east > circle->lng_reach) return false;
     if (circle->small) {
         double d = (double)north * E7_TO_RADIANS, l = (double)east * E7_TO_RADIANS;
         double d2 = d * d;
@@ -91,10 +84,8 @@ bool geo_near(const struct geo_circle *circle, struct geo_point p)
         double sin_d = d * (1 - d2 * (1 / 6.0 - d2 * (1 / 120.0)));
         double cos_p = circle->cos_lat * cos_d - circle->sin_lat * sin_d;
         double haversine = haversine_of(d2) + circle->cos_lat * cos_p * haversine_of(l * l);
-        if (haversine <= circle->inner)
-            return true;
-        if (haversine >= circle->outer)
-            return false;
+        if (haversine <= circle->inner) return true;
+        if (haversine >= circle->outer) return false;
     }
     return geo_distance(circle->centre, p) <= circle->radius_m;
 }

@@ -7,16 +7,13 @@
 
 #include "base/text.h"
 
-json_t *json_parse(const void *text, size_t size, struct error *error)
-{
+json_t *json_parse(const void *text, size_t size, struct error *error) {
     json_error_t reason;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);
-    if (json)
-        return json;
+    if (json) return json;
     // jansson ends its reasons by quoting the input, which may hold a position and does not belong into logs.
     char *near = strstr(reason.text, " near '");
-    if (near)
-        *near = '\0';
+    if (near) *near = '\0';
     if (reason.line > 0)
         error_set(error, -EINVAL, "malformed JSON in line %d, column %d: %s", reason.line, reason.column, reason.text);
     else
@@ -25,33 +22,26 @@ json_t *json_parse(const void *text, size_t size, struct error *error)
 }
 
 /* The member, or NULL with the reason set when it is absent or null. */
-static const json_t *member(const json_t *object, const char *key, struct error *error)
-{
+static const json_t *member(const json_t *object, const char *key, struct error *error) {
     const json_t *value = json_object_get(object, key);
-    if (value && !json_is_null(value))
-        return value;
+    if (value && !json_is_null(value)) return value;
     error_set(error, -ENOENT, "\"%s\" is missing", key);
     return NULL;
 }
 
-int json_want_text(const json_t *object, const char *key, const char **value, struct error *error)
-{
+int json_want_text(const json_t *object, const char *key, const char **value, struct error *error) {
     const json_t *found = member(object, key, error);
-    if (!found)
-        return -ENOENT;
-    if (!json_is_string(found))
-        return error_set(error, -EINVAL, "\"%s\" must be a string", key);
+    if (!found) return -ENOENT;
+    if (!json_is_string(found)) return error_set(error, -EINVAL, "\"%s\" must be a string", key);
     *value = json_string_value(found);
     return 0;
 }
 
-int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value, struct error *error)
-{
+int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value,
+                  struct error *error) {
     const json_t *found = member(object, key, error);
-    if (!found)
-        return -ENOENT;
-    if (!json_is_integer(found))
-        return error_set(error, -EINVAL, "\"%s\" must be a whole number", key);
+    if (!found) return -ENOENT;
+    if (!json_is_integer(found)) return error_set(error, -EINVAL, "\"%s\" must be a whole number", key);
     int64_t integer = json_integer_value(found);
     if (integer < min || integer > max)
         return error_set(error, -EINVAL, "\"%s\" must be from %lld to %lld", key, (long long)min, (long long)max);
@@ -59,13 +49,10 @@ int json_want_int(const json_t *object, const char *key, int64_t min, int64_t ma
     return 0;
 }
 
-int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error)
-{
+int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error) {
     const json_t *found = member(object, key, error);
-    if (!found)
-        return -ENOENT;
-    if (!json_is_number(found))
-        return error_set(error, -EINVAL, "\"%s\" must be a number", key);
+    if (!found) return -ENOENT;
+    if (!json_is_number(found)) return error_set(error, -EINVAL, "\"%s\" must be a number", key);
     double real = json_number_value(found);
     if (!(real >= min && real <= max))
         return error_set(error, -EINVAL, "\"%s\" must be from %.15g to %.15g", key, min, max);
@@ -73,58 +60,41 @@ int json_want_real(const json_t *object, const char *key, double min, double max
     return 0;
 }
 
-int json_want_bool(const json_t *object, const char *key, bool *value, struct error *error)
-{
+int json_want_bool(const json_t *object, const char *key, bool *value, struct error *error) {
     const json_t *found = member(object, key, error);
-    if (!found)
-        return -ENOENT;
-    if (!json_is_boolean(found))
-        return error_set(error, -EINVAL, "\"%s\" must be true or false", key);
+    if (!found) return -ENOENT;
+    if (!json_is_boolean(found)) return error_set(error, -EINVAL, "\"%s\" must be true or false", key);
     *value = json_is_true(found);
     return 0;
 }
 
-int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error)
-{
+int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error) {
     double degrees;
     int code = json_want_real(object, key, -limit, limit, &degrees, error);
-    if (code == 0)
-        *e7 = (int32_t)lround(degrees * 1e7);
+    if (code == 0) *e7 = (int32_t)lround(degrees * 1e7);
     return code;
 }
 
 /* U+007F to U+009F are escaped too, which JSON allows: one way of quoting for logs and clients. */
-void json_put_text(struct buffer *out, const char *text, size_t size)
-{
-    text_quote(out, text, size);
-}
+void json_put_text(struct buffer *out, const char *text, size_t size) { text_quote(out, text, size); }
 
-void json_put_int(struct buffer *out, int64_t value)
-{
-    text_int(out, value);
-}
+void json_put_int(struct buffer *out, int64_t value) { text_int(out, value); }
 
-void json_put_degrees(struct buffer *out, int32_t e7)
-{
+void json_put_degrees(struct buffer *out, int32_t e7) {
     uint32_t size = e7 < 0 ? 0 - (uint32_t)e7 : (uint32_t)e7;
     uint32_t fraction = size % 10000000;
-    if (e7 < 0)
-        buffer_byte(out, '-');
+    if (e7 < 0) buffer_byte(out, '-');
     text_int(out, size / 10000000);
-    if (fraction == 0)
-        return;
+    if (fraction == 0) return;
 
     char digits[8] = ".";
-    for (int i = 7; i >= 1; i--, fraction /= 10)
-        digits[i] = (char)('0' + fraction % 10);
+    for (int i = 7; i >= 1; i--, fraction /= 10) digits[i] = (char)('0' + fraction % 10);
     size_t length = sizeof digits;
-    while (digits[length - 1] == '0')
-        length--;
+    while (digits[length - 1] == '0') length--;
     buffer_append(out, digits, length);
 }
 
-void json_put_fixed1(struct buffer *out, double value)
-{
+void json_put_fixed1(struct buffer *out, double value) {
     if (!isfinite(value)) {
         buffer_string(out, "null"); // JSON has no word for it
         return;
@@ -134,8 +104,7 @@ void json_put_fixed1(struct buffer *out, double value)
         return;
     }
     int64_t tenths = llround(value * 10);
-    if (tenths < 0)
-        buffer_byte(out, '-');
+    if (tenths < 0) buffer_byte(out, '-');
     text_int(out, llabs(tenths) / 10);
     buffer_byte(out, '.');
     buffer_byte(out, (uint8_t)('0' + llabs(tenths) % 10));

@@ -27,9 +27,10 @@ int json_want_bool(const json_t *object, const char *key, bool *value, struct er
 int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error);
 
 /* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
-void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted and escaped; invalid UTF-8 becomes U+FFFD */
+void json_put_text(struct buffer *out, const char *text,
+                   size_t size); /* quoted and escaped; invalid UTF-8 becomes U+FFFD */
 void json_put_int(struct buffer *out, int64_t value);
-void json_put_degrees(struct buffer *out, int32_t e7);         /* 39.9847021, exact, shortest */
-void json_put_fixed1(struct buffer *out, double value);        /* one decimal */
+void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
+void json_put_fixed1(struct buffer *out, double value); /* one decimal */
 
 #endif

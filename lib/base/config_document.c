@@ -1,0 +1,54 @@
+#include "base/config.h"
+#include "base/config_value.h"
+
+/* Text inside a cell: a bar would end it, a line's end the table. */
+static void cell(FILE *stream, const char *text) {
+    for (; *text; text++) {
+        if (*text == '|')
+            fputs("\\|", stream);
+        else
+            fputc(*text == '\n' ? ' ' : *text, stream);
+    }
+}
+
+static void document_default(FILE *stream, const char *fallback) {
+    if (!fallback) {
+        fputs("**must be given**", stream);
+    } else if (!*fallback) {
+        fputs("(empty)", stream);
+    } else {
+        fputc('`', stream);
+        cell(stream, fallback);
+        fputc('`', stream);
+    }
+}
+
+static void document_property(FILE *stream, const struct config_property *property) {
+    struct buffer allowed = {0};
+    config_value_allowed(&allowed, property);
+    fprintf(stream, "| `%s` | ", property->name);
+    document_default(stream, property->fallback);
+    fputs(" | ", stream);
+    cell(stream, allowed.size ? buffer_cstring(&allowed) : "text");
+    fputs(" | ", stream);
+    cell(stream, property->doc);
+    fputs(" |\n", stream);
+    buffer_free(&allowed);
+}
+
+void config_document(const struct config_section *sections, size_t count, FILE *stream) {
+    fputs(
+        "# Configuration\n"
+        "\n"
+        "<!-- Generated from the tables of properties in the code: change them, not this page. -->\n"
+        "\n"
+        "Every program reads its settings from, later ones winning: the defaults below; `.properties` files\n"
+        "(`--config FILE`, repeatable); the environment (`flush.window.ms` is `STARLING_FLUSH_WINDOW_MS`); `--set key=value`\n"
+        "(repeatable). A key that starts with `kafka.` and is not listed goes to librdkafka without that prefix. An unknown\n"
+        "key or a malformed value stops the start.\n",
+        stream);
+    for (size_t s = 0; s < count; s++) {
+        fprintf(stream, "\n## %s\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n", sections[s].title);
+        for (size_t p = 0; p < sections[s].count; p++) document_property(stream, &sections[s].properties[p]);
+    }
+}

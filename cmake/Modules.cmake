@@ -17,7 +17,7 @@ function(starling_codecs)
     file(MAKE_DIRECTORY "${out}")
     add_custom_command(
         OUTPUT "${out}/records.c" "${out}/records.h"
-        COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" ${schemas}
+        COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" "${CMAKE_SOURCE_DIR}/schemas"
         DEPENDS "${generator}" ${schemas} ${ids}
         COMMENT "Generating the record codecs"
         VERBATIM)

@@ -2,7 +2,8 @@
  *
  * The structs and the *_write / *_read functions of event/records.h are generated at build time from schemas/ (the newest
  * version of each record). Strings and arrays in a decoded struct point into the input or into the codec's scratch memory:
- * valid until the next decode with the same codec. One thread at a time per codec.
+ * valid until the next decode with the same codec (delivery_reader_next is one). One thread at a time per codec; avro-c's
+ * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, delivery_batch, history_row):
  *
@@ -10,17 +11,21 @@
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
  *                                                                      // shortened to FRIENDSHIP_FRIENDS: prefix = record name
  *     size_t location_size_max(const struct location *record);         // bytes that location_write needs at most
+ *     enum { LOCATION_SIZE_MAX = 70 };                                 // the same, if without strings and arrays
  *     uint8_t *location_write(uint8_t *at, const struct location *record);      // bare Avro, returns the end
  *     const uint8_t *location_read(const uint8_t *at, const uint8_t *end, struct location *record, struct codec *scratch);
  *                                                                      // NULL when malformed
+ *     location_reader *location_reader_of(uint32_t id);                // location_read, or the reader of an older version's
+ *                                                                      // bytes into the same struct; NULL: not a location
  *     struct event_text { const char *data; size_t size; };            // Avro string, not NUL-terminated
  *     struct event_longs { const int64_t *items; size_t count; };      // array of long
  *     struct roster_friends { const struct roster_friend *items; size_t count; };
  *
  * A delivery_batch's items are a union: struct delivery_item { enum delivery_item_kind kind; union { struct move move;
  * struct roster roster; struct digest digest; struct self self; struct left left; struct parted parted; struct superseded
- * superseded; }; }. It is written in parts: move_write etc. write one bare record; delivery_item_write one union item with
- * its branch index. It is read as a stream by the reader below, so that a batch is never materialised.
+ * superseded; }; } with kinds DELIVERY_ITEM_MOVE and so on. It is written in parts: move_write etc. write one bare record;
+ * delivery_item_write one union item with its branch index. It is read as a stream by the reader below, so that a batch is
+ * never materialised; struct delivery_batch is what comes before the items.
  */
 #ifndef EVENT_CODEC_H
 #define EVENT_CODEC_H
@@ -45,21 +50,29 @@ enum event_record {
 
 enum { EVENT_HEADER_SIZE = 5 }; /* 0x00 and the schema id, big-endian */
 
-struct codec; /* scratch memory for arrays, and avro-c's readers for older schema ids (made on first use) */
+struct codec; /* scratch memory for arrays, and avro-c's schemas for event_to_json (made on first use) */
 struct codec *codec_new(void);
 void codec_free(struct codec *codec);
+
+/* The schema of an id, NULL when there is none. Static. */
+const struct event_schema *event_schema_find(uint32_t id);
 
 /* Writes the wire header of the newest version of a record; returns the end. */
 uint8_t *event_header_write(uint8_t *at, enum event_record record);
 
 /* A whole Kafka value: header and record. 0, -EBADMSG (not the wire format, or malformed, or bytes left over) or -ENOENT
- * (unknown schema id or the id of another record), with the reason in error. An older id is resolved to the newest struct
- * by avro-c (slow path). */
-int event_decode_location(struct codec *codec, const void *value, size_t size, struct location *record, struct error *error);
-int event_decode_friend_command(struct codec *codec, const void *value, size_t size, struct friend_command *record, struct error *error);
-int event_decode_friendship(struct codec *codec, const void *value, size_t size, struct friendship *record, struct error *error);
-int event_decode_profile(struct codec *codec, const void *value, size_t size, struct profile *record, struct error *error);
-int event_decode_sharing(struct codec *codec, const void *value, size_t size, struct sharing *record, struct error *error);
+ * (unknown schema id or the id of another record), with the reason in error. An older version's bytes are read into the
+ * newest struct by Avro's rules of schema resolution. */
+int event_decode_location(struct codec *codec, const void *value, size_t size, struct location *record,
+                          struct error *error);
+int event_decode_friend_command(struct codec *codec, const void *value, size_t size, struct friend_command *record,
+                                struct error *error);
+int event_decode_friendship(struct codec *codec, const void *value, size_t size, struct friendship *record,
+                            struct error *error);
+int event_decode_profile(struct codec *codec, const void *value, size_t size, struct profile *record,
+                         struct error *error);
+int event_decode_sharing(struct codec *codec, const void *value, size_t size, struct sharing *record,
+                         struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -68,15 +81,19 @@ void event_encode_friendship(struct buffer *out, const struct friendship *record
 void event_encode_profile(struct buffer *out, const struct profile *record);
 void event_encode_sharing(struct buffer *out, const struct sharing *record);
 
-/* A DeliveryBatch item by item. delivery_reader_next: 1 an item, 0 the end, -EBADMSG malformed. */
+/* A DeliveryBatch item by item. delivery_reader_start fails as event_decode_* do. delivery_reader_next: 1 an item, 0 the
+ * end, -EBADMSG malformed; the last two for ever after. */
 struct delivery_reader {
     struct codec *codec;
-    const uint8_t *at, *end;
-    uint64_t block; /* items left in the current block of the Avro array */
+    delivery_item_reader *read;
+    const uint8_t *at; /* NULL after the end */
+    const uint8_t *end;
+    size_t block; /* items left in the current block of the Avro array */
     int64_t stream_time, oldest_received;
 };
 
-int delivery_reader_start(struct delivery_reader *reader, struct codec *codec, const void *value, size_t size, struct error *error);
+int delivery_reader_start(struct delivery_reader *reader, struct codec *codec, const void *value, size_t size,
+                          struct error *error);
 int delivery_reader_next(struct delivery_reader *reader, struct delivery_item *item);
 
 /* The head of a DeliveryBatch whose `count` items are encoded already: written so that it ENDS at `before` (the items' first
@@ -86,7 +103,8 @@ int delivery_reader_next(struct delivery_reader *reader, struct delivery_item *i
 enum { DELIVERY_HEAD_MAX = EVENT_HEADER_SIZE + 3 * 10 };
 uint8_t *delivery_head_write_before(uint8_t *before, int64_t stream_time, int64_t oldest_received, uint64_t count);
 
-/* Any record as one line of JSON for people (avro-c), with the schema id of its own. out is appended to. */
+/* Any record, in the version it was written in, as one line of JSON for people (by avro-c: Avro's own JSON encoding, where
+ * a union's item is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
 int event_to_json(struct codec *codec, const void *value, size_t size, struct buffer *out, struct error *error);
 
 #endif

@@ -16,7 +16,8 @@ void container_writer_abandon(struct container_writer *writer); /* closes and fr
 
 struct container_reader;
 int container_reader_open(const char *path, struct container_reader **reader, struct error *error);
-int container_reader_next(struct container_reader *reader, struct history_row *row, struct error *error); /* 1, 0 end, negative */
+int container_reader_next(struct container_reader *reader, struct history_row *row,
+                          struct error *error); /* 1, 0 end, negative */
 void container_reader_free(struct container_reader *reader);
 
 #endif

@@ -1,0 +1,507 @@
+#!/usr/bin/env python3
+"""Record codecs in C from a directory of Avro schemas.
+
+    generate.py --out-dir DIR SCHEMAS
+
+SCHEMAS/ids.txt lists `id record version`, SCHEMAS/RECORD-vVERSION.avsc is the schema of each. The highest version of a
+record becomes a struct with a reader and a writer; every older version gets a reader into that same struct by Avro's
+rules of schema resolution, worked out here, so that a version that could not be read stops the build. DIR/records.h and
+DIR/records.c are the result; what they hold is described in event/codec.h.
+
+An array of a union must be the last field of a top-level record NAMEBatch: it is not part of the struct. Its items are
+struct NAME_item, and are read and written one at a time.
+"""
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LONGEST_VARINT = 10
+C_PRIMITIVES = {"boolean": "bool", "int": "int32_t", "long": "int64_t", "string": "struct event_text"}
+PROMOTIONS = {("int", "long"): "wire_get_int_as_long"}
+REQUIRED = object()  # the default of a field that has none
+
+
+class SchemaError(Exception):
+    pass
+
+
+# The schemas, parsed. Equal means: the same bytes mean the same.
+
+
+@dataclass(frozen=True)
+class Primitive:
+    name: str
+
+
+@dataclass(frozen=True)
+class Enum:
+    name: str
+    symbols: tuple
+    default: object = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: object
+    default: object = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Record:
+    name: str
+    fields: tuple
+
+    def field(self, name):
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass(frozen=True)
+class Array:
+    items: object
+
+
+@dataclass(frozen=True)
+class Union:
+    branches: tuple
+
+    def branch(self, name):
+        return next((i for i, b in enumerate(self.branches) if b.name == name), None)
+
+
+@dataclass(frozen=True)
+class Version:
+    """One line of ids.txt."""
+
+    id: int
+    record: str
+    number: int
+    type: Record
+    text: str
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).lower()
+
+
+def refuse_unknown(node, *known):
+    unknown = set(node) - set(known) - {"type", "name", "doc"}
+    if unknown:
+        raise SchemaError(f"{node.get('name', node['type'])}: {', '.join(sorted(unknown))} is not supported")
+
+
+def parse(node, named):
+    if isinstance(node, list):
+        branches = tuple(parse(branch, named) for branch in node)
+        if not all(isinstance(branch, Record) for branch in branches):
+            raise SchemaError("a union may hold records only")
+        return Union(branches)
+    if isinstance(node, str):
+        if node in C_PRIMITIVES:
+            return Primitive(node)
+        if node in named:
+            return named[node]
+        raise SchemaError(f"type {node} is not supported")
+    if node["type"] == "record":
+        refuse_unknown(node, "namespace", "fields")
+        result = Record(node["name"], tuple(parse_field(f, named) for f in node["fields"]))
+        if min_size(result) == 0:
+            raise SchemaError(f"{result.name} has no fields")
+    elif node["type"] == "enum":
+        refuse_unknown(node, "namespace", "symbols", "default")
+        result = Enum(node["name"], tuple(node["symbols"]), node.get("default"))
+    elif node["type"] == "array":
+        refuse_unknown(node, "items")
+        return Array(parse(node["items"], named))
+    else:
+        refuse_unknown(node, "logicalType")
+        return parse(node["type"], named)
+    if result.name in named:
+        raise SchemaError(f"{result.name} is defined twice")
+    named[result.name] = result
+    return result
+
+
+def parse_field(node, named):
+    refuse_unknown(node, "default")
+    return Field(node["name"], parse(node["type"], named), node.get("default", REQUIRED))
+
+
+def read_versions(folder):
+    versions = []
+    for line in (folder / "ids.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        number, record, version = line.split()
+        path = folder / f"{record}-v{version}.avsc"
+        try:
+            schema = json.loads(path.read_text())
+            versions.append(Version(int(number), record, int(version), parse(schema, {}),
+                                    json.dumps(schema, separators=(",", ":"))))
+        except (SchemaError, ValueError, KeyError) as error:
+            raise SchemaError(f"{path}: {error}") from error
+        if snake(versions[-1].type.name) != snake(record):
+            raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
+        if versions[-1].number != sum(v.record == record for v in versions):
+            raise SchemaError(f"ids.txt: the versions of {record} are not 1, 2, 3, ... in this order")
+    if [v.id for v in versions] != list(range(1, len(versions) + 1)):
+        raise SchemaError("ids.txt: the ids are not 1, 2, 3, ... in this order")
+    strangers = {p.name for p in folder.glob("*.avsc")} - {f"{v.record}-v{v.number}.avsc" for v in versions}
+    if strangers:
+        raise SchemaError(f"ids.txt: no id for {', '.join(sorted(strangers))}")
+    return versions
+
+
+def is_stream(type_):
+    return isinstance(type_, Array) and isinstance(type_.items, Union)
+
+
+def min_size(type_):
+    """The fewest bytes that a value takes."""
+    if isinstance(type_, Record):
+        return sum(min_size(f.type) for f in type_.fields)
+    if isinstance(type_, Union):
+        return 1 + min(min_size(branch) for branch in type_.branches)
+    return 1
+
+
+def base_name(type_):
+    """What the type's functions are called: NAME_read, NAME_write, NAME_vN_skip."""
+    if isinstance(type_, Array):
+        return "event_longs" if isinstance(type_.items, Primitive) else base_name(type_.items) + "s"
+    return snake(type_.name)
+
+
+def c_type(type_):
+    if isinstance(type_, Primitive):
+        return C_PRIMITIVES[type_.name]
+    return ("enum " if isinstance(type_, Enum) else "struct ") + base_name(type_)
+
+
+def c_string(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class Generator:
+    def __init__(self, versions, module):
+        self.versions = versions
+        self.module = module
+        self.header = []
+        self.source = []
+        self.made = set()
+        self.top = None  # the version whose types are being written
+
+    # Helpers
+
+    def once(self, name):
+        """True when asked for the first time."""
+        new = name not in self.made
+        self.made.add(name)
+        return new
+
+    def function(self, head, body, public=False):
+        """A function with its declaration: in the header when public, none when static."""
+        if public:
+            self.header.append(f"{head};\n")
+        self.source.append(f"{'' if public else 'static '}{head}\n{{\n{body}}}\n")
+
+    def struct_fields(self, record):
+        return [f for f in record.fields if not is_stream(f.type)]
+
+    def item_name(self):
+        return snake(self.top.type.name).removesuffix("_batch") + "_item"
+
+    # Types of the newest version: declarations and writers
+
+    def declare(self, type_):
+        if isinstance(type_, Primitive) or type_ == Array(Primitive("long")):
+            return
+        if isinstance(type_, Array):
+            if not isinstance(type_.items, (Record, Union)):
+                raise SchemaError(f"{self.top.type.name}: this array is not supported")
+            self.declare(type_.items)
+            if isinstance(type_.items, Record):
+                self.header.append(f"struct {base_name(type_)} {{\n    const {c_type(type_.items)} *items;\n"
+                                   "    size_t count;\n};\n")
+            return
+        if isinstance(type_, Union):
+            for branch in type_.branches:
+                self.declare(branch)
+            self.declare_item(type_)
+            return
+        if not self.once(f"declare {base_name(type_)}"):
+            raise SchemaError(f"{self.top.type.name}: {type_.name} is defined by another record too")
+        if isinstance(type_, Enum):
+            prefix = snake(self.top.type.name).upper()
+            symbols = "".join(f"    {prefix}_{s},\n" for s in type_.symbols)
+            self.header.append(f"enum {base_name(type_)} {{\n{symbols}}};\n")
+        else:
+            self.declare_record(type_)
+
+    def declare_record(self, record):
+        for f in record.fields:
+            if is_stream(f.type) and (record is not self.top.type or f is not record.fields[-1]
+                                      or not record.name.endswith("Batch")):
+                raise SchemaError(f"{record.name}.{f.name}: only the last field of a NAMEBatch may be an array of a union")
+            self.declare(f.type)
+        name = base_name(record)
+        members = "".join(f"    {c_type(f.type)} {f.name};\n" for f in self.struct_fields(record))
+        self.header.append(f"struct {name} {{\n{members}}};\n")
+        size_max = self.size_max(record, "record->")
+        if size_max.isdigit():
+            self.header.append(f"enum {{ {name.upper()}_SIZE_MAX = {size_max} }};\n")
+        self.header.append(f"static inline size_t {name}_size_max(const struct {name} *record)\n{{\n"
+                           f"    return {size_max};\n}}\n")
+        puts = "".join(f"    at = {self.put(f.type, f'record->{f.name}')};\n" for f in self.struct_fields(record))
+        self.function(f"uint8_t *{name}_write(uint8_t *at, const struct {name} *record)",
+                      f"{puts}    return at;\n", public=True)
+
+    def size_max(self, record, path):
+        """A C expression: the bytes that the record, whose fields are at path, takes at most."""
+        constant, terms = 0, []
+        for f in self.struct_fields(record):
+            if f.type == Primitive("string"):
+                terms.append(f"{path}{f.name}.size")
+            elif isinstance(f.type, Array):
+                item = f.type.items
+                each = str(LONGEST_VARINT) if isinstance(item, Primitive) else self.size_max(item, None)
+                terms.append(f"{path}{f.name}.count * {each}")
+                constant += 1
+            elif isinstance(f.type, Record):
+                terms.append(self.size_max(f.type, f"{path}{f.name}."))
+            constant += {"boolean": 1, "int": 5}.get(getattr(f.type, "name", None), LONGEST_VARINT)
+        if path is None and terms:
+            raise SchemaError(f"{record.name}: an array's items must be of a bounded size")
+        return " + ".join([str(constant)] + terms)
+
+    def put(self, type_, value):
+        if isinstance(type_, Primitive):
+            return f"wire_put_{type_.name}(at, {value})"
+        if isinstance(type_, Enum):
+            return f"wire_put_long(at, (int64_t){value})"
+        if isinstance(type_, Array) and self.once(f"write {base_name(type_)}"):
+            item = type_.items
+            put = self.put(item, "array->items[i]")
+            self.function(f"uint8_t *{base_name(type_)}_write(uint8_t *at, const {c_type(type_)} *array)",
+                          "    if (array->count > 0)\n        at = wire_put_long(at, (int64_t)array->count);\n"
+                          f"    for (size_t i = 0; i < array->count; i++)\n        at = {put};\n"
+                          "    return wire_put_long(at, 0);\n")
+        return f"{base_name(type_)}_write(at, &{value})"
+
+    def declare_item(self, union):
+        name = self.item_name()
+        names = [base_name(b) for b in union.branches]
+        kinds = "".join(f"    {name.upper()}_{n.upper()},\n" for n in names)
+        members = "".join(f"        struct {n} {n};\n" for n in names)
+        self.header.append(f"enum {name}_kind {{\n{kinds}}};\n")
+        self.header.append(f"struct {name} {{\n    enum {name}_kind kind;\n    union {{\n{members}    }};\n}};\n")
+        for function, head, otherwise, call in (
+            ("size_max", f"size_t {name}_size_max(const struct {name} *item)", "0",
+             f"{LONGEST_VARINT} + {{0}}_size_max(&item->{{0}})"),
+            ("write", f"uint8_t *{name}_write(uint8_t *at, const struct {name} *item)", "at",
+             "{0}_write(at, &item->{0})"),
+        ):
+            cases = "".join(f"    case {name.upper()}_{n.upper()}: return {call.format(n)};\n" for n in names)
+            put_kind = "    at = wire_put_long(at, (int64_t)item->kind);\n" if function == "write" else ""
+            self.function(head, f"{put_kind}    switch (item->kind) {{\n{cases}    }}\n    return {otherwise};\n",
+                          public=True)
+
+    # Readers: of bytes in the writer's schema into the struct of the reader's
+
+    def suffix(self, writer, reader):
+        return "" if writer == reader else f"_v{self.top.number}"
+
+    def get(self, writer, reader, target):
+        """A C expression that reads a value into target, a pointer, and is NULL when it is malformed."""
+        if isinstance(writer, Primitive) and isinstance(reader, Primitive):
+            function = PROMOTIONS.get((writer.name, reader.name), f"wire_get_{reader.name}" if writer == reader else None)
+            if not function:
+                raise self.incompatible(f"{writer.name} became {reader.name}")
+            return f"{function}(at, end, {target})"
+        if type(writer) is not type(reader):
+            raise self.incompatible(f"{base_name(writer)} became {base_name(reader)}")
+        name = base_name(reader) + self.suffix(writer, reader)
+        maker = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}[type(reader)]
+        if self.once(f"read {name}"):
+            maker(writer, reader, name)
+        scratch = "" if isinstance(reader, Enum) else ", scratch"
+        return f"{name}_read(at, end, {target}{scratch})"
+
+    def incompatible(self, why):
+        return SchemaError(f"{self.top.record}: version {self.top.number} could not be read any more: {why}")
+
+    def make_enum_reader(self, writer, reader, name):
+        lines = [f"    unsigned index;\n    at = wire_get_index(at, end, {len(writer.symbols)}, &index);\n"]
+        value = f"(enum {base_name(reader)})index"
+        if writer != reader:
+            symbols = [s if s in reader.symbols else reader.default for s in writer.symbols]
+            if None in symbols:
+                raise self.incompatible(f"{reader.name} has lost a symbol and has no default")
+            numbers = ", ".join(str(reader.symbols.index(s)) for s in symbols)
+            lines.insert(0, f"    static const uint8_t now[] = {{{numbers}}};\n")
+            value = f"(enum {base_name(reader)})now[index]"
+        lines.append(f"    if (at)\n        *value = {value};\n    return at;\n")
+        self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, enum {base_name(reader)} *value)",
+                      "".join(lines))
+
+    def make_array_reader(self, writer, reader, name):
+        item = c_type(reader.items)
+        get = self.get(writer.items, reader.items, "&items[count]")
+        self.function(
+            f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, {c_type(reader)} *array, "
+            "struct codec *scratch)",
+            f"    {item} *items = NULL;\n    size_t count = 0, capacity = 0, block;\n"
+            f"    while ((at = wire_get_block(at, end, {min_size(writer.items)}, &block)) && block > 0) {{\n"
+            "        if (count + block > capacity) {\n"
+            "            capacity = count + block > 2 * capacity ? count + block : 2 * capacity;\n"
+            "            items = wire_scratch_grow(scratch, items, count * sizeof *items, capacity * sizeof *items);\n"
+            "        }\n"
+            "        for (; block > 0; block--, count++) {\n"
+            f"            at = {get};\n            if (!at)\n                return NULL;\n"
+            "        }\n    }\n"
+            f"    *array = ({c_type(reader)}){{.items = items, .count = count}};\n    return at;\n")
+
+    def make_record_reader(self, writer, reader, name):
+        top = reader is self.newest(self.top.record).type
+        steps = []
+        for f in writer.fields:
+            target = reader.field(f.name)
+            if target and is_stream(target.type):
+                if not is_stream(f.type):
+                    raise self.incompatible(f"{f.name} became an array of a union")
+                self.make_item_reader(f.type.items, target.type.items)
+            elif target:
+                steps.append(self.get(f.type, target.type, f"&record->{f.name}"))
+            elif is_stream(f.type):
+                raise self.incompatible(f"{f.name} is gone")
+            else:
+                steps.append(self.skip(f.type))
+        defaults = "".join(f"    record->{f.name} = {self.default(reader, f)};\n"
+                           for f in self.struct_fields(reader) if not writer.field(f.name))
+        body = "".join(f"    if (!(at = {step}))\n        return NULL;\n" for step in steps)
+        self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, "
+                      f"struct {base_name(reader)} *record, struct codec *scratch)",
+                      f"{defaults}{body}    return at;\n", public=top and writer == reader)
+
+    def default(self, record, f):
+        if f.default is REQUIRED:
+            raise self.incompatible(f"{record.name}.{f.name} is new and has no default")
+        if isinstance(f.type, Enum):
+            return f"(enum {base_name(f.type)}){f.type.symbols.index(f.default)}"
+        if isinstance(f.type, Array) and f.default == []:
+            return f"({c_type(f.type)}){{.items = NULL}}"
+        if f.type == Primitive("string"):
+            return f"(struct event_text){{.data = {c_string(f.default)}, .size = {len(f.default.encode())}}}"
+        if isinstance(f.type, Primitive):
+            return "INT64_MIN" if f.default == -2**63 else json.dumps(f.default)
+        raise SchemaError(f"{record.name}.{f.name}: this default is not supported")
+
+    def make_item_reader(self, writer, reader):
+        name = self.item_name()
+        cases = []
+        for i, branch in enumerate(writer.branches):
+            now = reader.branch(branch.name)
+            if now is None:
+                raise self.incompatible(f"{branch.name} is gone")
+            member = base_name(branch)
+            get = self.get(branch, reader.branches[now], f"&item->{member}")
+            cases.append(f"    case {i}:\n        item->kind = {name.upper()}_{member.upper()};\n        return {get};\n")
+        self.function(f"const uint8_t *{name}{self.suffix(writer, reader)}_read(const uint8_t *at, const uint8_t *end, "
+                      f"struct {name} *item, struct codec *scratch)",
+                      f"    unsigned index;\n    at = wire_get_index(at, end, {len(writer.branches)}, &index);\n"
+                      f"    if (!at)\n        return NULL;\n    switch (index) {{\n{''.join(cases)}    }}\n    return NULL;\n",
+                      public=writer == reader)
+
+    # Skippers
+
+    def skip(self, type_):
+        if isinstance(type_, Primitive):
+            return f"wire_skip_{type_.name}(at, end)"
+        if isinstance(type_, Enum):
+            return f"wire_skip_index(at, end, {len(type_.symbols)})"
+        name = (self.item_name() if isinstance(type_, Union) else
+                self.item_name() + "s" if is_stream(type_) else base_name(type_)) + f"_v{self.top.number}_skip"
+        if isinstance(type_, Array) and isinstance(type_.items, Primitive):
+            name = f"{type_.items.name}s_skip"
+        if self.once(name):
+            self.function(f"const uint8_t *{name}(const uint8_t *at, const uint8_t *end)", self.skip_body(type_))
+        return f"{name}(at, end)"
+
+    def skip_body(self, type_):
+        if isinstance(type_, Record):
+            steps = "".join(f"    if (!(at = {self.skip(f.type)}))\n        return NULL;\n" for f in type_.fields)
+            return f"{steps}    return at;\n"
+        if isinstance(type_, Union):
+            cases = "".join(f"    case {i}: return {self.skip(b)};\n" for i, b in enumerate(type_.branches))
+            return (f"    unsigned index;\n    at = wire_get_index(at, end, {len(type_.branches)}, &index);\n"
+                    f"    if (!at)\n        return NULL;\n    switch (index) {{\n{cases}    }}\n    return NULL;\n")
+        return (f"    size_t block;\n    while ((at = wire_get_block(at, end, {min_size(type_.items)}, &block)) && block > 0)\n"
+                f"        for (; block > 0; block--)\n            if (!(at = {self.skip(type_.items)}))\n"
+                "                return NULL;\n    return at;\n")
+
+    # The whole
+
+    def newest(self, record):
+        return [v for v in self.versions if v.record == record][-1]
+
+    def reader_of(self, name, struct, readers):
+        self.header.append(f"typedef const uint8_t *{name}_reader(const uint8_t *at, const uint8_t *end, "
+                           f"struct {name} *{struct}, struct codec *scratch);\n")
+        cases = "".join(f"    case {id_}: return {reader};\n" for id_, reader in readers)
+        self.function(f"{name}_reader *{name}_reader_of(uint32_t id)",
+                      f"    switch (id) {{\n{cases}    default: return NULL;\n    }}\n", public=True)
+
+    def generate_record(self, record):
+        newest = self.top = self.newest(record)
+        name = snake(newest.type.name)
+        self.header.append(f"/* {newest.type.name} */\n")
+        self.header.append(f"enum {{ {name.upper()}_SCHEMA_ID = {newest.id} }};\n")
+        self.declare(newest.type)
+        readers, item_readers = [], []
+        for self.top in reversed([v for v in self.versions if v.record == record]):
+            old = self.top.type
+            self.get(old, newest.type, "record")
+            readers.append((self.top.id, f"{name}{self.suffix(old, newest.type)}_read"))
+            if is_stream(newest.type.fields[-1].type):
+                pair = old.fields[-1].type.items, newest.type.fields[-1].type.items
+                item_readers.append((self.top.id, f"{self.item_name()}{self.suffix(*pair)}_read"))
+            self.skip(old)
+        self.reader_of(name, "record", readers)
+        if item_readers:
+            self.reader_of(self.item_name(), "item", item_readers)
+
+    def generate(self):
+        for record in dict.fromkeys(v.record for v in self.versions):
+            self.generate_record(record)
+        rows = "".join(f"    {{.id = {v.id},\n     .record = \"{v.record}\",\n     .json = {c_string(v.text)},\n"
+                       f"     .skip = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
+        self.header.append(f"/* All of ids.txt, by id from 1 on. */\nenum {{ {self.module.upper()}_SCHEMAS = {len(self.versions)} }};\n"
+                           f"extern const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS];\n")
+        self.source.append(f"const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS] = {{\n{rows}}};\n")
+        guard = f"{self.module.upper()}_RECORDS_H"
+        note = "/* Generated by lib/event/generate.py from the schemas: edit those. */\n"
+        header = (f"{note}#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
+                  f"#include \"event/types.h\"\n\nstruct codec;\n\n" + "\n".join(self.header) + "\n#endif\n")
+        source = f"{note}#include \"records.h\"\n\n#include \"event/wire.h\"\n\n" + "\n".join(self.source)
+        return header, source
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Record codecs in C from a directory of Avro schemas.")
+    parser.add_argument("--out-dir", type=Path, required=True, help="its name becomes the prefix of the table of schemas")
+    parser.add_argument("schemas", type=Path, help="directory with ids.txt and the .avsc files")
+    arguments = parser.parse_args()
+    try:
+        header, source = Generator(read_versions(arguments.schemas), arguments.out_dir.name).generate()
+    except (SchemaError, OSError) as error:
+        sys.exit(f"generate.py: {error}")
+    arguments.out_dir.mkdir(parents=True, exist_ok=True)
+    (arguments.out_dir / "records.h").write_text(header)
+    (arguments.out_dir / "records.c").write_text(source)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+/* What the generated records are made of. Pure data; see event/codec.h for who owns what they point to. */
+#ifndef EVENT_TYPES_H
+#define EVENT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An Avro string: UTF-8 says Avro, but nobody has checked; not NUL-terminated. */
+struct event_text {
+    const char *data;
+    size_t size;
+};
+
+/* An Avro array of long. */
+struct event_longs {
+    const int64_t *items;
+    size_t count;
+};
+
+/* One line of schemas/ids.txt. `skip` returns where a bare record of this schema ends, NULL when it is malformed: it
+ * accepts exactly what the record's reader of the same schema accepts. */
+struct event_schema {
+    uint32_t id;
+    const char *record; /* as in ids.txt, such as friend-command */
+    const char *json;   /* the .avsc, without white space */
+    const uint8_t *(*skip)(const uint8_t *at, const uint8_t *end);
+};
+
+#endif

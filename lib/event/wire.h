@@ -1,0 +1,129 @@
+/* Avro's binary encoding, value by value: what the generated readers and writers are made of. Private to lib/event.
+ *
+ * wire_get_X reads one X and wire_skip_X passes over one; both return where it ends, or NULL when it is malformed or cut
+ * short at `end`, and never read beyond. Values that the type does not allow (an int of more than 32 bits, a boolean that
+ * is neither 0 nor 1) are malformed. wire_put_X writes one X where the caller made room, and returns the end. Pure; any
+ * thread, but wire_scratch_grow, which is the codec's.
+ */
+#ifndef EVENT_WIRE_H
+#define EVENT_WIRE_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "event/types.h"
+
+struct codec;
+
+/* Moves an array that is being read to a larger place in the codec's scratch memory: `used` bytes are copied. */
+void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, size_t size);
+
+static inline const uint8_t *wire_get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    uint64_t raw;
+    if (at < end && *at < 0x80) {
+        *value = unzigzag(*at);
+        return at + 1;
+    }
+    at = varint_get(at, end, &raw);
+    if (at) *value = unzigzag(raw);
+    return at;
+}
+
+static inline const uint8_t *wire_get_int(const uint8_t *at, const uint8_t *end, int32_t *value) {
+    int64_t wide;
+    at = wire_get_long(at, end, &wide);
+    if (!at || wide < INT32_MIN || wide > INT32_MAX) return NULL;
+    *value = (int32_t)wide;
+    return at;
+}
+
+/* An int into a field that has become a long since. */
+static inline const uint8_t *wire_get_int_as_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    int32_t narrow;
+    at = wire_get_int(at, end, &narrow);
+    if (at) *value = narrow;
+    return at;
+}
+
+static inline const uint8_t *wire_get_boolean(const uint8_t *at, const uint8_t *end, bool *value) {
+    if (at >= end || *at > 1) return NULL;
+    *value = *at;
+    return at + 1;
+}
+
+static inline const uint8_t *wire_get_string(const uint8_t *at, const uint8_t *end, struct event_text *value) {
+    int64_t size;
+    at = wire_get_long(at, end, &size);
+    if (!at || size < 0 || size > end - at) return NULL;
+    *value = (struct event_text){.data = (const char *)at, .size = (size_t)size};
+    return at + size;
+}
+
+/* The index of an enum's symbol or a union's branch, of which there are `count`. */
+static inline const uint8_t *wire_get_index(const uint8_t *at, const uint8_t *end, unsigned count, unsigned *index) {
+    int64_t value;
+    at = wire_get_long(at, end, &value);
+    if (!at || value < 0 || value >= count) return NULL;
+    *index = (unsigned)value;
+    return at;
+}
+
+/* The head of an array's next block: how many items follow, 0 at the array's end. A count that the bytes left cannot hold
+ * at item_min bytes an item is malformed, so that callers may allocate by it. */
+static inline const uint8_t *wire_get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
+    int64_t count, size;
+    at = wire_get_long(at, end, &count);
+    if (!at || count == INT64_MIN) return NULL;
+    if (count < 0) { /* a block that says its size in bytes, for readers who pass over it */
+        at = wire_get_long(at, end, &size);
+        if (!at || size < 0 || size > end - at) return NULL;
+        count = -count;
+    }
+    if ((uint64_t)count > (size_t)(end - at) / item_min) return NULL;
+    *items = (size_t)count;
+    return at;
+}
+
+static inline const uint8_t *wire_skip_long(const uint8_t *at, const uint8_t *end) {
+    int64_t value;
+    return wire_get_long(at, end, &value);
+}
+
+static inline const uint8_t *wire_skip_int(const uint8_t *at, const uint8_t *end) {
+    int32_t value;
+    return wire_get_int(at, end, &value);
+}
+
+static inline const uint8_t *wire_skip_boolean(const uint8_t *at, const uint8_t *end) {
+    bool value;
+    return wire_get_boolean(at, end, &value);
+}
+
+static inline const uint8_t *wire_skip_string(const uint8_t *at, const uint8_t *end) {
+    struct event_text value;
+    return wire_get_string(at, end, &value);
+}
+
+static inline const uint8_t *wire_skip_index(const uint8_t *at, const uint8_t *end, unsigned count) {
+    unsigned index;
+    return wire_get_index(at, end, count, &index);
+}
+
+static inline uint8_t *wire_put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
+
+static inline uint8_t *wire_put_int(uint8_t *at, int32_t value) { return varint_put(at, zigzag(value)); }
+
+static inline uint8_t *wire_put_boolean(uint8_t *at, bool value) {
+    *at = value;
+    return at + 1;
+}
+
+static inline uint8_t *wire_put_string(uint8_t *at, struct event_text value) {
+    at = wire_put_long(at, (int64_t)value.size);
+    if (value.size > 0) /* memcpy from NULL is undefined even for nothing */
+        memcpy(at, value.data, value.size);
+    return at + value.size;
+}
+
+#endif

@@ -1,0 +1,148 @@
+/** Degrees, WGS 84. The wire carries multiples of 1e-7. */
+export interface LatLng {
+    readonly lat: number;
+    readonly lng: number;
+}
+
+/** A friend who is near. */
+export interface Friend extends LatLng {
+    /** User id, 0 to 2^63-1 in decimal: a number would not hold it. */
+    readonly user: string;
+    /** null: no profile yet. */
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
+    /** Metres from where I am now. */
+    readonly distance: number;
+    /** When the friend last reported, ms since the epoch by the server's clock. */
+    readonly time: number;
+}
+
+export interface Welcome {
+    readonly user: string;
+    readonly serverTime: number;
+    readonly radiusM: number;
+    readonly reportEveryS: number;
+    readonly inactiveAfterS: number;
+}
+
+/**
+ * idle: not connected and not trying. connecting: until the server's welcome. online. waiting: lost, tries again by
+ * itself. closed: ended for a reason that only a person can mend; connect() or renew() starts again.
+ */
+export type State = 'idle' | 'connecting' | 'online' | 'waiting' | 'closed';
+
+/** token: refused (1008). expired: 4003. elsewhere: connected on another device (4001). url: not a WebSocket address. */
+export type ClosedReason = 'token' | 'expired' | 'elsewhere' | 'url';
+
+export interface StateChange {
+    state: State;
+    /** With closed. */
+    reason?: ClosedReason;
+    /** The close code, with waiting and closed. */
+    code?: number;
+    /** When the next attempt is due, ms since the epoch by the local clock; with waiting. */
+    retryAt?: number;
+}
+
+/**
+ * page: a page came, or was given up. update: friends came, moved or went. expiry: somebody was silent for too long.
+ * move: I moved. more: more of what is known is listed.
+ */
+export type ChangeCause = 'page' | 'update' | 'expiry' | 'move' | 'more';
+
+export interface Change {
+    cause: ChangeCause;
+    /** Who was not known to be near before; with update. */
+    came: Friend[];
+    /** Who is not near any more; with update and expiry. */
+    gone: string[];
+}
+
+export interface ClientEvents {
+    state: StateChange;
+    welcome: Welcome;
+    change: Change;
+    /** The server's error frames, and bad_frame and bad_url of our own. Nothing ends because of one. */
+    error: { code: string; message: string };
+}
+
+export interface ClientOptions {
+    /** ws: or wss: address of the edge. */
+    url: string;
+    /** JWT whose `sub` is the user. */
+    token: string;
+    position: LatLng & { accuracy?: number };
+    /** Moves closer together than this make one report. Default 1000. */
+    throttleMs?: number;
+    /** What is known of server time minus local time before the first welcome. Default 0. */
+    clockOffsetMs?: number;
+    /** Default: the global one. In Node before 22, the `ws` package's. */
+    WebSocket?: any;
+    /** For tests. */
+    clock?: { now(): number; setTimeout(run: () => void, ms: number): any; clearTimeout(timer: any): void };
+    /** For tests: 0 <= random() < 1. */
+    random?: () => number;
+}
+
+export class StarlingClient {
+    constructor(options: ClientOptions);
+
+    readonly state: State;
+    /** null before the first welcome. */
+    readonly welcome: Welcome | null;
+    /** Where I am. */
+    readonly position: LatLng;
+    /** The nearest friends, twenty and as many more as more() asked for. */
+    readonly list: readonly Friend[];
+    /** Every friend known to be near, nearest first: pages and whoever an update named. */
+    readonly known: readonly Friend[];
+    /** How many friends are near: exact once complete, else as the server said last (and at least what is known). */
+    readonly total: number;
+    /** more() would list more. */
+    readonly hasMore: boolean;
+    /** Every page has come. */
+    readonly complete: boolean;
+
+    /** ms since the epoch by the server's clock. */
+    serverNow(): number;
+    /** Listens; the function that comes back takes the listener away. */
+    on<K extends keyof ClientEvents>(type: K, listener: (event: ClientEvents[K]) => void): () => void;
+    /** Connects now, and again whenever the connection is lost. */
+    connect(): void;
+    /** The network has changed: start afresh at once. Does nothing while idle or closed. */
+    reconnect(): void;
+    /** Leaves and forgets the list. */
+    close(): void;
+    /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */
+    renew(token: string): void;
+    /** I am here now. @throws RangeError not a position */
+    move(position: LatLng & { accuracy?: number }): void;
+    /** Twenty more in the list. */
+    more(): void;
+}
+
+export const SUBPROTOCOL: 'starling.v1';
+
+export const CloseCode: {
+    readonly BAD_TOKEN: 1008;
+    readonly TOO_BIG: 1009;
+    readonly RESTARTING: 1012;
+    readonly OVERLOADED: 1013;
+    readonly ELSEWHERE: 4001;
+    readonly TOO_SLOW: 4002;
+    readonly TOKEN_EXPIRED: 4003;
+};
+
+/** Friends to a page. */
+export const PAGE_SIZE: number;
+
+/** Metres. */
+export const EARTH_RADIUS_M: number;
+/** Great-circle distance in metres, by the haversine formula. */
+export function distanceMetres(a: LatLng, b: LatLng): number;
+/** Degrees clockwise from north in which b lies as seen from a. */
+export function bearingDegrees(a: LatLng, b: LatLng): number;
+/** Where one arrives after so many metres in that direction. */
+export function destination(from: LatLng, bearing: number, metres: number): LatLng;
+/** The position as it goes over the wire. */
+export function roundPosition(position: LatLng): LatLng;

@@ -1,0 +1,3 @@
+export { StarlingClient, CloseCode, SUBPROTOCOL } from './src/client.js';
+export { PAGE_SIZE } from './src/nearby.js';
+export { EARTH_RADIUS_M, bearingDegrees, destination, distanceMetres, roundPosition } from './src/geo.js';

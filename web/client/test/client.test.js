@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { StarlingClient } from '../index.js';
+import { FakeClock, FakeSocket, HERE, item } from './fakes.js';
+
+let clock, client, states, errors, changes;
+
+beforeEach(() => {
+    FakeSocket.all = [];
+    clock = new FakeClock();
+    make();
+});
+
+function make(options = {}) {
+    client = new StarlingClient({
+        url: 'ws://edge/',
+        token: 'jwt',
+        position: HERE,
+        WebSocket: FakeSocket,
+        clock,
+        random: () => 0,
+        ...options,
+    });
+    states = [];
+    errors = [];
+    changes = [];
+    client.on('state', (event) => states.push(event));
+    client.on('error', (event) => errors.push(event));
+    client.on('change', (event) => changes.push(event));
+}
+
+const welcome = (more = {}) => ({
+    type: 'welcome',
+    user: 42,
+    server_time: clock.now(),
+    radius_m: 8046.72,
+    report_every_s: 30,
+    inactive_after_s: 600,
+    ...more,
+});
+
+const page = (from, to, total, next) => ({
+    type: 'nearby',
+    total,
+    items: Array.from({ length: to - from }, (_, i) => item(from + i, (from + i) * 10, clock.now())),
+    next,
+});
+
+function online(first = page(0, 5, 5, null), hello = {}) {
+    client.connect();
+    FakeSocket.last.accept();
+    FakeSocket.last.say(welcome(hello));
+    FakeSocket.last.say(first);
+    return FakeSocket.last;
+}
+
+test('connects with the subprotocol, says hello, is welcomed, has the list', () => {
+    client.connect();
+    const socket = FakeSocket.last;
+    assert.equal(socket.url, 'ws://edge/');
+    assert.deepEqual(socket.protocols, ['starling.v1']);
+    assert.deepEqual(socket.sent, [], 'not before it is open');
+    socket.accept();
+    assert.deepEqual(socket.frames('hello'), [{ type: 'hello', token: 'jwt', ...HERE, time: clock.now() }]);
+    assert.equal(client.state, 'connecting');
+    socket.say(welcome());
+    assert.equal(client.state, 'online');
+    assert.equal(client.welcome.user, '42');
+    socket.say(page(0, 5, 5, null));
+    assert.equal(client.list.length, 5);
+    assert.equal(client.total, 5);
+    client.connect();
+    assert.equal(FakeSocket.all.length, 1, 'connecting again while online does nothing');
+});
+
+test('more asks once, merges the answer and goes to the end', () => {
+    const socket = online(page(0, 20, 50, 'c1'));
+    assert.equal(socket.frames('more').length, 0);
+    client.more();
+    assert.deepEqual(socket.frames('more'), [{ type: 'more', after: 'c1' }]);
+    socket.say(page(20, 40, 50, 'c2'));
+    assert.equal(client.list.length, 40);
+    client.more();
+    socket.say(page(40, 50, 50, null));
+    assert.equal(client.list.length, 50);
+    assert.equal(client.hasMore, false);
+    client.more();
+    assert.equal(socket.frames('more').length, 2);
+});
+
+test('a page that does not come, or is refused, does not block the next wish', () => {
+    const socket = online(page(0, 20, 50, 'c1'));
+    client.more();
+    clock.advance(10_000);
+    client.more();
+    assert.equal(socket.frames('more').length, 2);
+    socket.say({ type: 'error', code: 'bad_cursor', message: 'unknown cursor' });
+    client.more();
+    assert.equal(socket.frames('more').length, 3);
+    assert.deepEqual(errors, [{ code: 'bad_cursor', message: 'unknown cursor' }]);
+});
+
+test('updates say who came and who went', () => {
+    const socket = online();
+    socket.say({ type: 'update', near: [item(9, 5, clock.now()), item(1, 15, clock.now())], gone: [2] });
+    const { cause, came, gone } = changes.at(-1);
+    assert.equal(cause, 'update');
+    assert.deepEqual(came.map((friend) => friend.user), ['9']);
+    assert.deepEqual(gone, ['2']);
+    assert.deepEqual(client.list.map((friend) => friend.user), ['0', '9', '1', '3', '4']);
+});
+
+test('reports every report_every_s, at the place of the last move', () => {
+    const socket = online(undefined, { report_every_s: 10 });
+    clock.advance(9_999);
+    assert.equal(socket.frames('location').length, 0);
+    clock.advance(1);
+    clock.advance(10_000);
+    const reports = socket.frames('location');
+    assert.equal(reports.length, 2);
+    assert.equal(reports[1].time - reports[0].time, 10_000);
+    assert.equal(reports[0].lat, HERE.lat);
+});
+
+test('a move is reported at once, then at most once a second with the latest place, and restarts the period', () => {
+    const socket = online();
+    clock.advance(5000);
+    client.move({ lat: 40, lng: 116, accuracy: 12 });
+    assert.equal(socket.frames('location').length, 1);
+    assert.equal(socket.frames('location')[0].accuracy, 12);
+    for (let i = 1; i <= 9; i += 1) {
+        clock.advance(100);
+        client.move({ lat: 40 + i / 1000, lng: 116 });
+    }
+    assert.equal(socket.frames('location').length, 1);
+    clock.advance(100);
+    assert.equal(socket.frames('location').length, 2);
+    assert.equal(socket.frames('location')[1].lat, 40.009);
+    clock.advance(29_999);
+    assert.equal(socket.frames('location').length, 2);
+    clock.advance(1);
+    assert.equal(socket.frames('location').length, 3);
+});
+
+test('a move changes the distances at once, without a word from the server', () => {
+    online();
+    client.move({ lat: HERE.lat + 40 / 111195.0797, lng: HERE.lng });
+    assert.deepEqual(client.list.map((friend) => friend.user), ['4', '3', '2', '1', '0']);
+    assert.equal(changes.at(-1).cause, 'move');
+});
+
+test('a move between hello and welcome is not lost', () => {
+    client.connect();
+    FakeSocket.last.accept();
+    client.move({ lat: 41, lng: 117 });
+    FakeSocket.last.say(welcome());
+    clock.advance(1000);
+    assert.equal(FakeSocket.last.frames('location')[0].lat, 41);
+});
+
+test('a place that is none is refused, the last one stays', () => {
+    online();
+    for (const bad of [{ lat: 91, lng: 0 }, { lat: 0, lng: 181 }, { lat: NaN, lng: 0 }, {}]) {
+        assert.throws(() => client.move(bad), RangeError);
+    }
+    assert.deepEqual({ ...client.position }, HERE);
+    assert.throws(() => make({ position: { lat: 1 } }), RangeError);
+});
+
+test('a slow clock is corrected by the welcome, and the report repeated with the right time', () => {
+    const socket = online(undefined, { server_time: clock.now() + 300_000 });
+    assert.equal(client.serverNow(), clock.now() + 300_000);
+    clock.advance(1000);
+    assert.equal(socket.frames('location')[0].time, clock.now() + 300_000);
+});
+
+test('a fast clock is corrected, but no report is older than the one before', () => {
+    const start = clock.now();
+    const socket = online(undefined, { server_time: start - 40_000, report_every_s: 30 });
+    clock.advance(1000);
+    assert.equal(socket.frames('location')[0].time, start + 1);
+    clock.advance(60_000);
+    const times = socket.frames('location').map((report) => report.time);
+    assert.deepEqual(times, [start + 1, start + 2, start + 21_000]);
+});
+
+test('what is known of the clock beforehand is used by the hello', () => {
+    make({ clockOffsetMs: -90_000 });
+    client.connect();
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].time, clock.now() - 90_000);
+});
+
+test('a silent friend disappears after inactive_after_s, also while the connection is away', () => {
+    const socket = online({ ...page(0, 2, 2, null), items: [item(0, 1, clock.now()), item(1, 2, clock.now() - 500_000)] });
+    clock.advance(99_999);
+    assert.equal(client.list.length, 2);
+    clock.advance(1);
+    assert.deepEqual(client.list.map((friend) => friend.user), ['0']);
+    assert.deepEqual(changes.at(-1), { cause: 'expiry', came: [], gone: ['1'] });
+    socket.hangUp(1006);
+    clock.advance(500_000);
+    assert.equal(client.list.length, 0);
+});
+
+test('a lost connection comes back by itself, later each time, and keeps the list meanwhile', () => {
+    online().hangUp(1006);
+    assert.equal(client.state, 'waiting');
+    assert.equal(client.list.length, 5);
+    const delays = [];
+    for (let i = 0; i < 9; i += 1) {
+        const { retryAt } = states.at(-1);
+        delays.push(retryAt - clock.now());
+        const before = FakeSocket.all.length;
+        clock.advance(retryAt - clock.now() - 1);
+        assert.equal(FakeSocket.all.length, before);
+        clock.advance(1);
+        assert.equal(FakeSocket.all.length, before + 1);
+        assert.equal(client.state, 'connecting');
+        FakeSocket.last.hangUp(1006);
+    }
+    assert.deepEqual(delays, [250, 500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]);
+});
+
+test('a connection that held starts the back-off anew; one that broke at once does not', () => {
+    const again = () => {
+        clock.advance(states.at(-1).retryAt - clock.now());
+        FakeSocket.last.accept();
+        FakeSocket.last.say(welcome());
+        FakeSocket.last.say(page(0, 5, 5, null));
+    };
+    const delayAfter = () => states.at(-1).retryAt - clock.now();
+    online().hangUp(1006);
+    again();
+    FakeSocket.last.hangUp(1006);
+    assert.equal(delayAfter(), 500);
+    again();
+    clock.advance(10_000);
+    FakeSocket.last.hangUp(1006);
+    assert.equal(delayAfter(), 250);
+});
+
+test('the first page of the new connection replaces the list', () => {
+    online().hangUp(1006);
+    clock.advance(250);
+    FakeSocket.last.accept();
+    FakeSocket.last.say(welcome());
+    assert.equal(client.list.length, 5);
+    FakeSocket.last.say(page(3, 6, 3, null));
+    assert.deepEqual(client.list.map((friend) => friend.user), ['3', '4', '5']);
+});
+
+test('a server that is there but never welcomes is given up after ten seconds', () => {
+    client.connect();
+    const socket = FakeSocket.last;
+    socket.accept();
+    clock.advance(10_000);
+    assert.equal(socket.closedWith, 1000);
+    assert.equal(client.state, 'waiting');
+});
+
+test('reconnect: the server says when; its close does not bring it forward', () => {
+    const socket = online();
+    socket.say({ type: 'reconnect', after_ms: 3000 });
+    assert.equal(client.state, 'online');
+    clock.advance(1000);
+    socket.hangUp(1012);
+    assert.equal(client.state, 'waiting');
+    assert.equal(states.at(-1).retryAt, clock.now() + 2000);
+    clock.advance(1999);
+    assert.equal(FakeSocket.all.length, 1);
+    clock.advance(1);
+    assert.equal(FakeSocket.all.length, 2);
+});
+
+test('reconnect: when the server does not close in time, the client moves by itself', () => {
+    const socket = online();
+    socket.say({ type: 'reconnect', after_ms: 3000 });
+    clock.advance(3000);
+    assert.equal(socket.closedWith, 1000);
+    assert.equal(FakeSocket.all.length, 2);
+    socket.hangUp(1012);
+    assert.equal(client.state, 'connecting', 'the old socket has no say any more');
+});
+
+test('the delay of one planned close is not used for the next, unplanned one', () => {
+    const socket = online();
+    socket.say({ type: 'reconnect', after_ms: 8000 });
+    socket.hangUp(1012);
+    clock.advance(8000);
+    FakeSocket.last.hangUp(1006);
+    assert.equal(states.at(-1).retryAt - clock.now(), 500);
+});
+
+test('overloaded: a longer rest', () => {
+    online().hangUp(1013);
+    assert.equal(states.at(-1).retryAt - clock.now(), 2500);
+});
+
+test('connected elsewhere: stays away until asked', () => {
+    online().hangUp(4001);
+    assert.deepEqual(states.at(-1), { state: 'closed', reason: 'elsewhere', code: 4001 });
+    clock.advance(3_600_000);
+    client.reconnect();
+    assert.equal(FakeSocket.all.length, 1);
+    client.connect();
+    assert.equal(FakeSocket.all.length, 2);
+});
+
+test('a bad or an expired token ends it until there is a new one', () => {
+    for (const [code, reason] of [[1008, 'token'], [4003, 'expired']]) {
+        clock = new FakeClock();
+        make();
+        online().hangUp(code);
+        assert.deepEqual(states.at(-1), { state: 'closed', reason, code });
+        const sockets = FakeSocket.all.length;
+        clock.advance(60_000);
+        assert.equal(FakeSocket.all.length, sockets);
+        client.renew('jwt2');
+        FakeSocket.last.accept();
+        assert.equal(FakeSocket.last.frames('hello')[0].token, 'jwt2');
+    }
+});
+
+test('renewing on the open connection is a hello that keeps list and paging', () => {
+    const socket = online(page(0, 20, 50, 'c1'));
+    client.more();
+    socket.say(page(20, 40, 50, 'c2'));
+    client.renew('jwt2');
+    assert.equal(socket.frames('hello')[1].token, 'jwt2');
+    assert.ok(socket.frames('hello')[1].time > socket.frames('hello')[0].time);
+    socket.say(welcome());
+    socket.say(page(0, 20, 50, 'c1'));
+    assert.equal(client.list.length, 40);
+    assert.deepEqual(states.map(({ state }) => state), ['connecting', 'online']);
+});
+
+test('reconnect() on a change of network leaves the old socket and starts at once', () => {
+    const socket = online();
+    client.reconnect();
+    assert.equal(socket.closedWith, 1000);
+    assert.equal(FakeSocket.all.length, 2);
+    socket.say({ type: 'update', gone: [0, 1, 2] });
+    assert.equal(client.list.length, 5, 'the old socket has no say any more');
+});
+
+test('close() leaves nothing behind: no timer, no list, no attempt', () => {
+    const socket = online(page(0, 20, 50, 'c1'));
+    client.more();
+    client.close();
+    assert.equal(socket.closedWith, 1000);
+    assert.equal(clock.pending, 0);
+    assert.equal(client.total, 0);
+    socket.hangUp(1006);
+    assert.equal(client.state, 'idle');
+    client.reconnect();
+    assert.equal(FakeSocket.all.length, 1);
+});
+
+test('frames that are none, and frames of a newer server, do no harm', () => {
+    const socket = online();
+    for (const text of ['{', '[]', 'null', '{"type":"festival"}', '{"type":"update"}', '{"type":"nearby"}']) {
+        socket.say(text);
+    }
+    assert.equal(client.list.length, 5);
+    assert.equal(client.state, 'online');
+    assert.deepEqual(errors.map(({ code }) => code), ['bad_frame', 'bad_frame', 'bad_frame']);
+});
+
+test('an address that is none is told, not tried again', () => {
+    make({ url: 'bad' });
+    client.connect();
+    assert.deepEqual(states, [{ state: 'closed', reason: 'url' }]);
+    assert.equal(errors[0].code, 'bad_url');
+    assert.equal(clock.pending, 0);
+});
+
+test('a cursor and users beyond 2^53 keep every digit', () => {
+    const socket = online();
+    FakeSocket.last.hangUp(1006);
+    clock.advance(250);
+    FakeSocket.last.accept();
+    FakeSocket.last.say(welcome());
+    const big = JSON.stringify(page(0, 20, 30, 'CURSOR')).replace('"CURSOR"', '9223372036854775807');
+    FakeSocket.last.say(big.replace('"user":7,', '"user":9007199254740993,'));
+    client.more();
+    assert.ok(FakeSocket.last.sent.includes('{"type":"more","after":9223372036854775807}'));
+    assert.ok(client.known.some((friend) => friend.user === '9007199254740993'));
+    assert.notEqual(socket, FakeSocket.last);
+});
+
+test('a listener can be taken away', () => {
+    let heard = 0;
+    const stop = client.on('welcome', () => (heard += 1));
+    online();
+    stop();
+    FakeSocket.last.say(welcome());
+    assert.equal(heard, 1);
+});

@@ -1,0 +1,98 @@
+/* What one session's screen should show, and what its phone has been told of it (DESIGN 3, rule 3; model.py, Session).
+ *
+ * State, not a queue: one entry a friend within the radius, each with what is newest and whether the phone knows it.
+ *
+ *     friends (sorted by user)
+ *     +------+----------+------+-------------------------------+
+ *     | user | lat, lng | time | HELD  KNOWN  DIRTY            |
+ *     +------+----------+------+-------------------------------+
+ *       HELD         on the screen: within the radius, not expired
+ *       KNOWN        the phone has it on its list
+ *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
+ *     An entry that is neither HELD nor KNOWN is removed at once.
+ *
+ * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
+ */
+#ifndef FANOUT_NEARBY_H
+#define FANOUT_NEARBY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "geo/geo.h"
+
+enum { NEARBY_HELD = 1, NEARBY_KNOWN = 2, NEARBY_DIRTY = 4 };
+
+struct nearby_friend {
+    int64_t user;
+    struct geo_point at;
+    int64_t time : 56;
+    uint64_t flags : 8;
+};
+
+struct nearby { /* zero-initialised by nearby_init; opaque to others but for reading */
+    struct geo_point at; /* the session's own place */
+    int64_t time;        /* of its own latest report; -1: none yet */
+    double radius_m;
+    struct nearby_friend *friends;
+    uint32_t count, capacity;
+    uint32_t held;  /* entries on the screen */
+    uint32_t dirty; /* entries to be told */
+    uint64_t hash;  /* wrapping sum of hash_u64 over the users that are held */
+    int64_t oldest; /* no held entry is older than this: when expiry must look again */
+    int64_t *barred;
+    uint32_t barred_count, barred_capacity;
+    uint32_t strikes;   /* digests in a row that differed */
+    uint32_t fruitless; /* repairs in a row after which a complete Roster came and digests still differed */
+    bool asked, repaired; /* a repair was asked for; and its complete Roster has come */
+};
+
+void nearby_init(struct nearby *nearby, double radius_m);
+void nearby_free(struct nearby *nearby);
+
+/* The session's own report (or Self, if newer than its own): who is outside now is dropped. */
+void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time);
+
+/* A friend's position (Move, or an entry of a Roster): ignored when barred or older than what is held. */
+void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
+
+void nearby_remove(struct nearby *nearby, int64_t user); /* Left, or opted out */
+void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
+void nearby_clear(struct nearby *nearby);                /* an empty screen: inactive, or opted out */
+
+/* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. */
+void nearby_roster_start(struct nearby *nearby);
+void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
+void nearby_roster_end(struct nearby *nearby, bool complete);
+
+/* Drops whoever's report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
+ * INT64_MAX: nobody is held. */
+int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
+
+/* A Digest; only one of the latest report counts. Call nearby_expire first. True: it has differed `strikes` times in a row:
+ * send REJOIN. From the third fruitless repair in a row on, twice as many are needed each time (at most 32 times as many),
+ * until one agrees. */
+bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t hash, uint32_t strikes);
+
+const struct nearby_friend *nearby_find(const struct nearby *nearby, int64_t user); /* held or known; NULL */
+
+/* One page of the list: the held friends by distance, then user, who come after `after` or whom the phone does not know yet,
+ * at most `limit`. They are marked known and clean. Returns how many; *more: there are further ones. */
+struct nearby_place {
+    const struct nearby_friend *friend;
+    double distance_m;
+};
+struct nearby_cursor { /* a page's end; {-1, -1}: before the first */
+    double distance_m;
+    int64_t user;
+};
+size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit, bool *more);
+
+/* Walks what must be told: each dirty entry once, told by that. Start with *cursor = 0; NULL: no more. An entry that is not HELD is gone.
+ * The entry is valid until the next call. */
+bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend);
+
+size_t nearby_bytes(const struct nearby *nearby); /* heap memory in use */
+
+#endif

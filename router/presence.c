@@ -1,0 +1,257 @@
+#include "router/presence.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum {
+    SEGMENT_BITS = 10,
+    SEGMENTS = 1 << SEGMENT_BITS,
+    GROUP = 16, /* control bytes that are compared at once */
+    EMPTY = 0x80,
+    DELETED = 0xfe,
+    BATCH = 32 /* look-ups under way at once in presence_find_many */
+};
+
+static_assert(sizeof(struct presence_slot) == 40, "a slot is what the memory budget says");
+
+struct segment {
+    struct presence_slot *slots; /* groups * GROUP of them, and behind them the control bytes, in one allocation */
+    uint8_t *control;
+    uint32_t groups;
+    uint32_t live;     /* slots in use */
+    uint32_t occupied; /* in use or deleted: what ends a probe is what is left */
+};
+
+struct presence {
+    struct segment segments[SEGMENTS];
+    size_t count;
+    uint32_t sweep_segment; /* where the next sweep goes on */
+};
+
+struct presence *presence_new(void) { return mem_zero(1, sizeof(struct presence)); }
+
+void presence_free(struct presence *presence) {
+    if (!presence) return;
+    for (int i = 0; i < SEGMENTS; i++) free(presence->segments[i].slots);
+    free(presence);
+}
+
+/* ---- groups of control bytes ---- */
+
+static inline uint32_t group_match(const uint8_t *group, uint8_t byte) {
+#ifdef __SSE2__
+    __m128i bytes = _mm_load_si128((const __m128i *)(const void *)group);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)byte)));
+#else
+    uint32_t mask = 0;
+    for (int i = 0; i < GROUP; i++) mask |= (uint32_t)(group[i] == byte) << i;
+    return mask;
+#endif
+}
+
+static inline uint32_t group_free(const uint8_t *group) {
+#ifdef __SSE2__
+    return (uint32_t)_mm_movemask_epi8(_mm_load_si128((const __m128i *)(const void *)group));
+#else
+    uint32_t mask = 0;
+    for (int i = 0; i < GROUP; i++) mask |= (uint32_t)(group[i] >> 7) << i;
+    return mask;
+#endif
+}
+
+static inline uint8_t fingerprint(uint64_t hash) { return (uint8_t)(hash & 0x7f); }
+static inline uint32_t segment_of(uint64_t hash) { return (uint32_t)(hash >> (64 - SEGMENT_BITS)); }
+static inline uint32_t group_of(uint64_t hash, uint32_t groups) {
+    return (uint32_t)(((hash >> 7 & 0xffffffffu) * groups) >> 32); /* scaled, not masked: any number of groups will do */
+}
+
+/* ---- one segment ---- */
+
+static struct presence_slot *segment_find(const struct segment *segment, uint64_t hash, int64_t user) {
+    if (!segment->groups) return NULL;
+    uint32_t group = group_of(hash, segment->groups);
+    for (;;) {
+        const uint8_t *control = segment->control + (size_t)group * GROUP;
+        for (uint32_t mask = group_match(control, fingerprint(hash)); mask; mask &= mask - 1) {
+            struct presence_slot *slot = &segment->slots[(size_t)group * GROUP + (size_t)__builtin_ctz(mask)];
+            if (slot->user == user) return slot;
+        }
+        if (group_match(control, EMPTY)) return NULL;
+        if (++group == segment->groups) group = 0;
+    }
+}
+
+/* The first slot that a new user may take; there is one. */
+static struct presence_slot *segment_take(struct segment *segment, uint64_t hash) {
+    uint32_t group = group_of(hash, segment->groups);
+    uint32_t mask;
+    while (!(mask = group_free(segment->control + (size_t)group * GROUP))) {
+        if (++group == segment->groups) group = 0;
+    }
+    size_t at = (size_t)group * GROUP + (size_t)__builtin_ctz(mask);
+    segment->occupied += segment->control[at] == EMPTY;
+    segment->control[at] = fingerprint(hash);
+    segment->live++;
+    return &segment->slots[at];
+}
+
+static size_t segment_bytes(uint32_t groups) { return (size_t)groups * GROUP * (sizeof(struct presence_slot) + 1); }
+
+/* Full at nine tenths: a probe needs an empty slot to end at. */
+static bool segment_full(const struct segment *segment) {
+    return (uint64_t)(segment->occupied + 1) * 10 > (uint64_t)segment->groups * GROUP * 9;
+}
+
+/* A new table a sixteenth larger than the live users need; drops the deleted marks. Also how a segment shrinks. */
+static void segment_rebuild(struct segment *segment) {
+    uint32_t wanted = segment->live + segment->live / 16 + 1;
+    uint32_t groups = (uint32_t)(((uint64_t)wanted * 10 / 9 + GROUP) / GROUP);
+    struct segment next = {
+        .slots = mem_alloc(segment_bytes(groups)),
+        .groups = groups,
+    };
+    /* The slots' 40 bytes times 16 keep the control bytes aligned as far as the allocation is. */
+    next.control = (uint8_t *)(next.slots + (size_t)groups * GROUP);
+    memset(next.control, EMPTY, (size_t)groups * GROUP);
+    for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++) {
+        if (segment->control[i] & 0x80) continue;
+        *segment_take(&next, hash_u64((uint64_t)segment->slots[i].user)) = segment->slots[i];
+    }
+    free(segment->slots);
+    *segment = next;
+}
+
+static void segment_delete(struct segment *segment, size_t at) {
+    /* A group that has an empty slot was never passed by a probe: the slot can be empty again at once. */
+    const uint8_t *group = segment->control + at / GROUP * GROUP;
+    bool passed = !group_match(group, EMPTY);
+    segment->control[at] = passed ? DELETED : EMPTY;
+    segment->occupied -= !passed;
+    segment->live--;
+}
+
+/* ---- everybody ---- */
+
+const struct presence_slot *presence_find(const struct presence *presence, int64_t user) {
+    uint64_t hash = hash_u64((uint64_t)user);
+    return segment_find(&presence->segments[segment_of(hash)], hash, user);
+}
+
+void presence_find_many(const struct presence *presence, const int64_t *users, size_t count, const struct presence_slot **found) {
+    for (size_t from = 0; from < count; from += BATCH) {
+        size_t n = count - from < BATCH ? count - from : BATCH;
+        uint64_t hashes[BATCH];
+        bool maybe[BATCH];
+
+        for (size_t i = 0; i < n; i++) {
+            hashes[i] = hash_u64((uint64_t)users[from + i]);
+            const struct segment *segment = &presence->segments[segment_of(hashes[i])];
+            if (segment->groups) __builtin_prefetch(segment->control + (size_t)group_of(hashes[i], segment->groups) * GROUP);
+        }
+        for (size_t i = 0; i < n; i++) {
+            const struct segment *segment = &presence->segments[segment_of(hashes[i])];
+            maybe[i] = false;
+            if (!segment->groups) continue;
+            size_t first = (size_t)group_of(hashes[i], segment->groups) * GROUP;
+            uint32_t mask = group_match(segment->control + first, fingerprint(hashes[i]));
+            if (mask) __builtin_prefetch(&segment->slots[first + (size_t)__builtin_ctz(mask)]);
+            maybe[i] = mask || !group_match(segment->control + first, EMPTY);
+        }
+        for (size_t i = 0; i < n; i++) {
+            found[from + i] =
+                maybe[i] ? segment_find(&presence->segments[segment_of(hashes[i])], hashes[i], users[from + i]) : NULL;
+        }
+    }
+}
+
+static struct presence_slot *insert(struct presence *presence, int64_t user) {
+    uint64_t hash = hash_u64((uint64_t)user);
+    struct segment *segment = &presence->segments[segment_of(hash)];
+    if (segment_full(segment)) segment_rebuild(segment);
+    struct presence_slot *slot = segment_take(segment, hash);
+    *slot = (struct presence_slot){.user = user, .time = -1, .route = PRESENCE_ROUTE_NONE, .opted = -1};
+    presence->count++;
+    return slot;
+}
+
+bool presence_valid(const struct location *event) {
+    return event->user >= 0 && event->session >= 0 && event->time >= 0 && event->time <= PRESENCE_TIME_MAX &&
+           event->route >= PRESENCE_ROUTE_NONE && event->route <= PRESENCE_ROUTE_MAX && event->opted >= -1 &&
+           event->opted <= PRESENCE_TIME_MAX && geo_valid((struct geo_point){event->lat, event->lng});
+}
+
+static enum presence_change apply_leave(struct presence *presence, struct presence_slot *slot, const struct location *event) {
+    if (slot && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* an opt-in came after it */
+    if (!slot) slot = insert(presence, event->user);
+    slot->at = (struct geo_point){0, 0};
+    slot->time = event->time;
+    slot->route = PRESENCE_ROUTE_NONE;
+    slot->opted = event->opted;
+    slot->left = 1;
+    return PRESENCE_LEFT;
+}
+
+enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old, bool *had) {
+    uint64_t hash = hash_u64((uint64_t)event->user);
+    struct presence_slot *slot = segment_find(&presence->segments[segment_of(hash)], hash, event->user);
+    if (had) *had = slot != NULL;
+    if (old && slot) *old = *slot;
+
+    if (event->kind == LOCATION_LEAVE) return apply_leave(presence, slot, event);
+    if (event->kind == LOCATION_QUIT) {
+        if (slot && slot->session == event->session) slot->route = PRESENCE_ROUTE_NONE;
+        return PRESENCE_UNCHANGED;
+    }
+    if (slot && slot->left && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* checked before the opt-out */
+    if (slot && event->session && slot->session && event->session < slot->session) return PRESENCE_SUPERSEDED;
+
+    bool positioned = slot && !slot->left;
+    if (!slot) slot = insert(presence, event->user);
+    if (event->opted > slot->opted) slot->opted = event->opted;
+    if (event->session) {
+        slot->session = event->session;
+        slot->route = event->route;
+    }
+    slot->left = 0;
+    bool older = positioned && slot->time > event->time;
+    if (!older) {
+        slot->at = (struct geo_point){event->lat, event->lng};
+        slot->time = event->time;
+        return PRESENCE_MOVED;
+    }
+    return event->kind == LOCATION_JOIN || event->kind == LOCATION_REJOIN ? PRESENCE_JOINED : PRESENCE_UNCHANGED;
+}
+
+size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) {
+    size_t forgotten = 0, looked = 0;
+    for (int visited = 0; visited < SEGMENTS && looked < budget; visited++) {
+        struct segment *segment = &presence->segments[presence->sweep_segment];
+        presence->sweep_segment = (presence->sweep_segment + 1) % SEGMENTS;
+        size_t slots = (size_t)segment->groups * GROUP;
+        for (size_t i = 0; i < slots; i++) {
+            if (segment->control[i] & 0x80 || segment->slots[i].time >= before) continue;
+            segment_delete(segment, i);
+            forgotten++;
+        }
+        looked += slots;
+        /* Give memory back when half of it is no longer needed. */
+        if (segment->groups > 1 && segment->live * 2 < slots) segment_rebuild(segment);
+    }
+    presence->count -= forgotten;
+    return forgotten;
+}
+
+size_t presence_count(const struct presence *presence) { return presence->count; }
+
+size_t presence_bytes(const struct presence *presence) {
+    size_t bytes = sizeof *presence;
+    for (int i = 0; i < SEGMENTS; i++) bytes += segment_bytes(presence->segments[i].groups);
+    return bytes;
+}

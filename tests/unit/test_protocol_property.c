@@ -1,0 +1,565 @@
+/* The protocol between routers and edges under trouble: model.py's random histories, driven through the real presence, join
+ * and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
+ * sessions change route, end, open on a second device; people opt out and in, make friends and part. Then everything is
+ * delivered, every active session repeats its report twice, and every screen must be exact. Without digests the same
+ * histories must go wrong: a check that cannot fail proves nothing.
+ *
+ * STARLING_HISTORIES sets how many of each kind (default 10,000).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/config.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "fanout/nearby.h"
+#include "router/join.h"
+
+enum { USERS = 8, PARTITIONS = 4, ROUTES = 4, ROUTERS = 2, INACTIVE = 40, STEPS = 400, ROUNDS = 2, STRIKES = 2 };
+#define TICK 100000 /* one unit of the world's clock, in the protocol's ms; the report counter stays below it */
+#define RADIUS_M 8046.72
+#define UNIT_E7 (RADIUS_M / 10 / 111195.08 * 1e7) /* a tenth of the radius along a meridian */
+
+struct friend_change {
+    int a, b;
+    bool friends;
+};
+struct sharing_change {
+    int user;
+    int64_t opted;
+    bool on;
+};
+
+enum message_kind { MOVE, ROSTER, DIGEST, SELF, LEFT, PARTED, SUPERSEDED };
+struct message {
+    enum message_kind kind;
+    int user;        /* whose sessions it is for */
+    int64_t session; /* of ROSTER, DIGEST, SELF: the session meant; of SUPERSEDED: the winner */
+    int about;       /* MOVE, LEFT, PARTED: the friend */
+    struct geo_point at;
+    int64_t time;
+    bool complete;
+    uint64_t hash;
+    int count; /* of the roster's friends, or of the digest */
+    struct roster_friend friends[USERS];
+};
+
+#define LIST(type)      \
+    struct {            \
+        type *items;    \
+        int count, room; \
+    }
+#define PUSH(list, ...)                                                                                  \
+    do {                                                                                                 \
+        if ((list).count == (list).room) {                                                               \
+            (list).room = (list).room ? (list).room * 2 : 32;                                            \
+            (list).items = mem_resize((list).items, (size_t)(list).room, sizeof *(list).items);          \
+        }                                                                                                \
+        (list).items[(list).count++] = __VA_ARGS__;                                                      \
+    } while (0)
+
+struct router {
+    struct presence *presence;
+    bool owned[PARTITIONS];
+    int position[PARTITIONS], graph_position[PARTITIONS], sharing_position[PARTITIONS];
+};
+
+struct session {
+    int user, route;
+    int64_t id;
+    bool open, located;
+    struct nearby nearby;
+};
+
+struct world {
+    uint64_t random;
+    double loss;
+    bool chaos, digests;
+    int64_t now, reports, ids;
+    LIST(struct location) logs[PARTITIONS];
+    LIST(struct friend_change) graph_logs[PARTITIONS];
+    LIST(struct sharing_change) sharing_logs[PARTITIONS];
+    LIST(struct message) deliveries[ROUTES];
+    int delivered[ROUTES], committed[PARTITIONS];
+    bool friends[USERS][USERS]; /* the truth */
+    bool lists[USERS][USERS];   /* what the owners have applied */
+    double x[USERS];
+    bool sharing[USERS];
+    int64_t opted[USERS], newest[USERS];
+    bool reported[USERS];
+    int64_t last_at[USERS];
+    struct geo_point last[USERS];
+    struct router routers[ROUTERS];
+    LIST(struct session *) sessions;
+    struct join_result result;
+    uint64_t moves, repairs;
+};
+
+/* ---- chance ---- */
+
+static uint64_t random_u64(struct world *w) { return hash_u64(w->random++); }
+static int random_int(struct world *w, int below) { return (int)(random_u64(w) % (uint64_t)below); }
+static double random_real(struct world *w) { return (double)(random_u64(w) >> 11) / 9007199254740992.0; }
+static double random_gauss(struct world *w, double sigma) {
+    double sum = 0;
+    for (int i = 0; i < 12; i++) sum += random_real(w);
+    return (sum - 6) * sigma;
+}
+
+/* ---- the world's clock and places ---- */
+
+static int64_t now_ms(const struct world *w) { return w->now * TICK + TICK - 1; }
+static int64_t report_ms(struct world *w) { return w->now * TICK + ++w->reports; }
+static struct geo_point place(double x) { return (struct geo_point){(int32_t)(x * UNIT_E7), 0}; }
+
+static struct join_context context(struct world *w, struct router *r) {
+    return (struct join_context){
+        .presence = r->presence,
+        .now = now_ms(w),
+        .inactive_ms = (int64_t)INACTIVE * TICK,
+        .radius_m = RADIUS_M,
+        .warm = true,
+        .digests = w->digests,
+    };
+}
+
+/* ---- routers ---- */
+
+static void send(struct world *w, int route, struct message message) {
+    w->moves += message.kind == MOVE;
+    if (random_real(w) >= w->loss) PUSH(w->deliveries[route], message);
+}
+
+static void send_result(struct world *w, const struct join_result *r, bool left) {
+    int user = (int)r->user;
+    if (r->beaten_route != PRESENCE_ROUTE_NONE)
+        send(w, r->beaten_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->beaten_by});
+    if (r->older_route != PRESENCE_ROUTE_NONE)
+        send(w, r->older_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->session});
+    for (size_t i = 0; i < r->recipient_count; i++) {
+        send(w, r->recipients[i].route, (struct message){.kind = left ? LEFT : MOVE, .user = (int)r->recipients[i].user,
+                                                         .about = user, .at = r->at, .time = r->time});
+    }
+    if (r->self)
+        send(w, r->route, (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
+    if (r->roster) {
+        struct message m = {.kind = ROSTER, .user = user, .session = r->session, .complete = r->complete, .count = (int)r->roster_count};
+        memcpy(m.friends, r->roster_friends, r->roster_count * sizeof *r->roster_friends);
+        send(w, r->route, m);
+    }
+    if (r->digest)
+        send(w, r->route, (struct message){.kind = DIGEST, .user = user, .session = r->session, .time = r->time,
+                                           .count = r->digest_count, .hash = r->digest_hash});
+}
+
+static size_t friend_list(const struct world *w, int user, int64_t *list) {
+    size_t count = 0;
+    for (int b = 0; b < USERS; b++) {
+        if (w->lists[user][b]) list[count++] = b;
+    }
+    return count;
+}
+
+static void router_join(struct world *w, struct router *r, const struct location *event) {
+    struct join_context c = context(w, r);
+    if (join_event(&c, event, &w->result)) {
+        int64_t list[USERS];
+        size_t count = friend_list(w, (int)event->user, list);
+        join_reserve(&w->result, count);
+        join_friends(&c, list, count, &w->result);
+    }
+    send_result(w, &w->result, w->result.left);
+}
+
+static void router_befriend(struct world *w, struct router *r, struct friend_change change) {
+    w->lists[change.a][change.b] = change.friends;
+    if (change.friends) {
+        struct join_context c = context(w, r);
+        join_befriended(&c, change.a, change.b, &w->result);
+        send_result(w, &w->result, false);
+        return;
+    }
+    const struct presence_slot *slot = presence_find(r->presence, change.a);
+    if (slot && slot->route != PRESENCE_ROUTE_NONE)
+        send(w, (int)slot->route, (struct message){.kind = PARTED, .user = change.a, .about = change.b});
+}
+
+static void log_event_of(struct world *w, struct location event) { PUSH(w->logs[event.user % PARTITIONS], event); }
+
+enum input { LOCATIONS, GRAPH, SHARING };
+
+static bool router_step(struct world *w, struct router *r) {
+    struct { enum input input; int partition; } behind[3 * PARTITIONS];
+    int count = 0;
+    for (int p = 0; p < PARTITIONS; p++) {
+        if (r->position[p] < w->logs[p].count) behind[count].input = LOCATIONS, behind[count++].partition = p;
+        if (!r->owned[p]) continue;
+        if (r->graph_position[p] < w->graph_logs[p].count) behind[count].input = GRAPH, behind[count++].partition = p;
+        if (r->sharing_position[p] < w->sharing_logs[p].count) behind[count].input = SHARING, behind[count++].partition = p;
+    }
+    if (!count) return false;
+    int chosen = random_int(w, count), p = behind[chosen].partition;
+    switch (behind[chosen].input) {
+    case GRAPH:
+        router_befriend(w, r, w->graph_logs[p].items[r->graph_position[p]++]);
+        break;
+    case SHARING: {
+        struct sharing_change change = w->sharing_logs[p].items[r->sharing_position[p]++];
+        if (!change.on)
+            log_event_of(w, (struct location){.user = change.user, .kind = LOCATION_LEAVE, .time = now_ms(w), .route = -1, .opted = change.opted});
+        break;
+    }
+    case LOCATIONS: {
+        struct location event = w->logs[p].items[r->position[p]++];
+        if (!r->owned[p]) {
+            presence_apply(r->presence, &event, NULL, NULL);
+            break;
+        }
+        router_join(w, r, &event);
+        if (random_real(w) < .3 && w->committed[p] < r->position[p]) w->committed[p] = r->position[p];
+    }
+    }
+    return true;
+}
+
+/* One router dies, the other takes its partitions; it starts again, warms up, and is given two. */
+static void take_over(struct world *w) {
+    int dead = random_int(w, ROUTERS);
+    struct router *a = &w->routers[dead], *b = &w->routers[1 - dead];
+    for (int p = 0; p < PARTITIONS; p++) {
+        if (!a->owned[p]) continue;
+        if (b->position[p] > w->committed[p]) b->position[p] = w->committed[p];
+        b->graph_position[p] = a->graph_position[p]; /* the store, or a restore, brings the new owner here */
+        b->sharing_position[p] = random_int(w, a->sharing_position[p] + 1);
+        b->owned[p] = true;
+        a->owned[p] = false;
+    }
+    presence_free(a->presence);
+    a->presence = presence_new();
+    for (int p = 0; p < PARTITIONS; p++) {
+        int end = random_int(w, 2) ? w->committed[p] : w->logs[p].count;
+        for (int i = 0; i < end; i++) presence_apply(a->presence, &w->logs[p].items[i], NULL, NULL);
+        a->position[p] = end;
+    }
+    for (int given = 0; given < 2; given++) {
+        int p = random_int(w, PARTITIONS);
+        if (!b->owned[p]) continue;
+        b->owned[p] = false;
+        a->owned[p] = true;
+        if (a->position[p] > w->committed[p]) a->position[p] = w->committed[p];
+        a->graph_position[p] = b->graph_position[p];
+        a->sharing_position[p] = b->sharing_position[p];
+    }
+}
+
+/* ---- phones and their sessions ---- */
+
+static bool opted_in_at_newest(const struct world *w, int user, const struct session *s) { return !s || s->id >= w->newest[user]; }
+
+/* A report by a session, or (NULL) by HTTP; opted < 0: as the gateway knows it now. */
+static void report(struct world *w, int user, struct session *s, bool move, int64_t opted) {
+    if (move && opted_in_at_newest(w, user, s)) {
+        double step[] = {random_gauss(w, 3), random_gauss(w, .5), random_real(w) < .2 ? random_real(w) * 50 - 25 : 0};
+        w->x[user] += step[random_int(w, 3)];
+    }
+    int64_t time = report_ms(w);
+    struct geo_point at = place(w->x[user]);
+    if (s && opted < 0 && s->id > w->newest[user]) w->newest[user] = s->id;
+    if (opted < 0 && (!s || s->id == w->newest[user])) {
+        w->reported[user] = true;
+        w->last_at[user] = w->now;
+        w->last[user] = at;
+    }
+    bool fresh = s && !s->located;
+    if (s) {
+        s->located = true;
+        nearby_locate(&s->nearby, at, time);
+    }
+    log_event_of(w, (struct location){.user = user, .kind = fresh ? LOCATION_JOIN : LOCATION_REPORT, .lat = at.lat, .lng = at.lng, .time = time,
+                                      .session = s ? s->id : 0, .route = s ? s->route : -1, .opted = opted < 0 ? w->opted[user] : opted});
+}
+
+static void rejoin(struct world *w, struct session *s) {
+    log_event_of(w, (struct location){.user = s->user, .kind = LOCATION_REJOIN, .lat = s->nearby.at.lat, .lng = s->nearby.at.lng,
+                                      .time = s->nearby.time, .session = s->id, .route = s->route, .opted = w->opted[s->user]});
+}
+
+static void open_session(struct world *w, int user) {
+    struct session *s = mem_zero(1, sizeof *s);
+    *s = (struct session){.user = user, .route = random_int(w, ROUTES), .id = ++w->ids, .open = true};
+    nearby_init(&s->nearby, RADIUS_M);
+    PUSH(w->sessions, s);
+    report(w, user, s, false, -1);
+}
+
+static void close_session(struct world *w, struct session *s, bool quit) {
+    s->open = false;
+    if (quit) log_event_of(w, (struct location){.user = s->user, .kind = LOCATION_QUIT, .session = s->id, .route = s->route, .opted = w->opted[s->user]});
+}
+
+/* The open sessions of a user, oldest first. */
+static int sessions_of(const struct world *w, int user, struct session **mine) {
+    int count = 0;
+    for (int i = 0; i < w->sessions.count && count < 16; i++) {
+        struct session *s = w->sessions.items[i];
+        if (s->open && s->user == user) mine[count++] = s;
+    }
+    return count;
+}
+
+static void share(struct world *w, int user, bool on) {
+    int p = user % PARTITIONS;
+    struct session *mine[16];
+    int count = sessions_of(w, user, mine);
+    w->sharing[user] = on;
+    w->opted[user] = w->sharing_logs[p].count + 1;
+    PUSH(w->sharing_logs[p], (struct sharing_change){user, w->opted[user], on});
+    if (on) {
+        for (int i = 0; i < count; i++) {
+            mine[i]->located = false;
+            report(w, user, mine[i], false, -1);
+        }
+        return;
+    }
+    if (random_int(w, 2)) report(w, user, count ? mine[0] : NULL, false, w->opted[user] - 1); /* an edge that has not heard yet */
+    for (int i = 0; i < count; i++) nearby_clear(&mine[i]->nearby);
+    w->reported[user] = false;
+}
+
+static void befriend(struct world *w) {
+    int a = random_int(w, USERS), b = random_int(w, USERS);
+    if (a == b) return;
+    bool friends = !w->friends[a][b];
+    w->friends[a][b] = w->friends[b][a] = friends;
+    PUSH(w->graph_logs[a % PARTITIONS], (struct friend_change){a, b, friends});
+    PUSH(w->graph_logs[b % PARTITIONS], (struct friend_change){b, a, friends});
+}
+
+static void roster(struct session *s, const struct message *m) {
+    nearby_roster_start(&s->nearby);
+    for (int i = 0; i < m->count; i++) {
+        const struct roster_friend *f = &m->friends[i];
+        nearby_roster_entry(&s->nearby, f->user, (struct geo_point){f->lat, f->lng}, f->time);
+    }
+    nearby_roster_end(&s->nearby, m->complete);
+}
+
+static void receive(struct world *w, struct session *s, const struct message *m) {
+    if (m->kind == SUPERSEDED) {
+        if (s->id < m->session) close_session(w, s, false);
+        return;
+    }
+    if (!w->sharing[s->user]) return;
+    switch (m->kind) {
+    case MOVE:
+        nearby_upsert(&s->nearby, m->about, m->at, m->time);
+        return;
+    case LEFT:
+        nearby_remove(&s->nearby, m->about);
+        return;
+    case PARTED:
+        nearby_part(&s->nearby, m->about);
+        return;
+    default:
+        break;
+    }
+    if (m->session != s->id) return;
+    if (m->kind == SELF) {
+        if (m->time > s->nearby.time) nearby_locate(&s->nearby, m->at, m->time);
+    } else if (m->kind == ROSTER) {
+        roster(s, m);
+    } else {
+        nearby_expire(&s->nearby, now_ms(w), (int64_t)INACTIVE * TICK);
+        if (nearby_digest(&s->nearby, m->time, m->count, m->hash, STRIKES)) {
+            w->repairs++;
+            rejoin(w, s);
+        }
+    }
+}
+
+static bool edge_step(struct world *w) {
+    int behind[ROUTES], count = 0;
+    for (int r = 0; r < ROUTES; r++) {
+        if (w->delivered[r] < w->deliveries[r].count) behind[count++] = r;
+    }
+    if (!count) return false;
+    int route = behind[random_int(w, count)];
+    struct message m = w->deliveries[route].items[w->delivered[route]++];
+    struct session *mine[16];
+    int open = sessions_of(w, m.user, mine);
+    for (int i = 0; i < open; i++) {
+        if (mine[i]->route == route) receive(w, mine[i], &m);
+    }
+    return true;
+}
+
+/* ---- a history ---- */
+
+static void drain(struct world *w) {
+    bool moving = true;
+    while (moving) {
+        moving = false;
+        int first = random_int(w, ROUTERS);
+        for (int i = 0; i < ROUTERS; i++) moving |= router_step(w, &w->routers[(first + i) % ROUTERS]);
+        moving |= edge_step(w);
+    }
+}
+
+static void live(struct world *w, int user, struct session **mine, int count) {
+    if (!w->sharing[user]) return;
+    if (count) report(w, user, mine[random_int(w, count)], true, -1);
+    else open_session(w, user);
+}
+
+static void trouble(struct world *w, double k, int user, struct session **mine, int count) {
+    if (k < .96) take_over(w);
+    else if (k < .965) share(w, user, !w->sharing[user]);
+    else if (k < .975) befriend(w);
+    else if (k < .98) { if (w->sharing[user]) open_session(w, user); }
+    else if (k < .985) { if (w->sharing[user]) report(w, user, NULL, true, -1); }
+    else if (count && w->sharing[user]) {
+        mine[0]->route = random_int(w, ROUTES);
+        rejoin(w, mine[0]);
+    }
+}
+
+static void step(struct world *w) {
+    double k = random_real(w);
+    int user = random_int(w, USERS);
+    struct session *mine[16];
+    int count = sessions_of(w, user, mine);
+    if (k < .35) {
+        live(w, user, mine, count);
+        w->now += random_int(w, 3) == 0;
+    } else if (k < .6) router_step(w, &w->routers[random_int(w, ROUTERS)]);
+    else if (k < .9) edge_step(w);
+    else if (k < .93) { if (count) close_session(w, mine[count - 1], random_real(w) < .7); }
+    else if (k < .94) w->now += (int[]){5, 20, 60}[random_int(w, 3)];
+    else if (w->chaos) trouble(w, k, user, mine, count);
+}
+
+static bool is_live(const struct world *w, int user) {
+    return w->reported[user] && w->now - w->last_at[user] < INACTIVE && w->sharing[user];
+}
+
+/* The screen of an open session against brute force. */
+static bool screen_wrong(struct world *w, struct session *s) {
+    nearby_expire(&s->nearby, now_ms(w), (int64_t)INACTIVE * TICK);
+    for (int b = 0; b < USERS; b++) {
+        bool want = is_live(w, s->user) && b != s->user && w->friends[s->user][b] && is_live(w, b) &&
+                    geo_distance(w->last[b], s->nearby.at) <= RADIUS_M;
+        const struct nearby_friend *shown = nearby_find(&s->nearby, b);
+        if (want != (shown && shown->flags & NEARBY_HELD)) return true;
+    }
+    return false;
+}
+
+static bool wrong(struct world *w) {
+    for (int user = 0; user < USERS; user++) {
+        struct session *mine[16];
+        int count = sessions_of(w, user, mine);
+        if (count > 1 && w->sharing[user]) return true;
+        for (int i = 0; i < count; i++) {
+            if ((is_live(w, user) || !w->sharing[user]) && screen_wrong(w, mine[i])) return true;
+        }
+    }
+    return false;
+}
+
+static struct world *world_new(uint64_t seed, double loss, bool chaos, bool digests) {
+    struct world *w = mem_zero(1, sizeof *w);
+    *w = (struct world){.random = seed << 32, .loss = loss, .chaos = chaos, .digests = digests};
+    join_result_init(&w->result);
+    for (int a = 0; a < USERS; a++) {
+        w->x[a] = random_real(w) * 40;
+        w->sharing[a] = true;
+        for (int b = 0; b < a; b++) w->friends[a][b] = w->friends[b][a] = random_real(w) < .6;
+    }
+    memcpy(w->lists, w->friends, sizeof w->lists);
+    for (int r = 0; r < ROUTERS; r++) {
+        w->routers[r].presence = presence_new();
+        for (int p = 0; p < PARTITIONS; p++) w->routers[r].owned[p] = p / 2 == r;
+    }
+    return w;
+}
+
+static void world_free(struct world *w) {
+    for (int p = 0; p < PARTITIONS; p++) {
+        free(w->logs[p].items);
+        free(w->graph_logs[p].items);
+        free(w->sharing_logs[p].items);
+    }
+    for (int r = 0; r < ROUTES; r++) free(w->deliveries[r].items);
+    for (int r = 0; r < ROUTERS; r++) presence_free(w->routers[r].presence);
+    for (int i = 0; i < w->sessions.count; i++) {
+        nearby_free(&w->sessions.items[i]->nearby);
+        free(w->sessions.items[i]);
+    }
+    free(w->sessions.items);
+    join_result_free(&w->result);
+    free(w);
+}
+
+static bool history(uint64_t seed, double loss, bool chaos, bool digests, struct world *totals) {
+    struct world *w = world_new(seed, loss, chaos, digests);
+    for (int i = 0; i < STEPS; i++) step(w);
+    w->loss = 0;
+    drain(w);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < w->sessions.count; i++) {
+            struct session *s = w->sessions.items[i];
+            if (s->open && is_live(w, s->user)) report(w, s->user, s, false, -1);
+        }
+        drain(w);
+    }
+    bool bad = wrong(w);
+    totals->moves += w->moves;
+    totals->repairs += w->repairs;
+    world_free(w);
+    return bad;
+}
+
+static int histories(void) {
+    const char *text = getenv("STARLING_HISTORIES");
+    return text ? atoi(text) : 10000;
+}
+
+static void check(const char *name, double loss, bool chaos) {
+    struct world totals = {0};
+    int bad = 0, n = histories();
+    for (int seed = 0; seed < n; seed++) {
+        if (!history((uint64_t)seed, loss, chaos, true, &totals)) continue;
+        if (bad++ < 5) print_message("wrong: %s, seed %d\n", name, seed);
+    }
+    print_message("%s: %d of %d wrong, %.4f repairs a move\n", name, bad, n, (double)totals.repairs / (double)totals.moves);
+    assert_int_equal(bad, 0);
+}
+
+static void skewed_views(void **state) { (void)state; check("skewed views only", 0, false); }
+static void all_trouble(void **state) { (void)state; check("all trouble, nothing lost", 0, true); }
+static void little_loss(void **state) { (void)state; check("all trouble, 2% lost", .02, true); }
+static void much_loss(void **state) { (void)state; check("all trouble, 20% lost", .2, true); }
+
+static void without_digests_it_fails(void **state) {
+    (void)state;
+    struct world totals = {0};
+    int bad = 0, n = histories() / 20 + 100;
+    for (int seed = 0; seed < n; seed++) bad += history((uint64_t)seed, .02, true, false, &totals);
+    print_message("2%% lost, no digests: %d of %d wrong\n", bad, n);
+    assert_true(bad > n / 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skewed_views), cmocka_unit_test(all_trouble), cmocka_unit_test(little_loss),
+        cmocka_unit_test(much_loss), cmocka_unit_test(without_digests_it_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,28 +1,20 @@
 # How folders become targets. A folder without sources becomes an interface library, so that whoever uses it need not
 # know.
 
-# starling_codecs(): record codecs generated from schemas/*.avsc into BUILD/generated/event. Sets STARLING_CODECS to the
-# generated sources and makes the target starling_codecs, which everything that may include event/records.h waits for.
-function(starling_codecs)
-    # GLOB rather than EXISTS: the next build notices when the file comes or goes.
-    file(GLOB generator CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/lib/event/generate.py")
-    set(out "${CMAKE_BINARY_DIR}/generated/event")
-    file(GLOB schemas CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/schemas/*.avsc")
-    file(GLOB ids CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/schemas/ids.txt")
-    if(NOT generator OR NOT schemas)
-        set(STARLING_CODECS "" PARENT_SCOPE)
-        add_custom_target(starling_codecs)
-        return()
-    endif()
-    file(MAKE_DIRECTORY "${out}")
+# starling_codecs(MODULE SCHEMAS): record codecs generated from SCHEMAS/*.avsc into BUILD/generated/MODULE. Sets
+# MODULE_CODECS to the generated sources and makes the target MODULE_codecs, for what may include MODULE/records.h.
+function(starling_codecs module schemas)
+    set(generator "${CMAKE_SOURCE_DIR}/lib/event/generate.py")
+    set(out "${CMAKE_BINARY_DIR}/generated/${module}")
+    file(GLOB inputs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${schemas}/*.avsc" "${CMAKE_SOURCE_DIR}/${schemas}/ids.txt")
     add_custom_command(
         OUTPUT "${out}/records.c" "${out}/records.h"
-        COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" "${CMAKE_SOURCE_DIR}/schemas"
-        DEPENDS "${generator}" ${schemas} ${ids}
-        COMMENT "Generating the record codecs"
+        COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" "${CMAKE_SOURCE_DIR}/${schemas}"
+        DEPENDS "${generator}" ${inputs}
+        COMMENT "Generating the record codecs of ${schemas}"
         VERBATIM)
-    add_custom_target(starling_codecs DEPENDS "${out}/records.c" "${out}/records.h")
-    set(STARLING_CODECS "${out}/records.c" "${out}/records.h" PARENT_SCOPE)
+    add_custom_target(${module}_codecs DEPENDS "${out}/records.c" "${out}/records.h")
+    set(${module}_CODECS "${out}/records.c" "${out}/records.h" PARENT_SCOPE)
 endfunction()
 
 # starling_library(NAME [USES ours...] [EXTERNAL theirs...] [GENERATED files...] [FOLDER dir] [WITHOUT file-regex])
@@ -40,7 +32,7 @@ function(starling_library name)
     if(sources OR ARG_GENERATED)
         add_library(starling_${name} STATIC ${sources} ${ARG_GENERATED})
         target_link_libraries(starling_${name} PUBLIC ${links})
-        add_dependencies(starling_${name} starling_codecs)
+        add_dependencies(starling_${name} event_codecs)
     else()
         add_library(starling_${name} INTERFACE)
         target_link_libraries(starling_${name} INTERFACE ${links})
@@ -55,7 +47,7 @@ function(starling_program folder executable)
     if(main)
         add_executable(${executable} ${main})
         target_link_libraries(${executable} PRIVATE starling_${name})
-        add_dependencies(${executable} starling_codecs)
+        add_dependencies(${executable} event_codecs)
         install(TARGETS ${executable} RUNTIME DESTINATION bin)
     endif()
 endfunction()
@@ -69,14 +61,17 @@ function(starling_benches)
         get_filename_component(name "${file}" NAME_WE)
         add_executable(bench-${name} "${file}")
         target_link_libraries(bench-${name} PRIVATE ${ARG_USES})
-        add_dependencies(bench-${name} starling_codecs)
+        add_dependencies(bench-${name} event_codecs)
     endforeach()
 endfunction()
 
-# starling_unit_tests(USES ours...): tests/unit/test_*.c are ctest's tests, the other files there are linked to each.
+# starling_unit_tests(USES ours...): tests/unit/test_*.c are ctest's tests, the other files there are linked to each, and
+# so are codecs of records that have older versions, which schemas/ may not have.
 function(starling_unit_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
-    starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA)
+    starling_codecs(evolution tests/schemas/evolution)
+    starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA
+        GENERATED ${evolution_CODECS})
     file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
     foreach(file IN LISTS tests)
         get_filename_component(name "${file}" NAME_WE)
@@ -84,9 +79,22 @@ function(starling_unit_tests)
         target_link_libraries(${name} PRIVATE starling_testing)
         target_compile_definitions(${name} PRIVATE
             "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
-        add_dependencies(${name} starling_codecs)
+        add_dependencies(${name} event_codecs)
         add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
         set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
             "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;PYTHON=${Python3_EXECUTABLE}")
+    endforeach()
+endfunction()
+
+# starling_test_tools(USES ours...): tests/tools/NAME.c is BUILD/test-NAME, a program that tests run.
+function(starling_test_tools)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    list(TRANSFORM ARG_USES PREPEND starling_)
+    file(GLOB tools CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/tools/*.c")
+    foreach(file IN LISTS tools)
+        get_filename_component(name "${file}" NAME_WE)
+        add_executable(test-${name} "${file}")
+        target_link_libraries(test-${name} PRIVATE ${ARG_USES})
+        add_dependencies(test-${name} event_codecs)
     endforeach()
 endfunction()

@@ -132,6 +132,7 @@ def parse_field(node, named):
 
 def read_versions(folder):
     versions = []
+    homes = {}  # type name -> the record whose schema defines it: C has one namespace
     for line in (folder / "ids.txt").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -139,10 +140,14 @@ def read_versions(folder):
         path = folder / f"{record}-v{version}.avsc"
         try:
             schema = json.loads(path.read_text())
-            versions.append(Version(int(number), record, int(version), parse(schema, {}),
+            named = {}
+            versions.append(Version(int(number), record, int(version), parse(schema, named),
                                     json.dumps(schema, separators=(",", ":"))))
         except (SchemaError, ValueError, KeyError) as error:
             raise SchemaError(f"{path}: {error}") from error
+        for name in named:
+            if homes.setdefault(snake(name), record) != record:
+                raise SchemaError(f"{path}: {name} is defined by {homes[snake(name)]} too")
         if snake(versions[-1].type.name) != snake(record):
             raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
         if versions[-1].number != sum(v.record == record for v in versions):
@@ -182,7 +187,10 @@ def c_type(type_):
 
 
 def c_string(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    """A C string literal; octal for what is not plain, and for ? because of trigraphs."""
+    escapes = {ord('"'): '\\"', ord("\\"): "\\\\"}
+    plain = (chr(b) if 32 <= b < 127 and b != ord("?") else f"\\{b:03o}" for b in text.encode())
+    return '"' + "".join(escapes.get(b, c) for b, c in zip(text.encode(), plain)) + '"'
 
 
 class Generator:
@@ -233,7 +241,7 @@ class Generator:
             self.declare_item(type_)
             return
         if not self.once(f"declare {base_name(type_)}"):
-            raise SchemaError(f"{self.top.type.name}: {type_.name} is defined by another record too")
+            return
         if isinstance(type_, Enum):
             prefix = snake(self.top.type.name).upper()
             symbols = "".join(f"    {prefix}_{s},\n" for s in type_.symbols)
@@ -263,16 +271,17 @@ class Generator:
         """A C expression: the bytes that the record, whose fields are at path, takes at most."""
         constant, terms = 0, []
         for f in self.struct_fields(record):
+            if isinstance(f.type, Record):
+                terms.append(self.size_max(f.type, f"{path}{f.name}."))
+                continue
+            constant += {Primitive("boolean"): 1, Primitive("int"): 5}.get(f.type, LONGEST_VARINT)
             if f.type == Primitive("string"):
                 terms.append(f"{path}{f.name}.size")
             elif isinstance(f.type, Array):
                 item = f.type.items
                 each = str(LONGEST_VARINT) if isinstance(item, Primitive) else self.size_max(item, None)
                 terms.append(f"{path}{f.name}.count * {each}")
-                constant += 1
-            elif isinstance(f.type, Record):
-                terms.append(self.size_max(f.type, f"{path}{f.name}."))
-            constant += {"boolean": 1, "int": 5}.get(getattr(f.type, "name", None), LONGEST_VARINT)
+                constant += 1  # the array's end
         if path is None and terms:
             raise SchemaError(f"{record.name}: an array's items must be of a bounded size")
         return " + ".join([str(constant)] + terms)
@@ -323,6 +332,8 @@ class Generator:
             return f"{function}(at, end, {target})"
         if type(writer) is not type(reader):
             raise self.incompatible(f"{base_name(writer)} became {base_name(reader)}")
+        if not isinstance(writer, Array) and writer.name != reader.name:
+            raise self.incompatible(f"{writer.name} became {reader.name}")
         name = base_name(reader) + self.suffix(writer, reader)
         maker = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}[type(reader)]
         if self.once(f"read {name}"):

@@ -54,15 +54,17 @@ struct config_pair {
 
 struct config;
 
-struct config *config_new(const struct config_section *sections,
-                          size_t count); /* sections are copied, values referenced */
-void config_free(struct config *config); /* strings in the values die with it */
+/* The tables of properties and the values are referenced and outlive the config; the array of sections need not. */
+struct config *config_new(const struct config_section *sections, size_t count);
+void config_free(struct config *config); /* strings in the values die with it; NULL is fine */
 
+/* Each checks at once what it takes: -EINVAL for an unknown key or a malformed value, another code for a file that cannot be
+ * read. Within one kind of source the later value wins. */
 int config_load_file(struct config *config, const char *path, struct error *error);
 int config_load_environment(struct config *config, char *const *environment, struct error *error);
 int config_set(struct config *config, const char *assignment, struct error *error); /* "key=value" of --set */
 
-/* Validates everything and fills the values; call once, last. */
+/* Validates everything and fills the values; call once, last. -EINVAL, and no value written, when one is missing. */
 int config_finish(struct config *config, struct error *error);
 
 /* The kafka.* pairs that go to librdkafka as they are. Valid as long as the config. */

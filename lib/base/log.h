@@ -29,8 +29,8 @@ struct log_field {
 #define LOG_INT(k, v) ((struct log_field){.key = (k), .type = LOG_FIELD_INT, .integer = (v)})
 #define LOG_DOUBLE(k, v) ((struct log_field){.key = (k), .type = LOG_FIELD_DOUBLE, .real = (v)})
 
-struct log *log_new(FILE *stream, const char *daemon, enum log_level level,
-                    enum log_format format); /* stream: the caller's */
+/* The stream stays the caller's. */
+struct log *log_new(FILE *stream, const char *daemon, enum log_level level, enum log_format format);
 void log_free(struct log *log);
 
 void log_event(struct log *log, enum log_level level, const char *event, const struct log_field *fields, size_t count);

@@ -16,11 +16,13 @@ struct map *map_new(void);
 void map_free(struct map *map); /* NULL is fine; values that are pointers stay the caller's */
 
 size_t map_count(const struct map *map);
-uint64_t *map_find(const struct map *map, uint64_t key); /* NULL: not there */
-uint64_t *map_put(struct map *map, uint64_t key,
-                  bool *created); /* the value's place, 0 when just created; created may be NULL */
+size_t map_bytes(const struct map *map); /* memory in use */
+
+uint64_t *map_find(const struct map *map, uint64_t key);         /* NULL: not there */
 bool map_remove(struct map *map, uint64_t key, uint64_t *value); /* false: was not there; value may be NULL */
-size_t map_bytes(const struct map *map);                         /* memory in use */
+
+/* The value's place, holding 0 when it was just created; created may be NULL. */
+uint64_t *map_put(struct map *map, uint64_t key, bool *created);
 
 /* Walks all entries in no order: start with *cursor = 0; false at the end. The map must not change in between. */
 bool map_next(const struct map *map, size_t *cursor, uint64_t *key, uint64_t *value);

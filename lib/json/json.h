@@ -15,7 +15,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-/* NULL on malformed input (reason in error). Rejects duplicates, trailing bytes and invalid UTF-8. */
+/* NULL on malformed input (reason in error, which quotes none of it). Rejects duplicates, trailing bytes and invalid UTF-8. */
 json_t *json_parse(const void *text, size_t size, struct error *error);
 
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */
@@ -27,10 +27,9 @@ int json_want_bool(const json_t *object, const char *key, bool *value, struct er
 int json_want_degrees(const json_t *object, const char *key, double limit, int32_t *e7, struct error *error);
 
 /* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
-void json_put_text(struct buffer *out, const char *text,
-                   size_t size); /* quoted and escaped; invalid UTF-8 becomes U+FFFD */
+void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted, escaped, as text_quote does */
 void json_put_int(struct buffer *out, int64_t value);
 void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
-void json_put_fixed1(struct buffer *out, double value); /* one decimal */
+void json_put_fixed1(struct buffer *out, double value); /* one decimal; null for what is no finite number */
 
 #endif

@@ -1,0 +1,209 @@
+#include "service/auth.h"
+
+#include <errno.h>
+#include <jwt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "json/json.h"
+
+enum {
+    KEY_MAX = 64 * 1024,
+    TOKEN_MAX = 8 * 1024,
+    SECRET_MIN = 32, // RFC 7518, 3.2: as long as the hash
+    NOT_BEFORE_LEEWAY_MS = 60 * 1000
+};
+
+struct key {
+    unsigned char *bytes; // NULL: this algorithm is not accepted; else ended by a NUL that does not count
+    size_t size;
+};
+
+struct auth {
+    struct key secret, public_key;
+};
+
+static void key_free(struct key *key) {
+    if (key->bytes) explicit_bzero(key->bytes, key->size);
+    free(key->bytes);
+}
+
+static int key_read(const char *path, struct key *key, struct error *error) {
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        int code = -errno;
+        return error_set(error, code, "cannot read the key file %s: %s", path, strerror(-code));
+    }
+    unsigned char *bytes = mem_alloc(KEY_MAX + 1);
+    size_t size = fread(bytes, 1, KEY_MAX + 1, file);
+    int failed = ferror(file);
+    fclose(file);
+    if (failed || size > KEY_MAX) {
+        free(bytes);
+        return failed ? error_set(error, -EIO, "cannot read the key file %s", path)
+                      : error_set(error, -EFBIG, "the key file %s has more than %d bytes", path, KEY_MAX);
+    }
+    bytes[size] = '\0';
+    *key = (struct key){.bytes = bytes, .size = size};
+    return 0;
+}
+
+static int secret_read(const char *path, struct key *key, struct error *error) {
+    int code = key_read(path, key, error);
+    if (code) return code;
+    if (key->size && key->bytes[key->size - 1] == '\n') key->size--;
+    if (key->size < SECRET_MIN)
+        return error_set(error, -EINVAL, "the HS256 key file %s has fewer than %d bytes", path, SECRET_MIN);
+    if (strstr((const char *)key->bytes, "-----BEGIN "))
+        return error_set(error, -EINVAL, "the HS256 key file %s is a PEM file: a public key is no secret", path);
+    return 0;
+}
+
+static int public_key_read(const char *path, struct key *key, struct error *error) {
+    int code = key_read(path, key, error);
+    if (code) return code;
+    if (!strstr((const char *)key->bytes, "-----BEGIN PUBLIC KEY-----"))
+        return error_set(error, -EINVAL, "the RS256 key file %s is no PEM file of a public key (BEGIN PUBLIC KEY)",
+                         path);
+    return 0;
+}
+
+static bool given(const char *path) { return path && *path; }
+
+int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
+    struct auth *made = mem_alloc(sizeof *made);
+    *made = (struct auth){.secret = {.bytes = NULL}};
+    int code = 0;
+    if (given(options->hs256_key_file)) code = secret_read(options->hs256_key_file, &made->secret, error);
+    if (!code && given(options->rs256_public_key_file))
+        code = public_key_read(options->rs256_public_key_file, &made->public_key, error);
+    if (code) goto finish;
+    *auth = made;
+    made = NULL;
+finish:
+    auth_free(made);
+    return code;
+}
+
+void auth_free(struct auth *auth) {
+    if (!auth) return;
+    key_free(&auth->secret);
+    key_free(&auth->public_key);
+    free(auth);
+}
+
+/* Chooses the key by the algorithm that the token says, among the algorithms that are configured: the token cannot make one
+ * algorithm use the other's key, and what is not configured does not exist. The token is not verified here. */
+static const struct key *choose_key(const struct auth *auth, const char *token, jwt_alg_t *algorithm,
+                                    struct error *error) {
+    const struct key *key = NULL;
+    jwt_t *unverified = NULL;
+    if (jwt_decode(&unverified, token, NULL, 0)) {
+        error_set(error, -EACCES, "the token is malformed");
+        return NULL;
+    }
+    const char *name = jwt_get_header(unverified, "alg");
+    char *critical = jwt_get_headers_json(unverified, "crit");
+    if (critical)
+        error_set(error, -EACCES, "the token demands extensions (crit) that are not known here");
+    else if (name && !strcmp(name, "HS256") && auth->secret.bytes) {
+        *algorithm = JWT_ALG_HS256;
+        key = &auth->secret;
+    } else if (name && !strcmp(name, "RS256") && auth->public_key.bytes) {
+        *algorithm = JWT_ALG_RS256;
+        key = &auth->public_key;
+    } else
+        error_set(error, -EACCES, "the token's algorithm is not accepted");
+    free(critical);
+    jwt_free(unverified);
+    return key;
+}
+
+/* A user id in its only spelling: "0", or digits that start with another. */
+static bool user_id(const char *text, int64_t *user) {
+    if (!text || !*text || (text[0] == '0' && text[1])) return false;
+    uint64_t value = 0;
+    for (const char *at = text; *at; at++) {
+        if (*at < '0' || *at > '9' || at - text >= 19) return false;
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    if (value > INT64_MAX) return false;
+    *user = (int64_t)value;
+    return true;
+}
+
+static bool scope_holds(const char *scope, const char *word) {
+    size_t length = strlen(word);
+    while (*scope) {
+        size_t here = strcspn(scope, " ");
+        if (here == length && !memcmp(scope, word, length)) return true;
+        scope += here + (scope[here] == ' ');
+    }
+    return false;
+}
+
+/* A NumericDate (RFC 7519: seconds, a fraction is allowed) in ms; code as json_want_real's. */
+static int date_want(const json_t *json, const char *name, int64_t *ms, struct error *error) {
+    double seconds;
+    int code = json_want_real(json, name, 0, 9e12, &seconds, error);
+    if (!code) *ms = (int64_t)(seconds * 1000);
+    return code;
+}
+
+static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *claims, struct error *error) {
+    struct auth_claims read = {.user = -1};
+    if (date_want(json, "exp", &read.expires_ms, NULL)) return error_set(error, -EACCES, "the token has no usable exp");
+    if (read.expires_ms <= now_ms) return error_set(error, -ETIME, "the token has expired");
+
+    int64_t not_before_ms;
+    int code = date_want(json, "nbf", &not_before_ms, NULL);
+    if (code == -EINVAL) return error_set(error, -EACCES, "the token's nbf is not usable");
+    if (!code && not_before_ms > now_ms + NOT_BEFORE_LEEWAY_MS)
+        return error_set(error, -EACCES, "the token is not valid yet");
+
+    const char *scope = NULL;
+    if (json_want_text(json, "scope", &scope, NULL) == -EINVAL)
+        return error_set(error, -EACCES, "the token's scope is not usable");
+    read.gateway = scope && scope_holds(scope, "gateway");
+
+    const char *subject = NULL;
+    json_want_text(json, "sub", &subject, NULL);
+    if (!user_id(subject, &read.user) && !read.gateway)
+        return error_set(error, -EACCES, "the token's sub is no user id");
+    *claims = read;
+    return 0;
+}
+
+int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
+                struct error *error) {
+    if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
+    if (!size || memchr(token, '\0', size)) return error_set(error, -EACCES, "the token is malformed");
+
+    char *copy = mem_stringn(token, size);
+    jwt_t *jwt = NULL;
+    char *text = NULL;
+    json_t *json = NULL;
+    jwt_alg_t algorithm = JWT_ALG_NONE;
+    int code = -EACCES;
+    const struct key *key = choose_key(auth, copy, &algorithm, error);
+    if (!key) goto finish;
+    if (jwt_decode(&jwt, copy, key->bytes, (int)key->size) || jwt_get_alg(jwt) != algorithm) {
+        error_set(error, code, "the token's signature is wrong");
+        goto finish;
+    }
+    text = jwt_get_grants_json(jwt, NULL);
+    json = text ? json_parse(text, strlen(text), NULL) : NULL;
+    if (!json) {
+        error_set(error, code, "the token is malformed");
+        goto finish;
+    }
+    code = claims_read(json, now_ms, claims, error);
+finish:
+    json_decref(json);
+    free(text);
+    jwt_free(jwt);
+    free(copy);
+    return code;
+}

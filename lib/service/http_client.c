@@ -1,0 +1,217 @@
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "service/http.h"
+
+enum { REPLY_MAX = 16 * 1024 * 1024, IDLE_CONNECTIONS = 64 };
+
+struct fetch {
+    struct http_client *client;
+    CURL *easy;
+    struct curl_slist *headers;
+    struct buffer body, reply;
+    void (*done)(void *context, int code, unsigned status, const char *reply, size_t size);
+    void *context;
+    struct fetch *previous, *next;
+};
+
+/* A descriptor that libcurl waits for. libuv needs its memory until the close callback. */
+struct wait {
+    uv_poll_t handle;
+    struct http_client *client;
+    curl_socket_t fd;
+};
+
+struct http_client {
+    uv_loop_t *loop;
+    CURLM *multi;
+    struct loop_timer *timer;
+    struct fetch *fetches;
+    bool delivering; // in the callbacks of what is done
+    bool closing;
+};
+
+static size_t reply_append(char *bytes, size_t size, size_t count, void *context) {
+    struct fetch *fetch = context;
+    // A short count makes libcurl give up.
+    if (fetch->reply.size + size * count > REPLY_MAX) return 0;
+    buffer_append(&fetch->reply, bytes, size * count);
+    return size * count;
+}
+
+static void fetch_free(struct fetch *fetch) {
+    struct http_client *client = fetch->client;
+    curl_multi_remove_handle(client->multi, fetch->easy);
+    curl_easy_cleanup(fetch->easy);
+    curl_slist_free_all(fetch->headers);
+    buffer_free(&fetch->body);
+    buffer_free(&fetch->reply);
+    if (fetch->next) fetch->next->previous = fetch->previous;
+    if (fetch->previous)
+        fetch->previous->next = fetch->next;
+    else
+        client->fetches = fetch->next;
+    free(fetch);
+}
+
+static int error_code(CURLcode code) {
+    switch (code) {
+    case CURLE_OK: return 0;
+    case CURLE_OPERATION_TIMEDOUT: return -ETIMEDOUT;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST: return -ECONNREFUSED;
+    default: return -EIO;
+    }
+}
+
+static void client_destroy(struct http_client *client) {
+    while (client->fetches) {
+        struct fetch *fetch = client->fetches;
+        fetch->done(fetch->context, -ECANCELED, 0, NULL, 0);
+        fetch_free(fetch);
+    }
+    curl_multi_cleanup(client->multi);
+    loop_timer_free(client->timer);
+    free(client);
+    curl_global_cleanup();
+}
+
+static void deliver(struct http_client *client) {
+    CURLMsg *message;
+    int left;
+    // libcurl calls back from curl_multi_socket_action alone, so a done that fetches again does not come here again.
+    client->delivering = true;
+    while (!client->closing && (message = curl_multi_info_read(client->multi, &left))) {
+        struct fetch *fetch = NULL;
+        long status = 0;
+        int code = error_code(message->data.result);
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&fetch);
+        curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
+        const char *text = buffer_cstring(&fetch->reply);
+        fetch->done(fetch->context, code, code ? 0 : (unsigned)status, code ? NULL : text,
+                    code ? 0 : fetch->reply.size);
+        fetch_free(fetch);
+    }
+    client->delivering = false;
+    if (client->closing) client_destroy(client);
+}
+
+static void on_socket(uv_poll_t *handle, int status, int events) {
+    struct wait *wait = handle->data;
+    struct http_client *client = wait->client;
+    int ready = status ? CURL_CSELECT_ERR
+                       : (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
+    int running;
+    curl_multi_socket_action(client->multi, wait->fd, ready, &running);
+    deliver(client);
+}
+
+static void on_timeout(void *context) {
+    struct http_client *client = context;
+    int running;
+    curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    deliver(client);
+}
+
+static void wait_closed(uv_handle_t *handle) { free(handle->data); }
+
+/* libcurl: from now on, wait for this on that descriptor. */
+static int want_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *slot) {
+    struct http_client *client = context;
+    struct wait *wait = slot;
+    if (what == CURL_POLL_REMOVE) {
+        if (wait) uv_close((uv_handle_t *)&wait->handle, wait_closed);
+        return 0;
+    }
+    if (!wait) {
+        wait = mem_alloc(sizeof *wait);
+        *wait = (struct wait){.client = client, .fd = fd};
+        if (uv_poll_init_socket(client->loop, &wait->handle, fd)) {
+            free(wait);
+            return -1;
+        }
+        wait->handle.data = wait;
+        curl_multi_assign(client->multi, fd, wait);
+    }
+    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    return uv_poll_start(&wait->handle, events, on_socket) ? -1 : 0;
+}
+
+static int want_timeout(CURLM *multi, long timeout_ms, void *context) {
+    struct http_client *client = context;
+    if (timeout_ms >= 0) loop_timer_again(client->timer, (uint64_t)timeout_ms, 0);
+    return 0;
+}
+
+struct http_client *http_client_new(uv_loop_t *loop) {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT)) abort(); // out of memory, which base/mem.h cannot see here
+    struct http_client *client = mem_alloc(sizeof *client);
+    *client = (struct http_client){.loop = loop, .multi = curl_multi_init()};
+    if (!client->multi) abort(); // the same
+    client->timer = loop_timer_new(loop, 1, 0, on_timeout, client);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, want_timeout);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS);
+    return client;
+}
+
+void http_client_free(struct http_client *client) {
+    if (!client) return;
+    client->closing = true;
+    if (!client->delivering) client_destroy(client);
+}
+
+static void set_headers(struct fetch *fetch, const char *token) {
+    // An empty Expect keeps libcurl from waiting a second for a 100 before it sends a large body.
+    fetch->headers = curl_slist_append(fetch->headers, "Expect:");
+    if (fetch->body.size) fetch->headers = curl_slist_append(fetch->headers, "Content-Type: application/json");
+    if (token) {
+        char *line = mem_format("Authorization: Bearer %s", token);
+        fetch->headers = curl_slist_append(fetch->headers, line);
+        free(line);
+    }
+    curl_easy_setopt(fetch->easy, CURLOPT_HTTPHEADER, fetch->headers);
+}
+
+static void set_options(struct fetch *fetch, const char *method, const char *url, int timeout_ms) {
+    CURL *easy = fetch->easy;
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(timeout_ms > 0 ? timeout_ms : 1));
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    // Peers are asked directly, whatever the environment says about proxies.
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, reply_append);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, fetch);
+    if (fetch->body.size) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, fetch->body.data);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)fetch->body.size);
+    }
+}
+
+void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
+                const struct buffer *body, int timeout_ms,
+                void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context) {
+    if (client->closing) {
+        done(context, -ECANCELED, 0, NULL, 0);
+        return;
+    }
+    struct fetch *fetch = mem_alloc(sizeof *fetch);
+    *fetch = (struct fetch){
+        .client = client, .easy = curl_easy_init(), .done = done, .context = context, .next = client->fetches};
+    if (!fetch->easy) abort(); // out of memory, which base/mem.h cannot see here
+    if (fetch->next) fetch->next->previous = fetch;
+    client->fetches = fetch;
+    if (body) buffer_append(&fetch->body, body->data, body->size);
+    set_options(fetch, method, url, timeout_ms);
+    set_headers(fetch, token);
+    // Whatever is wrong with the URL, say, is reported from the loop like every other failure.
+    if (curl_multi_add_handle(client->multi, fetch->easy) != CURLM_OK) abort(); // the same
+}

@@ -1,0 +1,60 @@
+#include "service/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "json/json.h"
+#include "service/http_internal.h"
+
+const char *http_bearer(const struct http_request *request, size_t *size) {
+    static const char SCHEME[] = "Bearer ";
+    const char *value = http_header(request, "Authorization");
+    if (!value || strncasecmp(value, SCHEME, sizeof SCHEME - 1)) return NULL;
+    value += sizeof SCHEME - 1;
+    value += strspn(value, " ");
+    *size = strlen(value);
+    return value;
+}
+
+void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
+                const struct http_field *fields, size_t field_count) {
+    // libmicrohttpd copies, whatever the type of its parameter says.
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
+    for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
+    http_answer(request, status, response);
+}
+
+void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {
+    static const struct http_field FIELDS[] = {{"Cache-Control", "no-store"}};
+    http_reply(request, status, "application/json", body->data, body->size, FIELDS, 1);
+}
+
+static void put_member(struct buffer *out, const char *separator, const char *key, const char *text) {
+    buffer_format(out, "%s\"%s\":", separator, key);
+    json_put_text(out, text, strlen(text));
+}
+
+void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                  int retry_after_s) {
+    struct buffer body = {.size = 0};
+    char type[128], retry[16];
+    snprintf(type, sizeof type, "urn:starling:%s", code);
+    snprintf(retry, sizeof retry, "%d", retry_after_s);
+    put_member(&body, "{", "type", type);
+    put_member(&body, ",", "title", MHD_get_reason_phrase_for(status));
+    buffer_format(&body, ",\"status\":%u", status);
+    put_member(&body, ",", "detail", detail);
+    put_member(&body, ",", "code", code);
+    buffer_string(&body, "}\n");
+    struct http_field fields[3] = {{"Cache-Control", "no-store"}};
+    size_t count = 1;
+    if (retry_after_s) fields[count++] = (struct http_field){"Retry-After", retry};
+    if (status == 401) fields[count++] = (struct http_field){"WWW-Authenticate", "Bearer"};
+    http_reply(request, status, "application/problem+json", body.data, body.size, fields, count);
+    buffer_free(&body);
+}

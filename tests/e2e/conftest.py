@@ -1,0 +1,117 @@
+"""Fixtures. README.md beside this file is the guide."""
+import itertools
+import os
+import pathlib
+import shutil
+
+import pytest
+
+from harness.broker import REPOSITORY, Broker
+from harness.cluster import Cluster, build_folder
+
+_clusters: list[Cluster] = []
+
+
+def _jars() -> pathlib.Path:
+    given = os.environ.get('STARLING_KAFKA_LIB')
+    found = [pathlib.Path(given)] if given else sorted((REPOSITORY / '.cache').glob('kafka-*[0-9]'))
+    if not found:
+        pytest.exit('no Kafka: run the tests by `./dev test e2e`, which fetches it', 2)
+    return found[-1]
+
+
+def pytest_sessionstart(session):
+    if not session.config.option.collectonly and not (build_folder() / 'starling').exists():
+        pytest.exit(f'{build_folder()}/starling is not built: run the tests by `./dev test e2e`', 2)
+
+
+@pytest.fixture(scope='session')
+def broker(tmp_path_factory):
+    """The tests' own Kafka broker. A test that stops it must start it again."""
+    broker = Broker(tmp_path_factory.mktemp('kafka'), _jars()).start()
+    yield broker
+    broker.kill()
+
+
+def _maker(broker, tmp_path_factory):
+    made = []
+
+    def make(**options) -> Cluster:
+        cluster = Cluster(broker, tmp_path_factory.mktemp('cluster'), **options)
+        made.append(cluster)
+        _clusters.append(cluster)
+        return cluster
+
+    yield make
+    try:
+        for cluster in made:
+            cluster.stop()
+        problems = [problem for cluster in made for problem in cluster.problems()]
+        assert not problems, '\n'.join(problems)
+    finally:
+        for cluster in made:
+            cluster.kill()
+            _clusters.remove(cluster)
+
+
+@pytest.fixture
+def make_cluster(broker, tmp_path_factory):
+    """make_cluster(partitions=4, settings={...}): a Cluster with topics of its own, not started. Stopped at the test's end."""
+    yield from _maker(broker, tmp_path_factory)
+
+
+@pytest.fixture(scope='module')
+def make_module_cluster(broker, tmp_path_factory):
+    """The same, for clusters that all tests of a module share."""
+    yield from _maker(broker, tmp_path_factory)
+
+
+@pytest.fixture
+def cluster(make_cluster):
+    """One of each daemon, for this test alone: it may kill, pause, restart."""
+    return make_cluster().start()
+
+
+@pytest.fixture(scope='module')
+def shared_cluster(make_module_cluster):
+    """One of each daemon, shared by the module's tests: leave it as it was, and take users from `users`."""
+    return make_module_cluster().start()
+
+
+@pytest.fixture(scope='session')
+def browser():
+    """Debian's Chromium, headless, driven by Playwright: browser.new_page()."""
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which('chromium') or '/usr/bin/chromium',
+                                             args=['--no-sandbox', '--disable-dev-shm-usage'])
+        yield browser
+        browser.close()
+
+
+_next_user = itertools.count(1_000_000)
+
+
+@pytest.fixture
+def users():
+    """users(3): three user ids, rising, that no other test has."""
+    return lambda count: list(itertools.islice(_next_user, count))
+
+
+@pytest.fixture(autouse=True)
+def _daemons_are_well():
+    """Whatever a test is about: no daemon may have died by itself, and no sanitizer may have reported."""
+    yield
+    problems = [problem for cluster in _clusters for problem in cluster.problems()]
+    assert not problems, '\n'.join(problems)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failure shows the ends of all logs."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        for cluster in _clusters:
+            for daemon in cluster.daemons:
+                report.sections.append((f'{daemon.name} of {cluster.prefix} ({daemon.log_path})', daemon.tail()))

@@ -1,0 +1,267 @@
+"""A whole starling: topics of its own on the session's broker, and daemons on free ports."""
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import requests
+
+from .broker import REPOSITORY, Broker
+from .http import Http
+from .phone import Phone
+from .ports import free_port
+from .processes import Process
+from .records import Topics
+from .tokens import Keys
+from .waiting import eventually, now_ms
+
+KINDS = ('ingest', 'router', 'fanout', 'history-sink')
+_numbers = itertools.count(1)
+
+
+def build_folder() -> pathlib.Path:
+    return pathlib.Path(os.environ.get('STARLING_BUILD', REPOSITORY / 'build'))
+
+
+class Metrics(dict):
+    """{'name{label="value",...}': float} of a /metrics page."""
+
+    @classmethod
+    def parse(cls, text: str) -> 'Metrics':
+        pairs = (line.rpartition(' ') for line in text.splitlines() if line and not line.startswith('#'))
+        return cls({name: float(value) for name, _, value in pairs})
+
+    def total(self, name: str, **labels) -> float:
+        """The sum of all series of that name that carry those labels; KeyError when there is none."""
+        wanted = [f'{label}="{value}"' for label, value in labels.items()]
+        found = [value for series, value in self.items()
+                 if re.split(r'[{ ]', series)[0] == name and all(w in series for w in wanted)]
+        if not found:
+            raise KeyError(f'{name} {labels}')
+        return sum(found)
+
+
+class Daemon(Process):
+    """One starling-* process. start, stop, kill -9 and start again keep its ports and its data."""
+
+    def __init__(self, cluster: 'Cluster', kind: str, index: int, settings: dict):
+        self.kind, self.index = kind, index
+        name = f'{kind}-{index}'
+        self.ops = f'127.0.0.1:{free_port()}'
+        self.peer = f'127.0.0.1:{free_port()}'
+        self.folder = cluster.folder / name
+        self.folder.mkdir()
+        self.settings = {**cluster.common(), 'ops.listen': self.ops, 'peer.listen': self.peer,
+                         'data.dir': self.folder / 'data', **settings}
+        self.properties = self.folder / 'starling.properties'
+        super().__init__(name, [build_folder() / f'starling-{kind}', '--config', self.properties],
+                         self.folder / 'log', {'ASAN_OPTIONS': 'detect_stack_use_after_return=1',
+                                               'UBSAN_OPTIONS': 'print_stacktrace=1'})
+
+    @property
+    def listen(self) -> str:
+        """host:port of what clients connect to."""
+        return self.settings['listen']
+
+    def start(self, wait=True, timeout=60.0, **settings):
+        """Starts it; settings (dots as underscores are not guessed: pass **{'a.b': 1}) change its configuration for good."""
+        self.settings.update(settings)
+        self.properties.write_text(''.join(f'{key}={value}\n' for key, value in self.settings.items()))
+        self.launch()
+        if wait:
+            self.wait_ready(timeout)
+        return self
+
+    def restart(self, **settings):
+        self.stop()
+        return self.start(**settings)
+
+    def get(self, path: str) -> requests.Response:
+        """From the ops HTTP."""
+        return Http(f'http://{self.ops}').get(path, timeout=5)
+
+    def ready(self) -> bool:
+        try:
+            return self.get('/readyz').status_code == 200
+        except requests.RequestException:
+            return False
+
+    def wait_ready(self, timeout=60.0):
+        def ready():
+            assert self.alive(), f'{self.name} ended by itself with {self.exit_code()}:\n{self.tail()}'
+            assert self.ready(), f'{self.name} is not ready:\n{self.tail()}'
+            return True
+
+        eventually(ready, timeout)
+
+    def metrics(self) -> Metrics:
+        return Metrics.parse(self.get('/metrics').text)
+
+
+class Cluster:
+    """
+    cluster = Cluster(broker, folder, partitions=4, settings={'inactive.after.s': 30})
+    cluster.start(routers=2)         # topics, then one of each daemon, two routers; waits until all are ready
+    cluster.routers[0].kill()
+    cluster.add('router')            # one more, started
+    """
+
+    def __init__(self, broker: Broker, folder: pathlib.Path, partitions=4, delivery_partitions=4, settings=None):
+        self.broker, self.folder = broker, folder
+        self.number = next(_numbers)
+        self.prefix = f't{os.getpid()}-{self.number}.'
+        self.partitions, self.delivery_partitions = partitions, delivery_partitions
+        self.settings = dict(settings or {})
+        self.history = folder / 'history'
+        self.history.mkdir()
+        self.keys = Keys(folder)
+        self.topics = Topics(broker.bootstrap, self.prefix)
+        self.daemons: list[Daemon] = []
+        self._fanout_port = free_port()
+        self._phones: list[Phone] = []
+
+    def common(self) -> dict:
+        return {'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
+                'peer.token': self.keys.peer_token, 'auth.hs256.key.file': self.keys.secret_file,
+                'auth.rs256.public.key.file': self.keys.public_file}
+
+    # daemons
+
+    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, topics=True, wait=True) -> 'Cluster':
+        if topics:
+            self.create_topics()
+        counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'history-sink': sinks}
+        started = [self.add(kind, wait=False) for kind, count in counts.items() for _ in range(count)]
+        if wait:
+            for daemon in started:
+                daemon.wait_ready()
+        return self
+
+    def add(self, kind: str, wait=True, settings=None, start=True) -> Daemon:
+        """One more daemon of that kind, with settings of its own above the cluster's."""
+        assert kind in KINDS, kind
+        own = {}
+        if kind == 'ingest':
+            own = {'listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
+                   'web.ws.url': self.ws_url}
+        elif kind == 'fanout':
+            own = {'listen': f'127.0.0.1:{self._fanout_port}'}  # shared by all of them
+        elif kind == 'history-sink':
+            own = {'history.dir': self.history}
+        daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})
+        self.daemons.append(daemon)
+        if start:
+            daemon.start(wait=wait)
+        return daemon
+
+    def _settings_of(self, kind) -> dict:
+        """The cluster's settings: 'router:key' is for routers only, 'key' for all."""
+        return {key.rpartition(':')[2]: value for key, value in self.settings.items()
+                if ':' not in key or key.startswith(kind + ':')}
+
+    def of(self, kind: str) -> list[Daemon]:
+        return [daemon for daemon in self.daemons if daemon.kind == kind]
+
+    ingest = property(lambda self: self.of('ingest')[0])
+    routers = property(lambda self: self.of('router'))
+    fanouts = property(lambda self: self.of('fanout'))
+    sinks = property(lambda self: self.of('history-sink'))
+
+    def create_topics(self, **plan):
+        self.starling('topics', 'create', '--partitions', plan.get('partitions', self.partitions),
+                      '--delivery-partitions', plan.get('delivery_partitions', self.delivery_partitions))
+
+    def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
+        """The `starling` command against this cluster; its output is text."""
+        properties = self.folder / 'starling.properties'
+        properties.write_text(f'kafka.bootstrap.servers={self.broker.bootstrap}\ntopics.prefix={self.prefix}\n')
+        done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
+                              capture_output=True, text=True, timeout=timeout, **run)
+        if check:
+            assert done.returncode == 0, f'starling {arguments}: {done.returncode}\n{done.stdout}{done.stderr}'
+        return done
+
+    # clients
+
+    @property
+    def ws_url(self) -> str:
+        return f'ws://127.0.0.1:{self._fanout_port}/'
+
+    @property
+    def http_url(self) -> str:
+        return f'http://{self.ingest.listen}'
+
+    def token(self, user, scope=None, ttl=3600, **claims) -> str:
+        return self.keys.token(user, scope, ttl, **claims)
+
+    def http(self, user, **claims) -> Http:
+        """The HTTP API as this user; None: without a token."""
+        return Http(self.http_url, None if user is None else self.token(user, **claims))
+
+    def gateway(self) -> Http:
+        return self.http('gateway', scope='gateway')
+
+    def phone(self, user, token=None, **options) -> Phone:
+        """A connected phone that has said nothing yet. Closed at the cluster's end if the test has not done it."""
+        phone = Phone(self.ws_url, user, token or self.token(user), **options)
+        self._phones.append(phone)
+        return phone
+
+    def online(self, user, lat, lng, **options) -> Phone:
+        """A phone that has said hello there and has its first page."""
+        phone = self.phone(user, **options)
+        phone.hello(lat, lng)
+        return phone
+
+    # what tests need before they begin
+
+    def share(self, *users, mode='friends'):
+        """Opts users in (or out: mode='off'). Answered when Kafka has it: daemons know a moment later."""
+        for user in users:
+            self.http(user).ok('PUT', '/v1/sharing', json={'mode': mode})
+
+    def befriend(self, *pairs):
+        """Makes friends of pairs by the gateway's request, and waits until both halves are written."""
+        gateway = self.gateway()
+        for a, b in pairs:
+            gateway.ok('POST', '/v1/friendships', json={'a': a, 'b': b})
+        for a, b in pairs:
+            eventually(lambda user=a, other=b: other in self.friends_of(user), what=f'{a} and {b} are friends')
+            eventually(lambda user=b, other=a: other in self.friends_of(user), what=f'{b} and {a} are friends')
+
+    def friends_of(self, user) -> set:
+        """By the HTTP API, all pages."""
+        found, after = set(), None
+        while True:
+            page = self.http(user).ok('GET', '/v1/friends', params={} if after is None else {'after': after})
+            found |= {item['user'] for item in page['items']}
+            after = page['next']
+            if after is None:
+                return found
+
+    def report_http(self, user, lat, lng, time=None, **fields):
+        return self.http(user).post('/v1/locations', json={'lat': lat, 'lng': lng,
+                                                           'time': now_ms() if time is None else time, **fields})
+
+    # the end
+
+    def problems(self) -> list[str]:
+        return [problem for daemon in self.daemons if (problem := daemon.problem())]
+
+    def stop(self):
+        """Phones first, then every daemon by SIGTERM; each must end with 0."""
+        for phone in self._phones:
+            phone.close()
+        alive = [daemon for daemon in self.daemons if daemon.alive()]
+        for daemon in alive:
+            daemon.resume()
+            daemon.terminate()
+        codes = {daemon.name: daemon.stop() for daemon in alive}
+        bad = {name: code for name, code in codes.items() if code != 0}
+        assert not bad, f'ended with other than 0: {json.dumps(bad)}'
+
+    def kill(self):
+        for daemon in self.daemons:
+            daemon.kill()

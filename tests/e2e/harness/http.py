@@ -1,0 +1,24 @@
+"""HTTP as an app would do it: requests, with one user's token on every request."""
+import requests
+
+
+class Http(requests.Session):
+    """client.get('/v1/friends'), client.put('/v1/sharing', json={...}). The base address and the token go by themselves;
+    a request without answer fails after 10 s."""
+
+    def __init__(self, base: str, token: str | None = None):
+        super().__init__()
+        self.base = base
+        self.trust_env = False  # no proxy, no certificates: it is all on this machine
+        if token is not None:
+            self.headers['Authorization'] = f'Bearer {token}'
+
+    def request(self, method, url, **kwargs):
+        kwargs.setdefault('timeout', 10)
+        return super().request(method, self.base + url if url.startswith('/') else url, **kwargs)
+
+    def ok(self, method, url, **kwargs):
+        """The request, which must succeed; its JSON if it has any."""
+        response = self.request(method, url, **kwargs)
+        assert response.ok, f'{method} {url}: {response.status_code} {response.text}'
+        return response.json() if response.content else None

@@ -1,0 +1,110 @@
+"""A child process with a log file: started, stopped, killed, paused; never left behind."""
+import ctypes
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# Each of these in a log is a bug found, wherever it came from.
+REPORT = re.compile(r'ERROR: (?:Address|Leak|Thread|Memory)Sanitizer|WARNING: ThreadSanitizer|: runtime error: '
+                    r'|Assertion .* failed|\*\*\* (?:buffer overflow|stack smashing) detected')
+
+
+def _die_with_parent():
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Process:
+    """One command that may be started again and again; its output is appended to one log file."""
+
+    def __init__(self, name: str, command: list, log: pathlib.Path, environment: dict | None = None):
+        self.name, self.command, self.log_path = name, [str(part) for part in command], log
+        self.environment = environment or {}
+        self._child: subprocess.Popen | None = None
+        self._told_to_end = True
+
+    @property
+    def pid(self) -> int:
+        assert self._child is not None, f'{self.name} was never started'
+        return self._child.pid
+
+    def launch(self):
+        assert not self.alive(), f'{self.name} runs already'
+        with open(self.log_path, 'ab') as log:
+            self._child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                           env={**os.environ, **self.environment}, preexec_fn=_die_with_parent)
+        self._told_to_end = False
+
+    def alive(self) -> bool:
+        return self._child is not None and self._child.poll() is None
+
+    def exit_code(self) -> int | None:
+        """Of the last run; negative: the signal that ended it; None: it still runs."""
+        return self._child.poll() if self._child else None
+
+    def wait(self, timeout=20.0) -> int:
+        """Waits until it has ended by itself, and returns its exit code. For ends that a test expects."""
+        self._told_to_end = True
+        return self._child.wait(timeout)
+
+    def terminate(self):
+        """SIGTERM, without waiting."""
+        self._told_to_end = True
+        self.signal(signal.SIGTERM)
+
+    def stop(self, timeout=30.0) -> int:
+        """SIGTERM, and the exit code. One that does not end in time is killed, which is an error."""
+        if not self.alive():
+            return self.exit_code()
+        self.resume()
+        self.terminate()
+        try:
+            return self._child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f'{self.name} did not end within {timeout} s of SIGTERM') from None
+
+    def kill(self):
+        """kill -9, and waits for it."""
+        self._told_to_end = True
+        if self.alive():
+            self._child.kill()
+            self._child.wait()
+
+    def pause(self):
+        self.signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+
+    def signal(self, number):
+        if self.alive():
+            self._child.send_signal(number)
+
+    def log(self) -> str:
+        return self.log_path.read_text(errors='replace') if self.log_path.exists() else ''
+
+    def tail(self, lines=40) -> str:
+        return '\n'.join(self.log().splitlines()[-lines:])
+
+    def problem(self) -> str | None:
+        """What is wrong with it, whatever the test is about: it died by itself, or a sanitizer reported."""
+        report = REPORT.search(self.log())
+        if report:
+            text = self.log()
+            return f'{self.name}: {text[max(0, report.start() - 200):report.start() + 4000]}'
+        if self._child and not self._told_to_end and self._child.poll() is not None:
+            return f'{self.name} ended by itself with {self._child.returncode}:\n{self.tail()}'
+        return None
+
+    def wait_for_log(self, text: str, timeout=10.0):
+        deadline = time.monotonic() + timeout
+        while text not in self.log():
+            assert self.alive(), f'{self.name} ended by itself:\n{self.tail()}'
+            assert time.monotonic() < deadline, f'{self.name} did not log {text!r} within {timeout} s:\n{self.tail()}'
+            time.sleep(0.05)

@@ -1,0 +1,159 @@
+"""Records as anybody else's client sees them: confluent-kafka and fastavro, nothing of ours but schemas/."""
+import collections
+import io
+import json
+import pathlib
+import re
+import struct
+
+import fastavro
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from .broker import REPOSITORY
+
+SCHEMAS = REPOSITORY / 'schemas'
+
+Message = collections.namedtuple('Message', 'topic partition offset key value timestamp headers')
+
+
+def _load():
+    by_id, newest = {}, {}
+    for line in (SCHEMAS / 'ids.txt').read_text().splitlines():
+        match = re.match(r'(\d+) ([a-z-]+) (\d+)\s*$', line)
+        if match:
+            number, name, version = int(match[1]), match[2], int(match[3])
+            schema = json.loads((SCHEMAS / f'{name}-v{version}.avsc').read_text())
+            by_id[number] = name, fastavro.parse_schema(schema)
+            if version >= newest.get(name, (0, 0))[0]:
+                newest[name] = version, number
+    return by_id, {name: number for name, (_, number) in newest.items()}
+
+
+_by_id, _newest = _load()
+
+
+def encode(name: str, record: dict, schema_id: int | None = None) -> bytes:
+    """A Kafka value: the Confluent header and the record ('location', 'friend-command', ...)."""
+    number = _newest[name] if schema_id is None else schema_id
+    out = io.BytesIO()
+    out.write(struct.pack('>bI', 0, number))
+    fastavro.schemaless_writer(out, _by_id[number][1], record)
+    return out.getvalue()
+
+
+def decode(value: bytes):
+    """The record in a Kafka value, as a dict; None for a tombstone. A DeliveryBatch's items are (kind, dict) pairs,
+    kind being 'Move', 'Roster', ..."""
+    if value is None:
+        return None
+    magic, number = struct.unpack('>bI', value[:5])
+    assert magic == 0, f'not the Confluent wire format: {value[:16]!r}'
+    _, schema = _by_id[number]
+    rest = io.BytesIO(value[5:])
+    record = fastavro.schemaless_reader(rest, schema, None, return_record_name=True)
+    assert not rest.read(), 'bytes left over behind the record'
+    if 'items' in record:
+        record['items'] = [(kind.rpartition('.')[2], item) for kind, item in record['items']]
+    return record
+
+
+def user_key(user: int) -> bytes:
+    return struct.pack('>q', user)
+
+
+def pair_key(user: int, friend: int) -> bytes:
+    return struct.pack('>qq', user, friend)
+
+
+def key_users(key: bytes) -> tuple:
+    return struct.unpack(f'>{len(key) // 8}q', key)
+
+
+class Topics:
+    """Reading and writing the topics of one prefix."""
+
+    def __init__(self, bootstrap: str, prefix: str):
+        self.bootstrap, self.prefix = bootstrap, prefix
+        self._producer = None
+
+    def name(self, topic: str) -> str:
+        return self.prefix + topic
+
+    def create(self, topic: str, partitions: int):
+        """A plain topic, for tests that want what `starling topics create` does not make."""
+        admin = AdminClient({'bootstrap.servers': self.bootstrap})
+        admin.create_topics([NewTopic(self.name(topic), partitions, 1)])[self.name(topic)].result(30)
+
+    def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
+        """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or
+        (record name, dict). Partitioned as Java does."""
+        if self._producer is None:
+            self._producer = Producer({'bootstrap.servers': self.bootstrap, 'partitioner': 'murmur2_random',
+                                       'linger.ms': 0})
+        key = user_key(key) if isinstance(key, int) else key
+        value = encode(*value) if isinstance(value, tuple) else value
+        done = []
+        where = {} if partition is None else {'partition': partition}
+        self._producer.produce(self.name(topic), key=key, value=value, headers=headers,
+                               on_delivery=lambda error, message: done.append((error, message)), **where)
+        self._producer.flush(30)
+        assert done and done[0][0] is None, f'Kafka did not take the record: {done}'
+        return _message(done[0][1])
+
+    def _consumer(self, isolation):
+        return Consumer({'bootstrap.servers': self.bootstrap, 'group.id': 'nobody', 'enable.auto.commit': False,
+                         'isolation.level': isolation, 'enable.partition.eof': True, 'auto.offset.reset': 'error'})
+
+    def ends(self, topic: str) -> dict[int, int]:
+        consumer = self._consumer('read_uncommitted')
+        try:
+            name = self.name(topic)
+            return {p: consumer.get_watermark_offsets(TopicPartition(name, p), 10)[1]
+                    for p in sorted(consumer.list_topics(name, 10).topics[name].partitions)}
+        finally:
+            consumer.close()
+
+    def read(self, topic: str, start: dict[int, int] | None = None, isolation='read_committed') -> list[Message]:
+        """Everything in the topic from the given offsets (default: the beginning) to its end, partition by partition in
+        order. Values are bytes: decode(message.value)."""
+        consumer = self._consumer(isolation)
+        try:
+            name = self.name(topic)
+            parts, found = [], collections.defaultdict(list)
+            for p in sorted(consumer.list_topics(name, 10).topics[name].partitions):
+                low, _ = consumer.get_watermark_offsets(TopicPartition(name, p), 10)
+                parts.append(TopicPartition(name, p, max(low, (start or {}).get(p, low))))
+            consumer.assign(parts)
+            open_partitions = {p.partition for p in parts}
+            while open_partitions:
+                message = consumer.poll(10)
+                assert message is not None, f'reading {name} timed out'
+                if message.error() is None:
+                    found[message.partition()].append(_message(message))
+                elif message.error().name() == '_PARTITION_EOF':
+                    open_partitions.discard(message.partition())
+                else:
+                    raise AssertionError(f'reading {name}: {message.error()}')
+            return [m for p in sorted(found) for m in found[p]]
+        finally:
+            consumer.close()
+
+    def latest(self, topic: str) -> dict[bytes, dict]:
+        """A compacted topic as a table: the last record of each key, without those that are tombstones."""
+        table = {m.key: decode(m.value) for m in self.read(topic)}
+        return {key: value for key, value in table.items() if value is not None}
+
+
+def _message(message) -> Message:
+    return Message(message.topic(), message.partition(), message.offset(), message.key(), message.value(),
+                   message.timestamp()[1], message.headers() or [])
+
+
+def history_rows(folder: pathlib.Path) -> list[dict]:
+    """All rows of the history files (Avro object containers) below a folder, in no order."""
+    rows = []
+    for file in sorted(folder.rglob('*.avro')):
+        with open(file, 'rb') as stream:
+            rows += fastavro.reader(stream)
+    return rows

@@ -1,0 +1,215 @@
+/* Memory, buffers, reasons of failures, and text for others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+static void mem_of_size_zero_is_memory(void **state) {
+    void *memory[] = {mem_alloc(0), mem_zero(0, 8), mem_zero(8, 0), mem_resize(NULL, 0, 8),
+                      mem_resize(mem_alloc(9), 0, 1)};
+    for (size_t i = 0; i < 5; i++) {
+        assert_non_null(memory[i]);
+        free(memory[i]);
+    }
+}
+
+static void mem_copies_text(void **state) {
+    assert_null(mem_string(NULL));
+    char *texts[] = {mem_string("a text"), mem_stringn("a text and more", 6), mem_format("a %s%c", "tex", 't')};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(texts[i], "a text");
+        free(texts[i]);
+    }
+}
+
+static void buffer_grows_and_keeps_its_content(void **state) {
+    struct buffer buffer = {0};
+    for (int i = 0; i < 1000; i++) {
+        buffer_byte(&buffer, (uint8_t)i);
+        buffer_append(&buffer, "xyz", 3);
+        buffer_append(&buffer, NULL, 0);
+    }
+    assert_int_equal(buffer.size, 4000);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(buffer.data[i * 4], (uint8_t)i);
+        assert_memory_equal(buffer.data + i * 4 + 1, "xyz", 3);
+    }
+    memset(buffer_reserve(&buffer, 100000), 'r', 100000);
+    buffer_commit(&buffer, 100000);
+    assert_int_equal(buffer.size, 104000);
+    assert_true(buffer.capacity >= buffer.size);
+
+    uint8_t *data = buffer.data;
+    buffer_clear(&buffer);
+    assert_int_equal(buffer.size, 0);
+    buffer_string(&buffer, "reused");
+    assert_ptr_equal(buffer.data, data);
+    buffer_free(&buffer);
+    assert_null(buffer.data);
+    assert_string_equal(buffer_cstring(&buffer), "");
+    buffer_free(&buffer);
+}
+
+static void buffer_formats_any_length(void **state) {
+    // Around the room that there happens to be, where the first attempt is cut short.
+    for (int length = 0; length < 300; length++) {
+        struct buffer buffer = {0};
+        buffer_string(&buffer, "[");
+        buffer_format(&buffer, "%*d]", length, 7);
+        assert_int_equal(strlen(buffer_cstring(&buffer)), buffer.size);
+        assert_int_equal(buffer.size, (length ? length : 1) + 2);
+        assert_memory_equal(buffer.data + buffer.size - 2, "7]", 2);
+        buffer_free(&buffer);
+    }
+}
+
+static void error_is_set_and_prefixed(void **state) {
+    struct error error = {"untouched"};
+    assert_int_equal(error_set(NULL, -EINVAL, "nobody listens"), -EINVAL);
+    assert_int_equal(error_prefix(NULL, -EIO, "nobody listens"), -EIO);
+    assert_int_equal(error_set(&error, -ENOENT, "no %s", "file"), -ENOENT);
+    assert_string_equal(error.text, "no file");
+    assert_int_equal(error_prefix(&error, -EIO, "line %d", 7), -EIO);
+    assert_string_equal(error.text, "line 7: no file");
+    error_set(&error, -EIO, "again: %s", error.text);
+    assert_string_equal(error.text, "again: line 7: no file");
+}
+
+static void error_longer_than_its_room_is_cut(void **state) {
+    char *text = mem_alloc(2000);
+    memset(text, 'x', 1999);
+    text[1999] = '\0';
+    struct error error;
+    error_set(&error, -EIO, "%s", text);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    error_prefix(&error, -EIO, "front");
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    assert_memory_equal(error.text, "front: xxx", 10);
+    error_prefix(&error, -EIO, "%s", text);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    // One byte of room left for ": ".
+    error_prefix(&error, -EIO, "%.510s", text);
+    assert_string_equal(error.text + 509, "x:");
+    free(text);
+}
+
+static void quote_escapes(void **state) {
+    static const struct {
+        const char *text, *quoted;
+    } CASES[] = {
+        {"", "\"\""},
+        {"plain ~", "\"plain ~\""},
+        {"\"\\/", "\"\\\"\\\\/\""},
+        {"\n\r\t\b\x01\x1f\x7f", "\"\\n\\r\\t\\u0008\\u0001\\u001f\\u007f\""},
+        {"gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x90\xa6", "\"gr\xc3\xbc\xc3\x9f \xe4\xbd\xa0 \xf0\x9f\x90\xa6\""},
+        {"\xc2\x80\xc2\x9f\xc2\xa0", "\"\\u0080\\u009f\xc2\xa0\""},   // C1 controls; no-break space stays
+        {"a\x80z", "\"a\xef\xbf\xbdz\""},                             // a lone continuation
+        {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 // overlong
+        {"\xe0\x9f\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, // overlong
+        {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, // a surrogate
+        {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, // beyond U+10FFFF
+        {"\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\""},
+        {"\xe4\xbd", "\"\xef\xbf\xbd\xef\xbf\xbd\""}, // cut short
+        {"\xff\xfe", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct buffer out = {0};
+        // In memory of just that size: reading beyond it is caught by the sanitizer.
+        size_t size = strlen(CASES[i].text);
+        char *text = mem_alloc(size);
+        memcpy(text, CASES[i].text, size);
+        text_quote(&out, text, size);
+        assert_string_equal(buffer_cstring(&out), CASES[i].quoted);
+        free(text);
+        buffer_free(&out);
+    }
+    struct buffer out = {0};
+    text_quote(&out, "a\0b", 3);
+    assert_string_equal(buffer_cstring(&out), "\"a\\u0000b\"");
+    buffer_free(&out);
+}
+
+static void numbers_are_short_and_exact(void **state) {
+    static const struct {
+        double value;
+        const char *text;
+    } CASES[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {1, "1"},
+        {-17, "-17"},
+        {0.1, "0.1"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1e14, "100000000000000"},
+        {1e300, "1e+300"},
+        {5e-324, "5e-324"},
+        {0.005, "0.005"},
+        {1234567.5, "1234567.5"},
+        {HUGE_VAL, "+Inf"},
+        {-HUGE_VAL, "-Inf"},
+        {NAN, "NaN"},
+        {999999999999999, "999999999999999"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct buffer out = {0};
+        text_double(&out, CASES[i].value);
+        assert_string_equal(buffer_cstring(&out), CASES[i].text);
+        buffer_free(&out);
+    }
+    struct buffer out = {0};
+    text_int(&out, INT64_MIN);
+    buffer_byte(&out, ' ');
+    text_int(&out, INT64_MAX);
+    assert_string_equal(buffer_cstring(&out), "-9223372036854775808 9223372036854775807");
+    buffer_free(&out);
+}
+
+static void random_doubles_read_back(void **state) {
+    srand(1);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value)) continue;
+        struct buffer out = {0};
+        text_double(&out, value);
+        assert_true(strtod(buffer_cstring(&out), NULL) == value);
+        buffer_free(&out);
+    }
+}
+
+static void distance_between_words(void **state) {
+    assert_int_equal(text_distance("", ""), 0);
+    assert_int_equal(text_distance("", "abc"), 3);
+    assert_int_equal(text_distance("abc", ""), 3);
+    assert_int_equal(text_distance("kitten", "sitting"), 3);
+    assert_int_equal(text_distance("flush.window.ms", "flush.windows.ms"), 1);
+    assert_int_equal(text_distance("radius.m", "radius.m"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mem_of_size_zero_is_memory),
+        cmocka_unit_test(mem_copies_text),
+        cmocka_unit_test(buffer_grows_and_keeps_its_content),
+        cmocka_unit_test(buffer_formats_any_length),
+        cmocka_unit_test(error_is_set_and_prefixed),
+        cmocka_unit_test(error_longer_than_its_room_is_cut),
+        cmocka_unit_test(quote_escapes),
+        cmocka_unit_test(numbers_are_short_and_exact),
+        cmocka_unit_test(random_doubles_read_back),
+        cmocka_unit_test(distance_between_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* Metrics, as Prometheus reads them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "base/metrics.h"
+
+static void assert_page(struct metrics *metrics, const char *page) {
+    struct buffer out = {0};
+    metrics_render(metrics, &out);
+    assert_string_equal(buffer_cstring(&out), page);
+    buffer_free(&out);
+}
+
+static void counters_and_gauges(void **state) {
+    struct metrics *metrics = metrics_new();
+    assert_page(metrics, "");
+    struct metric *first = metrics_counter(metrics, "reports_total", "Reports.", "kind=\"a\"");
+    struct metric *lag = metrics_gauge(metrics, "lag_seconds", "Lag.", NULL);
+    struct metric *second = metrics_counter(metrics, "reports_total", "Reports.", "kind=\"b\"");
+    first->value++;
+    second->value += 1e9;
+    lag->value = 0.125;
+    assert_ptr_equal(metrics_counter(metrics, "reports_total", "Reports.", "kind=\"a\""), first);
+    assert_ptr_equal(metrics_gauge(metrics, "lag_seconds", "Lag.", NULL), lag);
+    assert_page(metrics, "# HELP reports_total Reports.\n"
+                         "# TYPE reports_total counter\n"
+                         "reports_total{kind=\"a\"} 1\n"
+                         "reports_total{kind=\"b\"} 1000000000\n"
+                         "# HELP lag_seconds Lag.\n"
+                         "# TYPE lag_seconds gauge\n"
+                         "lag_seconds 0.125\n");
+    metrics_free(metrics);
+    metrics_free(NULL);
+}
+
+static void removed_series(void **state) {
+    struct metrics *metrics = metrics_new();
+    metrics_gauge(metrics, "lag", "Lag.", "p=\"0\"")->value = 1;
+    struct metric *gone = metrics_gauge(metrics, "lag", "Lag.", "p=\"1\"");
+    metrics_gauge(metrics, "lag", "Lag.", "p=\"2\"")->value = 3;
+    metrics_remove(metrics, gone);
+    metrics_remove(metrics, NULL);
+    assert_page(metrics, "# HELP lag Lag.\n# TYPE lag gauge\nlag{p=\"0\"} 1\nlag{p=\"2\"} 3\n");
+    metrics_remove(metrics, metrics_gauge(metrics, "lag", "Lag.", "p=\"0\""));
+    metrics_remove(metrics, metrics_gauge(metrics, "lag", "Lag.", "p=\"2\""));
+    assert_page(metrics, "");
+    assert_true(metrics_gauge(metrics, "lag", "Lag.", "p=\"0\"")->value == 0);
+    assert_page(metrics, "# HELP lag Lag.\n# TYPE lag gauge\nlag{p=\"0\"} 0\n");
+    metrics_free(metrics);
+}
+
+static void histograms_are_cumulative(void **state) {
+    static const double BUCKETS[] = {0.005, 0.1, 2};
+    struct metrics *metrics = metrics_new();
+    struct histogram *histogram = metrics_histogram(metrics, "join_seconds", "Join.", NULL, BUCKETS, 3);
+    struct histogram *labelled = metrics_histogram(metrics, "join_seconds", "Join.", "k=\"x\"", BUCKETS, 1);
+    histogram_observe(histogram, 0.001);
+    histogram_observe(histogram, 0.005); // a bound belongs to its bucket
+    histogram_observe(histogram, 1.5);
+    histogram_observe(histogram, 10);
+    histogram_observe(labelled, HUGE_VAL);
+    assert_ptr_equal(metrics_histogram(metrics, "join_seconds", "Join.", NULL, BUCKETS, 3), histogram);
+    assert_page(metrics, "# HELP join_seconds Join.\n"
+                         "# TYPE join_seconds histogram\n"
+                         "join_seconds_bucket{le=\"0.005\"} 2\n"
+                         "join_seconds_bucket{le=\"0.1\"} 2\n"
+                         "join_seconds_bucket{le=\"2\"} 3\n"
+                         "join_seconds_bucket{le=\"+Inf\"} 4\n"
+                         "join_seconds_sum 11.506\n"
+                         "join_seconds_count 4\n"
+                         "join_seconds_bucket{k=\"x\",le=\"0.005\"} 0\n"
+                         "join_seconds_bucket{k=\"x\",le=\"+Inf\"} 1\n"
+                         "join_seconds_sum{k=\"x\"} +Inf\n"
+                         "join_seconds_count{k=\"x\"} 1\n");
+    metrics_free(metrics);
+}
+
+static void text_is_escaped(void **state) {
+    struct metrics *metrics = metrics_new();
+    struct buffer labels = {0};
+    metrics_label(&labels, "topic", "a\"b\\c\nd");
+    metrics_label(&labels, "partition", "3");
+    metrics_gauge(metrics, "odd", "One line,\nno \\ more \"quotes\".", buffer_cstring(&labels))->value = NAN;
+    assert_page(metrics, "# HELP odd One line,\\nno \\\\ more \"quotes\".\n# TYPE odd gauge\n"
+                         "odd{topic=\"a\\\"b\\\\c\\nd\",partition=\"3\"} NaN\n");
+    buffer_free(&labels);
+    metrics_free(metrics);
+}
+
+static void a_name_of_two_kinds_is_two_families(void **state) {
+    static const double BUCKETS[] = {1};
+    struct metrics *metrics = metrics_new();
+    metrics_counter(metrics, "same", "A.", NULL)->value = 1;
+    histogram_observe(metrics_histogram(metrics, "same", "B.", NULL, BUCKETS, 1), 5);
+    assert_page(metrics, "# HELP same A.\n# TYPE same counter\nsame 1\n"
+                         "# HELP same B.\n# TYPE same histogram\nsame_bucket{le=\"1\"} 0\nsame_bucket{le=\"+Inf\"} 1\n"
+                         "same_sum 5\nsame_count 1\n");
+    metrics_free(metrics);
+}
+
+static void count_up(void *context) { ((struct metric *)context)->value++; }
+
+static void collectors_run_before_each_rendering(void **state) {
+    struct metrics *metrics = metrics_new();
+    struct metric *gauge = metrics_gauge(metrics, "turns", "Turns.", NULL);
+    metrics_on_collect(metrics, count_up, gauge);
+    metrics_on_collect(metrics, count_up, gauge);
+    assert_page(metrics, "# HELP turns Turns.\n# TYPE turns gauge\nturns 2\n");
+    assert_page(metrics, "# HELP turns Turns.\n# TYPE turns gauge\nturns 4\n");
+    metrics_free(metrics);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_and_gauges),
+        cmocka_unit_test(removed_series),
+        cmocka_unit_test(histograms_are_cumulative),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(a_name_of_two_kinds_is_two_families),
+        cmocka_unit_test(collectors_run_before_each_rendering),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

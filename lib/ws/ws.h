@@ -56,7 +56,8 @@ struct ws_server_options {
 int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error);
 int ws_server_port(const struct ws_server *server);
 unsigned ws_server_connections(const struct ws_server *server);
-void ws_server_accept(struct ws_server *server, bool on); /* off: the listening socket is closed, so its share goes to other processes; on: opened again */
+/* Off: the listening socket is closed, so its share goes to other processes; on: opened again (0 or a negative errno). */
+int ws_server_accept(struct ws_server *server, bool on);
 /* Closes everything that is open with `code` (close frames are sent) and then calls closed; after that ws_server_free. */
 void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);
 void ws_server_free(struct ws_server *server); /* after shutdown's closed; NULL is fine */
@@ -78,6 +79,7 @@ struct ws_clients_options {
     uv_loop_t *loop;
     const char *subprotocol;
     size_t max_message;
+    const char *tls_ca; /* PEM file of the authorities to trust for wss; "" or NULL: the system's */
     void *context;
     struct ws_callbacks callbacks;
 };

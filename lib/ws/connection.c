@@ -1,0 +1,195 @@
+#include "ws/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+_Static_assert((int)WS_HEADROOM >= (int)LWS_PRE, "libwebsockets writes its frame header into the headroom");
+
+/* After this much from a peer that should be answering a close frame, it is not going to. */
+enum { IGNORED_MAX = 256 * 1024 };
+
+void connection_move(struct ws_connection *connection, struct ws_queue *queue) {
+    struct ws_queue *old = connection->queue;
+    if (old) {
+        *(connection->previous ? &connection->previous->next : &old->first) = connection->next;
+        *(connection->next ? &connection->next->previous : &old->last) = connection->previous;
+        connection->hub->connections--;
+    }
+    connection->queue = queue;
+    connection->next = NULL;
+    connection->previous = queue ? queue->last : NULL;
+    if (!queue) return;
+    *(queue->last ? &queue->last->next : &queue->first) = connection;
+    queue->last = connection;
+    connection->since = uv_now(connection->hub->loop);
+    connection->hub->connections++;
+}
+
+struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool client) {
+    struct ws_connection *connection = mem_alloc(sizeof(*connection));
+    *connection = (struct ws_connection){
+        .wsi = wsi, .hub = hub, .state = WS_HANDSHAKING, .client = client, .close_code = CLOSE_VANISHED};
+    connection_move(connection, &hub->handshaking);
+    return connection;
+}
+
+void connection_free(struct ws_connection *connection) {
+    connection_move(connection, NULL);
+    buffer_free(&connection->message);
+    free(connection);
+}
+
+void connection_opened(struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    hub->opened++;
+    connection->state = WS_OPEN;
+    connection_move(connection, &hub->open);
+    hub->callbacks.on_open(hub->context, connection);
+}
+
+void connection_closed(struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    bool was_open = connection->state == WS_OPEN || connection->state == WS_CLOSING;
+    bool due = connection->state != WS_GONE && (was_open || connection->client);
+    connection->state = WS_GONE;
+    if (was_open) hub->opened--;
+    if (due) hub->callbacks.on_close(hub->context, connection, connection->close_code);
+}
+
+void connection_heard(struct ws_connection *connection) {
+    if (connection->state != WS_OPEN) return;
+    connection->pinged = false;
+    connection_move(connection, &connection->hub->open);
+}
+
+static int message_deliver(struct ws_connection *connection, const char *text, size_t size) {
+    struct hub *hub = connection->hub;
+    hub->callbacks.on_message(hub->context, connection, text, size);
+    return 0;
+}
+
+int connection_received(struct ws_connection *connection, const char *bytes, size_t size) {
+    struct lws *wsi = connection->wsi;
+    struct buffer *message = &connection->message;
+    if (connection->state != WS_OPEN) {
+        connection->ignored += size;
+        return connection->ignored > IGNORED_MAX ? -1 : 0;
+    }
+    connection_heard(connection);
+    if (lws_frame_is_binary(wsi)) {
+        ws_close(connection, CLOSE_NOT_TEXT, "text frames only");
+        return 0;
+    }
+    /* The rest of the frame counts at once: nothing is kept of a message that is going to be too big. */
+    if (message->size + size + lws_remaining_packet_payload(wsi) > connection->hub->max_message) {
+        ws_close(connection, WS_TOO_BIG, "message too big");
+        return 0;
+    }
+    bool last = lws_is_final_fragment(wsi);
+    if (last && message->size == 0) return message_deliver(connection, bytes ? bytes : "", size);
+    if (size) buffer_append(message, bytes, size);
+    if (!last) return 0;
+    message_deliver(connection, (const char *)message->data, message->size);
+    buffer_free(message);
+    return 0;
+}
+
+/* By hand: libwebsockets' own way to send a close frame waits for the socket to be writable, needs its (slow) timers and
+ * cannot be used for all connections at a shutdown. Behind a frame that is only half out it is queued. */
+static int close_frame_write(struct ws_connection *connection, const uint8_t *payload, size_t size) {
+    enum { HEADER = 2, MASK = 4 };
+    uint8_t frame[LWS_PRE + HEADER + MASK + CLOSE_PAYLOAD_MAX], mask[MASK] = {0}, *end = frame + LWS_PRE;
+    *end++ = 0x88;
+    *end++ = (uint8_t)((connection->client ? 0x80 : 0) | size);
+    if (connection->client) {
+        lws_get_random(connection->hub->lws, mask, sizeof(mask));
+        memcpy(end, mask, sizeof(mask));
+        end += sizeof(mask);
+    }
+    for (size_t i = 0; i < size; i++) *end++ = payload[i] ^ mask[i % MASK];
+    return lws_write(connection->wsi, frame + LWS_PRE, (size_t)(end - frame) - LWS_PRE, LWS_WRITE_RAW);
+}
+
+int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size) {
+    bool answer = connection->state == WS_OPEN;
+    connection->close_code = size >= 2 ? (uint16_t)(payload[0] << 8 | payload[1]) : CLOSE_NO_CODE;
+    /* Ours is the answer, not libwebsockets': its own would be a second close frame after one of ours. */
+    if (answer && size <= CLOSE_PAYLOAD_MAX) close_frame_write(connection, payload, size);
+    return -1;
+}
+
+void connection_writable(struct ws_connection *connection) {
+    if (!connection->want_writable || connection->state != WS_OPEN) return;
+    connection->want_writable = false;
+    connection->hub->callbacks.on_writable(connection->hub->context, connection);
+}
+
+void connection_ping(struct ws_connection *connection) {
+    uint8_t frame[LWS_PRE + 4] = {0};
+    connection_move(connection, &connection->hub->open);
+    connection->pinged = true;
+    /* Not empty: libwebsockets does not tell of a pong without payload. */
+    if (lws_write(connection->wsi, frame + LWS_PRE, 4, LWS_WRITE_PING) < 0) connection_kill(connection);
+}
+
+void connection_kill(struct ws_connection *connection) {
+    if (connection->state == WS_OPEN) connection->state = WS_CLOSING;
+    connection_move(connection, &connection->hub->closing);
+    if (connection->state == WS_GONE || !connection->wsi) return;
+    /* A timeout is the one way to end a connection that does not wait for buffered output first; libwebsockets looks at its
+     * timers only after its own events, so it is given one. */
+    lws_set_timeout(connection->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
+    lws_cancel_service(connection->hub->lws);
+}
+
+void ws_frame_start(struct buffer *frame) {
+    buffer_clear(frame);
+    buffer_reserve(frame, WS_HEADROOM);
+    buffer_commit(frame, WS_HEADROOM);
+}
+
+int ws_send(struct ws_connection *connection, struct buffer *frame) {
+    struct lws *wsi = connection->wsi;
+    assert(frame->size >= WS_HEADROOM);
+    if (connection->state != WS_OPEN) return -EPIPE;
+    /* Unchecked writes to a slow reader would put libwebsockets' frames out of step. */
+    if (lws_send_pipe_choked(wsi)) {
+        connection->want_writable = true;
+        lws_callback_on_writable(wsi);
+        return -EAGAIN;
+    }
+    if (lws_write(wsi, frame->data + WS_HEADROOM, frame->size - WS_HEADROOM, LWS_WRITE_TEXT) < 0) {
+        connection_kill(connection);
+        return -EPIPE;
+    }
+    return 0;
+}
+
+void ws_close(struct ws_connection *connection, int code, const char *reason) {
+    uint8_t payload[CLOSE_PAYLOAD_MAX] = {(uint8_t)(code >> 8), (uint8_t)code};
+    size_t size = reason ? strnlen(reason, sizeof(payload) - 2) : 0;
+    if (connection->state == WS_HANDSHAKING) connection_kill(connection);
+    if (connection->state != WS_OPEN) return;
+    if (size) memcpy(payload + 2, reason, size);
+    connection->state = WS_CLOSING;
+    connection_move(connection, &connection->hub->closing);
+    buffer_free(&connection->message);
+    if (close_frame_write(connection, payload, size + 2) < 0)
+        connection_kill(connection);
+    else
+        lws_rx_flow_control(connection->wsi, 1); /* or the peer's answer is never read */
+}
+
+void ws_read(struct ws_connection *connection, bool on) {
+    if (connection->state != WS_OPEN) return;
+    lws_rx_flow_control(connection->wsi, on);
+    /* What came together with the last message is kept by libwebsockets, and only its own events make it look there. */
+    if (on) lws_cancel_service(connection->hub->lws);
+}
+
+void ws_set_context(struct ws_connection *connection, void *context) { connection->context = context; }
+
+void *ws_context(const struct ws_connection *connection) { return connection->context; }

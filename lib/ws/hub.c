@@ -1,0 +1,213 @@
+#include "ws/internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/mem.h"
+
+/* libwebsockets frees its handles in close callbacks of libuv, the last ones two turns after it was asked to. */
+enum { FINISH_TURNS = 4 };
+
+static const char *const refusal_upgrade =
+    "HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\nConnection: close, upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nContent-Length: 0\r\n\r\n";
+static const char *const refusal_subprotocol =
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
+    "Content-Type: text/plain\r\nContent-Length: 21\r\n\r\nunknown subprotocol.\n";
+
+static int handshake_refuse(struct lws *wsi, const char *answer) {
+    uint8_t text[LWS_PRE + 256];
+    size_t size = strlen(answer);
+    memcpy(text + LWS_PRE, answer, size);
+    lws_write(wsi, text + LWS_PRE, size, LWS_WRITE_HTTP_HEADERS);
+    return -1;
+}
+
+static bool header_lists(struct lws *wsi, enum lws_token_indexes header, const char *name) {
+    char list[256], *rest = list;
+    if (lws_hdr_copy(wsi, list, sizeof(list), header) <= 0) return false;
+    for (char *item; (item = strsep(&rest, ", "));)
+        if (!strcmp(item, name)) return true;
+    return false;
+}
+
+static int handshake_check(const struct hub *hub, struct lws *wsi, const char *upgrade) {
+    if (strcasecmp(upgrade, "websocket") || !header_lists(wsi, WSI_TOKEN_VERSION, "13"))
+        return handshake_refuse(wsi, refusal_upgrade);
+    if (!header_lists(wsi, WSI_TOKEN_PROTOCOL, hub->subprotocol)) return handshake_refuse(wsi, refusal_subprotocol);
+    return 0;
+}
+
+static void wsi_destroyed(struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    connection->wsi = NULL;
+    if (connection->connecting) return; /* the caller of libwebsockets still holds it */
+    connection_closed(connection);
+    connection_free(connection);
+    if (hub->released) hub->released(hub->owner);
+    if (hub->finish && !hub->connections) loop_idle_on(hub->finish, 1);
+}
+
+static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
+    struct ws_connection *connection;
+    switch (reason) {
+    case LWS_CALLBACK_HTTP: return handshake_refuse(wsi, refusal_upgrade);
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    case LWS_CALLBACK_ESTABLISHED:
+    case LWS_CALLBACK_CLIENT_ESTABLISHED:
+    case LWS_CALLBACK_RECEIVE:
+    case LWS_CALLBACK_CLIENT_RECEIVE:
+    case LWS_CALLBACK_RECEIVE_PONG:
+    case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+    case LWS_CALLBACK_CLIENT_WRITEABLE:
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+    case LWS_CALLBACK_CLOSED:
+    case LWS_CALLBACK_CLIENT_CLOSED:
+    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+    case LWS_CALLBACK_WSI_DESTROY: break;
+    default: return 0; /* the others may come without a connection */
+    }
+    connection = lws_get_opaque_user_data(wsi);
+    if (!connection) return reason == LWS_CALLBACK_WSI_DESTROY ? 0 : -1;
+    switch ((int)reason) {
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return handshake_check(connection->hub, wsi, in);
+    case LWS_CALLBACK_ESTABLISHED:
+    case LWS_CALLBACK_CLIENT_ESTABLISHED: connection_opened(connection); return 0;
+    case LWS_CALLBACK_RECEIVE:
+    case LWS_CALLBACK_CLIENT_RECEIVE: return connection_received(connection, in, size);
+    case LWS_CALLBACK_RECEIVE_PONG:
+    case LWS_CALLBACK_CLIENT_RECEIVE_PONG: connection_heard(connection); return 0;
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+    case LWS_CALLBACK_CLIENT_WRITEABLE: connection_writable(connection); return 0;
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: return connection_peer_closes(connection, in, size);
+    case LWS_CALLBACK_WSI_DESTROY: wsi_destroyed(connection); return 0;
+    default:
+        if (!connection->connecting) connection_closed(connection);
+        return 0;
+    }
+}
+
+static bool is_older(const struct hub *hub, const struct ws_connection *connection, uint64_t ms) {
+    return connection && connection->since + ms <= uv_now(hub->loop);
+}
+
+static void hub_tick(void *context) {
+    struct hub *hub = context;
+    while (is_older(hub, hub->handshaking.first, hub->handshake_ms)) connection_kill(hub->handshaking.first);
+    while (hub->ping_ms && is_older(hub, hub->open.first, hub->ping_ms)) {
+        struct ws_connection *connection = hub->open.first;
+        connection->pinged ? connection_kill(connection) : connection_ping(connection);
+    }
+    while (is_older(hub, hub->closing.first, HUB_CLOSE_MS)) {
+        struct ws_connection *connection = hub->closing.first;
+        if (connection->wsi || connection->state != WS_GONE)
+            connection_kill(connection);
+        else
+            wsi_destroyed(connection);
+    }
+    while (hub->failed.first) {
+        struct ws_connection *connection = hub->failed.first;
+        connection_move(connection, &hub->closing);
+        connection_closed(connection);
+    }
+}
+
+/* libwebsockets sizes its tables by the open-file limit, but takes a limit beyond 10 million (usual in containers) for a mistake
+ * and makes room for just 2,560 sockets. So it is shown a sensible one. */
+static struct lws_context *context_create(const struct lws_context_creation_info *info) {
+    enum { MOST_FILES = 1 << 20 };
+    struct rlimit limit, shown;
+    bool lower = !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > MOST_FILES;
+    shown = (struct rlimit){.rlim_cur = MOST_FILES, .rlim_max = lower ? limit.rlim_max : 0};
+    if (lower) lower = !setrlimit(RLIMIT_NOFILE, &shown);
+    struct lws_context *lws = lws_create_context(info);
+    if (lower) setrlimit(RLIMIT_NOFILE, &limit);
+    return lws;
+}
+
+static const char *text_or_null(const char *text) { return text && *text ? text : NULL; }
+
+int hub_start(struct hub *hub, const struct hub_options *options, struct error *error) {
+    *hub = (struct hub){
+        .loop = options->loop,
+        .subprotocol = mem_string(options->subprotocol),
+        .max_message = options->max_message,
+        .handshake_ms = options->handshake_s * 1000ull,
+        .ping_ms = options->ping_s * 1000ull,
+        .context = options->context,
+        .callbacks = options->callbacks,
+        .released = options->released,
+        .owner = options->owner,
+    };
+    hub->protocols[0] = (struct lws_protocols){
+        .name = hub->subprotocol,
+        .callback = hub_event,
+        .rx_buffer_size = options->receive_size,
+        .tx_packet_size = 65536, /* or it sends in pieces of rx_buffer_size */
+    };
+    void *loops[] = {hub->loop};
+    bool tls = text_or_null(options->tls_certificate) || text_or_null(options->tls_ca) || !options->server;
+    struct lws_context_creation_info info = {
+        .port = options->server ? CONTEXT_PORT_NO_LISTEN_SERVER : CONTEXT_PORT_NO_LISTEN,
+        .protocols = hub->protocols,
+        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_VALIDATE_UTF8 |
+                   (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
+        .foreign_loops = loops,
+        .pcontext = &hub->lws,
+        .retry_and_idle_policy = &hub->no_timers,
+        .timeout_secs = options->handshake_s + 1, /* ours come first */
+        .ssl_cert_filepath = options->server ? text_or_null(options->tls_certificate) : NULL,
+        .ssl_private_key_filepath = options->server ? text_or_null(options->tls_key) : NULL,
+        .client_ssl_ca_filepath = text_or_null(options->tls_ca),
+        .alpn = "http/1.1",
+        .gid = (gid_t)-1,
+        .uid = (uid_t)-1,
+    };
+    lws_set_log_level(0, NULL);
+    hub->lws = context_create(&info);
+    if (!hub->lws) {
+        free(hub->subprotocol);
+        return error_set(error, -ENOTSUP,
+                         "libwebsockets does not start on libuv; is its plug-in there (libwebsockets-evlib-uv)?");
+    }
+    hub->vhost = lws_create_vhost(hub->lws, &info);
+    if (!hub->vhost) {
+        lws_context_destroy(hub->lws);
+        for (int turn = 0; turn < FINISH_TURNS; turn++) uv_run(hub->loop, UV_RUN_NOWAIT);
+        lws_context_destroy(hub->lws);
+        free(hub->subprotocol);
+        return error_set(error, -EINVAL, "libwebsockets refuses the TLS files (certificate %s, key %s, authorities %s)",
+                         options->tls_certificate ? options->tls_certificate : "-",
+                         options->tls_key ? options->tls_key : "-", options->tls_ca ? options->tls_ca : "-");
+    }
+    hub->tick = loop_timer_new(hub->loop, HUB_TICK_MS, HUB_TICK_MS, hub_tick, hub);
+    return 0;
+}
+
+static void hub_finish(void *context) {
+    struct hub *hub = context;
+    hub->finish_turns++;
+    if (hub->finish_turns == 1) {
+        loop_timer_free(hub->tick);
+        hub->tick = NULL;
+        lws_context_destroy(hub->lws);
+    }
+    if (hub->finish_turns < FINISH_TURNS) return;
+    lws_context_destroy(hub->lws); /* the second time it frees everything; any sooner and it crashes */
+    loop_idle_free(hub->finish);
+    hub->finish = NULL;
+    hub->closed(hub->closed_context);
+}
+
+void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context) {
+    hub->closed = closed;
+    hub->closed_context = context;
+    hub->finish = loop_idle_new(hub->loop, hub_finish, hub);
+    while (hub->open.first) ws_close(hub->open.first, code, NULL);
+    while (hub->handshaking.first) connection_kill(hub->handshaking.first);
+    if (!hub->connections) loop_idle_on(hub->finish, 1);
+}
+
+void hub_release(struct hub *hub) { free(hub->subprotocol); }

@@ -1,0 +1,113 @@
+/* What server.c and clients.c share: a hub is one libwebsockets context on the loop with its connections. Loop's thread.
+ *
+ * Every connection stands in exactly one queue, and each queue has one timeout, so that the oldest is always in front and
+ * a timeout costs O(1). (libwebsockets' own timers are one sorted list with O(n) insertion.)
+ *
+ *     handshaking  since = accepted or connecting   too old: killed
+ *     open         since = last heard of            too old: pinged, the second time killed
+ *     closing      since = close frame sent         too old: killed
+ */
+#ifndef WS_INTERNAL_H
+#define WS_INTERNAL_H
+
+#include <libwebsockets.h>
+
+#include "base/loop.h"
+#include "ws/ws.h"
+
+enum {
+    HUB_TICK_MS = 250,
+    HUB_CLOSE_MS = 5000,     /* for the peer to answer a close frame */
+    CLOSE_PAYLOAD_MAX = 125, /* of a control frame (RFC 6455, 5.5) */
+    CLOSE_NO_CODE = 1005,    /* a close frame without one */
+    CLOSE_VANISHED = 1006,   /* no close frame at all */
+    CLOSE_NOT_TEXT = 1003
+};
+
+struct ws_queue {
+    struct ws_connection *first, *last;
+};
+
+enum ws_state {
+    WS_HANDSHAKING,
+    WS_OPEN,
+    WS_CLOSING, /* a close frame was sent, or it has to die: what still comes is ignored */
+    WS_GONE     /* on_close was called, or never will be */
+};
+
+struct ws_connection {
+    struct lws *wsi; /* NULL: it does not exist (any more) */
+    struct hub *hub;
+    void *context;
+    struct ws_queue *queue;
+    struct ws_connection *next, *previous;
+    uint64_t since;        /* uv_now */
+    struct buffer message; /* the fragments so far; almost always empty */
+    size_t ignored;        /* bytes that came while closing */
+    uint16_t close_code;   /* the peer's */
+    uint8_t state;
+    bool client;
+    bool connecting;    /* inside lws_client_connect_via_info */
+    bool pinged;        /* and nothing came since */
+    bool want_writable; /* ws_send said -EAGAIN */
+};
+
+struct hub {
+    uv_loop_t *loop;
+    struct lws_context *lws;
+    struct lws_vhost *vhost;
+    struct lws_protocols protocols[2];
+    lws_retry_bo_t no_timers; /* all zero: pinging is ours */
+    char *subprotocol;
+    size_t max_message;
+    uint64_t handshake_ms, ping_ms;
+    void *context;
+    struct ws_callbacks callbacks;
+    struct ws_queue handshaking, open, closing;
+    struct ws_queue failed; /* clients that libwebsockets gave up at once: on_close waits for the next turn */
+    unsigned connections;   /* in all queues */
+    unsigned opened;
+    struct loop_timer *tick;
+    struct loop_idle *finish; /* only during the shutdown */
+    unsigned finish_turns;
+    loop_fn *released; /* a connection has gone, its descriptor too; may be NULL */
+    void *owner;
+    loop_fn *closed;
+    void *closed_context;
+};
+
+struct hub_options {
+    uv_loop_t *loop;
+    const char *subprotocol;
+    size_t max_message, receive_size;
+    unsigned handshake_s, ping_s;
+    const char *tls_certificate, *tls_key, *tls_ca;
+    bool server;
+    void *context;
+    struct ws_callbacks callbacks;
+    loop_fn *released;
+    void *owner;
+};
+
+/* Nothing to free on failure. Must not be called inside a callback of the loop (on failure it turns the loop). */
+int hub_start(struct hub *hub, const struct hub_options *options, struct error *error);
+/* Closes every connection with `code`, ends libwebsockets, calls closed. */
+void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context);
+void hub_release(struct hub *hub); /* after closed */
+
+/* A connection in `handshaking`. */
+struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool client);
+void connection_opened(struct ws_connection *connection);
+/* Inside libwebsockets' callbacks; not 0: it shall close the connection there and then. */
+int connection_received(struct ws_connection *connection, const char *bytes, size_t size);
+int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size);
+void connection_heard(struct ws_connection *connection); /* it lives */
+void connection_writable(struct ws_connection *connection);
+void connection_ping(struct ws_connection *connection);
+void connection_closed(struct ws_connection *connection); /* calls on_close if it is due */
+void connection_free(struct ws_connection *connection);
+/* Ends it without a word, soon (never inside the call). */
+void connection_kill(struct ws_connection *connection);
+void connection_move(struct ws_connection *connection, struct ws_queue *queue); /* to its end; NULL: to none */
+
+#endif

@@ -1,0 +1,196 @@
+#include "ws/internal.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum {
+    RECEIVE_SIZE = 128, /* a position report fits; it is what an idle connection costs */
+    BACKLOG = 4096,
+    ACCEPT_BATCH = 64, /* then the others of the loop have their turn */
+    PAUSE_MS = 1000    /* when the process has no descriptor left */
+};
+
+struct ws_server {
+    struct hub hub;
+    struct sockaddr_storage address; /* with the port that was given */
+    socklen_t address_size;
+    unsigned max_connections;
+    bool accepting;
+    int fd; /* -1: not listening */
+    struct loop_watch *watch;
+    struct loop_timer *pause;
+};
+
+static int address_parse(const char *listen, struct sockaddr_storage *address, socklen_t *size, struct error *error) {
+    const char *colon = strrchr(listen, ':');
+    if (!colon || !colon[1]) return error_set(error, -EINVAL, "\"%s\" is not host:port", listen);
+    bool brackets = *listen == '[' && colon > listen && colon[-1] == ']';
+    char *host = brackets ? mem_stringn(listen + 1, (size_t)(colon - listen) - 2)
+                          : mem_stringn(listen, (size_t)(colon - listen));
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    int failure = getaddrinfo(*host ? host : NULL, colon + 1, &hints, &found);
+    free(host);
+    if (failure) return error_set(error, -EINVAL, "%s: %s", listen, gai_strerror(failure));
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    *size = found->ai_addrlen;
+    freeaddrinfo(found);
+    return 0;
+}
+
+static int listener_open(struct ws_server *server) {
+    int one = 1, failure = 0;
+    int fd = socket(server->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -errno;
+    socklen_t size = sizeof(server->address);
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) ||
+        bind(fd, (const struct sockaddr *)&server->address, server->address_size) || listen(fd, BACKLOG) ||
+        getsockname(fd, (struct sockaddr *)&server->address, &size)) {
+        failure = -errno;
+        close(fd);
+        return failure;
+    }
+    server->fd = fd;
+    return 0;
+}
+
+static void server_adopt(struct ws_server *server, int fd) {
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    struct lws *wsi = lws_adopt_socket_vhost(server->hub.vhost, fd);
+    if (!wsi) return; /* closed by it */
+    lws_set_opaque_user_data(wsi, connection_new(&server->hub, wsi, false));
+}
+
+static void server_accept_ready(void *context);
+
+static void server_watch(struct ws_server *server) {
+    bool room = server->hub.connections < server->max_connections;
+    bool wanted = server->fd >= 0 && server->accepting && room && !server->pause;
+    if (wanted && !server->watch) {
+        server->watch = loop_watch_new(server->hub.loop, server->fd, server_accept_ready, server);
+    } else if (!wanted && server->watch) {
+        loop_watch_free(server->watch);
+        server->watch = NULL;
+    }
+}
+
+static void server_pause_over(void *context) {
+    struct ws_server *server = context;
+    loop_timer_free(server->pause);
+    server->pause = NULL;
+    server_watch(server);
+}
+
+static void server_accept_ready(void *context) {
+    struct ws_server *server = context;
+    for (int n = 0; n < ACCEPT_BATCH && server->hub.connections < server->max_connections; n++) {
+        int fd = accept4(server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            server_adopt(server, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            /* The connection stays in the kernel's queue and the socket readable: without a pause, a busy loop. */
+            server->pause = loop_timer_new(server->hub.loop, PAUSE_MS, 0, server_pause_over, server);
+            break;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            break;
+        }
+        /* any other failure is of that one connection, which is gone */
+    }
+    server_watch(server);
+}
+
+static void listener_close(struct ws_server *server) {
+    loop_watch_free(server->watch);
+    server->watch = NULL;
+    loop_timer_free(server->pause);
+    server->pause = NULL;
+    if (server->fd >= 0) close(server->fd);
+    server->fd = -1;
+}
+
+static void server_has_room(void *context) { server_watch(context); }
+
+int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error) {
+    struct ws_server *made = mem_zero(1, sizeof(*made));
+    made->fd = -1;
+    made->accepting = true;
+    made->max_connections = options->max_connections;
+    int failure = address_parse(options->listen, &made->address, &made->address_size, error);
+    if (failure) goto finish;
+    failure = listener_open(made);
+    if (failure) {
+        error_set(error, failure, "cannot listen on %s: %s", options->listen, strerror(-failure));
+        goto finish;
+    }
+    failure = hub_start(&made->hub,
+                        &(struct hub_options){
+                            .loop = options->loop,
+                            .subprotocol = options->subprotocol,
+                            .max_message = options->max_message,
+                            .receive_size = RECEIVE_SIZE,
+                            .handshake_s = options->handshake_s ? options->handshake_s : 10,
+                            .ping_s = options->ping_s,
+                            .tls_certificate = options->tls_certificate,
+                            .tls_key = options->tls_key,
+                            .server = true,
+                            .context = options->context,
+                            .callbacks = options->callbacks,
+                            .released = server_has_room,
+                            .owner = made,
+                        },
+                        error);
+    if (failure) goto finish;
+    server_watch(made);
+    *server = made;
+finish:
+    if (failure) {
+        listener_close(made);
+        free(made);
+    }
+    return failure;
+}
+
+int ws_server_port(const struct ws_server *server) {
+    if (server->address.ss_family == AF_INET6) {
+        struct sockaddr_in6 address;
+        memcpy(&address, &server->address, sizeof(address));
+        return ntohs(address.sin6_port);
+    }
+    struct sockaddr_in address;
+    memcpy(&address, &server->address, sizeof(address));
+    return ntohs(address.sin_port);
+}
+
+unsigned ws_server_connections(const struct ws_server *server) { return server->hub.opened; }
+
+int ws_server_accept(struct ws_server *server, bool on) {
+    int failure = 0;
+    if (!on && server->fd >= 0) {
+        server_accept_ready(server); /* who has connected already would be reset otherwise */
+        listener_close(server);
+    } else if (on && server->fd < 0 && !server->hub.finish) {
+        failure = listener_open(server);
+    }
+    server->accepting = on;
+    server_watch(server);
+    return failure;
+}
+
+void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context) {
+    listener_close(server);
+    hub_shutdown(&server->hub, code, closed, context);
+}
+
+void ws_server_free(struct ws_server *server) {
+    if (!server) return;
+    hub_release(&server->hub);
+    free(server);
+}

@@ -488,7 +488,7 @@ class Generator:
         for record in dict.fromkeys(v.record for v in self.versions):
             self.generate_record(record)
         rows = "".join(f"    {{.id = {v.id},\n     .record = \"{v.record}\",\n     .json = {c_string(v.text)},\n"
-                       f"     .skip = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
+                       f"     .find_end = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
         self.header.append(f"/* All of ids.txt, by id from 1 on. */\nenum {{ {self.module.upper()}_SCHEMAS = {len(self.versions)} }};\n"
                            f"extern const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS];\n")
         self.source.append(f"const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS] = {{\n{rows}}};\n")

@@ -40,7 +40,7 @@ int event_to_json(struct codec *codec, const void *value, size_t size, struct bu
     const struct event_schema *schema = event_schema_find(id);
     if (!schema) return error_set(error, -ENOENT, "unknown schema id %u", id);
     /* By our own reader first: avro-c believes lengths, counts and symbols as they come. */
-    if (schema->skip(at, end) != end)
+    if (schema->find_end(at, end) != end)
         return error_set(error, -EBADMSG, "malformed %s of %zu bytes", schema->record, size);
 
     avro_value_t *avro = value_of(codec, schema);

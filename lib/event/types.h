@@ -17,13 +17,13 @@ struct event_longs {
     size_t count;
 };
 
-/* One line of schemas/ids.txt. `skip` returns where a bare record of this schema ends, NULL when it is malformed: it
+/* One line of schemas/ids.txt. `find_end` returns where a bare record of this schema ends, NULL when it is malformed: it
  * accepts exactly what the record's reader of the same schema accepts. */
 struct event_schema {
     uint32_t id;
     const char *record; /* as in ids.txt, such as friend-command */
     const char *json;   /* the .avsc, without white space */
-    const uint8_t *(*skip)(const uint8_t *at, const uint8_t *end);
+    const uint8_t *(*find_end)(const uint8_t *at, const uint8_t *end);
 };
 
 #endif

@@ -1,10 +1,11 @@
 /* The skeleton of a daemon: command line, configuration, log, metrics, loop, ops and peer HTTP, readiness, signals, drain.
  *
  * A daemon's main is `return service_main(argc, argv, &ROUTER);`. service_main
- *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line;
+ *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line (exit code 2);
  *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
  *      503 naming those that do not), POST /drain;
- *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts;
+ *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
+ *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
  *   4. calls start; the daemon marks its conditions by service_ready;
  *   5. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
  *      a second signal ends the process at once (exit 1);
@@ -28,6 +29,7 @@ enum service_clock { SERVICE_CLOCK_WALL, SERVICE_CLOCK_STREAM };
 struct service_settings { /* the section common to all daemons */
     const char *kafka_bootstrap, *topics_prefix;
     const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
+    const char *peer_advertise;                        /* "": follows from peer_listen */
     int log_level, log_format;
     const char *auth_hs256_key_file, *auth_rs256_public_key_file;
     const char *data_dir;
@@ -49,7 +51,7 @@ struct service_definition {
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
     void (*drain)(void *state);                             /* orderly end begins; service_finished ends it */
     void (*free)(void *state);                              /* NULL and half-built are fine */
-    /* A peer's request (the token was checked). NULL: 404 for all. state is NULL before start. */
+    /* A peer's request (the token was checked). NULL: 404 for all. Before start they are answered 503 without it. */
     void (*peer)(void *state, struct http_request *request);
 };
 
@@ -62,12 +64,14 @@ struct log *service_log(const struct service *service);
 struct metrics *service_metrics(const struct service *service);
 bool service_draining(const struct service *service);
 
+/* condition: one that the definition names. */
 void service_ready(struct service *service, const char *condition, bool ready);
 void service_finished(struct service *service);
 /* A failure after start that the process cannot live with: logs it, drains, exit code 1. */
 void service_fail(struct service *service, const char *reason);
 
-/* The common section, for documentation; `values` is a struct service_settings. */
+/* The common section, for documentation; definition NULL: with the defaults of all daemons told in words. Give it back. */
 struct config_section service_section(const struct service_definition *definition, struct service_settings *values);
+void service_section_free(struct config_section *section);
 
 #endif

@@ -1,0 +1,57 @@
+/* What the files of the daemon skeleton share: service.c (life cycle), settings.c (command line and configuration),
+ * broker.c (Kafka's presence) and ops.c (ops and peer HTTP, readiness, the process's own metrics). */
+#ifndef SERVICE_INTERNAL_H
+#define SERVICE_INTERNAL_H
+
+#include "service/service.h"
+
+struct condition {
+    const char *name;
+    bool ready;
+    struct metric *gauge;
+};
+
+struct broker;
+struct process_metrics;
+
+struct service {
+    const struct service_definition *definition;
+    struct service_settings settings;
+    struct config_section common;
+    struct config *config; // owns the strings of settings
+    struct log *log;
+    struct metrics *metrics;
+    uv_loop_t loop;
+    uv_signal_t signals[2];
+    struct kafka_settings kafka;
+    char *client_id;
+    struct http_server *ops, *peers; // peers: NULL without peer.listen
+    struct process_metrics *process;
+    struct broker *broker;
+    struct condition *conditions; // the first one is "kafka"
+    size_t condition_count;
+    bool was_ready; // what was last logged
+    void *state;    // the daemon's; NULL before start
+    bool started, draining, finished;
+    int exit_code;
+};
+
+/* settings.c. Fills config, settings and common. 0: go on; 1: done (--help, --version); negative: refused, and said why. */
+int service_configure(struct service *service, int argc, char **argv);
+
+/* ops.c. The servers listen as soon as they are made; a peer's request before start is answered 503. */
+int service_open_ops(struct service *service, struct error *error);
+int service_open_peers(struct service *service, struct error *error);
+void service_close_http(struct service *service);
+void service_make_conditions(struct service *service);
+
+/* service.c */
+void service_begin(struct service *service,
+                   const struct topics_shape *shape); /* the topics are there: start the daemon */
+void service_drain(struct service *service, const char *cause);
+
+/* broker.c. Asks for the topics until they are there, calls service_begin then, and keeps the condition "kafka". */
+int broker_new(struct service *service, struct broker **broker, struct error *error);
+void broker_free(struct broker *broker); /* NULL is fine; a question under way ends in the background, on the loop */
+
+#endif

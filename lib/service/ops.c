@@ -1,0 +1,235 @@
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "service/internal.h"
+
+struct process_metrics {
+    struct metric *cpu, *resident, *virtual_size, *open_fds, *max_fds;
+};
+
+static double seconds(const struct timeval *time) { return (double)time->tv_sec + (double)time->tv_usec / 1e6; }
+
+static void collect_memory(struct process_metrics *process) {
+    FILE *file = fopen("/proc/self/statm", "re");
+    double pages, resident, page = (double)sysconf(_SC_PAGESIZE);
+    if (file && fscanf(file, "%lf %lf", &pages, &resident) == 2) {
+        process->virtual_size->value = pages * page;
+        process->resident->value = resident * page;
+    }
+    if (file) fclose(file);
+}
+
+static void collect_descriptors(struct process_metrics *process) {
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit)) process->max_fds->value = (double)limit.rlim_cur;
+    DIR *directory = opendir("/proc/self/fd");
+    if (!directory) return;
+    int count = -1; // the one that reads the directory
+    for (const struct dirent *entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
+    closedir(directory);
+    process->open_fds->value = count;
+}
+
+static void collect(void *context) {
+    struct process_metrics *process = context;
+    struct rusage usage;
+    if (!getrusage(RUSAGE_SELF, &usage)) process->cpu->value = seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
+    collect_memory(process);
+    collect_descriptors(process);
+}
+
+static struct process_metrics *process_metrics_new(struct metrics *metrics, const char *name) {
+    struct process_metrics *process = mem_alloc(sizeof *process);
+    *process = (struct process_metrics){
+        .cpu =
+            metrics_counter(metrics, "process_cpu_seconds_total", "CPU time of this process, user and system.", NULL),
+        .resident = metrics_gauge(metrics, "process_resident_memory_bytes", "Resident memory.", NULL),
+        .virtual_size = metrics_gauge(metrics, "process_virtual_memory_bytes", "Virtual memory.", NULL),
+        .open_fds = metrics_gauge(metrics, "process_open_fds", "Open file descriptors.", NULL),
+        .max_fds = metrics_gauge(metrics, "process_max_fds", "File descriptors that may be open.", NULL),
+    };
+    metrics_gauge(metrics, "process_start_time_seconds", "When this process started, seconds since the Unix epoch.",
+                  NULL)
+        ->value = (double)clock_wall_ms() / 1000;
+    char *labels = mem_format("daemon=\"%s\",version=\"%s\"", name, STARLING_VERSION);
+    metrics_gauge(metrics, "starling_build_info", "Always 1; what runs here is in the labels.", labels)->value = 1;
+    free(labels);
+    metrics_on_collect(metrics, collect, process);
+    return process;
+}
+
+static bool all_ready(const struct service *service) {
+    bool ready = !service->draining;
+    for (size_t i = 0; i < service->condition_count; i++) ready &= service->conditions[i].ready;
+    return ready;
+}
+
+static void condition_make(struct service *service, const char *name) {
+    char *labels = mem_format("condition=\"%s\"", name);
+    service->conditions[service->condition_count++] = (struct condition){
+        .name = name,
+        .gauge = metrics_gauge(service->metrics, "starling_ready",
+                               "1 while the condition holds; the process is ready when all do.", labels),
+    };
+    free(labels);
+}
+
+void service_make_conditions(struct service *service) {
+    const char *const *names = service->definition->conditions;
+    size_t count = 1;
+    for (size_t i = 0; names && names[i]; i++) count++;
+    service->conditions = mem_zero(count, sizeof *service->conditions);
+    condition_make(service, "kafka");
+    for (size_t i = 0; i + 1 < count; i++) condition_make(service, names[i]);
+}
+
+static void tell_readiness(struct service *service, const char *condition) {
+    bool ready = all_ready(service);
+    if (ready == service->was_ready) return;
+    service->was_ready = ready;
+    if (ready)
+        log_info(service->log, "ready");
+    else
+        log_info(service->log, "not ready", LOG_TEXT("condition", condition));
+}
+
+void service_ready(struct service *service, const char *condition, bool ready) {
+    for (size_t i = 0; i < service->condition_count; i++) {
+        struct condition *found = &service->conditions[i];
+        if (strcmp(found->name, condition)) continue;
+        found->ready = ready;
+        found->gauge->value = ready;
+        tell_readiness(service, condition);
+        return;
+    }
+    assert(!"a condition that the definition does not name");
+}
+
+static void reply_text(struct http_request *request, unsigned status, const char *type, const char *text, size_t size) {
+    static const struct http_field FIELDS[] = {{"Cache-Control", "no-store"}};
+    http_reply(request, status, type, text, size, FIELDS, 1);
+}
+
+static void reply_metrics(struct service *service, struct http_request *request) {
+    struct buffer text = {.size = 0};
+    metrics_render(service->metrics, &text);
+    reply_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", (const char *)text.data, text.size);
+    buffer_free(&text);
+}
+
+/* {"ready":false,"draining":false,"conditions":{"kafka":true,"warm":false}} */
+static void reply_readiness(struct service *service, struct http_request *request) {
+    struct buffer body = {.size = 0};
+    bool ready = all_ready(service);
+    buffer_format(&body, "{\"ready\":%s,\"draining\":%s,\"conditions\":{", ready ? "true" : "false",
+                  service->draining ? "true" : "false");
+    for (size_t i = 0; i < service->condition_count; i++) {
+        const struct condition *condition = &service->conditions[i];
+        buffer_string(&body, i ? "," : "");
+        json_put_text(&body, condition->name, strlen(condition->name));
+        buffer_string(&body, condition->ready ? ":true" : ":false");
+    }
+    buffer_string(&body, "}}\n");
+    http_reply_json(request, ready ? 200 : 503, &body);
+    buffer_free(&body);
+}
+
+static void reply_drain(struct service *service, struct http_request *request) {
+    static const char TEXT[] = "{\"draining\":true}\n";
+    reply_text(request, 202, "application/json", TEXT, sizeof TEXT - 1);
+    service_drain(service, "POST /drain");
+}
+
+static void reply_health(struct service *service, struct http_request *request) {
+    reply_text(request, 200, "text/plain; charset=utf-8", "ok\n", 3);
+}
+
+static void handle_ops(void *context, struct http_request *request) {
+    static const struct {
+        const char *path;
+        bool post;
+        void (*reply)(struct service *service, struct http_request *request);
+    } PAGES[] = {
+        {"/metrics", false, reply_metrics},
+        {"/healthz", false, reply_health},
+        {"/readyz", false, reply_readiness},
+        {"/drain", true, reply_drain},
+    };
+    const char *method = http_method(request);
+    for (size_t i = 0; i < ARRAY_SIZE(PAGES); i++) {
+        if (strcmp(http_path(request), PAGES[i].path)) continue;
+        if (PAGES[i].post ? !strcmp(method, "POST") : !strcmp(method, "GET") || !strcmp(method, "HEAD"))
+            PAGES[i].reply(context, request);
+        else
+            http_problem(request, 405, "method-not-allowed",
+                         PAGES[i].post ? "POST is wanted here" : "GET is wanted here", 0);
+        return;
+    }
+    http_problem(request, 404, "not-found", "there are /metrics, /healthz, /readyz and POST /drain", 0);
+}
+
+/* In a time that does not tell how much of it is right. */
+static bool token_equals(const char *wanted, const char *given, size_t size) {
+    size_t length = strlen(wanted);
+    unsigned char difference = length != size;
+    for (size_t i = 0; i < length; i++)
+        difference |= (unsigned char)wanted[i] ^ (unsigned char)(i < size ? given[i] : 0);
+    return difference == 0;
+}
+
+static void handle_peer(void *context, struct http_request *request) {
+    struct service *service = context;
+    size_t size = 0;
+    const char *token = http_bearer(request, &size), *wanted = service->settings.peer_token;
+    if (*wanted && (!token || !token_equals(wanted, token, size)))
+        http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
+    else if (!service->definition->peer)
+        http_problem(request, 404, "not-found", "this daemon answers no peers", 0);
+    else if (!service->state)
+        http_problem(request, 503, "starting", "this process has not started yet", 1);
+    else
+        service->definition->peer(service->state, request);
+}
+
+int service_open_ops(struct service *service, struct error *error) {
+    service->process = process_metrics_new(service->metrics, service->definition->name);
+    int code = http_server_new(
+        &(struct http_server_options){
+            .loop = &service->loop,
+            .listen = service->settings.ops_listen,
+            .max_connections = 64,
+            .context = service,
+            .handle = handle_ops,
+        },
+        &service->ops, error);
+    return code ? error_prefix(error, code, "ops.listen") : 0;
+}
+
+int service_open_peers(struct service *service, struct error *error) {
+    if (!*service->settings.peer_listen) return 0;
+    int code = http_server_new(
+        &(struct http_server_options){
+            .loop = &service->loop,
+            .listen = service->settings.peer_listen,
+            .context = service,
+            .handle = handle_peer,
+        },
+        &service->peers, error);
+    return code ? error_prefix(error, code, "peer.listen") : 0;
+}
+
+void service_close_http(struct service *service) {
+    http_server_free(service->peers);
+    http_server_free(service->ops);
+    service->peers = service->ops = NULL;
+}

@@ -1,0 +1,197 @@
+#include "service/service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "service/internal.h"
+#include "service/listen.h"
+
+enum { EXIT_REFUSED = 2, CLOSE_LIMIT_MS = 5000 };
+
+const struct service_settings *service_settings(const struct service *service) { return &service->settings; }
+const struct kafka_settings *service_kafka(const struct service *service) { return &service->kafka; }
+uv_loop_t *service_loop(const struct service *service) { return (uv_loop_t *)(uintptr_t)&service->loop; }
+struct log *service_log(const struct service *service) {
+    return service->log;
+}
+struct metrics *service_metrics(const struct service *service) {
+    return service->metrics;
+}
+bool service_draining(const struct service *service) { return service->draining; }
+
+void service_finished(struct service *service) {
+    service->finished = true;
+    uv_stop(&service->loop);
+}
+
+void service_drain(struct service *service, const char *cause) {
+    if (service->draining) return;
+    service->draining = true;
+    log_info(service->log, "draining", LOG_TEXT("cause", cause));
+    if (service->state && service->definition->drain)
+        service->definition->drain(service->state);
+    else
+        service_finished(service);
+}
+
+void service_fail(struct service *service, const char *reason) {
+    log_error(service->log, "failed", LOG_TEXT("reason", reason));
+    service->exit_code = EXIT_FAILURE;
+    // What fails while it drains may never finish draining.
+    if (service->draining)
+        service_finished(service);
+    else
+        service_drain(service, "failure");
+}
+
+void service_begin(struct service *service, const struct topics_shape *shape) {
+    struct error error = {.text = ""};
+    if (service->draining) return;
+    service->started = true;
+    void *state = NULL;
+    int code = service->definition->start(service, shape, &state, &error);
+    // start itself may have called service_fail or service_finished.
+    service->state = state;
+    if (code) {
+        log_error(service->log, "could not start", LOG_TEXT("reason", error.text));
+        service->exit_code = EXIT_FAILURE;
+        service_finished(service);
+    } else if (service->draining)
+        service_finished(service);
+    else
+        log_info(service->log, "started");
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    struct service *service = handle->data;
+    if (service->draining) {
+        log_warn(service->log, "ended by a second signal", LOG_INT("signal", number));
+        _exit(EXIT_FAILURE);
+    }
+    service_drain(service, number == SIGTERM ? "SIGTERM" : "SIGINT");
+}
+
+static void watch_signals(struct service *service) {
+    static const int NUMBERS[] = {SIGTERM, SIGINT};
+    // A peer that closes its socket is an error of that write, not the process's end.
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) {
+        uv_signal_init(&service->loop, &service->signals[i]);
+        service->signals[i].data = service;
+        uv_signal_start(&service->signals[i], on_signal, NUMBERS[i]);
+    }
+}
+
+/* The usual soft limit of 1,024 is there for select(), which nothing here uses. */
+static void raise_descriptor_limit(void) {
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* name@host:port, by which peers find this process through the consumer group (service/peers.h); just the name without peer.listen. */
+static char *make_client_id(const struct service *service) {
+    const struct service_settings *settings = &service->settings;
+    const char *name = service->definition->name;
+    if (!service->peers) return mem_string(name);
+    if (*settings->peer_advertise) return mem_format("%s@%s", name, settings->peer_advertise);
+    struct address address;
+    char machine[256] = "";
+    address_parse(settings->peer_listen, &address, NULL); // checked with the configuration
+    bool wildcard = address_is_wildcard(&address);
+    if (wildcard) gethostname(machine, sizeof machine - 1);
+    const char *host = wildcard ? machine : address.host;
+    return mem_format(strchr(host, ':') ? "%s@[%s]:%d" : "%s@%s:%d", name, host, http_server_port(service->peers));
+}
+
+static int service_open(struct service *service, struct error *error) {
+    service->metrics = metrics_new();
+    service_make_conditions(service);
+    int code = service_open_ops(service, error);
+    if (!code) code = service_open_peers(service, error);
+    if (code) return code;
+    service->client_id = make_client_id(service);
+    service->kafka = (struct kafka_settings){
+        .bootstrap = service->settings.kafka_bootstrap,
+        .prefix = service->settings.topics_prefix,
+        .client_id = service->client_id,
+        .log = service->log,
+    };
+    service->kafka.extra = config_kafka(service->config, &service->kafka.extra_count);
+    log_info(service->log, "listening", LOG_INT("ops_port", http_server_port(service->ops)),
+             LOG_INT("peer_port", service->peers ? http_server_port(service->peers) : -1),
+             LOG_TEXT("version", STARLING_VERSION));
+    return broker_new(service, &service->broker, error);
+}
+
+static void close_limit(uv_timer_t *timer) {
+    struct service *service = timer->data;
+    log_warn(service->log, "something was left open on the event loop");
+    uv_stop(&service->loop);
+}
+
+/* Turns the loop until everything that was closed is gone. */
+static void close_loop(struct service *service) {
+    uv_timer_t limit;
+    for (size_t i = 0; i < ARRAY_SIZE(service->signals); i++) uv_close((uv_handle_t *)&service->signals[i], NULL);
+    uv_timer_init(&service->loop, &limit);
+    limit.data = service;
+    uv_timer_start(&limit, close_limit, CLOSE_LIMIT_MS, 0);
+    uv_unref((uv_handle_t *)&limit);
+    uv_run(&service->loop, UV_RUN_DEFAULT);
+    uv_close((uv_handle_t *)&limit, NULL);
+    uv_run(&service->loop, UV_RUN_NOWAIT);
+    uv_loop_close(&service->loop);
+}
+
+static void service_close(struct service *service) {
+    if (service->definition->free) service->definition->free(service->state);
+    service->state = NULL;
+    service_close_http(service);
+    broker_free(service->broker);
+    close_loop(service);
+    metrics_free(service->metrics);
+    free(service->process);
+    free(service->conditions);
+    free(service->client_id);
+}
+
+static void service_run(struct service *service) {
+    struct error error = {.text = ""};
+    uv_loop_init(&service->loop);
+    watch_signals(service);
+    raise_descriptor_limit();
+    if (service_open(service, &error)) {
+        log_error(service->log, "could not start", LOG_TEXT("reason", error.text));
+        service->exit_code = EXIT_FAILURE;
+    } else
+        uv_run(&service->loop, UV_RUN_DEFAULT);
+    service_close(service);
+    log_info(service->log, "ended", LOG_INT("exit_code", service->exit_code));
+}
+
+int service_main(int argc, char **argv, const struct service_definition *definition) {
+    struct service *service = mem_alloc(sizeof *service);
+    *service = (struct service){.definition = definition, .exit_code = EXIT_SUCCESS};
+    int code = service_configure(service, argc, argv);
+    if (code == 0) {
+        service->log = log_new(stderr, definition->name, (enum log_level)service->settings.log_level,
+                               (enum log_format)service->settings.log_format);
+        service_run(service);
+        code = service->exit_code;
+    } else
+        code = code < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
+    log_free(service->log);
+    config_free(service->config);
+    service_section_free(&service->common);
+    free(service);
+    return code;
+}

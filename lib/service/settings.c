@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "service/internal.h"
+#include "service/listen.h"
+
+static const char *const LOG_LEVELS[] = {"debug", "info", "warn", "error", NULL};
+static const char *const LOG_FORMATS[] = {"logfmt", "json", NULL};
+static const char *const CLOCKS[] = {"wall", "stream", NULL};
+
+#define AT(member) offsetof(struct service_settings, member)
+
+static const struct config_property COMMON[] = {
+    {"kafka.bootstrap.servers", CONFIG_STRING, AT(kafka_bootstrap), "127.0.0.1:9092",
+     .doc = "The Kafka brokers that are asked first: host:port, separated by commas."},
+    {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "What the names of all topics start with."},
+    {"ops.listen", CONFIG_STRING, AT(ops_listen),
+     "127.0.0.1:9110 (ingest), :9120 (router), :9130 (fanout), :9140 (history-sink)",
+     .doc =
+         "host:port of /metrics, /healthz, /readyz and POST /drain, which ask for no token. Port 0 takes any free one."},
+    {"peer.listen", CONFIG_STRING, AT(peer_listen),
+     "127.0.0.1:9210 (ingest), :9220 (router), :9230 (fanout), :9240 (history-sink)",
+     .doc = "host:port for requests of other daemons; empty: none are answered."},
+    {"peer.advertise", CONFIG_STRING, AT(peer_advertise), "",
+     .doc =
+         "host:port under which other daemons reach peer.listen; empty: peer.listen itself, with this machine's name "
+         "where it listens on every interface."},
+    {"peer.token", CONFIG_STRING, AT(peer_token), "",
+     .doc =
+         "Secret that the daemons share: sent with requests to others and wanted in requests of others. May be empty as "
+         "long as peer.listen is a loopback address."},
+    {"log.level", CONFIG_CHOICE, AT(log_level), "info", .choices = LOG_LEVELS,
+     .doc = "The least important lines that are logged."},
+    {"log.format", CONFIG_CHOICE, AT(log_format), "logfmt", .choices = LOG_FORMATS,
+     .doc = "How a line is written, to standard error."},
+    {"auth.hs256.key.file", CONFIG_STRING, AT(auth_hs256_key_file), "",
+     .doc =
+         "File with the secret (at least 32 bytes; a newline at its end does not count) of the tokens signed with HS256; "
+         "empty: such tokens are refused."},
+    {"auth.rs256.public.key.file", CONFIG_STRING, AT(auth_rs256_public_key_file), "",
+     .doc = "PEM file with the public key of the tokens signed with RS256; empty: such tokens are refused."},
+    {"data.dir", CONFIG_STRING, AT(data_dir), "data/NAME OF THE DAEMON",
+     .doc = "Directory of what this process keeps on disk; every process has its own."},
+    {"group.instance.id", CONFIG_STRING, AT(group_instance_id), "",
+     .doc =
+         "Kafka's static membership: a name that stays with this process over restarts, so that its partitions wait for "
+         "it; empty: they move at once."},
+    {"clock", CONFIG_CHOICE, AT(clock), "wall", .choices = CLOCKS,
+     .doc = "What now is: the machine's clock, or the highest time in the stream of reports, for replays (the same for "
+            "routers and fanouts)."},
+    {"radius.m", CONFIG_DOUBLE, AT(radius_m), "8046.72", .min = 1, .max = 20037508,
+     .doc = "Friends within this distance, in metres, are near."},
+    {"inactive.after.s", CONFIG_INT, AT(inactive_after_s), "600", .min = 1, .max = 604800,
+     .doc = "A friend whose last report is older, in seconds, is not shown."},
+};
+
+/* One block, so that whoever has the section can give it back: the properties come first. */
+struct table {
+    struct config_property properties[ARRAY_SIZE(COMMON)];
+    char data_dir[128];
+};
+
+static void set_fallback(struct table *table, const char *name, const char *fallback) {
+    for (size_t i = 0; i < ARRAY_SIZE(COMMON); i++)
+        if (!strcmp(table->properties[i].name, name)) table->properties[i].fallback = fallback;
+}
+
+struct config_section service_section(const struct service_definition *definition, struct service_settings *values) {
+    struct table *table = mem_alloc(sizeof *table);
+    memcpy(table->properties, COMMON, sizeof COMMON);
+    if (definition) {
+        snprintf(table->data_dir, sizeof table->data_dir, "data/%s", definition->name);
+        set_fallback(table, "ops.listen", definition->ops_listen);
+        set_fallback(table, "peer.listen", definition->peer_listen ? definition->peer_listen : "");
+        set_fallback(table, "data.dir", table->data_dir);
+    }
+    return (struct config_section){"All daemons", table->properties, ARRAY_SIZE(COMMON), values};
+}
+
+void service_section_free(struct config_section *section) {
+    free((void *)(uintptr_t)section->properties);
+    *section = (struct config_section){.properties = NULL};
+}
+
+static void print_usage(FILE *stream, const struct service *service) {
+    fprintf(stream,
+            "usage: %s [--config FILE]... [--set KEY=VALUE]... [--help] [--version]\n"
+            "\n"
+            "  --config FILE    reads settings from a .properties file\n"
+            "  --set KEY=VALUE  sets one; stronger than files and than STARLING_... in the environment\n",
+            service->definition->name);
+}
+
+static void print_help(const struct service *service) {
+    const struct config_section *sections[] = {&service->common, service->definition->section};
+    print_usage(stdout, service);
+    for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+        if (!sections[i]) continue;
+        printf("\n%s (docs/CONFIGURATION.md tells what they mean):\n", sections[i]->title);
+        for (size_t j = 0; j < sections[i]->count; j++) {
+            const struct config_property *property = &sections[i]->properties[j];
+            printf("  %-32s %s\n", property->name, property->fallback ? property->fallback : "(must be given)");
+        }
+    }
+}
+
+/* Keys of librdkafka that are ours to set: peers find each other by client.id, and the rest would break groups silently. */
+static int check_kafka(const struct config *config, struct error *error) {
+    static const char *const OURS[] = {
+        "client.id",  "group.id", "group.instance.id", "enable.auto.commit", "partition.assignment.strategy",
+        "partitioner"};
+    size_t count;
+    const struct config_pair *pairs = config_kafka(config, &count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < ARRAY_SIZE(OURS); j++)
+            if (!strcmp(pairs[i].key, OURS[j]))
+                return error_set(error, -EINVAL, "kafka.%s cannot be set: the daemons depend on their own value",
+                                 OURS[j]);
+    return 0;
+}
+
+static int check_peers(const struct service_settings *settings, struct error *error) {
+    struct address address;
+    if (!*settings->peer_listen) return 0;
+    int code = address_parse(settings->peer_listen, &address, error);
+    if (code) return error_prefix(error, code, "peer.listen");
+    if (!*settings->peer_token && !address_is_loopback(&address))
+        return error_set(error, -EINVAL, "peer.listen %s can be reached from other machines: peer.token must be set",
+                         settings->peer_listen);
+    if (*settings->peer_advertise && (code = address_parse(settings->peer_advertise, &address, error)))
+        return error_prefix(error, code, "peer.advertise");
+    return 0;
+}
+
+/* The arguments. 1: --help or --version was asked for, and answered. */
+static int read_arguments(struct service *service, int argc, char **argv, struct error *error) {
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        if (!strcmp(argument, "--help")) {
+            print_help(service);
+            return 1;
+        }
+        if (!strcmp(argument, "--version")) {
+            printf("%s %s\n", service->definition->name, STARLING_VERSION);
+            return 1;
+        }
+        bool file = !strcmp(argument, "--config");
+        if (!file && strcmp(argument, "--set")) {
+            print_usage(stderr, service);
+            return error_set(error, -EINVAL, "unknown argument %s", argument);
+        }
+        if (++i == argc) return error_set(error, -EINVAL, "%s needs a value", argument);
+        int code =
+            file ? config_load_file(service->config, argv[i], error) : config_set(service->config, argv[i], error);
+        if (code) return code;
+    }
+    return 0;
+}
+
+int service_configure(struct service *service, int argc, char **argv) {
+    struct error error = {.text = ""};
+    service->common = service_section(service->definition, &service->settings);
+    struct config_section sections[2] = {service->common};
+    size_t count = 1;
+    if (service->definition->section) sections[count++] = *service->definition->section;
+    service->config = config_new(sections, count);
+    int code = read_arguments(service, argc, argv, &error);
+    if (!code) code = config_load_environment(service->config, environ, &error);
+    if (!code) code = config_finish(service->config, &error);
+    if (!code) code = check_kafka(service->config, &error);
+    if (!code) code = check_peers(&service->settings, &error);
+    if (code < 0) fprintf(stderr, "%s: %s\n", service->definition->name, error.text);
+    return code;
+}

@@ -1,0 +1,317 @@
+/* Configuration from every source, and its page. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/config.h"
+
+struct settings {
+    bool on;
+    int64_t window_ms, any;
+    double radius;
+    const char *dir, *servers;
+    int clock;
+};
+
+static const char *const CLOCKS[] = {"wall", "stream", NULL};
+
+static const struct config_property COMMON[] = {
+    {"kafka.bootstrap.servers", CONFIG_STRING, offsetof(struct settings, servers), "localhost:9092",
+     .doc = "Where Kafka is."},
+    {"clock", CONFIG_CHOICE, offsetof(struct settings, clock), "wall", .choices = CLOCKS, .doc = "Whose time."},
+};
+static const struct config_property EDGE[] = {
+    {"flush.window.ms", CONFIG_INT, offsetof(struct settings, window_ms), "1000", .min = 0, .max = 60000,
+     .doc = "How long updates are gathered, in ms."},
+    {"any.number", CONFIG_INT, offsetof(struct settings, any), "-1", .doc = "Any | at all."},
+    {"radius.m", CONFIG_DOUBLE, offsetof(struct settings, radius), "8046.72", .min = 1, .max = 1e6,
+     .doc = "Radius in metres."},
+    {"enabled", CONFIG_BOOL, offsetof(struct settings, on), "true", .doc = "Whether."},
+    {"data.dir", CONFIG_STRING, offsetof(struct settings, dir), NULL, .doc = "Where data is."},
+};
+
+struct fixture {
+    struct settings settings;
+    struct config *config;
+    struct error error;
+    char path[64];
+};
+
+static int setup(void **state) {
+    static const struct settings NOTHING = {.window_ms = -77};
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    fixture->settings = NOTHING;
+    struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), &fixture->settings},
+                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), &fixture->settings}};
+    fixture->config = config_new(sections, 2);
+    snprintf(fixture->path, sizeof fixture->path, "/tmp/starling-test-config-XXXXXX");
+    int fd = mkstemp(fixture->path);
+    close(fd);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *fixture = *state;
+    config_free(fixture->config);
+    unlink(fixture->path);
+    free(fixture);
+    return 0;
+}
+
+static int load(struct fixture *fixture, const char *text) {
+    FILE *stream = fopen(fixture->path, "w");
+    fputs(text, stream);
+    fclose(stream);
+    return config_load_file(fixture->config, fixture->path, &fixture->error);
+}
+
+static int load_variable(struct fixture *fixture, const char *variable) {
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", variable);
+    char path[] = "PATH=/bin", *environment[] = {path, copy, NULL};
+    return config_load_environment(fixture->config, environment, &fixture->error);
+}
+
+static int set(struct fixture *fixture, const char *assignment) {
+    return config_set(fixture->config, assignment, &fixture->error);
+}
+
+static int finish(struct fixture *fixture) { return config_finish(fixture->config, &fixture->error); }
+
+static void defaults(void **state) {
+    struct fixture *fixture = *state;
+    const struct settings *settings = &fixture->settings;
+    assert_int_equal(set(fixture, "data.dir="), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_true(settings->on);
+    assert_int_equal(settings->window_ms, 1000);
+    assert_int_equal(settings->any, -1);
+    assert_true(settings->radius == 8046.72);
+    assert_string_equal(settings->dir, "");
+    assert_string_equal(settings->servers, "localhost:9092");
+    assert_int_equal(settings->clock, 0);
+    size_t count = 5;
+    config_kafka(fixture->config, &count);
+    assert_int_equal(count, 0);
+}
+
+static void all_types_from_a_file(void **state) {
+    struct fixture *fixture = *state;
+    const struct settings *settings = &fixture->settings;
+    assert_int_equal(load(fixture, "enabled = FALSE\nflush.window.ms: 60000 \nradius.m 1.5e3\nclock=stream\n"
+                                   "any.number=-9223372036854775808\ndata.dir=/var/lib/star ling \n"),
+                     0);
+    assert_int_equal(finish(fixture), 0);
+    assert_false(settings->on);
+    assert_int_equal(settings->window_ms, 60000);
+    assert_true(settings->any == INT64_MIN);
+    assert_true(settings->radius == 1500);
+    assert_int_equal(settings->clock, 1);
+    assert_string_equal(settings->dir, "/var/lib/star ling ");
+}
+
+static void later_sources_win_in_any_order(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(set(fixture, "data.dir=set"), 0);
+    assert_int_equal(load_variable(fixture, "STARLING_DATA_DIR=environment"), 0);
+    assert_int_equal(load_variable(fixture, "STARLING_FLUSH_WINDOW_MS=2"), 0);
+    assert_int_equal(load(fixture, "data.dir=file\nflush.window.ms=1\nany.number=1\nany.number=2\n"), 0);
+    assert_int_equal(load(fixture, "any.number=3\n"), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_string_equal(fixture->settings.dir, "set");
+    assert_int_equal(fixture->settings.window_ms, 2);
+    assert_int_equal(fixture->settings.any, 3);
+}
+
+static void kafka_keys_pass_through(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(load(fixture, "kafka.fetch.min.bytes=1\nkafka.client.rack=a\n"
+                                   "kafka.bootstrap.servers=broker:1\ndata.dir=x"),
+                     0);
+    assert_int_equal(load_variable(fixture, "STARLING_KAFKA_FETCH_MIN_BYTES=2"), 0);
+    assert_int_equal(load_variable(fixture, "STARLING_KAFKA_SSL_KEY_LOCATION=/key"), 0);
+    assert_int_equal(set(fixture, "kafka.client.rack=b=c"), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_string_equal(fixture->settings.servers, "broker:1");
+    size_t count;
+    const struct config_pair *pairs = config_kafka(fixture->config, &count);
+    assert_int_equal(count, 3);
+    static const struct config_pair EXPECTED[] = {
+        {"fetch.min.bytes", "2"}, {"client.rack", "b=c"}, {"ssl.key.location", "/key"}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(pairs[i].key, EXPECTED[i].key);
+        assert_string_equal(pairs[i].value, EXPECTED[i].value);
+    }
+}
+
+static void environment_of_a_kafka_property(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(load_variable(fixture, "STARLING_KAFKA_BOOTSTRAP_SERVERS=e:1"), 0);
+    assert_int_equal(set(fixture, "data.dir=x"), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_string_equal(fixture->settings.servers, "e:1");
+}
+
+static void unknown_keys_are_refused_with_the_nearest(void **state) {
+    struct fixture *fixture = *state;
+    char expected[256];
+    assert_int_equal(load(fixture, "# first\n\nflush.windows.ms=5\n"), -EINVAL);
+    snprintf(expected, sizeof expected,
+             "%s:3: unknown key \"flush.windows.ms\"; the nearest valid one is \"flush.window.ms\"", fixture->path);
+    assert_string_equal(fixture->error.text, expected);
+
+    assert_int_equal(load_variable(fixture, "STARLING_RADIUS=5"), -EINVAL);
+    assert_string_equal(fixture->error.text, "environment variable STARLING_RADIUS: unknown key \"radius\"; "
+                                             "the nearest valid one is \"radius.m\"");
+    assert_int_equal(set(fixture, "dat.dir=5"), -EINVAL);
+    assert_string_equal(fixture->error.text,
+                        "--set dat.dir: unknown key \"dat.dir\"; the nearest valid one is \"data.dir\"");
+    assert_int_equal(set(fixture, "kafka.=5"), -EINVAL);
+    assert_int_equal(load_variable(fixture, "STARLING_=5"), -EINVAL);
+    assert_int_equal(load_variable(fixture, "STARLINGS=5"), 0);
+    assert_int_equal(load_variable(fixture, "STARLING_WITHOUT_EQUALS"), 0);
+}
+
+static void malformed_values_are_refused_where_they_stand(void **state) {
+    static const struct {
+        const char *assignment, *reason;
+    } CASES[] = {
+        {"flush.window.ms=1s", "\"flush.window.ms\" is \"1s\", but must be a whole number from 0 to 60000"},
+        {"flush.window.ms=", "\"flush.window.ms\" is \"\", but must be a whole number from 0 to 60000"},
+        {"flush.window.ms=-1", "\"flush.window.ms\" is \"-1\", but must be a whole number from 0 to 60000"},
+        {"flush.window.ms=60001", "\"flush.window.ms\" is \"60001\", but must be a whole number from 0 to 60000"},
+        {"flush.window.ms=1.0", "\"flush.window.ms\" is \"1.0\", but must be a whole number from 0 to 60000"},
+        {"any.number=9223372036854775808", "\"any.number\" is \"9223372036854775808\", but must be a whole number"},
+        {"radius.m=0.5", "\"radius.m\" is \"0.5\", but must be a number from 1 to 1000000"},
+        {"radius.m=nan", "\"radius.m\" is \"nan\", but must be a number from 1 to 1000000"},
+        {"radius.m=0x10", "\"radius.m\" is \"0x10\", but must be a number from 1 to 1000000"},
+        {"radius.m=5e", "\"radius.m\" is \"5e\", but must be a number from 1 to 1000000"},
+        {"radius.m=1e999", "\"radius.m\" is \"1e999\", but must be a number from 1 to 1000000"},
+        {"enabled=yes", "\"enabled\" is \"yes\", but must be true or false"},
+        {"clock=Wall", "\"clock\" is \"Wall\", but must be one of wall, stream"},
+    };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        char expected[512];
+        assert_int_equal(set(fixture, CASES[i].assignment), -EINVAL);
+        snprintf(expected, sizeof expected, "--set %.*s: %s", (int)strcspn(CASES[i].assignment, "="),
+                 CASES[i].assignment, CASES[i].reason);
+        assert_string_equal(fixture->error.text, expected);
+
+        char text[256];
+        snprintf(text, sizeof text, "\n%s\n", CASES[i].assignment);
+        assert_int_equal(load(fixture, text), -EINVAL);
+        snprintf(expected, sizeof expected, "%s:2: %s", fixture->path, CASES[i].reason);
+        assert_string_equal(fixture->error.text, expected);
+    }
+    assert_int_equal(set(fixture, "data.dir=x"), 0);
+    assert_int_equal(finish(fixture), 0); // none of the refused values has stayed
+    assert_int_equal(fixture->settings.window_ms, 1000);
+}
+
+static void a_property_without_default_must_be_given(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(finish(fixture), -EINVAL);
+    assert_string_equal(fixture->error.text,
+                        "\"data.dir\" must be given: in a --config file, as STARLING_DATA_DIR, or by "
+                        "--set data.dir=...");
+    assert_int_equal(fixture->settings.window_ms, -77); // nothing was written
+}
+
+static void assignments_need_a_key(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(set(fixture, "enabled"), -EINVAL);
+    assert_string_equal(fixture->error.text, "--set enabled: must be key=value");
+    assert_int_equal(set(fixture, "=true"), -EINVAL);
+}
+
+static void files_that_cannot_be_read(void **state) {
+    struct fixture *fixture = *state;
+    assert_int_equal(config_load_file(fixture->config, "/nonexistent/x.properties", &fixture->error), -ENOENT);
+    assert_string_equal(fixture->error.text, "/nonexistent/x.properties: No such file or directory");
+    assert_int_equal(config_load_file(fixture->config, "/tmp", &fixture->error), -EISDIR);
+    assert_int_equal(load(fixture, "enabled=\\u12"), -EINVAL);
+    assert_non_null(strstr(fixture->error.text, ":1: malformed \\uXXXX escape"));
+}
+
+static void large_files(void **state) {
+    struct fixture *fixture = *state;
+    FILE *stream = fopen(fixture->path, "w");
+    for (int i = 0; i < 3000; i++) fprintf(stream, "# line %d\nany.number=%d\n", i, i);
+    fputs("data.dir=x", stream);
+    fclose(stream);
+    assert_int_equal(config_load_file(fixture->config, fixture->path, &fixture->error), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_int_equal(fixture->settings.any, 2999);
+}
+
+static void a_wrong_default_is_found(void **state) {
+    static const struct config_property WRONG[] = {{"n", CONFIG_INT, 0, "x", .doc = "A mistake."}};
+    int64_t n = 5;
+    struct config_section section = {"Wrong", WRONG, 1, &n};
+    struct config *config = config_new(&section, 1);
+    struct error error;
+    assert_int_equal(config_finish(config, &error), -EINVAL);
+    assert_string_equal(error.text, "default: \"n\" is \"x\", but must be a whole number");
+    assert_int_equal(n, 5);
+    config_free(config);
+    config_free(NULL);
+}
+
+static void the_page(void **state) {
+    struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), NULL},
+                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), NULL}};
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    config_document(sections, 2, stream);
+    fclose(stream);
+    assert_memory_equal(text, "# Configuration\n\n", 17);
+    const char *tables = strstr(text, "\n## ");
+    assert_non_null(tables);
+    assert_string_equal(tables, "\n## Common\n\n"
+                                "| key | default | allowed | meaning |\n"
+                                "|---|---|---|---|\n"
+                                "| `kafka.bootstrap.servers` | `localhost:9092` | text | Where Kafka is. |\n"
+                                "| `clock` | `wall` | one of wall, stream | Whose time. |\n"
+                                "\n## Edge\n\n"
+                                "| key | default | allowed | meaning |\n"
+                                "|---|---|---|---|\n"
+                                "| `flush.window.ms` | `1000` | a whole number from 0 to 60000 | How long updates are "
+                                "gathered, in ms. |\n"
+                                "| `any.number` | `-1` | a whole number | Any \\| at all. |\n"
+                                "| `radius.m` | `8046.72` | a number from 1 to 1000000 | Radius in metres. |\n"
+                                "| `enabled` | `true` | true or false | Whether. |\n"
+                                "| `data.dir` | **must be given** | text | Where data is. |\n");
+    free(text);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(defaults),
+        WITH_FIXTURE(all_types_from_a_file),
+        WITH_FIXTURE(later_sources_win_in_any_order),
+        WITH_FIXTURE(kafka_keys_pass_through),
+        WITH_FIXTURE(environment_of_a_kafka_property),
+        WITH_FIXTURE(unknown_keys_are_refused_with_the_nearest),
+        WITH_FIXTURE(malformed_values_are_refused_where_they_stand),
+        WITH_FIXTURE(a_property_without_default_must_be_given),
+        WITH_FIXTURE(assignments_need_a_key),
+        WITH_FIXTURE(files_that_cannot_be_read),
+        WITH_FIXTURE(large_files),
+        cmocka_unit_test(a_wrong_default_is_found),
+        cmocka_unit_test(the_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

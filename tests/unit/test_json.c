@@ -1,0 +1,233 @@
+/* JSON, read and written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/json.h"
+
+static void malformed_text_is_refused(void **state) {
+    static const struct {
+        const char *text, *reason;
+    } CASES[] = {
+        {"", "malformed JSON in line 1, column 0: '[' or '{' expected near end of file"},
+        {"{", "malformed JSON in line 1, column 1: string or '}' expected near end of file"},
+        {"{}x", "malformed JSON in line 1, column 3: end of file expected"},
+        {"5", "malformed JSON in line 1, column 1: '[' or '{' expected"},
+        {"{\"a\":1,\n\"a\":2}", "malformed JSON in line 2, column 3: duplicate object key"},
+        {"{\"lat\":39.98x}", "malformed JSON in line 1, column 13: '}' expected"},
+        {"[\"secret", "malformed JSON in line 1, column 8: premature end of input"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct error error;
+        assert_null(json_parse(CASES[i].text, strlen(CASES[i].text), &error));
+        assert_string_equal(error.text, CASES[i].reason);
+        assert_null(json_parse(CASES[i].text, strlen(CASES[i].text), NULL));
+    }
+    static const char *const MORE[] = {"[1e999]",       "[99999999999999999999]",
+                                       "[\"\\u0000\"]", "{\"\\u0000\":1}",
+                                       "[\"\xff\"]",    "[\"\xed\xa0\x80\"]",
+                                       "[NaN]",         "[01]",
+                                       "[1,]",          "[\"a\nb\"]"};
+    for (size_t i = 0; i < sizeof MORE / sizeof *MORE; i++) assert_null(json_parse(MORE[i], strlen(MORE[i]), NULL));
+    char *deep = malloc(100000);
+    memset(deep, '[', 100000);
+    assert_null(json_parse(deep, 100000, NULL));
+    free(deep);
+}
+
+static void members_are_fetched_by_type(void **state) {
+    static const char TEXT[] =
+        "{\"s\":\"gr\xc3\xbc\xc3\x9f\",\"i\":-5,\"r\":1.5,\"t\":true,\"f\":false,\"n\":null,\"o\":{}}";
+    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    const char *text = NULL;
+    int64_t integer = 0;
+    double real = 0;
+    bool yes = false, no = true;
+    assert_int_equal(json_want_text(object, "s", &text, NULL), 0);
+    assert_string_equal(text, "gr\xc3\xbc\xc3\x9f");
+    assert_int_equal(json_want_int(object, "i", -5, 5, &integer, NULL), 0);
+    assert_int_equal(integer, -5);
+    assert_int_equal(json_want_real(object, "r", 1.5, 1.5, &real, NULL), 0);
+    assert_true(real == 1.5);
+    assert_int_equal(json_want_real(object, "i", -5, 0, &real, NULL), 0);
+    assert_true(real == -5);
+    assert_int_equal(json_want_bool(object, "t", &yes, NULL), 0);
+    assert_int_equal(json_want_bool(object, "f", &no, NULL), 0);
+    assert_true(yes && !no);
+    json_decref(object);
+}
+
+static void absent_and_wrong_members(void **state) {
+    static const char TEXT[] = "{\"s\":\"5\",\"i\":5,\"r\":5.0,\"t\":true,\"n\":null,\"big\":9223372036854775807}";
+    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    const char *text = "kept";
+    int64_t integer = 77;
+    double real = 77;
+    bool boolean = true;
+    struct error error;
+    static const char *const ABSENT[] = {"x", "n"};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(json_want_text(object, ABSENT[i], &text, &error), -ENOENT);
+        assert_int_equal(json_want_int(object, ABSENT[i], 0, 9, &integer, &error), -ENOENT);
+        assert_int_equal(json_want_real(object, ABSENT[i], 0, 9, &real, &error), -ENOENT);
+        assert_int_equal(json_want_bool(object, ABSENT[i], &boolean, &error), -ENOENT);
+        assert_int_equal(json_want_degrees(object, ABSENT[i], 90, &(int32_t){0}, &error), -ENOENT);
+    }
+    assert_string_equal(error.text, "\"n\" is missing");
+    assert_int_equal(json_want_text(object, "i", &text, &error), -EINVAL);
+    assert_string_equal(error.text, "\"i\" must be a string");
+    assert_int_equal(json_want_int(object, "s", 0, 9, &integer, &error), -EINVAL);
+    assert_int_equal(json_want_int(object, "r", 0, 9, &integer, &error), -EINVAL);
+    assert_string_equal(error.text, "\"r\" must be a whole number");
+    assert_int_equal(json_want_int(object, "i", 6, INT64_MAX, &integer, &error), -EINVAL);
+    assert_string_equal(error.text, "\"i\" must be from 6 to 9223372036854775807");
+    assert_int_equal(json_want_int(object, "big", 0, INT64_MAX - 1, &integer, &error), -EINVAL);
+    assert_int_equal(json_want_real(object, "s", 0, 9, &real, &error), -EINVAL);
+    assert_string_equal(error.text, "\"s\" must be a number");
+    assert_int_equal(json_want_real(object, "r", 5.5, 9, &real, &error), -EINVAL);
+    assert_string_equal(error.text, "\"r\" must be from 5.5 to 9");
+    assert_int_equal(json_want_bool(object, "i", &boolean, &error), -EINVAL);
+    assert_string_equal(error.text, "\"i\" must be true or false");
+    json_t *array = json_parse("[]", 2, NULL);
+    assert_int_equal(json_want_text(array, "s", &text, &error), -ENOENT);
+    json_decref(array);
+    // Outputs are written only on success.
+    assert_string_equal(text, "kept");
+    assert_true(integer == 77 && real == 77 && boolean);
+    json_decref(object);
+}
+
+static int degrees_of(const char *number, double limit, int32_t *e7) {
+    char text[128];
+    int size = snprintf(text, sizeof text, "{\"d\":%s}", number);
+    json_t *object = json_parse(text, (size_t)size, NULL);
+    assert_non_null(object);
+    int code = json_want_degrees(object, "d", limit, e7, NULL);
+    json_decref(object);
+    return code;
+}
+
+static void degrees_are_rounded_and_limited(void **state) {
+    static const struct {
+        const char *number;
+        int32_t e7;
+    } CASES[] = {{"0", 0},
+                 {"-0.0", 0},
+                 {"39.9847021", 399847021},
+                 {"-39.9847021", -399847021},
+                 {"90", 900000000},
+                 {"-90.0", -900000000},
+                 {"1e-7", 1},
+                 {"0.00000004", 0},
+                 {"0.00000006", 1},
+                 {"-0.00000006", -1},
+                 {"12.34567891", 123456789},
+                 {"89.99999999", 900000000}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        int32_t e7 = 5;
+        assert_int_equal(degrees_of(CASES[i].number, 90, &e7), 0);
+        assert_int_equal(e7, CASES[i].e7);
+    }
+    int32_t e7 = 5;
+    assert_int_equal(degrees_of("90.0000001", 90, &e7), -EINVAL);
+    assert_int_equal(degrees_of("-90.00000001", 90, &e7), -EINVAL);
+    assert_int_equal(degrees_of("1e308", 180, &e7), -EINVAL);
+    assert_int_equal(degrees_of("\"5\"", 180, &e7), -EINVAL);
+    assert_int_equal(e7, 5);
+    assert_int_equal(degrees_of("180", 180, &e7), 0);
+    assert_int_equal(e7, 1800000000);
+}
+
+static void assert_degrees(int32_t e7, const char *text) {
+    struct buffer out = {0};
+    json_put_degrees(&out, e7);
+    assert_string_equal(buffer_cstring(&out), text);
+    buffer_free(&out);
+}
+
+static void degrees_are_written_exactly(void **state) {
+    assert_degrees(0, "0");
+    assert_degrees(1, "0.0000001");
+    assert_degrees(-5, "-0.0000005");
+    assert_degrees(10000000, "1");
+    assert_degrees(-10000000, "-1");
+    assert_degrees(399847021, "39.9847021");
+    assert_degrees(-1163000000, "-116.3");
+    assert_degrees(1800000000, "180");
+    assert_degrees(100000010, "10.000001");
+    assert_degrees(INT32_MAX, "214.7483647");
+    assert_degrees(INT32_MIN, "-214.7483648");
+}
+
+static void degrees_go_there_and_back(void **state) {
+    srand(2);
+    for (int i = 0; i < 20000; i++) {
+        int32_t e7 = (int32_t)((int64_t)rand() * 3600000001 / ((int64_t)RAND_MAX + 1) - 1800000000), back;
+        if (i % 2) e7 = e7 / 10000 * 10000 / (rand() % 9 + 1);
+        struct buffer out = {0};
+        json_put_degrees(&out, e7);
+        assert_int_equal(degrees_of(buffer_cstring(&out), 180, &back), 0);
+        assert_int_equal(back, e7);
+        assert_true(out.data[out.size - 1] != '0' || !strchr(buffer_cstring(&out), '.'));
+        buffer_free(&out);
+    }
+}
+
+static void numbers_are_written(void **state) {
+    static const struct {
+        double value;
+        const char *text;
+    } CASES[] = {{0, "0.0"},          {0.04, "0.0"},     {-0.04, "0.0"},
+                 {0.05, "0.1"},       {-0.26, "-0.3"},   {1.96, "2.0"},
+                 {8046.72, "8046.7"}, {-12.3, "-12.3"},  {1e16, "10000000000000000.0"},
+                 {NAN, "null"},       {HUGE_VAL, "null"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct buffer out = {0};
+        json_put_fixed1(&out, CASES[i].value);
+        assert_string_equal(buffer_cstring(&out), CASES[i].text);
+        buffer_free(&out);
+    }
+    struct buffer out = {0};
+    json_put_int(&out, INT64_MIN);
+    assert_string_equal(buffer_cstring(&out), "-9223372036854775808");
+    buffer_free(&out);
+}
+
+/* Whatever bytes a name is made of, what is written is JSON that jansson reads; valid text comes back as it was. */
+static void any_text_is_written_as_json(void **state) {
+    static const char *const PIECES[] = {
+        "a",        "\"",   "\\",   "\n",   "\x01",        "\x7f", "\xc3\xbc", "\xe4\xbd\xa0", "\xf0\x9f\x90\xa6",
+        "\xc2\x85", "\xff", "\xe4", "\xbd", "\xed\xa0\x80"};
+    srand(4);
+    for (int i = 0; i < 20000; i++) {
+        struct buffer text = {0}, out = {0};
+        int kinds = i % 2 ? 14 : 10; // the last four are no UTF-8
+        for (int n = rand() % 12; n > 0; n--) buffer_string(&text, PIECES[rand() % kinds]);
+        buffer_byte(&out, '[');
+        json_put_text(&out, buffer_cstring(&text), text.size);
+        buffer_byte(&out, ']');
+        json_t *array = json_parse(out.data, out.size, NULL);
+        assert_non_null(array);
+        if (kinds == 10) assert_string_equal(json_string_value(json_array_get(array, 0)), buffer_cstring(&text));
+        json_decref(array);
+        buffer_free(&text);
+        buffer_free(&out);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(members_are_fetched_by_type),
+        cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
+        cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
+        cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

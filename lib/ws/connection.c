@@ -151,17 +151,20 @@ void ws_frame_start(struct buffer *frame) {
     buffer_commit(frame, WS_HEADROOM);
 }
 
+bool ws_ready(struct ws_connection *connection) {
+    if (connection->state != WS_OPEN) return false;
+    if (!lws_send_pipe_choked(connection->wsi)) return true;
+    connection->want_writable = true;
+    lws_callback_on_writable(connection->wsi);
+    return false;
+}
+
 int ws_send(struct ws_connection *connection, struct buffer *frame) {
-    struct lws *wsi = connection->wsi;
     assert(frame->size >= WS_HEADROOM);
     if (connection->state != WS_OPEN) return -EPIPE;
     /* Unchecked writes to a slow reader would put libwebsockets' frames out of step. */
-    if (lws_send_pipe_choked(wsi)) {
-        connection->want_writable = true;
-        lws_callback_on_writable(wsi);
-        return -EAGAIN;
-    }
-    if (lws_write(wsi, frame->data + WS_HEADROOM, frame->size - WS_HEADROOM, LWS_WRITE_TEXT) < 0) {
+    if (!ws_ready(connection)) return -EAGAIN;
+    if (lws_write(connection->wsi, frame->data + WS_HEADROOM, frame->size - WS_HEADROOM, LWS_WRITE_TEXT) < 0) {
         connection_kill(connection);
         return -EPIPE;
     }

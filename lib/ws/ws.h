@@ -64,6 +64,10 @@ void ws_server_free(struct ws_server *server); /* after shutdown's closed; NULL 
 
 void ws_frame_start(struct buffer *frame); /* empties it and leaves the headroom */
 
+/* True: ws_send would take a frame now. False: it is slow (on_writable will come) or closing. For who builds frames from state
+ * and must not build one that cannot be sent. */
+bool ws_ready(struct ws_connection *connection);
+
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: it is closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
 /* Sends the close frame and closes; on_close comes later. reason: at most 123 bytes, may be NULL. */

@@ -1,0 +1,168 @@
+/* What routers say, applied to the sessions it is for (DESIGN 3, rule 3). */
+#include "base/clock.h"
+#include "fanout/edge.h"
+
+enum { LOG_EVERY_S = 10 };
+
+/* An item counts for a session if it came by the session's route and the user is opted in. */
+static bool listens(const struct edge *edge, const struct session *session, int32_t route) {
+    int64_t offset;
+    return session->route == route && !session->leaving && copies_sharing(edge->copies, session->user, &offset) != SHARING_OFF;
+}
+
+static bool shown(const struct edge *edge, int64_t friend) {
+    int64_t offset;
+    return copies_sharing(edge->copies, friend, &offset) != SHARING_OFF;
+}
+
+static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
+    if (!shown(edge, move->user)) return;
+    for (size_t i = 0; i < move->recipients.count; i++) {
+        for (struct session *session = sessions_of(edge, move->recipients.items[i]); session; session = session->twin) {
+            if (!listens(edge, session, route) || session->inactive) continue;
+            nearby_upsert(&session->nearby, move->user, (struct geo_point){move->lat, move->lng}, move->time);
+            session_changed(edge, session);
+        }
+    }
+}
+
+static void apply_left(struct edge *edge, int32_t route, const struct left *left) {
+    for (size_t i = 0; i < left->recipients.count; i++) {
+        for (struct session *session = sessions_of(edge, left->recipients.items[i]); session; session = session->twin) {
+            if (session->route != route) continue;
+            nearby_remove(&session->nearby, left->user);
+            session_changed(edge, session);
+        }
+    }
+}
+
+static void apply_parted(struct edge *edge, int32_t route, const struct parted *parted) {
+    for (struct session *session = sessions_of(edge, parted->recipient); session; session = session->twin) {
+        if (session->route != route) continue;
+        nearby_part(&session->nearby, parted->friend);
+        session_changed(edge, session);
+    }
+}
+
+/* The session that a Roster, Digest or Self is meant for; NULL: not here, or not any more. */
+static struct session *meant(const struct edge *edge, int32_t route, int64_t user, int64_t id) {
+    for (struct session *session = sessions_of(edge, user); session; session = session->twin) {
+        if (session->id == id) return listens(edge, session, route) ? session : NULL;
+    }
+    return NULL;
+}
+
+static void apply_roster(struct edge *edge, int32_t route, const struct roster *roster) {
+    struct session *session = meant(edge, route, roster->recipient, roster->session);
+    if (!session) return;
+    nearby_roster_start(&session->nearby);
+    for (size_t i = 0; i < roster->friends.count && !session->inactive; i++) {
+        const struct roster_friend *friend = &roster->friends.items[i];
+        if (shown(edge, friend->user))
+            nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng}, friend->time);
+    }
+    nearby_roster_end(&session->nearby, roster->complete);
+    session_answered(edge, session);
+}
+
+static void apply_digest(struct edge *edge, int32_t route, const struct digest *digest) {
+    struct session *session = meant(edge, route, digest->recipient, digest->session);
+    if (!session) return;
+    nearby_expire(&session->nearby, edge_now(edge), edge_inactive_ms(edge));
+    if (nearby_digest(&session->nearby, digest->time, digest->count, (uint64_t)digest->hash, (uint32_t)edge->settings.strikes))
+        session_rejoin(edge, session);
+    session_changed(edge, session);
+}
+
+static void apply_self(struct edge *edge, int32_t route, const struct self *self) {
+    struct session *session = meant(edge, route, self->recipient, self->session);
+    if (!session || self->time <= session->nearby.time) return;
+    nearby_locate(&session->nearby, (struct geo_point){self->lat, self->lng}, self->time);
+    session->inactive = false;
+    session_changed(edge, session);
+}
+
+static void apply_superseded(struct edge *edge, int32_t route, const struct superseded *superseded) {
+    struct session *next;
+    for (struct session *session = sessions_of(edge, superseded->user); session; session = next) {
+        next = session->twin;
+        if (session->route != route || session->id >= superseded->session || session->leaving) continue;
+        if (!session->rostered && !session->retried) {
+            session_join_again(edge, session, superseded->session);
+            continue;
+        }
+        edge->metrics.superseded->value++;
+        session->superseded = true;
+        session_leave(edge, session, WS_SUPERSEDED, "connected elsewhere", -1);
+    }
+}
+
+static void apply(struct edge *edge, int32_t route, const struct delivery_item *item) {
+    switch (item->kind) {
+    case DELIVERY_ITEM_MOVE:
+        apply_move(edge, route, &item->move);
+        break;
+    case DELIVERY_ITEM_ROSTER:
+        apply_roster(edge, route, &item->roster);
+        break;
+    case DELIVERY_ITEM_DIGEST:
+        apply_digest(edge, route, &item->digest);
+        break;
+    case DELIVERY_ITEM_SELF:
+        apply_self(edge, route, &item->self);
+        break;
+    case DELIVERY_ITEM_LEFT:
+        apply_left(edge, route, &item->left);
+        break;
+    case DELIVERY_ITEM_PARTED:
+        apply_parted(edge, route, &item->parted);
+        break;
+    case DELIVERY_ITEM_SUPERSEDED:
+        apply_superseded(edge, route, &item->superseded);
+        break;
+    }
+}
+
+static void expire_fired(void *context, struct wheel_timer *timer) {
+    session_expire(context, (struct session *)(void *)((char *)timer - offsetof(struct session, expiry)));
+}
+
+static void advance_stream(struct edge *edge, int64_t stream_time) {
+    if (service_settings(edge->service)->clock != SERVICE_CLOCK_STREAM || stream_time <= edge->stream_time) return;
+    edge->stream_time = stream_time;
+    edge->metrics.stream_time->value = (double)stream_time / 1000;
+    wheel_advance(&edge->expiries, stream_time, expire_fired, edge);
+}
+
+static void refuse(struct edge *edge, const struct kafka_record *record, const char *reason) {
+    if (kafka_producer_send_dead(edge->producer, record, reason) || log_due(&edge->last_bad_batch_us, LOG_EVERY_S))
+        log_warn(service_log(edge->service), "undecodable delivery batch", LOG_INT("partition", record->partition),
+                 LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
+}
+
+static void apply_batch(struct edge *edge, const struct kafka_record *record) {
+    struct delivery_reader reader;
+    struct delivery_item item;
+    struct error error = {.text = "malformed item"};
+    if (delivery_reader_start(&reader, edge->codec, record->value, record->value_size, &error)) {
+        refuse(edge, record, error.text);
+        return;
+    }
+    advance_stream(edge, reader.stream_time);
+    int more;
+    while ((more = delivery_reader_next(&reader, &item)) > 0) {
+        apply(edge, record->partition, &item);
+        edge->metrics.items->value++;
+    }
+    if (more < 0) refuse(edge, record, error.text);
+    if (reader.oldest_received > 0)
+        histogram_observe(edge->metrics.latency, (double)(clock_wall_ms() - reader.oldest_received) / 1000);
+}
+
+void deliveries_records(void *context, const struct kafka_record *records, size_t count) {
+    struct edge *edge = context;
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].value) apply_batch(edge, &records[i]);
+    }
+    sessions_flush_ready(edge);
+}

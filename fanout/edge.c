@@ -1,0 +1,255 @@
+/* The edge as a daemon: made, kept going, drained, freed. */
+#include "fanout/edge.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "fanout/fanout.h"
+
+enum {
+    TICK_MS = 10,          /* granularity of deadlines */
+    EXPIRY_STEP_MS = 1000, /* and of expiries */
+    RETRY_MS = 500,
+    DRAIN_STEP_MS = 100,
+    RECONNECT_SPREAD_MS = 2000,
+    PRODUCER_FLUSH_MS = 5000
+};
+
+int64_t edge_now(const struct edge *edge) {
+    return service_settings(edge->service)->clock == SERVICE_CLOCK_STREAM ? edge->stream_time : clock_wall_ms();
+}
+
+int64_t edge_inactive_ms(const struct edge *edge) { return service_settings(edge->service)->inactive_after_s * 1000; }
+
+double edge_radius(const struct edge *edge) { return service_settings(edge->service)->radius_m; }
+
+/* ---- timers ---- */
+
+static void deadline_fired(void *context, struct wheel_timer *timer) {
+    session_due(context, (struct session *)(void *)((char *)timer - offsetof(struct session, deadline)));
+}
+
+static void expiry_fired(void *context, struct wheel_timer *timer) {
+    session_expire(context, (struct session *)(void *)((char *)timer - offsetof(struct session, expiry)));
+}
+
+static void tick(void *context) {
+    struct edge *edge = context;
+    int64_t now = clock_wall_ms();
+    wheel_advance(&edge->deadlines, now, deadline_fired, edge);
+    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) wheel_advance(&edge->expiries, now, expiry_fired, edge);
+}
+
+/* The latest position of every session whose report could not be produced, once a broker is there again. */
+static void retry(void *context) {
+    struct edge *edge = context;
+    edge->metrics.unsent->value = (double)edge->unsent_count;
+    if (!edge->unsent_count || !kafka_producer_up(edge->producer)) return;
+    for (struct session *session = edge->sessions; session; session = session->next) {
+        if (session->unsent) session_produce_latest(edge, session);
+    }
+}
+
+static void flush_more(void *context) { sessions_flush_ready(context); }
+
+static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+    struct edge *edge = context;
+    (void)partition;
+    (void)offset;
+    if (code == 0 || topic != TOPIC_LOCATIONS) return;
+    struct session *session = map_pointer(edge->ids, (uint64_t)(uintptr_t)opaque);
+    if (!session) return;
+    session->joined = false; /* it may have been the JOIN that was lost */
+    session_unsent(edge, session, true);
+}
+
+/* ---- start ---- */
+
+static void metrics_start(struct edge *edge) {
+    static const double SECONDS[] = {.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10};
+    struct metrics *m = service_metrics(edge->service);
+    edge->metrics = (struct edge_metrics){
+        .sessions = metrics_gauge(m, "starling_edge_sessions", "Open WebSocket connections.", NULL),
+        .hellos = metrics_counter(m, "starling_edge_hellos_total", "Sessions that said a good hello.", NULL),
+        .reports = metrics_counter(m, "starling_edge_locations_produced_total", "Location records produced, repairs included.", NULL),
+        .unsent = metrics_gauge(m, "starling_edge_unsent_sessions", "Sessions whose latest position waits for a broker.", NULL),
+        .frames = metrics_counter(m, "starling_edge_frames_total", "Frames sent.", NULL),
+        .entries = metrics_counter(m, "starling_edge_entries_total", "Friends told in nearby and update frames, gone ones included.", NULL),
+        .frame_bytes = metrics_counter(m, "starling_edge_frame_bytes_total", "Payload bytes of frames sent.", NULL),
+        .rejoins = metrics_counter(m, "starling_edge_rejoins_total", "Complete lists asked for: routes changed, and repairs.", NULL),
+        .superseded = metrics_counter(m, "starling_edge_superseded_total", "Sessions closed because the user connected elsewhere.", NULL),
+        .slow = metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.", NULL),
+        .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
+        .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
+        .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
+        .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
+        .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
+                                     "From Kafka's time of a batch's oldest location to its application here.", NULL, SECONDS,
+                                     ARRAY_SIZE(SECONDS)),
+    };
+}
+
+static void copies_are_ready(void *context) {
+    struct edge *edge = context;
+    service_ready(edge->service, "copies", true);
+}
+
+static int start_kafka(struct edge *edge, struct error *error) {
+    static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
+    const struct service_settings *common = service_settings(edge->service);
+    int result = kafka_producer_new(
+        &(struct kafka_producer_options){
+            .loop = service_loop(edge->service),
+            .settings = service_kafka(edge->service),
+            .context = edge,
+            .on_delivered = delivered,
+        },
+        &edge->producer, error);
+    if (result) return result;
+    result = copies_new(
+        &(struct copies_options){
+            .loop = service_loop(edge->service),
+            .settings = service_kafka(edge->service),
+            .data_dir = common->data_dir,
+            .partitions = edge->shape.partitions,
+            .log = service_log(edge->service),
+            .metrics = service_metrics(edge->service),
+            .dead_letters = edge->producer,
+            .context = edge,
+            .on_ready = copies_are_ready,
+            .on_sharing = sessions_sharing,
+        },
+        &edge->copies, error);
+    if (result) return result;
+    return kafka_consumer_new(
+        &(struct kafka_consumer_options){
+            .loop = service_loop(edge->service),
+            .settings = service_kafka(edge->service),
+            .group = edge->settings.group,
+            .instance_id = common->group_instance_id,
+            .subscribe = SUBSCRIBED,
+            .subscribe_count = ARRAY_SIZE(SUBSCRIBED),
+            .context = edge,
+            .on_records = deliveries_records,
+            .on_assigned = routes_assigned,
+            .on_revoked = routes_revoked,
+        },
+        &edge->consumer, error);
+}
+
+static int start_server(struct edge *edge, struct error *error) {
+    return ws_server_new(
+        &(struct ws_server_options){
+            .loop = service_loop(edge->service),
+            .listen = edge->settings.listen,
+            .subprotocol = "starling.v1",
+            .max_message = (size_t)edge->settings.max_message,
+            .max_connections = (unsigned)edge->settings.max_sessions,
+            .ping_s = (unsigned)edge->settings.ping_s,
+            .context = edge,
+            .callbacks = {sessions_open, sessions_message, sessions_writable, sessions_close},
+        },
+        &edge->server, error);
+}
+
+static void edge_free(void *state) {
+    struct edge *edge = state;
+    if (!edge) return;
+    loop_timer_free(edge->tick);
+    loop_timer_free(edge->retry);
+    loop_timer_free(edge->drain_timer);
+    loop_idle_free(edge->flusher);
+    sessions_free_all(edge);
+    ws_server_free(edge->server);
+    kafka_consumer_free(edge->consumer);
+    copies_free(edge->copies);
+    kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
+    auth_free(edge->auth);
+    codec_free(edge->codec);
+    map_free(edge->users);
+    map_free(edge->ids);
+    buffer_free(&edge->frame);
+    buffer_free(&edge->record);
+    free(edge->routes);
+    free(edge);
+}
+
+static int edge_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
+    const struct service_settings *common = service_settings(service);
+    struct edge *edge = mem_alloc(sizeof *edge);
+    *edge = (struct edge){
+        .service = service,
+        .settings = *(const struct fanout_settings *)FANOUT_SECTION.values,
+        .shape = *shape,
+        .codec = codec_new(),
+        .users = map_new(),
+        .ids = map_new(),
+    };
+    edge->ready_tail = &edge->ready;
+    wheel_init(&edge->deadlines, TICK_MS, clock_wall_ms());
+    wheel_init(&edge->expiries, EXPIRY_STEP_MS, common->clock == SERVICE_CLOCK_WALL ? clock_wall_ms() : 0);
+    edge->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, edge);
+    edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, retry, edge);
+    edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
+    metrics_start(edge);
+
+    struct auth_options keys = {common->auth_hs256_key_file, common->auth_rs256_public_key_file};
+    int result = auth_new(&keys, &edge->auth, error);
+    if (result == 0) result = start_kafka(edge, error);
+    if (result == 0) result = start_server(edge, error);
+    if (result) {
+        edge_free(edge);
+        return result;
+    }
+    *state = edge;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static void drained(void *context) {
+    struct edge *edge = context;
+    service_finished(edge->service);
+}
+
+static void drain_step(void *context) {
+    struct edge *edge = context;
+    size_t told = 0;
+    for (struct session *session = edge->sessions; session && told < edge->drain_slice; session = session->next) {
+        if (session->leaving) continue;
+        session_leave(edge, session, WS_RESTART, "draining", random() % RECONNECT_SPREAD_MS);
+        told++;
+    }
+    if (told || edge->shut) return;
+    edge->shut = true;
+    loop_timer_free(edge->drain_timer);
+    edge->drain_timer = NULL;
+    ws_server_shutdown(edge->server, WS_RESTART, drained, edge);
+}
+
+/* No new sessions; those that are here are moved over at an even rate. */
+static void edge_drain(void *state) {
+    struct edge *edge = state;
+    if (edge->draining) return;
+    edge->draining = true;
+    ws_server_accept(edge->server, false);
+    size_t steps = (size_t)(edge->settings.drain_s * 1000 / DRAIN_STEP_MS) + 1;
+    edge->drain_slice = edge->session_count / steps + 1;
+    edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
+}
+
+static const char *const CONDITIONS[] = {"copies", "routes", NULL};
+
+const struct service_definition FANOUT_SERVICE = {
+    .name = "starling-fanout",
+    .ops_listen = "127.0.0.1:9130",
+    .section = &FANOUT_SECTION,
+    .conditions = CONDITIONS,
+    .start = edge_start,
+    .drain = edge_drain,
+    .free = edge_free,
+};

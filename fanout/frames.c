@@ -1,0 +1,110 @@
+#include "fanout/frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fanout/request.h"
+#include "json/json.h"
+#include "ws/ws.h"
+
+static void put_text(struct buffer *frame, const char *text) { json_put_text(frame, text, strlen(text)); }
+
+static void put_member(struct buffer *frame, const char *key, int64_t value) {
+    buffer_string(frame, key);
+    json_put_int(frame, value);
+}
+
+void frame_welcome(struct buffer *frame, const struct welcome *welcome) {
+    ws_frame_start(frame);
+    put_member(frame, "{\"type\":\"welcome\",\"user\":", welcome->user);
+    put_member(frame, ",\"server_time\":", welcome->server_time);
+    buffer_format(frame, ",\"radius_m\":%.10g", welcome->radius_m);
+    put_member(frame, ",\"report_every_s\":", welcome->report_every_s);
+    put_member(frame, ",\"inactive_after_s\":", welcome->inactive_after_s);
+    buffer_byte(frame, '}');
+}
+
+static void put_item(struct buffer *frame, const struct nearby_friend *friend, double distance_m, struct copies *copies) {
+    struct profile profile = {0};
+    copies_profile(copies, friend->user, &profile); /* none: an empty name, never a delay (REQUIREMENTS C7) */
+    put_member(frame, "{\"user\":", friend->user);
+    buffer_string(frame, ",\"name\":");
+    json_put_text(frame, profile.name.data, profile.name.size);
+    buffer_string(frame, ",\"avatar_url\":");
+    json_put_text(frame, profile.avatar_url.data, profile.avatar_url.size);
+    buffer_string(frame, ",\"lat\":");
+    json_put_degrees(frame, friend->at.lat);
+    buffer_string(frame, ",\"lng\":");
+    json_put_degrees(frame, friend->at.lng);
+    buffer_string(frame, ",\"distance_m\":");
+    json_put_fixed1(frame, distance_m);
+    put_member(frame, ",\"time\":", friend->time);
+    buffer_byte(frame, '}');
+}
+
+size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct copies *copies) {
+    struct nearby_place places[FRAMES_PAGE];
+    bool more;
+    size_t count = nearby_page(nearby, after, places, FRAMES_PAGE, &more);
+
+    ws_frame_start(frame);
+    put_member(frame, "{\"type\":\"nearby\",\"total\":", nearby->held);
+    buffer_string(frame, ",\"items\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i) buffer_byte(frame, ',');
+        put_item(frame, places[i].friend, places[i].distance_m, copies);
+    }
+    buffer_string(frame, "],\"next\":");
+    if (more) {
+        char cursor[CURSOR_TEXT_MAX];
+        cursor_format((struct nearby_cursor){places[count - 1].distance_m, places[count - 1].friend->user}, cursor);
+        put_text(frame, cursor);
+    } else {
+        buffer_string(frame, "null");
+    }
+    buffer_byte(frame, '}');
+    return count;
+}
+
+size_t frame_update(struct buffer *frame, struct nearby *nearby, struct copies *copies) {
+    struct nearby_friend friend;
+    uint32_t cursor = 0;
+    size_t near = 0, gone = 0;
+    int64_t *left = mem_alloc((nearby->dirty + 1) * sizeof *left);
+
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"update\",\"near\":[");
+    while (nearby_next_dirty(nearby, &cursor, &friend)) {
+        if (!(friend.flags & NEARBY_HELD)) {
+            left[gone++] = friend.user;
+            continue;
+        }
+        if (near++) buffer_byte(frame, ',');
+        put_item(frame, &friend, geo_distance(nearby->at, friend.at), copies);
+    }
+    buffer_string(frame, "],\"gone\":[");
+    for (size_t i = 0; i < gone; i++) {
+        if (i) buffer_byte(frame, ',');
+        json_put_int(frame, left[i]);
+    }
+    buffer_string(frame, "]}");
+    free(left);
+    if (near + gone == 0) ws_frame_start(frame);
+    return near + gone;
+}
+
+void frame_error(struct buffer *frame, const char *code, const char *message) {
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"error\",\"code\":");
+    put_text(frame, code);
+    buffer_string(frame, ",\"message\":");
+    put_text(frame, message);
+    buffer_byte(frame, '}');
+}
+
+void frame_reconnect(struct buffer *frame, int64_t after_ms) {
+    ws_frame_start(frame);
+    put_member(frame, "{\"type\":\"reconnect\",\"after_ms\":", after_ms);
+    buffer_byte(frame, '}');
+}

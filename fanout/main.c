@@ -1,0 +1,3 @@
+#include "fanout/fanout.h"
+
+int main(int argc, char **argv) { return service_main(argc, argv, &FANOUT_SERVICE); }

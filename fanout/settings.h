@@ -1,0 +1,21 @@
+/* The edge's own section of the configuration. */
+#ifndef FANOUT_SETTINGS_H
+#define FANOUT_SETTINGS_H
+
+#include "base/config.h"
+
+struct fanout_settings {
+    const char *group;
+    const char *listen;
+    int64_t flush_ms;
+    int64_t strikes;
+    int64_t first_page_ms;
+    int64_t hello_s, ping_s, slow_close_s, drain_s;
+    int64_t max_sessions, max_message;
+    int64_t report_every_s;
+};
+
+/* Filled by the configuration before the daemon starts, which takes a copy. */
+extern const struct config_section FANOUT_SECTION;
+
+#endif

@@ -26,7 +26,7 @@ function(starling_document)
     set(page "${CMAKE_SOURCE_DIR}/docs/CONFIGURATION.md")
     add_executable(document "${CMAKE_SOURCE_DIR}/tools/document/main.c")
     target_link_libraries(document PRIVATE ${ARG_USES})
-    add_dependencies(document starling_codecs)
+    add_dependencies(document event_codecs)
     set(script "-DPRINT=$<TARGET_FILE:document>" "-DPAGE=${page}")
     add_custom_target(docs
         COMMAND "${CMAKE_COMMAND}" ${script} -DWRITE=ON -P "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" DEPENDS document VERBATIM)

@@ -26,15 +26,32 @@ PROPERTIES
         echo "web.dir=$ROOT/web/public"
         echo "web.ws.url=ws://127.0.0.1:$(fanout_port)/"
         ;;
-    fanout) echo "listen=127.0.0.1:$(fanout_port)" ;;
+    fanout) echo "edge.listen=127.0.0.1:$(fanout_port)" ;;
     history-sink) echo "history.dir=$RUN/history" ;;
     esac
     for setting in "${SETTINGS[@]}"; do
         case $setting in
         "$kind:"*) echo "${setting#*:}" ;;
         ingest:* | router:* | fanout:* | history-sink:*) ;;
-        *) echo "$setting" ;;
+        *) ! knows "$kind" "${setting%%=*}" || echo "$setting" ;;
         esac
+    done
+}
+
+# knows KIND KEY: is that a setting of that daemon? Everything of librdkafka's is.
+knows() {
+    [[ $2 == kafka.* ]] || "$ROOT/build/starling-$1" --help | grep -qE "^  ${2//./\\.}( |\$)"
+}
+
+check_settings() {
+    local setting kind key
+    for setting in "${SETTINGS[@]}"; do
+        key=${setting%%=*} kind=
+        case $key in ingest:* | router:* | fanout:* | history-sink:*) continue ;; esac
+        for kind in "${DAEMONS[@]}"; do
+            ! knows "$kind" "$key" || continue 2
+        done
+        die "no daemon has a setting $key" "docs/CONFIGURATION.md lists them."
     done
 }
 
@@ -121,6 +138,7 @@ command_up() {
     lock
     need_packages "${BUILD_PACKAGES[@]}" java maven nodejs npm ca-certificates openssl
     build_release
+    check_settings
     build_web
     make_keys
     start_kafka

@@ -147,7 +147,7 @@ class Cluster:
             own = {'listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                    'web.ws.url': self.ws_url}
         elif kind == 'fanout':
-            own = {'listen': f'127.0.0.1:{self._fanout_port}'}  # shared by all of them
+            own = {'edge.listen': f'127.0.0.1:{self._fanout_port}'}  # shared by all of them
         elif kind == 'history-sink':
             own = {'history.dir': self.history}
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})

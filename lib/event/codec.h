@@ -103,7 +103,7 @@ int delivery_reader_next(struct delivery_reader *reader, struct delivery_item *i
 enum { DELIVERY_HEAD_MAX = EVENT_HEADER_SIZE + 3 * 10 };
 uint8_t *delivery_head_write_before(uint8_t *before, int64_t stream_time, int64_t oldest_received, uint64_t count);
 
-/* Any record, in the version it was written in, as one line of JSON for people (by avro-c: Avro's own JSON encoding, where
+/* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's item is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
 int event_to_json(struct codec *codec, const void *value, size_t size, struct buffer *out, struct error *error);
 

@@ -152,6 +152,7 @@ struct container_reader {
     avro_file_reader_t avro;
     avro_value_t value;       /* in the schema that the file was written in */
     history_row_reader *read; /* its version's */
+    bool ended;
     struct buffer row;
     struct codec *codec;
     char *path;
@@ -192,6 +193,7 @@ int container_reader_open(const char *path, struct container_reader **reader, st
         .avro = avro,
         .value = {.iface = NULL},
         .read = read,
+        .ended = false,
         .row = {.data = NULL},
         .codec = codec_new(),
         .path = mem_string(path),
@@ -207,9 +209,13 @@ int container_reader_open(const char *path, struct container_reader **reader, st
 int container_reader_next(struct container_reader *reader, struct history_row *row, struct error *error) {
     struct history_row decoded;
     size_t size = 0;
+    if (reader->ended) return 0;
     avro_value_reset(&reader->value);
     int rc = avro_file_reader_read_value(reader->avro, &reader->value);
-    if (rc == EOF) return 0;
+    if (rc == EOF) {
+        reader->ended = true; /* avro-c itself would fail when asked again */
+        return 0;
+    }
     if (rc != 0) return error_set(error, -EBADMSG, "%s: %s", reader->path, avro_strerror());
 
     /* avro-c gives values, not bytes; bytes are what our readers resolve to the newest version. */

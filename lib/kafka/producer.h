@@ -35,6 +35,7 @@ bool kafka_producer_up(const struct kafka_producer *producer);        /* some br
 
 /* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset, .exception.message, ...). */
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason);
+uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dead letters that did not get there */
 
 /* Transactions (transactional_id given). All blocking: call on a worker (loop_work), one at a time, except begin and send.
  * 0, -EAGAIN (abort, then try again), -ESTALE (fenced: this member no longer owns the partitions; abort, drop state),

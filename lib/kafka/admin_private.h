@@ -1,0 +1,31 @@
+/* What admin.c, topics.c and groups.c share. */
+#ifndef KAFKA_ADMIN_PRIVATE_H
+#define KAFKA_ADMIN_PRIVATE_H
+
+#include "kafka/admin.h"
+#include "kafka/private.h"
+
+struct kafka_admin {
+    const struct kafka_settings *settings;
+    struct kafka_opaque opaque;
+    rd_kafka_t *client;
+};
+
+int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
+int64_t kafka_deadline_us(int timeout_ms);
+
+/* kafka_failed, with -EHOSTDOWN for whatever means that no broker answered in time. */
+int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
+
+/* A queue and the options (with the time that is left) for one request. */
+struct kafka_request {
+    rd_kafka_queue_t *queue;
+    rd_kafka_AdminOptions_t *options;
+};
+struct kafka_request kafka_request_new(struct kafka_admin *admin, rd_kafka_admin_op_t op, int64_t deadline_us);
+
+/* Waits for the answer and frees the request. NULL with the reason in error and *code when there is none. */
+rd_kafka_event_t *kafka_request_finish(struct kafka_request *request, int64_t deadline_us, const char *doing, int *code,
+                                       struct error *error);
+
+#endif

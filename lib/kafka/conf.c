@@ -1,0 +1,148 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kafka/private.h"
+
+/* What the code relies on, whoever sets it. */
+static const char *const RESERVED[] = {
+    "client.id",
+    "group.id",
+    "group.instance.id",
+    "transactional.id",
+    "enable.auto.commit",
+    "enable.partition.eof",
+    "enable.auto.offset.store",
+    NULL,
+};
+
+static void log_line(const rd_kafka_t *client, int level, const char *facility, const char *text) {
+    const struct kafka_opaque *opaque = rd_kafka_opaque(client);
+    log_debug(opaque->log, "librdkafka", LOG_TEXT("facility", facility), LOG_TEXT("text", text));
+}
+
+static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struct error *error) {
+    char reason[256];
+    rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name, value, reason, sizeof reason);
+    if (result == RD_KAFKA_CONF_OK) return 0;
+    if (result == RD_KAFKA_CONF_UNKNOWN)
+        return error_set(error, -EINVAL, "kafka.%s: no such property of librdkafka", name);
+    return error_set(error, -EINVAL, "kafka.%s=%s: %s", name, value, reason);
+}
+
+static int set_extra(rd_kafka_conf_t *conf, const struct config_pair *pair, struct error *error) {
+    for (const char *const *name = RESERVED; *name; name++) {
+        if (!strcmp(pair->key, *name)) {
+            return error_set(error, -EINVAL, "kafka.%s: set by starling itself", pair->key);
+        }
+    }
+    // Reading partitions beyond the assigned ones needs an eager protocol.
+    if (!strcmp(pair->key, "partition.assignment.strategy") && strstr(pair->value, "cooperative")) {
+        return error_set(error, -EINVAL, "kafka.%s=%s: only eager strategies (range, roundrobin)", pair->key,
+                         pair->value);
+    }
+    return set(conf, pair->key, pair->value, error);
+}
+
+int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_property *ours,
+                   const struct kafka_property *fixed, struct kafka_opaque *opaque, rd_kafka_conf_t **out,
+                   struct error *error) {
+    const struct kafka_property common[] = {
+        {"bootstrap.servers", settings->bootstrap},
+        {"client.id", settings->client_id},
+        {"socket.nagle.disable", "true"},
+        // librdkafka's own 10 s would keep a daemon away from a broker long after it is back.
+        {"reconnect.backoff.max.ms", "1000"},
+        {NULL, NULL},
+    };
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    int code = 0;
+    for (const struct kafka_property *p = common; !code && p->name; p++) {
+        if (p->value) code = set(conf, p->name, p->value, error);
+    }
+    for (const struct kafka_property *p = ours; !code && p->name; p++) {
+        if (p->value) code = set(conf, p->name, p->value, error);
+    }
+    for (size_t i = 0; !code && i < settings->extra_count; i++) code = set_extra(conf, &settings->extra[i], error);
+    for (const struct kafka_property *p = fixed; !code && p->name; p++) {
+        if (p->value) code = set(conf, p->name, p->value, error);
+    }
+    if (code) {
+        rd_kafka_conf_destroy(conf);
+        return code;
+    }
+    rd_kafka_conf_set_opaque(conf, opaque);
+    rd_kafka_conf_set_log_cb(conf, log_line);
+    *out = conf;
+    return 0;
+}
+
+int kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, rd_kafka_t **out, struct error *error) {
+    char reason[256];
+    rd_kafka_t *client = rd_kafka_new(type, conf, reason, sizeof reason);
+    if (!client) {
+        rd_kafka_conf_destroy(conf);
+        return error_set(error, -EINVAL, "Kafka client: %s", reason);
+    }
+    *out = client;
+    return 0;
+}
+
+int kafka_code(rd_kafka_resp_err_t err) {
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR: return 0;
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT: return -ETIMEDOUT;
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD: return -EHOSTDOWN;
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: return -ENOENT;
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL: return -EAGAIN;
+    case RD_KAFKA_RESP_ERR__INVALID_ARG:
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: return -EINVAL;
+    case RD_KAFKA_RESP_ERR__PURGE_QUEUE:
+    case RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: return -ECANCELED;
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: return -EACCES;
+    case RD_KAFKA_RESP_ERR__FENCED:
+    case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID:
+    case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID:
+    case RD_KAFKA_RESP_ERR_PRODUCER_FENCED: return -ESTALE;
+    default: return -EIO;
+    }
+}
+
+int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing) {
+    return error_set(error, kafka_code(err), "%s: %s", doing, rd_kafka_err2str(err));
+}
+
+bool kafka_topic_of(const struct kafka_settings *settings, const char *name, enum topic *topic) {
+    size_t prefix = strlen(settings->prefix);
+    if (strncmp(name, settings->prefix, prefix)) return false;
+    for (int i = 0; i < TOPICS; i++) {
+        if (strcmp(name + prefix, topic_name((enum topic)i))) continue;
+        *topic = (enum topic)i;
+        return true;
+    }
+    return false;
+}
+
+void kafka_list_add(rd_kafka_topic_partition_list_t *list, const struct kafka_settings *settings,
+                    const struct kafka_position *position) {
+    char *name = topic_full_name(settings, position->topic, false);
+    rd_kafka_topic_partition_t *entry = rd_kafka_topic_partition_list_add(list, name, position->partition);
+    entry->offset = position->offset == KAFKA_OFFSET_BEGINNING ? RD_KAFKA_OFFSET_BEGINNING
+                    : position->offset == KAFKA_OFFSET_END     ? RD_KAFKA_OFFSET_END
+                    : position->offset < 0                     ? RD_KAFKA_OFFSET_INVALID
+                                                               : position->offset;
+    free(name);
+}

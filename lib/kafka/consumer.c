@@ -1,0 +1,372 @@
+#include "kafka/consumer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "kafka/consumer_private.h"
+
+enum { BATCH_DEFAULT = 1000 };
+
+struct kafka_membership {
+    int references; /* guarded by the consumer's lock */
+    uv_mutex_t *lock;
+    rd_kafka_consumer_group_metadata_t *metadata;
+};
+
+/* The group metadata of a transaction must be those under which its partitions were owned. librdkafka's of the moment may
+ * be of nobody (generation -1, no member id) just after a lost session, and the broker lets such a commit pass. */
+static struct kafka_membership *membership_new(struct kafka_consumer *consumer) {
+    rd_kafka_consumer_group_metadata_t *metadata = rd_kafka_consumer_group_metadata(consumer->client);
+    char *id = rd_kafka_memberid(consumer->client);
+    struct kafka_membership *membership = NULL;
+    if (metadata && id && id[0]) {
+        membership = mem_alloc(sizeof *membership);
+        *membership = (struct kafka_membership){.references = 1, .lock = &consumer->lock, .metadata = metadata};
+    } else if (metadata) {
+        rd_kafka_consumer_group_metadata_destroy(metadata);
+    }
+    if (id) rd_kafka_mem_free(consumer->client, id);
+    return membership;
+}
+
+struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer) {
+    uv_mutex_lock(&consumer->lock);
+    struct kafka_membership *membership = consumer->membership;
+    if (membership) membership->references++;
+    uv_mutex_unlock(&consumer->lock);
+    return membership;
+}
+
+const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct kafka_membership *membership) {
+    return membership->metadata;
+}
+
+void kafka_membership_release(struct kafka_membership *membership) {
+    if (!membership) return;
+    uv_mutex_t *lock = membership->lock;
+    uv_mutex_lock(lock);
+    bool last = --membership->references == 0;
+    uv_mutex_unlock(lock);
+    if (!last) return;
+    rd_kafka_consumer_group_metadata_destroy(membership->metadata);
+    free(membership);
+}
+
+static void membership_replace(struct kafka_consumer *consumer, struct kafka_membership *membership) {
+    uv_mutex_lock(&consumer->lock);
+    struct kafka_membership *before = consumer->membership;
+    consumer->membership = membership;
+    uv_mutex_unlock(&consumer->lock);
+    kafka_membership_release(before);
+}
+
+static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list) {
+    struct kafka_position *owned = mem_zero((size_t)list->cnt + 1, sizeof *owned);
+    size_t count = 0;
+    for (int i = 0; i < list->cnt; i++) {
+        enum topic topic;
+        if (!kafka_topic_of(consumer->options.settings, list->elems[i].topic, &topic)) continue;
+        owned[count++] =
+            (struct kafka_position){.topic = topic, .partition = list->elems[i].partition, .offset = KAFKA_OFFSET_NONE};
+    }
+    membership_replace(consumer, membership_new(consumer));
+    consumer->assigned = true;
+    consumer->answered = false;
+    if (consumer->options.on_assigned) consumer->options.on_assigned(consumer->options.context, owned, count);
+    // librdkafka waits for an answer before it goes on as a member.
+    if (!consumer->answered) kafka_consumer_apply(consumer, NULL);
+    free(owned);
+}
+
+static void revoked(struct kafka_consumer *consumer) {
+    bool lost = rd_kafka_assignment_lost(consumer->client);
+    consumer->assigned = false;
+    if (consumer->options.on_revoked) consumer->options.on_revoked(consumer->options.context, lost);
+    membership_replace(consumer, NULL);
+    positions_stop(&consumer->positions);
+    rd_kafka_assign(consumer->client, NULL);
+}
+
+static void rebalance(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
+                      void *opaque) {
+    struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
+    consumer->changed = true;
+    if (consumer->closing) {
+        rd_kafka_assign(client, NULL);
+    } else if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        assigned(consumer, list);
+    } else {
+        revoked(consumer);
+    }
+}
+
+static void client_error(rd_kafka_t *client, int err, const char *reason, void *opaque) {
+    struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
+    if (!consumer->closing) kafka_health_error(consumer->health, client, (rd_kafka_resp_err_t)err, reason);
+}
+
+static void committed(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
+                      void *opaque) {
+    struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
+    for (int i = 0; list && !err && i < list->cnt; i++) err = list->elems[i].err;
+    if (!err || err == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
+    consumer->commit_failures++;
+    int code = kafka_code(err);
+    // Anything else belongs to a rebalance: whoever owns the partition next commits, or reads again.
+    if (!consumer->closing && (code == -EHOSTDOWN || code == -ETIMEDOUT)) {
+        kafka_health_down(consumer->health, rd_kafka_err2str(err));
+    }
+}
+
+static void offset_lost(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+    const struct place *place = positions_find(&consumer->positions, topic, partition);
+    if (!place || !place->reading) return; // the owner has read elsewhere since
+    if (consumer->options.on_offset_lost) {
+        consumer->options.on_offset_lost(consumer->options.context, topic, partition);
+        return;
+    }
+    struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    kafka_consumer_seek(consumer, &start, NULL);
+}
+
+/* By the handle's opaque (the enum + 1), or by name where librdkafka made its own handle before ours. */
+static bool topic_of(const struct kafka_consumer *consumer, const rd_kafka_message_t *message, enum topic *topic) {
+    if (!message->rkt) return false;
+    uintptr_t tag = (uintptr_t)rd_kafka_topic_opaque(message->rkt);
+    if (!tag) return kafka_topic_of(consumer->options.settings, rd_kafka_topic_name(message->rkt), topic);
+    *topic = (enum topic)(tag - 1);
+    return true;
+}
+
+/* The message of a batch that is no record: an end reached, or a partition's or the client's trouble. */
+static void take_trouble(struct kafka_consumer *consumer, const rd_kafka_message_t *message) {
+    enum topic topic;
+    switch (message->err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+    case RD_KAFKA_RESP_ERR__PARTITION_EOF: break;
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+        if (topic_of(consumer, message, &topic)) offset_lost(consumer, topic, message->partition);
+        break;
+    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: break; // on_revoked(lost) follows
+    default:
+        kafka_health_error(consumer->health, consumer->client, message->err, rd_kafka_message_errstr(message));
+        log_debug(consumer->options.settings->log, "Kafka consumer",
+                  LOG_TEXT("error", rd_kafka_message_errstr(message)));
+    }
+}
+
+/* Fills records from messages and moves the positions; returns how many. */
+static size_t take_records(struct kafka_consumer *consumer, size_t count) {
+    size_t records = 0;
+    for (size_t i = 0; i < count; i++) {
+        const rd_kafka_message_t *m = consumer->messages[i];
+        bool end = m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        enum topic topic;
+        if ((m->err && !end) || !topic_of(consumer, m, &topic)) continue;
+        struct place *place = positions_find(&consumer->positions, topic, m->partition);
+        if (!place || !place->reading) continue;
+        consumer->moved = true;
+        // Where the end was found: markers of transactions and compacted records lie between the last record and it.
+        place->next = end ? m->offset : m->offset + 1;
+        if (end) continue;
+        rd_kafka_timestamp_type_t unused;
+        consumer->records[records++] = (struct kafka_record){
+            .topic = topic,
+            .partition = m->partition,
+            .offset = m->offset,
+            .timestamp = rd_kafka_message_timestamp(m, &unused),
+            .key = m->key,
+            .key_size = m->key_len,
+            .value = m->payload,
+            .value_size = m->len,
+        };
+    }
+    return records;
+}
+
+/* One batch. Returns whether librdkafka may have more. */
+static bool take_batch(struct kafka_consumer *consumer) {
+    const struct kafka_consumer_options *options = &consumer->options;
+    consumer->changed = false;
+    ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->messages, options->batch);
+    size_t count = got > 0 ? (size_t)got : 0;
+    bool more = count == options->batch;
+    if (consumer->changed && count) {
+        // A rebalance came in the middle of the batch, and nothing says which of its records are older than that. None is
+        // delivered; those of the new assignment are fetched again.
+        more = true;
+        if (consumer->assigned) kafka_consumer_apply(consumer, NULL);
+    } else {
+        size_t records = take_records(consumer, count);
+        if (records) options->on_records(options->context, consumer->records, records);
+    }
+    for (size_t i = 0; i < count; i++) {
+        take_trouble(consumer, consumer->messages[i]);
+        rd_kafka_message_destroy(consumer->messages[i]);
+    }
+    return more;
+}
+
+static void poll_queue(void *context) {
+    struct kafka_consumer *consumer = context;
+    bool more = take_batch(consumer);
+    kafka_health_poll(consumer->health);
+    kafka_wake_again(consumer->wake, more && (!consumer->held || consumer->hold_paused));
+    if (more || !consumer->moved) return;
+    consumer->moved = false;
+    if (consumer->options.on_drained) consumer->options.on_drained(consumer->options.context);
+}
+
+static void woken(void *context) {
+    struct kafka_consumer *consumer = context;
+    if (!consumer->held || consumer->hold_paused) {
+        poll_queue(consumer);
+    } else {
+        kafka_wake_again(consumer->wake, false);
+        kafka_health_poll(consumer->health);
+    }
+}
+
+/* Once a second: a consumer that is held must be polled all the same, or it hears of no rebalance and is thrown out of the
+ * group. Pausing makes what librdkafka has fetched outdated, so that only such news comes out of the queue. */
+static void ticked(void *context) {
+    struct kafka_consumer *consumer = context;
+    if (consumer->held && !consumer->hold_paused) {
+        consumer->hold_paused = true;
+        kafka_consumer_pause_all(consumer, true);
+    }
+    poll_queue(consumer);
+}
+
+static int make_client(struct kafka_consumer *consumer, struct error *error) {
+    const struct kafka_consumer_options *options = &consumer->options;
+    const struct kafka_property ours[] = {
+        {"auto.offset.reset", "error"},
+        {"isolation.level", "read_committed"},
+        {"partition.assignment.strategy", "range"},
+        {"session.timeout.ms", "6000"},
+        {"heartbeat.interval.ms", "2000"},
+        // Records come at once whatever this says; it bounds how long a change of what is read waits for the request that
+        // is under way, and how soon an end is known to be one.
+        {"fetch.wait.max.ms", "10"},
+        {NULL, NULL},
+    };
+    const struct kafka_property fixed[] = {
+        // Reading without a group needs the name of one all the same; nothing is ever committed under it.
+        {"group.id", options->group ? options->group : "starling-reader"},
+        {"group.instance.id", options->instance_id && options->instance_id[0] ? options->instance_id : NULL},
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"enable.partition.eof", "true"}, // how positions get past transaction markers at the end
+        {NULL, NULL},
+    };
+    rd_kafka_conf_t *conf = NULL;
+    int code = kafka_conf_new(options->settings, ours, fixed, &consumer->opaque, &conf, error);
+    if (code) return code;
+    rd_kafka_conf_set_rebalance_cb(conf, rebalance);
+    rd_kafka_conf_set_error_cb(conf, client_error);
+    rd_kafka_conf_set_offset_commit_cb(conf, committed);
+    code = kafka_client_new(RD_KAFKA_CONSUMER, conf, &consumer->client, error);
+    if (!code) rd_kafka_poll_set_consumer(consumer->client);
+    return code;
+}
+
+static int subscribe(struct kafka_consumer *consumer, struct error *error) {
+    const struct kafka_consumer_options *options = &consumer->options;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)options->subscribe_count);
+    for (size_t i = 0; i < options->subscribe_count; i++) {
+        char *name = topic_full_name(options->settings, options->subscribe[i], false);
+        rd_kafka_topic_partition_list_add(list, name, RD_KAFKA_PARTITION_UA);
+        free(name);
+        kafka_consumer_topic(consumer, options->subscribe[i]);
+    }
+    rd_kafka_resp_err_t err = rd_kafka_subscribe(consumer->client, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    return err ? kafka_failed(error, err, "subscribing") : 0;
+}
+
+int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **out, struct error *error) {
+    struct kafka_consumer *consumer = mem_alloc(sizeof *consumer);
+    *consumer = (struct kafka_consumer){
+        .options = *options,
+        .opaque = {.log = options->settings->log, .owner = consumer},
+        .client = NULL,
+        .queue = NULL,
+        .wake = NULL,
+        .health = NULL,
+        .topics = {NULL},
+        .positions = {.topics = {{.items = NULL, .count = 0}}},
+        .messages = NULL,
+        .records = NULL,
+        .assigned = !options->group,
+        .changed = false,
+        .answered = false,
+        .held = false,
+        .hold_paused = false,
+        .moved = false,
+        .closing = false,
+        .commit_failures = 0,
+        .membership = NULL,
+        .plain = NULL,
+        .plain_opaque = {.log = NULL, .owner = NULL},
+    };
+    uv_mutex_init(&consumer->lock);
+    if (!consumer->options.batch) consumer->options.batch = BATCH_DEFAULT;
+    consumer->messages = mem_zero(consumer->options.batch, sizeof(rd_kafka_message_t *));
+    consumer->records = mem_zero(consumer->options.batch, sizeof *consumer->records);
+
+    int code = make_client(consumer, error);
+    if (code) goto finish;
+    consumer->queue = rd_kafka_queue_get_consumer(consumer->client);
+    consumer->wake = kafka_wake_new(options->loop, woken, ticked, consumer);
+    if (!consumer->wake) {
+        code = error_set(error, -EMFILE, "no descriptor left for a Kafka consumer");
+        goto finish;
+    }
+    consumer->health =
+        kafka_health_new(consumer->client, options->settings, consumer->wake, options->on_broker, options->context);
+    kafka_wake_queue(consumer->wake, consumer->queue);
+    if (options->group) code = subscribe(consumer, error);
+finish:
+    if (code) {
+        kafka_consumer_free(consumer);
+        return code;
+    }
+    *out = consumer;
+    return 0;
+}
+
+void kafka_consumer_free(struct kafka_consumer *consumer) {
+    if (!consumer) return;
+    consumer->closing = true;
+    if (consumer->queue) kafka_wake_forget(consumer->queue);
+    kafka_health_free(consumer->health);
+    kafka_wake_free(consumer->wake);
+    if (consumer->client) rd_kafka_consumer_close(consumer->client);
+    if (consumer->queue) rd_kafka_queue_destroy(consumer->queue);
+    membership_replace(consumer, NULL);
+    for (int t = 0; t < TOPICS; t++) {
+        if (consumer->topics[t]) rd_kafka_topic_destroy(consumer->topics[t]);
+    }
+    if (consumer->client) rd_kafka_destroy(consumer->client);
+    if (consumer->plain) rd_kafka_destroy(consumer->plain);
+    positions_clear(&consumer->positions);
+    uv_mutex_destroy(&consumer->lock);
+    free(consumer->messages);
+    free(consumer->records);
+    free(consumer);
+}
+
+void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count) {
+    if (!count) return;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) kafka_list_add(list, consumer->options.settings, &positions[i]);
+    rd_kafka_resp_err_t err = rd_kafka_commit(consumer->client, list, 1);
+    if (err && err != RD_KAFKA_RESP_ERR__NO_OFFSET) consumer->commit_failures++;
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer) { return consumer->commit_failures; }

@@ -1,0 +1,47 @@
+/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes what is read, queries.c
+ * asks the broker questions that block. */
+#ifndef KAFKA_CONSUMER_PRIVATE_H
+#define KAFKA_CONSUMER_PRIVATE_H
+
+#include "kafka/positions.h"
+
+struct kafka_consumer {
+    struct kafka_consumer_options options;
+    struct kafka_opaque opaque;
+    rd_kafka_t *client;
+    rd_kafka_queue_t *queue;
+    struct kafka_wake *wake;
+    struct kafka_health *health;
+
+    /* Made when first needed and kept, so that a record's topic is found by its handle's opaque (enum + 1), not by its name. */
+    rd_kafka_topic_t *topics[TOPICS];
+    struct positions positions;
+
+    rd_kafka_message_t **messages; /* `batch` of each */
+    struct kafka_record *records;
+
+    bool assigned; /* between on_assigned and on_revoked; always, without a group */
+    bool changed;  /* what is read changed while librdkafka was filling `messages` */
+    bool answered; /* on_assigned called kafka_consumer_read */
+    bool held;
+    bool hold_paused; /* held for so long that librdkafka had to be polled: all partitions are paused in it */
+    bool moved;       /* something was delivered since on_drained */
+    bool closing;
+    uint64_t commit_failures;
+
+    uv_mutex_t lock; /* of the two below, which worker threads use */
+    struct kafka_membership *membership;
+    rd_kafka_t *plain; /* reads uncommitted: made when first needed */
+    struct kafka_opaque plain_opaque;
+};
+
+/* reading.c: tells librdkafka what positions says. */
+int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error);
+
+/* Pauses (or resumes) in librdkafka all that is read, but for what the owner paused. */
+void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause);
+
+/* The handle of a topic; NULL when librdkafka refuses the name. */
+rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum topic topic);
+
+#endif

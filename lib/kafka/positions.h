@@ -1,0 +1,39 @@
+/* Where a consumer is in every partition that it reads or has read: a table by topic and partition. One thread. */
+#ifndef KAFKA_POSITIONS_H
+#define KAFKA_POSITIONS_H
+
+#include "kafka/private.h"
+
+/*   topics[TOPIC_LOCATIONS]  -> items: [ {next, reading, paused}, {..}, ... ]   by partition, grown when first named
+ *   topics[TOPIC_FRIENDSHIPS]-> items: ...                                                                             */
+struct place {
+    int64_t next; /* the next offset to deliver; BEGINNING or END until librdkafka has found out; NONE never read */
+    bool reading;
+    bool paused; /* by the owner */
+};
+
+struct positions {
+    struct {
+        struct place *items;
+        int32_t count;
+    } topics[TOPICS];
+};
+
+void positions_clear(struct positions *positions); /* frees; empty and valid afterwards */
+
+/* The place, or NULL when that partition was never read. */
+struct place *positions_find(const struct positions *positions, enum topic topic, int32_t partition);
+
+/* Takes each to be read from its offset, instead of (replace) or beside what is read. -EINVAL changes nothing: topic,
+ * partition or offset out of range, a partition named twice or, unless replaced, read already. */
+int positions_read(struct positions *positions, const struct kafka_position *list, size_t count, bool replace,
+                   struct error *error);
+void positions_stop(struct positions *positions); /* nothing is read; the offsets stay known */
+size_t positions_reading(const struct positions *positions);
+
+/* Calls fn for each partition that is read. */
+void positions_each(struct positions *positions,
+                    void (*fn)(void *context, const struct kafka_position *position, struct place *place),
+                    void *context);
+
+#endif

@@ -1,0 +1,69 @@
+/* What the clients of lib/kafka share among themselves; the only header that includes rdkafka.h. */
+#ifndef KAFKA_PRIVATE_H
+#define KAFKA_PRIVATE_H
+
+#include <librdkafka/rdkafka.h>
+
+#include "kafka/consumer.h"
+
+/* conf.c: a librdkafka configuration. Later pairs win: ours, the user's kafka.* (checked), `fixed` (what the code relies
+ * on). Names that `fixed` or starling itself sets are refused among the user's. Ends with a NULL name. */
+struct kafka_property {
+    const char *name, *value;
+};
+/* librdkafka's one opaque pointer: the log for the callback that comes on its threads, the owner for the others. */
+struct kafka_opaque {
+    struct log *log;
+    void *owner;
+};
+int kafka_conf_new(const struct kafka_settings *settings, const struct kafka_property *ours,
+                   const struct kafka_property *fixed, struct kafka_opaque *opaque, rd_kafka_conf_t **conf,
+                   struct error *error);
+
+/* Takes conf whatever happens. */
+int kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, rd_kafka_t **client, struct error *error);
+
+/* librdkafka's code as a negative errno; 0 for none. */
+int kafka_code(rd_kafka_resp_err_t err);
+
+/* Writes "doing: librdkafka's words" and returns kafka_code(err). */
+int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
+
+/* The topic that a broker's name stands for; false when it is none of ours. */
+bool kafka_topic_of(const struct kafka_settings *settings, const char *name, enum topic *topic);
+
+/* wake.c: has librdkafka's queues wake the loop. `fn` runs when a queue got something and, while
+ * kafka_wake_again is on, each turn of the loop; `tick` once a second. */
+struct kafka_wake;
+struct kafka_wake *kafka_wake_new(uv_loop_t *loop, loop_fn *fn, loop_fn *tick, void *context);
+void kafka_wake_queue(struct kafka_wake *wake, rd_kafka_queue_t *queue);
+void kafka_wake_again(struct kafka_wake *wake, bool on);
+void kafka_wake_free(struct kafka_wake *wake); /* queues must have been taken off by kafka_wake_forget */
+void kafka_wake_forget(rd_kafka_queue_t *queue);
+
+/* health.c: whether some broker answers. librdkafka says when all are gone but not when one is back, so while down this
+ * asks the cluster something cheap, again and again. */
+struct kafka_health;
+struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_settings *settings,
+                                      struct kafka_wake *wake,
+                                      void (*on_broker)(void *context, bool up, const char *reason), void *context);
+void kafka_health_free(struct kafka_health *health); /* before the client */
+void kafka_health_down(struct kafka_health *health, const char *reason);
+void kafka_health_fatal(struct kafka_health *health, const char *reason); /* never comes up again */
+void kafka_health_poll(struct kafka_health *health);                      /* calls on_broker when there is news */
+bool kafka_health_up(const struct kafka_health *health);
+
+/* An error_cb's or error event's code: what it says about health. */
+void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafka_resp_err_t err, const char *reason);
+
+/* consumer.c: who the consumer was in its group when it got its present assignment. Any thread. */
+struct kafka_membership;
+struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer); /* NULL: it has no assignment */
+const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct kafka_membership *membership);
+void kafka_membership_release(struct kafka_membership *membership);
+
+/* Adds one position, its offset translated to librdkafka's. */
+void kafka_list_add(rd_kafka_topic_partition_list_t *list, const struct kafka_settings *settings,
+                    const struct kafka_position *position);
+
+#endif

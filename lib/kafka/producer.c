@@ -1,0 +1,184 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "kafka/producer_private.h"
+
+enum {
+    TIMEOUT_DEFAULT_MS = 30000,
+    QUEUE_DEFAULT_BYTES = 64 << 20,
+    REPORTS_A_TURN = 10000, /* so that a flood of acknowledgements does not hold up the loop */
+    USER_KEY_SIZE = 8,
+};
+
+/* One event of the queue; returns how many reports it held. */
+static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *event) {
+    size_t reports = 0;
+    if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR) {
+        rd_kafka_resp_err_t err = rd_kafka_event_error(event);
+        kafka_health_error(producer->health, producer->client, err, rd_kafka_event_error_string(event));
+        return reports;
+    }
+    const rd_kafka_message_t *message;
+    while ((message = rd_kafka_event_message_next(event))) {
+        reports++;
+        producer->pending--;
+        uintptr_t tag = (uintptr_t)rd_kafka_topic_opaque(message->rkt);
+        if (!tag) { // a dead letter queue's
+            if (message->err) producer->dead_lost++;
+        } else if (producer->options.on_delivered) {
+            producer->options.on_delivered(producer->options.context, message->_private, kafka_code(message->err),
+                                           (enum topic)(tag - 1), message->partition, message->offset);
+        }
+    }
+    return reports;
+}
+
+/* Returns whether there may be more. */
+static bool take_events(struct kafka_producer *producer, int timeout_ms) {
+    for (size_t reports = 0; reports < REPORTS_A_TURN;) {
+        rd_kafka_event_t *event = rd_kafka_queue_poll(producer->queue, timeout_ms);
+        if (!event) return false;
+        reports += take_event(producer, event);
+        rd_kafka_event_destroy(event);
+        timeout_ms = 0;
+    }
+    return true;
+}
+
+static void woken(void *context) {
+    struct kafka_producer *producer = context;
+    bool more = take_events(producer, 0);
+    kafka_wake_again(producer->wake, more);
+    kafka_health_poll(producer->health);
+}
+
+/* Friendships are keyed by (user, friend) and partitioned by the user alone, so that a user's halves stay together. */
+static int32_t partition_of_user(const rd_kafka_topic_t *topic, const void *key, size_t size, int32_t partitions,
+                                 void *topic_opaque, void *message_opaque) {
+    size_t used = size < USER_KEY_SIZE ? size : USER_KEY_SIZE;
+    return rd_kafka_msg_partitioner_murmur2_random(topic, key, used, partitions, topic_opaque, message_opaque);
+}
+
+static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, enum topic topic) {
+    if (producer->topics[topic]) return producer->topics[topic];
+    char *name = topic_full_name(producer->options.settings, topic, false);
+    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(producer->client);
+    rd_kafka_topic_conf_set_opaque(conf, (void *)((uintptr_t)topic + 1));
+    if (topic == TOPIC_FRIENDSHIPS) rd_kafka_topic_conf_set_partitioner_cb(conf, partition_of_user);
+    producer->topics[topic] = rd_kafka_topic_new(producer->client, name, conf);
+    free(name);
+    return producer->topics[topic];
+}
+
+int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
+                        size_t key_size, const void *value, size_t value_size, void *opaque) {
+    rd_kafka_topic_t *handle = (unsigned)topic < TOPICS ? topic_handle(producer, topic) : NULL;
+    if (!handle) return -EINVAL;
+    int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
+    // librdkafka copies the value and does not change it; its signature is of before const.
+    if (!rd_kafka_produce(handle, where, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, value_size, key, key_size,
+                          opaque)) {
+        producer->pending++;
+        return 0;
+    }
+    rd_kafka_resp_err_t err = rd_kafka_last_error();
+    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
+    return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
+}
+
+size_t kafka_producer_pending(const struct kafka_producer *producer) { return producer->pending; }
+
+bool kafka_producer_up(const struct kafka_producer *producer) { return kafka_health_up(producer->health); }
+
+uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer) { return producer->dead_lost; }
+
+static int make_client(struct kafka_producer *producer, struct error *error) {
+    const struct kafka_producer_options *options = &producer->options;
+    char linger[16], timeout[16], queue[24];
+    snprintf(linger, sizeof linger, "%d", options->linger_ms);
+    snprintf(timeout, sizeof timeout, "%d", options->timeout_ms ? options->timeout_ms : TIMEOUT_DEFAULT_MS);
+    snprintf(queue, sizeof queue, "%zu",
+             (options->queue_bytes ? options->queue_bytes : QUEUE_DEFAULT_BYTES) / 1024 + 1);
+    bool plain = !options->transactional_id;
+    const struct kafka_property ours[] = {
+        {"acks", "all"},
+        {"enable.idempotence", "true"},
+        {"partitioner", "murmur2_random"},
+        {"linger.ms", linger},
+        // A transaction's messages live as long as it (librdkafka's default for them), and it is kept short: what it holds
+        // open, its readers wait for when its producer dies.
+        {"message.timeout.ms", plain ? timeout : NULL},
+        {"transaction.timeout.ms", plain ? NULL : "2000"},
+        {"queue.buffering.max.kbytes", queue},
+        {"queue.buffering.max.messages", "10000000"}, // the bytes are the limit
+        {NULL, NULL},
+    };
+    const struct kafka_property fixed[] = {{"transactional.id", options->transactional_id}, {NULL, NULL}};
+    rd_kafka_conf_t *conf = NULL;
+    int code = kafka_conf_new(options->settings, ours, fixed, &producer->opaque, &conf, error);
+    if (code) return code;
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR);
+    return kafka_client_new(RD_KAFKA_PRODUCER, conf, &producer->client, error);
+}
+
+int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **out, struct error *error) {
+    struct kafka_producer *producer = mem_alloc(sizeof *producer);
+    *producer = (struct kafka_producer){
+        .options = *options,
+        .opaque = {.log = options->settings->log, .owner = producer},
+        .client = NULL,
+        .queue = NULL,
+        .wake = NULL,
+        .health = NULL,
+        .topics = {NULL},
+        .pending = 0,
+        .dead_lost = 0,
+    };
+    int code = make_client(producer, error);
+    if (code) goto finish;
+    producer->queue = rd_kafka_queue_get_main(producer->client);
+    producer->wake = kafka_wake_new(options->loop, woken, woken, producer);
+    if (!producer->wake) {
+        code = error_set(error, -EMFILE, "no descriptor left for a Kafka producer");
+        goto finish;
+    }
+    producer->health =
+        kafka_health_new(producer->client, options->settings, producer->wake, options->on_broker, options->context);
+    kafka_wake_queue(producer->wake, producer->queue);
+finish:
+    if (code) {
+        kafka_producer_free(producer, 0);
+        return code;
+    }
+    *out = producer;
+    return 0;
+}
+
+static void drain(struct kafka_producer *producer, int flush_ms) {
+    int64_t deadline = clock_monotonic_us() + flush_ms * 1000LL;
+    while (producer->pending) {
+        int64_t left = (deadline - clock_monotonic_us()) / 1000;
+        if (left <= 0) break;
+        take_events(producer, (int)left);
+    }
+    // Whoever sent the rest hears that it is lost.
+    if (producer->pending) rd_kafka_purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    for (int tries = 0; producer->pending && tries < 10; tries++) take_events(producer, 100);
+}
+
+void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
+    if (!producer) return;
+    if (producer->queue) kafka_wake_forget(producer->queue);
+    if (producer->queue && producer->health) drain(producer, flush_ms);
+    kafka_health_free(producer->health);
+    kafka_wake_free(producer->wake);
+    if (producer->queue) rd_kafka_queue_destroy(producer->queue);
+    for (int t = 0; t < TOPICS; t++) {
+        if (producer->topics[t]) rd_kafka_topic_destroy(producer->topics[t]);
+    }
+    if (producer->client) rd_kafka_destroy(producer->client);
+    free(producer);
+}

@@ -1,0 +1,130 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "kafka/consumer_private.h"
+
+/* All of this may run on worker threads: librdkafka's handles are safe there, `plain` is guarded by the lock. */
+
+enum { UNSTABLE_RETRY_MS = 20 };
+
+static int remaining_ms(int64_t deadline_us) {
+    int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
+    return left > 0 ? (int)left : 0;
+}
+
+static rd_kafka_topic_partition_list_t *list_of(const struct kafka_consumer *consumer,
+                                                const struct kafka_position *positions, size_t count) {
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) kafka_list_add(list, consumer->options.settings, &positions[i]);
+    return list;
+}
+
+/* librdkafka may sort lists: found again by name. */
+static const rd_kafka_topic_partition_t *entry_of(const struct kafka_consumer *consumer,
+                                                  rd_kafka_topic_partition_list_t *list,
+                                                  const struct kafka_position *position) {
+    char *name = topic_full_name(consumer->options.settings, position->topic, false);
+    const rd_kafka_topic_partition_t *entry = rd_kafka_topic_partition_list_find(list, name, position->partition);
+    free(name);
+    return entry;
+}
+
+static rd_kafka_resp_err_t first_error(rd_kafka_resp_err_t err, const rd_kafka_topic_partition_list_t *list) {
+    for (int i = 0; !err && i < list->cnt; i++) err = list->elems[i].err;
+    return err;
+}
+
+/* A reader of uncommitted records, as ends asked for by a read_committed one stop at the first open transaction. */
+static int plain_client(struct kafka_consumer *consumer, rd_kafka_t **client, struct error *error) {
+    static const struct kafka_property OURS[] = {{NULL, NULL}};
+    static const struct kafka_property FIXED[] = {{"isolation.level", "read_uncommitted"}, {NULL, NULL}};
+    uv_mutex_lock(&consumer->lock);
+    int code = 0;
+    if (!consumer->plain) {
+        consumer->plain_opaque = (struct kafka_opaque){.log = consumer->options.settings->log, .owner = NULL};
+        rd_kafka_conf_t *conf = NULL;
+        code = kafka_conf_new(consumer->options.settings, OURS, FIXED, &consumer->plain_opaque, &conf, error);
+        if (!code) code = kafka_client_new(RD_KAFKA_CONSUMER, conf, &consumer->plain, error);
+    }
+    *client = consumer->plain;
+    uv_mutex_unlock(&consumer->lock);
+    return code;
+}
+
+int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
+                             int timeout_ms, struct error *error) {
+    if (!count) return 0;
+    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    rd_kafka_topic_partition_list_t *list = list_of(consumer, positions, count);
+    rd_kafka_resp_err_t err;
+    // With isolation.level=read_committed the broker refuses to name an offset that an open transaction may still change;
+    // librdkafka asks again a few times, we for as long as the caller waits.
+    for (;;) {
+        err = first_error(rd_kafka_committed(consumer->client, list, remaining_ms(deadline)), list);
+        bool passing = err == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ||
+                       err == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
+                       err == RD_KAFKA_RESP_ERR_NOT_COORDINATOR;
+        if (!passing || !remaining_ms(deadline)) break;
+        nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = UNSTABLE_RETRY_MS * 1000000L}, NULL);
+    }
+    if (!err) {
+        for (size_t i = 0; i < count; i++) {
+            const rd_kafka_topic_partition_t *entry = entry_of(consumer, list, &positions[i]);
+            positions[i].offset = entry->offset >= 0 ? entry->offset : KAFKA_OFFSET_NONE;
+        }
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    return err ? kafka_failed(error, err, "committed offsets") : 0;
+}
+
+int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
+                              int64_t *high, int timeout_ms, struct error *error) {
+    rd_kafka_t *client;
+    int code = plain_client(consumer, &client, error);
+    if (code) return code;
+    char *name = topic_full_name(consumer->options.settings, topic, false);
+    int64_t first, end;
+    rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, timeout_ms);
+    if (!err) {
+        *low = first;
+        *high = end;
+    } else {
+        code = kafka_failed(error, err, name);
+    }
+    free(name);
+    return code;
+}
+
+static rd_kafka_resp_err_t offsets_for(rd_kafka_t *client, rd_kafka_topic_partition_list_t *list, int64_t timestamp,
+                                       int64_t deadline) {
+    for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
+    return first_error(rd_kafka_offsets_for_times(client, list, remaining_ms(deadline)), list);
+}
+
+int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
+                              int64_t time_ms, int timeout_ms, struct error *error) {
+    if (!count) return 0;
+    rd_kafka_t *client;
+    int code = plain_client(consumer, &client, error);
+    if (code) return code;
+    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    rd_kafka_topic_partition_list_t *ends = list_of(consumer, positions, count);
+    rd_kafka_topic_partition_list_t *found = rd_kafka_topic_partition_list_copy(ends);
+    // The ends first: asked for afterwards they would skip what arrives between the two questions.
+    rd_kafka_resp_err_t err = offsets_for(client, ends, RD_KAFKA_OFFSET_END, deadline);
+    if (!err) err = offsets_for(client, found, time_ms, deadline);
+    if (!err) {
+        for (size_t i = 0; i < count; i++) {
+            int64_t offset = entry_of(consumer, found, &positions[i])->offset;
+            positions[i].offset = offset >= 0 ? offset : entry_of(consumer, ends, &positions[i])->offset;
+        }
+    } else {
+        code = kafka_failed(error, err, "offsets by time");
+    }
+    rd_kafka_topic_partition_list_destroy(ends);
+    rd_kafka_topic_partition_list_destroy(found);
+    return code;
+}

@@ -1,0 +1,171 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "kafka/consumer_private.h"
+
+enum { SEEK_TIMEOUT_MS = 5000 }; /* librdkafka's own threads answer, no broker: microseconds */
+
+rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum topic topic) {
+    if (consumer->topics[topic]) return consumer->topics[topic];
+    char *name = topic_full_name(consumer->options.settings, topic, false);
+    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(consumer->client);
+    rd_kafka_topic_conf_set_opaque(conf, (void *)((uintptr_t)topic + 1));
+    consumer->topics[topic] = rd_kafka_topic_new(consumer->client, name, conf);
+    free(name);
+    return consumer->topics[topic];
+}
+
+struct gather {
+    struct kafka_consumer *consumer;
+    rd_kafka_topic_partition_list_t *all, *paused;
+};
+
+static void gather_one(void *context, const struct kafka_position *position, struct place *place) {
+    struct gather *gather = context;
+    kafka_list_add(gather->all, gather->consumer->options.settings, position);
+    if (place->paused || gather->consumer->hold_paused) {
+        kafka_list_add(gather->paused, gather->consumer->options.settings, position);
+    }
+}
+
+int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error) {
+    int count = (int)positions_reading(&consumer->positions);
+    struct gather gather = {
+        .consumer = consumer,
+        .all = rd_kafka_topic_partition_list_new(count),
+        .paused = rd_kafka_topic_partition_list_new(count),
+    };
+    positions_each(&consumer->positions, gather_one, &gather);
+    // An empty list, never NULL: NULL would end the membership's assignment and have the group rebalance.
+    rd_kafka_resp_err_t err = rd_kafka_assign(consumer->client, gather.all);
+    // No record gets through in between: pausing makes those that librdkafka has fetched already outdated.
+    if (!err && gather.paused->cnt) err = rd_kafka_pause_partitions(consumer->client, gather.paused);
+    rd_kafka_topic_partition_list_destroy(gather.all);
+    rd_kafka_topic_partition_list_destroy(gather.paused);
+    consumer->changed = true;
+    consumer->answered = true;
+    return err ? kafka_failed(error, err, "choosing partitions to read") : 0;
+}
+
+static int readable(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                    struct error *error) {
+    if (!consumer->assigned) return error_set(error, -ESTALE, "the group has not assigned anything to this consumer");
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)positions[i].topic >= TOPICS || !kafka_consumer_topic(consumer, positions[i].topic)) {
+            return error_set(error, -EINVAL, "no such topic: %d", (int)positions[i].topic);
+        }
+    }
+    return 0;
+}
+
+int kafka_consumer_read(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                        struct error *error) {
+    int code = readable(consumer, positions, count, error);
+    if (!code) code = positions_read(&consumer->positions, positions, count, true, error);
+    return code ? code : kafka_consumer_apply(consumer, error);
+}
+
+int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                             struct error *error) {
+    int code = readable(consumer, positions, count, error);
+    if (!code) code = positions_read(&consumer->positions, positions, count, false, error);
+    return code ? code : kafka_consumer_apply(consumer, error);
+}
+
+int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                             struct error *error) {
+    int code = readable(consumer, positions, count, error);
+    if (code) return code;
+    for (size_t i = 0; i < count; i++) {
+        struct place *place = positions_find(&consumer->positions, positions[i].topic, positions[i].partition);
+        if (place) place->reading = place->paused = false;
+    }
+    return kafka_consumer_apply(consumer, error);
+}
+
+static rd_kafka_topic_partition_list_t *list_of(const struct kafka_consumer *consumer,
+                                                const struct kafka_position *position) {
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    kafka_list_add(list, consumer->options.settings, position);
+    return list;
+}
+
+static int pause_one(struct kafka_consumer *consumer, enum topic topic, int32_t partition, bool pause) {
+    struct place *place = positions_find(&consumer->positions, topic, partition);
+    if (!place || !place->reading) return -ENOENT;
+    if (place->paused == pause) return 0;
+    place->paused = pause;
+    if (consumer->hold_paused) return 0; // paused as it is; what is resumed at the end of the hold follows the flag
+    struct kafka_position position = {.topic = topic, .partition = partition, .offset = place->next};
+    rd_kafka_topic_partition_list_t *list = list_of(consumer, &position);
+    rd_kafka_resp_err_t err =
+        pause ? rd_kafka_pause_partitions(consumer->client, list) : rd_kafka_resume_partitions(consumer->client, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    return kafka_code(err);
+}
+
+int kafka_consumer_pause(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+    return pause_one(consumer, topic, partition, true);
+}
+
+int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+    return pause_one(consumer, topic, partition, false);
+}
+
+static void gather_hold(void *context, const struct kafka_position *position, struct place *place) {
+    struct gather *gather = context;
+    if (!place->paused) kafka_list_add(gather->all, gather->consumer->options.settings, position);
+}
+
+void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause) {
+    struct gather gather = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0), .paused = NULL};
+    positions_each(&consumer->positions, gather_hold, &gather);
+    if (gather.all->cnt && pause) rd_kafka_pause_partitions(consumer->client, gather.all);
+    if (gather.all->cnt && !pause) rd_kafka_resume_partitions(consumer->client, gather.all);
+    rd_kafka_topic_partition_list_destroy(gather.all);
+}
+
+int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_position *position, struct error *error) {
+    struct place *place = positions_find(&consumer->positions, position->topic, position->partition);
+    if (!place || !place->reading) return error_set(error, -ENOENT, "a partition that is not read cannot be moved");
+    if (position->offset < 0 && position->offset != KAFKA_OFFSET_BEGINNING && position->offset != KAFKA_OFFSET_END) {
+        return error_set(error, -EINVAL, "no such offset: %lld", (long long)position->offset);
+    }
+    place->next = position->offset;
+    rd_kafka_topic_partition_list_t *list = list_of(consumer, position);
+    rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);
+    // A partition whose fetching is only just being started refuses, and would then drop all that it fetches as outdated
+    // (librdkafka has counted the seek already): starting it anew, at the new place, cures both.
+    bool refused = failure || list->elems[0].err;
+    rd_kafka_error_destroy(failure);
+    rd_kafka_topic_partition_list_destroy(list);
+    return refused ? kafka_consumer_apply(consumer, error) : 0;
+}
+
+int64_t kafka_consumer_position(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+    const struct place *place = positions_find(&consumer->positions, topic, partition);
+    return place && place->next >= 0 ? place->next : KAFKA_OFFSET_NONE;
+}
+
+int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+    int64_t next = kafka_consumer_position(consumer, topic, partition);
+    int64_t low = -1, high = -1;
+    char *name = topic_full_name(consumer->options.settings, topic, false);
+    rd_kafka_resp_err_t err = rd_kafka_get_watermark_offsets(consumer->client, name, partition, &low, &high);
+    free(name);
+    if (err || high < 0 || next < 0) return -1;
+    return high > next ? high - next : 0;
+}
+
+void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold) {
+    if (consumer->held == hold) return;
+    consumer->held = hold;
+    if (hold) return;
+    if (consumer->hold_paused) {
+        consumer->hold_paused = false;
+        kafka_consumer_pause_all(consumer, false);
+    }
+    // What woke the loop while it was held was left in the queue.
+    kafka_wake_again(consumer->wake, true);
+}

@@ -1,0 +1,95 @@
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "kafka/producer_private.h"
+
+/* These block, on a worker thread. Meanwhile the loop takes the delivery reports, which flushing waits for: they are
+ * events of the producer's queue, which librdkafka's flush leaves alone. */
+
+enum { RETRY_MS = 20 };
+
+static int remaining_ms(int64_t deadline_us) {
+    int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
+    return left > 0 ? (int)left : 0;
+}
+
+/* Whether to make the same call again; takes the failure if so. */
+static bool again(rd_kafka_error_t *failure, int64_t deadline) {
+    if (!failure || !rd_kafka_error_is_retriable(failure) || !remaining_ms(deadline)) return false;
+    rd_kafka_error_destroy(failure);
+    nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
+    return true;
+}
+
+/* What the caller has to do about a failure; takes it. */
+static int judge(rd_kafka_error_t *failure, const char *doing, struct error *error) {
+    if (!failure) return 0;
+    rd_kafka_resp_err_t err = rd_kafka_error_code(failure);
+    int code = kafka_code(err) == -ESTALE                   ? -ESTALE
+               : rd_kafka_error_is_fatal(failure)           ? -EIO
+               : rd_kafka_error_txn_requires_abort(failure) ? -EAGAIN
+               : rd_kafka_error_is_retriable(failure)       ? -ETIMEDOUT
+                                                            : -EINVAL;
+    error_set(error, code, "%s: %s", doing, rd_kafka_error_string(failure));
+    rd_kafka_error_destroy(failure);
+    return code;
+}
+
+int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error) {
+    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    for (;;) {
+        // Retriable until the coordinator is there (a broker that just started loads its log first).
+        rd_kafka_error_t *failure = rd_kafka_init_transactions(producer->client, remaining_ms(deadline));
+        if (again(failure, deadline)) continue;
+        int code = judge(failure, "starting transactions", error);
+        return code == -ETIMEDOUT ? -EAGAIN : code;
+    }
+}
+
+int kafka_transaction_begin(struct kafka_producer *producer, struct error *error) {
+    return judge(rd_kafka_begin_transaction(producer->client), "beginning a transaction", error);
+}
+
+static int add_offsets(struct kafka_producer *producer, struct kafka_consumer *consumer,
+                       const struct kafka_position *offsets, size_t count, int64_t deadline, struct error *error) {
+    struct kafka_membership *membership = kafka_consumer_membership(consumer);
+    if (!membership) return error_set(error, -ESTALE, "the group has taken this consumer's partitions away");
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    for (size_t i = 0; i < count; i++) kafka_list_add(list, producer->options.settings, &offsets[i]);
+    rd_kafka_error_t *failure;
+    for (;;) {
+        failure = rd_kafka_send_offsets_to_transaction(producer->client, list, kafka_membership_metadata(membership),
+                                                       remaining_ms(deadline));
+        if (!again(failure, deadline)) break;
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    kafka_membership_release(membership);
+    int code = judge(failure, "adding offsets to a transaction", error);
+    // Nothing is decided yet, so a transaction that only ran out of time can still be given up.
+    return code == -ETIMEDOUT ? -EAGAIN : code;
+}
+
+int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer,
+                             const struct kafka_position *offsets, size_t count, int timeout_ms, struct error *error) {
+    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    if (consumer && count) {
+        int code = add_offsets(producer, consumer, offsets, count, deadline, error);
+        if (code) return code;
+    }
+    for (;;) {
+        rd_kafka_error_t *failure = rd_kafka_commit_transaction(producer->client, remaining_ms(deadline));
+        if (again(failure, deadline)) continue;
+        // Out of time here means nobody knows whether it was committed: only a new producer of the same id finds out.
+        return judge(failure, "committing a transaction", error);
+    }
+}
+
+int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error) {
+    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    for (;;) {
+        rd_kafka_error_t *failure = rd_kafka_abort_transaction(producer->client, remaining_ms(deadline));
+        if (again(failure, deadline)) continue;
+        return judge(failure, "aborting a transaction", error);
+    }
+}

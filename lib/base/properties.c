@@ -54,9 +54,8 @@ static bool read_logical(struct reader *reader, int *line) {
     while (more) {
         skip_blanks(reader);
         const char *end = line_end(reader);
-        more = continues(reader->at, end) && end < reader->end;
-        size_t backslash = continues(reader->at, end);
-        buffer_append(&reader->joined, reader->at, (size_t)(end - reader->at) - backslash);
+        more = continues(reader->at, end);
+        buffer_append(&reader->joined, reader->at, (size_t)(end - reader->at) - more);
         next_line(reader, end);
     }
     return any;

@@ -23,6 +23,7 @@ double geo_distance(struct geo_point a, struct geo_point b) {
     double sin_lng = sin((double)lng_difference(a.lng, b.lng) * (E7_TO_RADIANS / 2));
     double cosines = cos(a.lat * E7_TO_RADIANS) * cos(b.lat * E7_TO_RADIANS);
     double haversine = sin_lat * sin_lat + cosines * (sin_lng * sin_lng);
+    // Between antipodes rounding goes beyond 1; how far is up to the C library, and asin has no answer there.
     return 2 * GEO_EARTH_RADIUS_M * asin(sqrt(fmin(haversine, 1)));
 }
 

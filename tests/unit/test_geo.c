@@ -98,6 +98,15 @@ static void distance_is_precise_and_symmetric(void **state) {
     }
 }
 
+/* Rounding makes the haversine of some of these greater than 1, which no angle has. */
+static void antipodes_are_half_round_the_earth(void **state) {
+    srand(5);
+    for (int i = 0; i < 200000; i++) {
+        struct geo_point a = random_point(), b = wrapped(-a.lat, a.lng + (int64_t)HALF_TURN);
+        assert_true(fabs(geo_distance(a, b) - M_PI * GEO_EARTH_RADIUS_M) < 1);
+    }
+}
+
 /* Counts how the pairs fell, so that a test that compares nothing near the edge is noticed. */
 struct tally {
     int in, out;
@@ -163,6 +172,19 @@ static void near_agrees_at_the_boundary(void **state) {
     assert_true(tally.in > 600000 && tally.out > 300000);
 }
 
+/* Where the cosine of a latitude has few digits left: centimetres to kilometres from the pole, circles of a tenth of that. */
+static void near_agrees_beside_the_pole(void **state) {
+    struct tally tally = {0};
+    srand(6);
+    for (int i = 0; i < 300000; i++) {
+        int64_t away = (int64_t)pow(10, 1 + 5 * fraction());
+        struct geo_point centre = wrapped(POLE - away, between(-HALF_TURN, HALF_TURN));
+        struct geo_point p = step(centre, (double)away * 0.0111 * 0.1 * fraction());
+        check(centre, geo_distance(centre, p) * (1 + (fraction() - 0.5) * 1e-8), p, &tally);
+    }
+    assert_true(tally.in > 100000 && tally.out > 100000);
+}
+
 static void near_agrees_on_what_is_far(void **state) {
     struct tally tally = {0};
     srand(4);
@@ -187,7 +209,9 @@ int main(void) {
         cmocka_unit_test(validity),
         cmocka_unit_test(known_distances),
         cmocka_unit_test(distance_is_precise_and_symmetric),
+        cmocka_unit_test(antipodes_are_half_round_the_earth),
         cmocka_unit_test(near_agrees_with_distance),
+        cmocka_unit_test(near_agrees_beside_the_pole),
         cmocka_unit_test(near_agrees_at_the_boundary),
         cmocka_unit_test(near_agrees_on_what_is_far),
         cmocka_unit_test(nothing_is_within_no_radius),

@@ -1,0 +1,160 @@
+/* Printed by service_tokens.py. The tokens' keys exist no more. */
+#define TOKENS_NOW_MS INT64_C(1800000000000)
+#define TOKENS_SECRET "a secret of these tests, longer than 32 bytes"
+static const char TOKENS_PUBLIC_KEY[] =
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAoY0mGPwUdxmVaM1XRiRk\n"
+    "P0pi1SrueKAB1Eo8IyAFrorVU7U1QRb0+C4DaE/uAxfOHMEkI7/BmpOx0mbS9SwF\n"
+    "TzAmiupLyEBb79YUV37NP6xduyXx3PSEUfJDEZFnCgVEDeaLeTI7zAt+f5fmHcZP\n"
+    "zkTJVM9J0xv7nqdQ9fCVy38PkceMf+EiHWgMuT8Rl6js5Dp49hzbHppyvcqoE6Eo\n"
+    "96M4GmUYXJVE1rIvLIkxZallL6ZB24K3tWv16tMUssaYyI+S18qwc/zp2DrL0LD9\n"
+    "HFUosTQ3p364ACO5iqs2mmUyNOfYiGJUZ+/Icuai/mMX8TQaCLupLG9fR7pqsoP/\n"
+    "gQIDAQAB\n"
+    "-----END PUBLIC KEY-----\n";
+#define TOKEN_HS256 \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
+    "LQ4nD856cW3V2GzjWYEy3SdKmig8"
+#define TOKEN_RS256 \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.gMuuVSlcTX1qFHG" \
+    "1W4IH9mskEniMU6laAXX0IeMO625QgXi8TzvfjaQqtn_wtSvNQDjfIzLZDDQ5npTfQz3yXxPeubrkQx4qvYk6w_7L-W_g8AM22WA" \
+    "MzH8-AGbRKwDGr_p9VJLJafE1WUjY75PFJIlheJzCNiOudhRIBdkoypccWfGJNQvTzjs3mLGDCqAVvm7Zt4rvRXSiakwjAtzAcKe" \
+    "_xCuzHjkESRZEWhm2y_GDpX2cdn4DLLZ-9B1N-AmzjJmvAwRBXjLHcMFU6bOPMqCPbqSf6T1WJzQ-Na1L-opp9Q0BBgP58Fl7zv1" \
+    "osx5Es8DxhZHz-FSmnpqtpxj_zQ"
+#define TOKEN_RS256_OTHER_KEY \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.mk93DptkkYQZebV" \
+    "-rYMkQo48ETIjE4OMm7WLwzWWRq0anMJgIc0byq-aaszSrogvRhbWFTfapxuPBPgjyJyMZrcZld2qHwpS6YXWRHuBlKn8DnYn6gM" \
+    "ei1pYlA9gaE65MICC2LqQ3safozfykRn7PqtqGBYd8MqOjPshP_2__xBrXU9lTX8BvtAeF6RFXgrVBMDsf2tG2F5u-xj0SqxKqzZ" \
+    "6IbDhyUJohAjQQ07kVXzY96CHSUK1dyEpkGvotDMWGW-QbEt_uY8hEnLTpwuiliokoCYtLJ_E7xIZ3bsa2VvmR3exh6xphhey1Hy" \
+    "siqVJZknaNsb2tEGcDeBWvBfxQQ"
+#define TOKEN_RS256_TAMPERED \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.gMuuVSlcTX1qFHG" \
+    "1W4IH9mskEniMU6laAXX0IeMO625QgXi8TzvfjaQqtn_wtSvNQDjfIzLZDDQ5npTfQz3yXxPeubrkQx4qvYk6w_7L-W_g8AM22WA" \
+    "MzH8-AGbRKwDGr_p9VJLJafE1WUjY75PFJIlheJzCNiOudhRIBdkoypccWfGJNQvTzjs3mLGDCqAVvm7Zt4rvRXSiakwjAtzAcKe" \
+    "_xCuzHjkESRZEWhm2y_GDpX2cdn4DLLZ-9B1N-AmzjJmvAwRBXjLHcMFU6bOPMqCPbqSf6T1WJzQ-Na1L-opp9Q0BBgP58Fl7zv1" \
+    "osx5Es8DxhZHz-FSmnpqtpxj_zQ"
+#define TOKEN_HS256_OTHER_SECRET \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.RdqTCTE69J-_zSR" \
+    "Wzk9cDyabFN5GMvQPB9M9XVLb0YY"
+#define TOKEN_HS256_TAMPERED \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
+    "LQ4nD856cW3V2GzjWYEy3SdKmig8"
+#define TOKEN_HS256_UNSIGNED \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_HS256_TWO_PARTS \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
+#define TOKEN_FORGED_PUBLIC_KEY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0._j08wsRuMOdZ7sh" \
+    "6KSilBFxIe5_Fornd35OGtYEVaq8"
+#define TOKEN_FORGED_PUBLIC_KEY_NO_NEWLINE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.qK0_aHMPVj-3L4n" \
+    "F96gRHuhOHz6TavSRIS6Bbdlf8Lw"
+#define TOKEN_NONE \
+    "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_NONE_NO_DOT \
+    "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
+#define TOKEN_NONE_CAPITALS \
+    "eyJhbGciOiAiTk9ORSIsICJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
+#define TOKEN_NONE_SIGNED \
+    "eyJhbGciOiAibm9uZSIsICJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.zj7ICwbEKxQYDPmt" \
+    "1kmobUep5zSSmpYLNPCLsyCTX-M"
+#define TOKEN_NO_ALG \
+    "eyJ0eXAiOiAiSldUIn0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1WLQ4nD856cW3V2GzjWYEy3" \
+    "SdKmig8"
+#define TOKEN_HS256_LOWER_CASE \
+    "eyJhbGciOiAiaHMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.-wdr4TorFZvS2hS" \
+    "6k4EVUwW2SAjScZT9-_hyUtGGpkE"
+#define TOKEN_HS512 \
+    "eyJhbGciOiAiSFM1MTIiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.H8FwQ9FbwDqUvWA" \
+    "KPfZMVzX_7zrb4aoAzJW8wYZ50okp-_Mw5P2FRhL3xkOgW087KrkT7VtgGduOfjGAYyZYuQ"
+#define TOKEN_RS256_SAYS_HS256 \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WT5yeqAsrmaWG9E" \
+    "jEVUaY-TcsyZj4Wok4KBNnX8V2yxaU3DeG_qXjaFd0eRQNxQD-hrV3HaEqcmMIpcxkOph7ipK4VKVNeshC3eK-b8cIIG7l9lBS6M" \
+    "z3iRVP42hlEIHsmCTc4oO0S-5Gmo4ZBOHHtD9ir_o59oHAWx9DqLc9bv8njpgJY3FfM6zESI03KRcUoV2Xk2TvQRrTmbWP2R12w-" \
+    "oJV3SEy5-RdkkdLIcH7id1Jkm7s2tY00ORXwxGDuLffdixbM6cbECSZ0wUJH2YSEVZ9WYNgvcT7-1B1SusWmpdJJx-Gi4OiCZL-M" \
+    "lZ1hDkXC0dpXFKp9F0nA1hfNMVw"
+#define TOKEN_HS256_SAYS_RS256 \
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.ZX2bkefSRRkAFF5" \
+    "5o6nvkUOQ_PTHEQrrWOmTkBzgD1Q"
+#define TOKEN_CRITICAL \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCIsICJjcml0IjogWyJleHAiXX0.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAw" \
+    "MDYwMH0.DTLu3BiUIySZA9T7LKDAoiPApZHPlC5npJB0EU8759g"
+#define TOKEN_EXPIRES_NOW \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDAwMH0.domAggZMJgMaCa4" \
+    "FqGcW8AV-RPbuMLPo1mAj5TWjLMY"
+#define TOKEN_EXPIRES_IN_FRACTION \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDAwMC41fQ.oEcAYYxUa8nG" \
+    "K6WDoen6jFSkckVwwzCj_EvULIq_Cp0"
+#define TOKEN_NO_EXP \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIifQ.EsZKWjdXwoaspGBrmhJpHIND6ecXODbMxrrj7QVK" \
+    "1iU"
+#define TOKEN_EXP_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogIjE4MDAwMDA2MDAifQ.fA-hR8o1npcr" \
+    "9aF-UlBj8uSxPFQPa_f_0HrD0y7XYEg"
+#define TOKEN_EXP_NEGATIVE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogLTF9.nkRbMt3CwCtoZiJNj9HNvVNQS3" \
+    "WAIP8ENnaQpIgVDe4"
+#define TOKEN_EXP_HUGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMWUrMzAwfQ.cHCqEJ8c9nr-NRvmv9ep" \
+    "gEoWcOgiFCNU5Uz39C0Z6VE"
+#define TOKEN_NBF_PAST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE3OTk" \
+    "5OTk5OTV9.O4T0ZQYQMsnJ4InIZCrB6jjlUuXeiBntOsvUCi1ZMB8"
+#define TOKEN_NBF_LEEWAY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE4MDA" \
+    "wMDAwNjB9.GgaWj9OJuFyfWFO1x-sIALUd1jdb9GxCKkxwVYGAKHo"
+#define TOKEN_NBF_FUTURE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6IDE4MDA" \
+    "wMDAwNjF9.ljzJy5jLGtys9Uscn1PlGONjnrSk_1JCXU_21XlL_hI"
+#define TOKEN_NBF_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgIm5iZiI6ICIwIn0" \
+    ".ADNjqeKKyaL6JkkFBnwEv6B-IzqxEk0u1GdaA_RjzvA"
+#define TOKEN_SUB_ZERO \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMCIsICJleHAiOiAxODAwMDAwNjAwfQ.oEAYNSU3gkbpSzVq" \
+    "KV24zPFjInn_gcWFnITekH7b63g"
+#define TOKEN_SUB_LARGEST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiOTIyMzM3MjAzNjg1NDc3NTgwNyIsICJleHAiOiAxODAwMDA" \
+    "wNjAwfQ.BtlAOfGIiPSIyLVYbODQixWINN0P0iEgfXqf_ipsZCk"
+#define TOKEN_SUB_TOO_LARGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiOTIyMzM3MjAzNjg1NDc3NTgwOCIsICJleHAiOiAxODAwMDA" \
+    "wNjAwfQ.TdgZCg6p4wpjhAqMkISrTafkFmNbNrd9b0bi5QBZMXA"
+#define TOKEN_SUB_LONG \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTE" \
+    "xMTExMSIsICJleHAiOiAxODAwMDAwNjAwfQ.c08WeJF4J3v4kgWZGhAAIq-TejmTex1TSqzghsyqt2o"
+#define TOKEN_SUB_NEGATIVE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiLTEiLCAiZXhwIjogMTgwMDAwMDYwMH0.uwjVmbDS4nDZLfn" \
+    "70b5EQQVvCdznhdcILiV6NbGk1dA"
+#define TOKEN_SUB_LEADING_ZERO \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiMDQyIiwgImV4cCI6IDE4MDAwMDA2MDB9.kWIzNwdxK2E3h8" \
+    "2mzdBiMpNGo67_T4d1mgpQz4o1nmY"
+#define TOKEN_SUB_SPACE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIgIiwgImV4cCI6IDE4MDAwMDA2MDB9.1ZqAD03IENL9M5" \
+    "318Nfq1q3kGWrWKlBFhj-UBkLEW3A"
+#define TOKEN_SUB_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYWxpY2UiLCAiZXhwIjogMTgwMDAwMDYwMH0.569RCiYCeyP" \
+    "cM7t7LPfiHUdLYJU57CuWUOw3GxCj5i4"
+#define TOKEN_SUB_EMPTY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiIiwgImV4cCI6IDE4MDAwMDA2MDB9.9Bu_tjxARLMpoKVZ2F" \
+    "xDorfRH5VtF-1J4LznT2Yp86E"
+#define TOKEN_SUB_NUMBER \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiA0MiwgImV4cCI6IDE4MDAwMDA2MDB9.USRyELOqnIlkdhNl-m" \
+    "bmdeMVb8rMe86ONjUXA2rlseE"
+#define TOKEN_SUB_NONE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJleHAiOiAxODAwMDAwNjAwfQ.CsMp-Y2rexlA7s70wm_FsxMj7irX2E3A" \
+    "qvcBWB9SHg4"
+#define TOKEN_GATEWAY_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYXBwIiwgImV4cCI6IDE4MDAwMDA2MDAsICJzY29wZSI6ICJ" \
+    "nYXRld2F5In0.0Nuchq8tIhFy7iy_UoNS4h067HnHX5w-Bl2WCKJwyB8"
+#define TOKEN_GATEWAY_NO_SUB \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJleHAiOiAxODAwMDAwNjAwLCAic2NvcGUiOiAiZ2F0ZXdheSJ9.I-XlAI" \
+    "e25xBmXfxU5qcIP07hN8cMgM-dRiIRbI8ZIws"
+#define TOKEN_GATEWAY_USER \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogInJ" \
+    "lYWQgZ2F0ZXdheSB3cml0ZSJ9.oX8ef6rh30C9swA5WDNYiENq3AUIUKJp6_qdDF-bUgw"
+#define TOKEN_GATEWAY_NEARLY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogImd" \
+    "hdGV3YXlzIHN1YmdhdGV3YXkifQ.Ot7h6hhHF4HE62UEhRrNyst2KwUMN0J8UihSoL9AkI8"
+#define TOKEN_SCOPE_LIST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogWyJ" \
+    "nYXRld2F5Il19.0hurB-hQVw8bt9iTxbn82CDCoPqsDupc8EWXRtd-cBU"
+#define TOKEN_CLAIMS_LIST \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.WzEsIDJd.yZGd3F03MuF8AsXsQqbUa2dx0ODFbCLDLYx96nkS7iw"

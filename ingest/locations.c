@@ -1,0 +1,141 @@
+/* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is
+ * produced. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ingest/gateway.h"
+
+enum { AHEAD_MAX_MS = 60000 };
+#define TIME_MAX ((INT64_C(1) << 47) - 1)
+
+struct refusal { /* why a report cannot be taken: what the problem says */
+    unsigned status;
+    const char *code;
+    struct error error;
+};
+
+static int refuse(struct refusal *refusal, unsigned status, const char *code, const char *reason) {
+    refusal->status = status;
+    refusal->code = code;
+    if (reason) error_set(&refusal->error, 0, "%s", reason);
+    return -EINVAL;
+}
+
+/* Whose report it is: the caller's, or (for gateways) the one it names. */
+static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct refusal *refusal) {
+    *user = call->claims.user;
+    int found = json_want_int(object, "user", 0, INT64_MAX, user, &refusal->error);
+    if (found == -EINVAL) return refuse(refusal, 400, "bad_user", NULL);
+    if (*user < 0) return refuse(refusal, 400, "bad_user", "\"user\" is missing, and the token names none");
+    if (found == 0 && *user != call->claims.user && !call->claims.gateway)
+        return refuse(refusal, 403, "not_your_user", "only a gateway may report for others");
+    return 0;
+}
+
+static int parse_report(const struct call *call, const json_t *object, struct location *location, struct refusal *refusal) {
+    *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
+    if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
+    int code = parse_user(call, object, &location->user, refusal);
+    if (code) return code;
+    if (json_want_degrees(object, "lat", 90, &location->lat, &refusal->error)) return refuse(refusal, 400, "bad_location", NULL);
+    if (json_want_degrees(object, "lng", 180, &location->lng, &refusal->error)) return refuse(refusal, 400, "bad_location", NULL);
+    if (json_want_int(object, "time", 0, TIME_MAX, &location->time, &refusal->error)) return refuse(refusal, 400, "bad_time", NULL);
+    if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL && location->time > clock_wall_ms() + AHEAD_MAX_MS)
+        return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
+    double accuracy = -1;
+    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, &refusal->error) == -EINVAL) return refuse(refusal, 400, "bad_location", NULL);
+    location->accuracy = (int32_t)accuracy;
+    return 0;
+}
+
+struct batch {
+    struct location *locations;
+    size_t count, sharing_off;
+};
+
+static void batch_free(struct batch *batch) {
+    free(batch->locations);
+    free(batch);
+}
+
+static int parse_batch(const struct call *call, const json_t *body, struct batch *batch, struct refusal *refusal) {
+    json_t *list = json_object_get(body, "locations");
+    if (!list) {
+        batch->locations = mem_alloc(sizeof *batch->locations);
+        batch->count = 1;
+        return parse_report(call, body, batch->locations, refusal);
+    }
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count == 0) return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
+    if (count > (size_t)call->gateway->settings.max_batch) return refuse(refusal, 413, "too_many", "too many reports in one request");
+    batch->locations = mem_alloc(count * sizeof *batch->locations);
+    for (size_t i = 0; i < count; i++) {
+        if (parse_report(call, json_array_get(list, i), &batch->locations[i], refusal)) {
+            error_prefix(&refusal->error, 0, "locations[%zu]", i);
+            return -EINVAL;
+        }
+    }
+    batch->count = count;
+    return 0;
+}
+
+/* Leaves only the reports of users who share; `opted` says by which record. */
+static void keep_opted_in(struct gateway *gateway, struct batch *batch) {
+    size_t kept = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct location location = batch->locations[i];
+        if (copies_sharing(gateway->copies, location.user, &location.opted) != SHARING_OFF) batch->locations[kept++] = location;
+    }
+    batch->sharing_off = batch->count - kept;
+    batch->count = kept;
+}
+
+static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset) {
+    struct batch *batch = context;
+    (void)partition;
+    (void)offset;
+    if (code) {
+        write_problem(request, code);
+    } else {
+        struct buffer body = {0};
+        gateway->reports->value += (double)batch->count;
+        buffer_format(&body, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
+        http_reply_json(request, 200, &body);
+        buffer_free(&body);
+    }
+    batch_free(batch);
+}
+
+static void produce(const struct call *call, struct batch *batch) {
+    struct gateway *gateway = call->gateway;
+    struct write *write = write_new(gateway, call->request, batch, written);
+    for (size_t i = 0; i < batch->count; i++) {
+        buffer_clear(&gateway->record);
+        event_encode_location(&gateway->record, &batch->locations[i]);
+        write_send(write, TOPIC_LOCATIONS, batch->locations[i].user);
+    }
+    write_end(write);
+}
+
+void post_locations(const struct call *call) {
+    json_t *body = call_body(call);
+    if (!body) return;
+    struct refusal refusal = {0};
+    struct batch *batch = mem_zero(1, sizeof *batch);
+    int code = parse_batch(call, body, batch, &refusal);
+    json_decref(body);
+    if (code == 0) {
+        keep_opted_in(call->gateway, batch);
+        if (batch->count == 0) code = refuse(&refusal, 403, "sharing_off", "sharing is off: PUT /v1/sharing first");
+    }
+    if (code) {
+        call->gateway->refused->value++;
+        http_problem(call->request, refusal.status, refusal.code, refusal.error.text, 0);
+        batch_free(batch);
+        return;
+    }
+    produce(call, batch);
+}

@@ -19,14 +19,15 @@ struct copies_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
     const char *data_dir;
-    int partitions;             /* of profiles and sharing */
+    int partitions; /* of profiles and sharing */
     struct log *log;
     struct metrics *metrics;
     struct kafka_producer *dead_letters; /* where undecodable records go; borrowed */
     void *context;
-    void (*on_ready)(void *context);                                                     /* once; NULL fine */
-    void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode, int64_t offset); /* a change after ready; NULL fine */
-    void (*on_profile)(void *context, int64_t user);                                     /* a change after ready; NULL fine */
+    void (*on_ready)(void *context); /* once; NULL fine */
+    void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode,
+                       int64_t offset);              /* a change after ready; NULL fine */
+    void (*on_profile)(void *context, int64_t user); /* a change after ready; NULL fine */
 };
 
 int copies_new(const struct copies_options *options, struct copies **copies, struct error *error);

@@ -38,11 +38,12 @@ struct kafka_group {
     struct kafka_member *members;
     size_t count;
 };
-int kafka_group_describe(struct kafka_admin *admin, const char *group, struct kafka_group *out, int timeout_ms, struct error *error);
+int kafka_group_describe(struct kafka_admin *admin, const char *group, struct kafka_group *out, int timeout_ms,
+                         struct error *error);
 void kafka_group_clear(struct kafka_group *group);
 
 /* Committed offset (KAFKA_OFFSET_NONE if none) and end of every partition of a topic for a group; arrays of `count` = partitions. */
-int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed, int64_t *end,
-                        int timeout_ms, struct error *error);
+int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
+                        int64_t *end, int timeout_ms, struct error *error);
 
 #endif

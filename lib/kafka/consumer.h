@@ -19,7 +19,7 @@ struct kafka_record {
     enum topic topic;
     int32_t partition;
     int64_t offset;
-    int64_t timestamp;   /* Kafka's, ms (LogAppendTime where the topic is set so) */
+    int64_t timestamp; /* Kafka's, ms (LogAppendTime where the topic is set so) */
     const uint8_t *key;
     size_t key_size;
     const uint8_t *value; /* NULL: tombstone */
@@ -35,11 +35,11 @@ struct kafka_position {
 struct kafka_consumer_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *group;        /* NULL: no group */
-    const char *instance_id;  /* group.instance.id; NULL or "": dynamic member */
+    const char *group;           /* NULL: no group */
+    const char *instance_id;     /* group.instance.id; NULL or "": dynamic member */
     const enum topic *subscribe; /* with a group */
     size_t subscribe_count;
-    size_t batch;             /* records a callback at most; 0: 1,000 */
+    size_t batch; /* records a callback at most; 0: 1,000 */
     void *context;
 
     /* A batch; valid during the call only. */
@@ -59,16 +59,21 @@ struct kafka_consumer_options {
     void (*on_broker)(void *context, bool up, const char *reason);
 };
 
-int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **consumer, struct error *error);
-void kafka_consumer_free(struct kafka_consumer *consumer); /* leaves the group (dynamic members); blocks some 20 ms; NULL is fine */
+int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **consumer,
+                       struct error *error);
+void kafka_consumer_free(
+    struct kafka_consumer *consumer); /* leaves the group (dynamic members); blocks some 20 ms; NULL is fine */
 
 /* Replaces the set of partitions that are read, each from its offset (>= 0, BEGINNING or END). */
-int kafka_consumer_read(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count, struct error *error);
+int kafka_consumer_read(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                        struct error *error);
 
 /* Adds to or removes from what is read, the others going on undisturbed (rd_kafka_incremental_* is for cooperative groups
  * only: internally this re-assigns with the tracked positions). */
-int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count, struct error *error);
-int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count, struct error *error);
+int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                             struct error *error);
+int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
+                             struct error *error);
 
 int kafka_consumer_pause(struct kafka_consumer *consumer, enum topic topic, int32_t partition);
 int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int32_t partition);
@@ -89,10 +94,13 @@ int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic top
 
 /* Blocking, up to timeout_ms (call through loop_work, or at start and in on_assigned): */
 /* Committed offsets of the group (KAFKA_OFFSET_NONE: none), waiting for transactions that hold them open. */
-int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count, int timeout_ms, struct error *error);
+int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
+                             int timeout_ms, struct error *error);
 /* First offset and end (high watermark, open transactions included) of a partition. */
-int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low, int64_t *high, int timeout_ms, struct error *error);
+int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
+                              int64_t *high, int timeout_ms, struct error *error);
 /* Each position's offset becomes the first one whose timestamp is >= time_ms (the end if none). */
-int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count, int64_t time_ms, int timeout_ms, struct error *error);
+int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
+                              int64_t time_ms, int timeout_ms, struct error *error);
 
 #endif

@@ -22,14 +22,15 @@ struct kafka_producer_options {
     void (*on_broker)(void *context, bool up, const char *reason); /* NULL: not wanted */
 };
 
-int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **producer, struct error *error);
+int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **producer,
+                       struct error *error);
 /* Waits up to flush_ms for what is under way (callbacks are called), then frees. NULL is fine. */
 void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
 
 /* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY or explicit. 0; -EAGAIN: the queue is full (nothing
  * was taken); -EHOSTDOWN: the queue is full because no broker can be reached; -EINVAL otherwise (too large, unknown partition). */
-int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key, size_t key_size,
-                        const void *value, size_t value_size, void *opaque);
+int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
+                        size_t key_size, const void *value, size_t value_size, void *opaque);
 size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
 
@@ -43,8 +44,8 @@ uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dea
 int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error);
 int kafka_transaction_begin(struct kafka_producer *producer, struct error *error);
 /* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */
-int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer, const struct kafka_position *offsets,
-                             size_t count, int timeout_ms, struct error *error);
+int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer,
+                             const struct kafka_position *offsets, size_t count, int timeout_ms, struct error *error);
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error);
 
 #endif

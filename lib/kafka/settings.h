@@ -23,12 +23,12 @@ enum topic {
 
 /* Borrowed by every client made from it: must outlive them. */
 struct kafka_settings {
-    const char *bootstrap;             /* host:port,... */
-    const char *prefix;                /* of topic names, "starling." */
-    const char *client_id;             /* NULL: librdkafka's */
-    const struct config_pair *extra;   /* kafka.* pairs, set last */
+    const char *bootstrap;           /* host:port,... */
+    const char *prefix;              /* of topic names, "starling." */
+    const char *client_id;           /* NULL: librdkafka's */
+    const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
-    struct log *log;                   /* librdkafka's own lines go here at debug; NULL: nowhere */
+    struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */
 };
 
 const char *topic_name(enum topic topic); /* without prefix: "locations", ... */

@@ -25,25 +25,31 @@ struct store_options {
     bool point_lookups;    /* bloom filters on whole keys */
 };
 
-int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error); /* creates directories */
+int store_open(const char *path, const struct store_options *options, struct store **store,
+               struct error *error);   /* creates directories */
 void store_close(struct store *store); /* families die with it; NULL is fine */
 
 /* Opens or creates; the pointer is owned by the store and stays the same for a name. */
 int store_family(struct store *store, const char *name, struct store_family **family, struct error *error);
-int store_family_drop(struct store *store, const char *name, struct error *error); /* with all its keys; absent is fine */
+int store_family_drop(struct store *store, const char *name,
+                      struct error *error); /* with all its keys; absent is fine */
 bool store_family_exists(struct store *store, const char *name);
 
 struct store_batch *store_batch_new(void);
 void store_batch_free(struct store_batch *batch);
 void store_batch_clear(struct store_batch *batch);
 size_t store_batch_count(const struct store_batch *batch);
-void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size, const void *value, size_t value_size);
+void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size,
+                     const void *value, size_t value_size);
 void store_batch_delete(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size);
-void store_batch_delete_range(struct store_batch *batch, struct store_family *family, const void *from, size_t from_size, const void *to, size_t to_size);
-int store_write(struct store *store, struct store_batch *batch, bool sync, struct error *error); /* WAL always on; sync: fsync it */
+void store_batch_delete_range(struct store_batch *batch, struct store_family *family, const void *from,
+                              size_t from_size, const void *to, size_t to_size);
+int store_write(struct store *store, struct store_batch *batch, bool sync,
+                struct error *error); /* WAL always on; sync: fsync it */
 
 /* 1: found (value replaced), 0: none, negative: failure. */
-int store_get(struct store *store, struct store_family *family, const void *key, size_t key_size, struct buffer *value, struct error *error);
+int store_get(struct store *store, struct store_family *family, const void *key, size_t key_size, struct buffer *value,
+              struct error *error);
 
 /* The same without a copy: valid until store_pin_release on the same pin. */
 struct store_pin {
@@ -51,7 +57,8 @@ struct store_pin {
     size_t size;
     void *handle;
 };
-int store_get_pinned(struct store *store, struct store_family *family, const void *key, size_t key_size, struct store_pin *pin, struct error *error);
+int store_get_pinned(struct store *store, struct store_family *family, const void *key, size_t key_size,
+                     struct store_pin *pin, struct error *error);
 void store_pin_release(struct store_pin *pin);
 
 /* Walks keys in order within a family from a consistent snapshot. */

@@ -1,0 +1,30 @@
+/* What store.c and cursor.c share; the only header that includes rocksdb/c.h. */
+#ifndef STORE_PRIVATE_H
+#define STORE_PRIVATE_H
+
+#include <rocksdb/c.h>
+
+#include "store/store.h"
+
+struct store_family {
+    char *name;
+    rocksdb_column_family_handle_t *handle;
+};
+
+struct store {
+    rocksdb_t *db;
+    rocksdb_options_t *options; /* of the database and of every family */
+    rocksdb_cache_t *cache;
+    rocksdb_readoptions_t *read, *scan;
+    rocksdb_writeoptions_t *write, *write_sync;
+    rocksdb_flushoptions_t *flush;
+    struct store_family **families; /* pointers, as callers keep them */
+    size_t family_count;
+    size_t memtable_bytes;
+    size_t unchecked_bytes; /* written since the memtables were last measured */
+};
+
+/* RocksDB's message as an error; frees it. 0 when there is none. */
+int store_failed(char *message, const char *doing, struct error *error);
+
+#endif

@@ -1,0 +1,330 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "store/private.h"
+
+enum {
+    CACHE_DEFAULT = 64 << 20,
+    MEMTABLE_DEFAULT = 32 << 20,
+    WRITE_BUFFER_MIN = 128 << 10,
+    ARENA_BLOCK = 32 << 10,
+    WRITE_BUFFER_SHARE = 16, /* of all memtables that one may fill before it is written out */
+    CHECK_SHARE = 16,        /* of all memtables that may be written before they are measured again */
+    BLOOM_BITS = 10,
+};
+
+int store_failed(char *message, const char *doing, struct error *error) {
+    if (!message) return 0;
+    int code = strstr(message, "lock") ? -EBUSY : -EIO;
+    error_set(error, code, "%s: %s", doing, message);
+    rocksdb_free(message);
+    return code;
+}
+
+static int make_directories(const char *path, struct error *error) {
+    char *copy = mem_string(path);
+    int code = 0;
+    for (char *at = copy + 1; !code; at++) {
+        if (*at != '/' && *at) continue;
+        char kept = *at;
+        *at = 0;
+        if (mkdir(copy, 0777) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", copy, strerror(errno));
+        *at = kept;
+        if (!kept) break;
+    }
+    free(copy);
+    return code;
+}
+
+static rocksdb_options_t *make_options(const struct store_options *wanted, size_t memtable_bytes,
+                                       rocksdb_cache_t *cache) {
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(table, cache);
+    // Index and filters count in the cache. In pieces of a block's size, as the strict cache fails a read whose block has
+    // no room, and a whole filter of a large file is bigger than a shard of a small cache.
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_two_level_index_search);
+    rocksdb_block_based_options_set_format_version(table, 5);
+    if (wanted->point_lookups) {
+        rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+        rocksdb_block_based_options_set_whole_key_filtering(table, 1);
+        rocksdb_block_based_options_set_partition_filters(table, 1);
+    }
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+
+    size_t buffer = memtable_bytes / WRITE_BUFFER_SHARE;
+    rocksdb_options_set_create_if_missing(options, 1);
+    rocksdb_options_set_write_buffer_size(options, buffer > WRITE_BUFFER_MIN ? buffer : WRITE_BUFFER_MIN);
+    rocksdb_options_set_max_write_buffer_number(options, 2);
+    // What a family takes for its first key; RocksDB's eighth of a buffer, times many families, would be most of the limit.
+    rocksdb_options_set_arena_block_size(options, ARENA_BLOCK);
+    rocksdb_options_set_db_write_buffer_size(options, memtable_bytes);
+    // A family that is hardly written keeps the log of all others alive until it is written out.
+    rocksdb_options_set_max_total_wal_size(options, 4 * memtable_bytes);
+    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    rocksdb_options_set_max_background_jobs(options, 2);
+    rocksdb_options_set_max_open_files(options, 512);
+    rocksdb_options_set_bytes_per_sync(options, 1 << 20);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_keep_log_file_num(options, 2);
+    rocksdb_options_set_max_log_file_size(options, 4 << 20);
+    return options;
+}
+
+static struct store_family *family_add(struct store *store, const char *name, rocksdb_column_family_handle_t *handle) {
+    struct store_family *family = mem_alloc(sizeof *family);
+    *family = (struct store_family){.name = mem_string(name), .handle = handle};
+    store->families = mem_resize(store->families, store->family_count + 1, sizeof(struct store_family *));
+    store->families[store->family_count++] = family;
+    return family;
+}
+
+/* RocksDB opens a database only with all families that are in it. */
+static int open_all(struct store *store, const char *path, struct error *error) {
+    size_t listed_count = 0;
+    char *failure = NULL;
+    char **listed = rocksdb_list_column_families(store->options, path, &listed_count, &failure);
+    bool fresh = failure != NULL; // no database yet; any other trouble shows when it is opened
+    if (failure) rocksdb_free(failure);
+    failure = NULL;
+
+    static const char *const DEFAULT[] = {"default"};
+    const char *const *names = fresh ? DEFAULT : (const char *const *)listed;
+    size_t count = fresh ? 1 : listed_count;
+    const rocksdb_options_t **options = mem_alloc(count * sizeof(rocksdb_options_t *));
+    rocksdb_column_family_handle_t **handles = mem_zero(count, sizeof(rocksdb_column_family_handle_t *));
+    for (size_t i = 0; i < count; i++) options[i] = store->options;
+    store->db = rocksdb_open_column_families(store->options, path, (int)count, names, options, handles, &failure);
+    int code = store_failed(failure, path, error);
+    for (size_t i = 0; !code && i < count; i++) family_add(store, names[i], handles[i]);
+    free(options);
+    free(handles);
+    rocksdb_list_column_families_destroy(listed, listed_count); // there is something to free after a failure, too
+    return code;
+}
+
+int store_open(const char *path, const struct store_options *options, struct store **out, struct error *error) {
+    size_t memtable_bytes = options->memtable_bytes ? options->memtable_bytes : MEMTABLE_DEFAULT;
+    int code = make_directories(path, error);
+    if (code) return code;
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(
+        options->cache_bytes ? options->cache_bytes : CACHE_DEFAULT);
+    struct store *store = mem_alloc(sizeof *store);
+    *store = (struct store){
+        .db = NULL,
+        .options = make_options(options, memtable_bytes, cache),
+        .cache = cache,
+        .read = rocksdb_readoptions_create(),
+        .scan = rocksdb_readoptions_create(),
+        .write = rocksdb_writeoptions_create(),
+        .write_sync = rocksdb_writeoptions_create(),
+        .flush = rocksdb_flushoptions_create(),
+        .families = NULL,
+        .family_count = 0,
+        .memtable_bytes = memtable_bytes,
+        .unchecked_bytes = 0,
+    };
+    // A walk through a family should not push out what point lookups need.
+    rocksdb_readoptions_set_fill_cache(store->scan, 0);
+    rocksdb_writeoptions_set_sync(store->write_sync, 1);
+    rocksdb_flushoptions_set_wait(store->flush, 1);
+    code = open_all(store, path, error);
+    if (code) {
+        store_close(store);
+        return code;
+    }
+    *out = store;
+    return 0;
+}
+
+static void family_free(struct store_family *family) {
+    rocksdb_column_family_handle_destroy(family->handle);
+    free(family->name);
+    free(family);
+}
+
+void store_close(struct store *store) {
+    if (!store) return;
+    for (size_t i = 0; i < store->family_count; i++) family_free(store->families[i]);
+    free(store->families);
+    if (store->db) rocksdb_close(store->db);
+    rocksdb_flushoptions_destroy(store->flush);
+    rocksdb_writeoptions_destroy(store->write_sync);
+    rocksdb_writeoptions_destroy(store->write);
+    rocksdb_readoptions_destroy(store->scan);
+    rocksdb_readoptions_destroy(store->read);
+    rocksdb_options_destroy(store->options);
+    rocksdb_cache_destroy(store->cache);
+    free(store);
+}
+
+/* family_count when there is none. */
+static size_t family_index(const struct store *store, const char *name) {
+    size_t i = 0;
+    while (i < store->family_count && strcmp(store->families[i]->name, name)) i++;
+    return i;
+}
+
+bool store_family_exists(struct store *store, const char *name) {
+    return family_index(store, name) < store->family_count;
+}
+
+int store_family(struct store *store, const char *name, struct store_family **family, struct error *error) {
+    size_t index = family_index(store, name);
+    if (index < store->family_count) {
+        *family = store->families[index];
+        return 0;
+    }
+    char *failure = NULL;
+    rocksdb_column_family_handle_t *handle = rocksdb_create_column_family(store->db, store->options, name, &failure);
+    int code = store_failed(failure, name, error);
+    if (!code) *family = family_add(store, name, handle);
+    return code;
+}
+
+int store_family_drop(struct store *store, const char *name, struct error *error) {
+    size_t index = family_index(store, name);
+    if (index == store->family_count) return 0;
+    char *failure = NULL;
+    rocksdb_drop_column_family(store->db, store->families[index]->handle, &failure);
+    int code = store_failed(failure, name, error);
+    if (code) return code;
+    family_free(store->families[index]);
+    store->families[index] = store->families[--store->family_count];
+    return 0;
+}
+
+static uint64_t family_property(const struct store *store, size_t index, const char *property) {
+    uint64_t value = 0;
+    return rocksdb_property_int_cf(store->db, store->families[index]->handle, property, &value) ? 0 : value;
+}
+
+static uint64_t total_property(const struct store *store, const char *property) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < store->family_count; i++) total += family_property(store, i, property);
+    return total;
+}
+
+/* RocksDB's own limit on all memtables starts flushes but waits for none, and many families outrun it (8 to 18 times the
+ * limit was seen). So the writer waits: the largest are written out until the rest fits. */
+static int throttle(struct store *store, struct error *error) {
+    store->unchecked_bytes = 0;
+    // "cur": without those written out already that a cursor still pins, which no flush would make smaller.
+    while (total_property(store, "rocksdb.cur-size-all-mem-tables") > store->memtable_bytes) {
+        size_t largest = 0;
+        uint64_t most = 0;
+        for (size_t i = 0; i < store->family_count; i++) {
+            uint64_t size = family_property(store, i, "rocksdb.cur-size-all-mem-tables");
+            if (size <= most) continue;
+            most = size;
+            largest = i;
+        }
+        // As many families as fill the limit with empty memtables alone: there is nothing to write out.
+        if (most <= WRITE_BUFFER_MIN) break;
+        char *failure = NULL;
+        rocksdb_flush_cf(store->db, store->flush, store->families[largest]->handle, &failure);
+        int code = store_failed(failure, "writing out a memtable", error);
+        if (code) return code;
+    }
+    return 0;
+}
+
+struct store_batch {
+    rocksdb_writebatch_t *batch;
+};
+
+struct store_batch *store_batch_new(void) {
+    struct store_batch *batch = mem_alloc(sizeof *batch);
+    *batch = (struct store_batch){.batch = rocksdb_writebatch_create()};
+    return batch;
+}
+
+void store_batch_free(struct store_batch *batch) {
+    if (!batch) return;
+    rocksdb_writebatch_destroy(batch->batch);
+    free(batch);
+}
+
+void store_batch_clear(struct store_batch *batch) { rocksdb_writebatch_clear(batch->batch); }
+
+size_t store_batch_count(const struct store_batch *batch) { return (size_t)rocksdb_writebatch_count(batch->batch); }
+
+void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size,
+                     const void *value, size_t value_size) {
+    rocksdb_writebatch_put_cf(batch->batch, family->handle, key, key_size, value, value_size);
+}
+
+void store_batch_delete(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size) {
+    rocksdb_writebatch_delete_cf(batch->batch, family->handle, key, key_size);
+}
+
+void store_batch_delete_range(struct store_batch *batch, struct store_family *family, const void *from,
+                              size_t from_size, const void *to, size_t to_size) {
+    rocksdb_writebatch_delete_range_cf(batch->batch, family->handle, from, from_size, to, to_size);
+}
+
+int store_write(struct store *store, struct store_batch *batch, bool sync, struct error *error) {
+    size_t size = 0;
+    rocksdb_writebatch_data(batch->batch, &size);
+    char *failure = NULL;
+    rocksdb_write(store->db, sync ? store->write_sync : store->write, batch->batch, &failure);
+    int code = store_failed(failure, "writing to the store", error);
+    if (code) return code;
+    store->unchecked_bytes += size;
+    return store->unchecked_bytes > store->memtable_bytes / CHECK_SHARE ? throttle(store, error) : 0;
+}
+
+int store_get_pinned(struct store *store, struct store_family *family, const void *key, size_t key_size,
+                     struct store_pin *pin, struct error *error) {
+    char *failure = NULL;
+    rocksdb_pinnableslice_t *slice =
+        rocksdb_get_pinned_cf(store->db, store->read, family->handle, key, key_size, &failure);
+    int code = store_failed(failure, "reading from the store", error);
+    if (code) return code;
+    if (!slice) return 0;
+    size_t size = 0;
+    const char *data = rocksdb_pinnableslice_value(slice, &size);
+    *pin = (struct store_pin){.data = (const uint8_t *)data, .size = size, .handle = slice};
+    return 1;
+}
+
+void store_pin_release(struct store_pin *pin) {
+    if (pin->handle) rocksdb_pinnableslice_destroy(pin->handle);
+    *pin = (struct store_pin){.data = NULL, .size = 0, .handle = NULL};
+}
+
+int store_get(struct store *store, struct store_family *family, const void *key, size_t key_size, struct buffer *value,
+              struct error *error) {
+    struct store_pin pin;
+    int found = store_get_pinned(store, family, key, key_size, &pin, error);
+    if (found != 1) return found;
+    buffer_clear(value);
+    buffer_append(value, pin.data, pin.size);
+    store_pin_release(&pin);
+    return 1;
+}
+
+struct store_usage store_usage(struct store *store) {
+    return (struct store_usage){
+        .memtables = total_property(store, "rocksdb.size-all-mem-tables"),
+        .table_readers = total_property(store, "rocksdb.estimate-table-readers-mem"),
+        .block_cache = rocksdb_cache_get_usage(store->cache),
+        .sst_files = total_property(store, "rocksdb.total-sst-files-size"),
+    };
+}
+
+int store_compact(struct store *store, struct store_family *family) {
+    char *failure = NULL;
+    rocksdb_flush_cf(store->db, store->flush, family->handle, &failure);
+    int code = store_failed(failure, "compacting", NULL);
+    if (!code) rocksdb_compact_range_cf(store->db, family->handle, NULL, 0, NULL, 0);
+    return code;
+}

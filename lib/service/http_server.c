@@ -41,6 +41,7 @@ struct http_server {
     size_t pending;
     int port;
     bool quiesced, running;
+    bool room; // a connection was closed in this turn
 };
 
 struct http_request {
@@ -173,15 +174,23 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     request_free(request);
 }
 
+static void on_connection(void *context, struct MHD_Connection *connection, void **slot,
+                          enum MHD_ConnectionNotificationCode code) {
+    struct http_server *server = context;
+    server->room |= code == MHD_CONNECTION_NOTIFY_CLOSED;
+}
+
 /* Lets libmicrohttpd do what it can now, and sees to it that it is called again when it must be. */
 static void server_turn(void *context) {
     struct http_server *server = context;
     server->running = true;
+    server->room = false;
     MHD_run(server->daemon);
     server->running = false;
     MHD_UNSIGNED_LONG_LONG timeout_ms;
     bool timed = MHD_get_timeout(server->daemon, &timeout_ms) == MHD_YES;
-    loop_idle_on(server->again, timed && timeout_ms == 0);
+    // Clients that waited because the limit was reached are looked at again only by another turn, which nothing announces.
+    loop_idle_on(server->again, server->room || (timed && timeout_ms == 0));
     if (timed && timeout_ms) loop_timer_again(server->timer, timeout_ms, 0);
 }
 
@@ -189,8 +198,9 @@ static int server_start(struct http_server *server, int listener, struct error *
     const struct http_server_options *options = &server->options;
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_CONNECTION_LIMIT, options->max_connections,
-        MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+        MHD_OPTION_CONNECTION_LIMIT, options->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_s,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) return error_set(error, -EIO, "the HTTP server on %s did not start", options->listen);

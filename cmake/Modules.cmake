@@ -10,7 +10,7 @@ function(starling_codecs module schemas)
     add_custom_command(
         OUTPUT "${out}/records.c" "${out}/records.h"
         COMMAND Python3::Interpreter "${generator}" --out-dir "${out}" "${CMAKE_SOURCE_DIR}/${schemas}"
-        DEPENDS "${generator}" ${inputs}
+        DEPENDS "${generator}" "${CMAKE_SOURCE_DIR}/lib/event/schemas.py" ${inputs}
         COMMENT "Generating the record codecs of ${schemas}"
         VERBATIM)
     add_custom_target(${module}_codecs DEPENDS "${out}/records.c" "${out}/records.h")

@@ -13,164 +13,15 @@ struct NAME_item, and are read and written one at a time.
 """
 import argparse
 import json
-import re
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from schemas import (REQUIRED, Array, Enum, Primitive, Record, SchemaError, Union, is_stream, min_size,
+                     read_versions, snake, spell)
 
 LONGEST_VARINT = 10
 C_PRIMITIVES = {"boolean": "bool", "int": "int32_t", "long": "int64_t", "string": "struct event_text"}
 PROMOTIONS = {("int", "long"): "wire_get_int_as_long"}
-REQUIRED = object()  # the default of a field that has none
-
-
-class SchemaError(Exception):
-    pass
-
-
-# The schemas, parsed. Equal means: the same bytes mean the same.
-
-
-@dataclass(frozen=True)
-class Primitive:
-    name: str
-
-
-@dataclass(frozen=True)
-class Enum:
-    name: str
-    symbols: tuple
-    default: object = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    type: object
-    default: object = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Record:
-    name: str
-    fields: tuple
-
-    def field(self, name):
-        return next((f for f in self.fields if f.name == name), None)
-
-
-@dataclass(frozen=True)
-class Array:
-    items: object
-
-
-@dataclass(frozen=True)
-class Union:
-    branches: tuple
-
-    def branch(self, name):
-        return next((i for i, b in enumerate(self.branches) if b.name == name), None)
-
-
-@dataclass(frozen=True)
-class Version:
-    """One line of ids.txt."""
-
-    id: int
-    record: str
-    number: int
-    type: Record
-    text: str
-
-
-def snake(name):
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).lower()
-
-
-def refuse_unknown(node, *known):
-    unknown = set(node) - set(known) - {"type", "name", "doc"}
-    if unknown:
-        raise SchemaError(f"{node.get('name', node['type'])}: {', '.join(sorted(unknown))} is not supported")
-
-
-def parse(node, named):
-    if isinstance(node, list):
-        branches = tuple(parse(branch, named) for branch in node)
-        if not all(isinstance(branch, Record) for branch in branches):
-            raise SchemaError("a union may hold records only")
-        return Union(branches)
-    if isinstance(node, str):
-        if node in C_PRIMITIVES:
-            return Primitive(node)
-        if node in named:
-            return named[node]
-        raise SchemaError(f"type {node} is not supported")
-    if node["type"] == "record":
-        refuse_unknown(node, "namespace", "fields")
-        result = Record(node["name"], tuple(parse_field(f, named) for f in node["fields"]))
-        if min_size(result) == 0:
-            raise SchemaError(f"{result.name} has no fields")
-    elif node["type"] == "enum":
-        refuse_unknown(node, "namespace", "symbols", "default")
-        result = Enum(node["name"], tuple(node["symbols"]), node.get("default"))
-    elif node["type"] == "array":
-        refuse_unknown(node, "items")
-        return Array(parse(node["items"], named))
-    else:
-        refuse_unknown(node, "logicalType")
-        return parse(node["type"], named)
-    if result.name in named:
-        raise SchemaError(f"{result.name} is defined twice")
-    named[result.name] = result
-    return result
-
-
-def parse_field(node, named):
-    refuse_unknown(node, "default")
-    return Field(node["name"], parse(node["type"], named), node.get("default", REQUIRED))
-
-
-def read_versions(folder):
-    versions = []
-    homes = {}  # type name -> the record whose schema defines it: C has one namespace
-    for line in (folder / "ids.txt").read_text().splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        number, record, version = line.split()
-        path = folder / f"{record}-v{version}.avsc"
-        try:
-            schema = json.loads(path.read_text())
-            named = {}
-            versions.append(Version(int(number), record, int(version), parse(schema, named),
-                                    json.dumps(schema, separators=(",", ":"))))
-        except (SchemaError, ValueError, KeyError) as error:
-            raise SchemaError(f"{path}: {error}") from error
-        for name in named:
-            if homes.setdefault(snake(name), record) != record:
-                raise SchemaError(f"{path}: {name} is defined by {homes[snake(name)]} too")
-        if snake(versions[-1].type.name) != snake(record):
-            raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
-        if versions[-1].number != sum(v.record == record for v in versions):
-            raise SchemaError(f"ids.txt: the versions of {record} are not 1, 2, 3, ... in this order")
-    if [v.id for v in versions] != list(range(1, len(versions) + 1)):
-        raise SchemaError("ids.txt: the ids are not 1, 2, 3, ... in this order")
-    strangers = {p.name for p in folder.glob("*.avsc")} - {f"{v.record}-v{v.number}.avsc" for v in versions}
-    if strangers:
-        raise SchemaError(f"ids.txt: no id for {', '.join(sorted(strangers))}")
-    return versions
-
-
-def is_stream(type_):
-    return isinstance(type_, Array) and isinstance(type_.items, Union)
-
-
-def min_size(type_):
-    """The fewest bytes that a value takes."""
-    if isinstance(type_, Record):
-        return sum(min_size(f.type) for f in type_.fields)
-    if isinstance(type_, Union):
-        return 1 + min(min_size(branch) for branch in type_.branches)
-    return 1
 
 
 def base_name(type_):
@@ -253,7 +104,8 @@ class Generator:
         for f in record.fields:
             if is_stream(f.type) and (record is not self.top.type or f is not record.fields[-1]
                                       or not record.name.endswith("Batch")):
-                raise SchemaError(f"{record.name}.{f.name}: only the last field of a NAMEBatch may be an array of a union")
+                raise SchemaError(f"{record.name}.{f.name}: only the last field of a NAMEBatch may be an array of a "
+                                  "union")
             self.declare(f.type)
         name = base_name(record)
         members = "".join(f"    {c_type(f.type)} {f.name};\n" for f in self.struct_fields(record))
@@ -326,18 +178,19 @@ class Generator:
     def get(self, writer, reader, target):
         """A C expression that reads a value into target, a pointer, and is NULL when it is malformed."""
         if isinstance(writer, Primitive) and isinstance(reader, Primitive):
-            function = PROMOTIONS.get((writer.name, reader.name), f"wire_get_{reader.name}" if writer == reader else None)
+            same = f"wire_get_{reader.name}" if writer == reader else None
+            function = PROMOTIONS.get((writer.name, reader.name), same)
             if not function:
-                raise self.incompatible(f"{writer.name} became {reader.name}")
+                raise self.incompatible(f"{spell(writer)} became {spell(reader)}")
             return f"{function}(at, end, {target})"
         if type(writer) is not type(reader):
-            raise self.incompatible(f"{base_name(writer)} became {base_name(reader)}")
+            raise self.incompatible(f"{spell(writer)} became {spell(reader)}")
         if not isinstance(writer, Array) and writer.name != reader.name:
             raise self.incompatible(f"{writer.name} became {reader.name}")
         name = base_name(reader) + self.suffix(writer, reader)
-        maker = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}[type(reader)]
         if self.once(f"read {name}"):
-            maker(writer, reader, name)
+            make = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}
+            make[type(reader)](writer, reader, name)
         scratch = "" if isinstance(reader, Enum) else ", scratch"
         return f"{name}_read(at, end, {target}{scratch})"
 
@@ -348,15 +201,16 @@ class Generator:
         lines = [f"    unsigned index;\n    at = wire_get_index(at, end, {len(writer.symbols)}, &index);\n"]
         value = f"(enum {base_name(reader)})index"
         if writer != reader:
-            symbols = [s if s in reader.symbols else reader.default for s in writer.symbols]
-            if None in symbols:
-                raise self.incompatible(f"{reader.name} has lost a symbol and has no default")
+            lost = [s for s in writer.symbols if s not in reader.symbols]
+            if lost and reader.default is None:
+                raise self.incompatible(f"{reader.name} has lost {', '.join(lost)} and has no default")
+            symbols = [reader.default if s in lost else s for s in writer.symbols]
             numbers = ", ".join(str(reader.symbols.index(s)) for s in symbols)
             lines.insert(0, f"    static const uint8_t now[] = {{{numbers}}};\n")
             value = f"(enum {base_name(reader)})now[index]"
         lines.append(f"    if (at)\n        *value = {value};\n    return at;\n")
-        self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, enum {base_name(reader)} *value)",
-                      "".join(lines))
+        self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, "
+                      f"enum {base_name(reader)} *value)", "".join(lines))
 
     def make_array_reader(self, writer, reader, name):
         item = c_type(reader.items)
@@ -419,12 +273,16 @@ class Generator:
                 raise self.incompatible(f"{branch.name} is gone")
             member = base_name(branch)
             get = self.get(branch, reader.branches[now], f"&item->{member}")
-            cases.append(f"    case {i}:\n        item->kind = {name.upper()}_{member.upper()};\n        return {get};\n")
+            cases.append(f"    case {i}:\n        item->kind = {name.upper()}_{member.upper()};\n"
+                         f"        return {get};\n")
         self.function(f"const uint8_t *{name}{self.suffix(writer, reader)}_read(const uint8_t *at, const uint8_t *end, "
                       f"struct {name} *item, struct codec *scratch)",
-                      f"    unsigned index;\n    at = wire_get_index(at, end, {len(writer.branches)}, &index);\n"
-                      f"    if (!at)\n        return NULL;\n    switch (index) {{\n{''.join(cases)}    }}\n    return NULL;\n",
-                      public=writer == reader)
+                      self.switch_on_branch(writer, cases), public=writer == reader)
+
+    def switch_on_branch(self, union, cases):
+        return (f"    unsigned index;\n    at = wire_get_index(at, end, {len(union.branches)}, &index);\n"
+                "    if (!at)\n        return NULL;\n"
+                f"    switch (index) {{\n{''.join(cases)}    }}\n    return NULL;\n")
 
     # Skippers
 
@@ -446,12 +304,13 @@ class Generator:
             steps = "".join(f"    if (!(at = {self.skip(f.type)}))\n        return NULL;\n" for f in type_.fields)
             return f"{steps}    return at;\n"
         if isinstance(type_, Union):
-            cases = "".join(f"    case {i}: return {self.skip(b)};\n" for i, b in enumerate(type_.branches))
-            return (f"    unsigned index;\n    at = wire_get_index(at, end, {len(type_.branches)}, &index);\n"
-                    f"    if (!at)\n        return NULL;\n    switch (index) {{\n{cases}    }}\n    return NULL;\n")
-        return (f"    size_t block;\n    while ((at = wire_get_block(at, end, {min_size(type_.items)}, &block)) && block > 0)\n"
-                f"        for (; block > 0; block--)\n            if (!(at = {self.skip(type_.items)}))\n"
-                "                return NULL;\n    return at;\n")
+            return self.switch_on_branch(type_, [f"    case {i}: return {self.skip(branch)};\n"
+                                                 for i, branch in enumerate(type_.branches)])
+        return ("    size_t block;\n"
+                f"    while ((at = wire_get_block(at, end, {min_size(type_.items)}, &block)) && block > 0)\n"
+                "        for (; block > 0; block--)\n"
+                f"            if (!(at = {self.skip(type_.items)}))\n                return NULL;\n"
+                "    return at;\n")
 
     # The whole
 
@@ -489,20 +348,23 @@ class Generator:
             self.generate_record(record)
         rows = "".join(f"    {{.id = {v.id},\n     .record = \"{v.record}\",\n     .json = {c_string(v.text)},\n"
                        f"     .find_end = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
-        self.header.append(f"/* All of ids.txt, by id from 1 on. */\nenum {{ {self.module.upper()}_SCHEMAS = {len(self.versions)} }};\n"
-                           f"extern const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS];\n")
-        self.source.append(f"const struct event_schema {self.module}_schemas[{self.module.upper()}_SCHEMAS] = {{\n{rows}}};\n")
-        guard = f"{self.module.upper()}_RECORDS_H"
+        size = f"{self.module.upper()}_SCHEMAS"
+        table = f"const struct event_schema {self.module}_schemas[{size}]"
+        self.header.append(f"/* All of ids.txt, by id from 1 on. */\nenum {{ {size} = {len(self.versions)} }};\n"
+                           f"extern {table};\n")
+        self.source.append(f"{table} = {{\n{rows}}};\n")
         note = "/* Generated by lib/event/generate.py from the schemas: edit those. */\n"
-        header = (f"{note}#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
-                  f"#include \"event/types.h\"\n\nstruct codec;\n\n" + "\n".join(self.header) + "\n#endif\n")
-        source = f"{note}#include \"records.h\"\n\n#include \"event/wire.h\"\n\n" + "\n".join(self.source)
+        guard = f"{self.module.upper()}_RECORDS_H"
+        header = (f"{note}#ifndef {guard}\n#define {guard}\n\n"
+                  "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n#include \"event/types.h\"\n\n"
+                  "struct codec;\n\n" + "\n".join(self.header) + "\n#endif\n")
+        source = f'{note}#include "records.h"\n\n#include "event/wire.h"\n\n' + "\n".join(self.source)
         return header, source
 
 
 def main():
     parser = argparse.ArgumentParser(description="Record codecs in C from a directory of Avro schemas.")
-    parser.add_argument("--out-dir", type=Path, required=True, help="its name becomes the prefix of the table of schemas")
+    parser.add_argument("--out-dir", type=Path, required=True, help="its name is the prefix of the table of schemas")
     parser.add_argument("schemas", type=Path, help="directory with ids.txt and the .avsc files")
     arguments = parser.parse_args()
     try:

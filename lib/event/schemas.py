@@ -1,0 +1,162 @@
+"""Avro schemas as far as generate.py understands them, read from a directory with an ids.txt."""
+import json
+import re
+from dataclasses import dataclass, field
+
+PRIMITIVES = ("boolean", "int", "long", "string")
+REQUIRED = object()  # the default of a field that has none
+
+
+class SchemaError(Exception):
+    pass
+
+
+# The schemas, parsed. Equal means: the same bytes mean the same.
+
+
+@dataclass(frozen=True)
+class Primitive:
+    name: str
+
+
+@dataclass(frozen=True)
+class Enum:
+    name: str
+    symbols: tuple
+    default: object = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: object
+    default: object = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Record:
+    name: str
+    fields: tuple
+
+    def field(self, name):
+        return next((f for f in self.fields if f.name == name), None)
+
+
+@dataclass(frozen=True)
+class Array:
+    items: object
+
+
+@dataclass(frozen=True)
+class Union:
+    branches: tuple
+
+    def branch(self, name):
+        return next((i for i, b in enumerate(self.branches) if b.name == name), None)
+
+
+@dataclass(frozen=True)
+class Version:
+    """One line of ids.txt."""
+
+    id: int
+    record: str
+    number: int
+    type: Record
+    text: str
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).lower()
+
+
+def spell(type_):
+    """The type's name, for people."""
+    if isinstance(type_, Array):
+        return f"array of {spell(type_.items)}"
+    return "union" if isinstance(type_, Union) else type_.name
+
+
+def refuse_unknown(node, *known):
+    unknown = set(node) - set(known) - {"type", "name", "doc"}
+    if unknown:
+        raise SchemaError(f"{node.get('name', node['type'])}: {', '.join(sorted(unknown))} is not supported")
+
+
+def parse(node, named):
+    if isinstance(node, list):
+        if not all(isinstance(branch, dict) and branch["type"] == "record" for branch in node):
+            raise SchemaError("a union may hold records only, and defines them")
+        return Union(tuple(parse(branch, named) for branch in node))
+    if isinstance(node, str):
+        if node in PRIMITIVES:
+            return Primitive(node)
+        if node in named:
+            return named[node]
+        raise SchemaError(f"type {node} is not supported")
+    if node["type"] == "record":
+        refuse_unknown(node, "namespace", "fields")
+        result = Record(node["name"], tuple(parse_field(f, named) for f in node["fields"]))
+        if min_size(result) == 0:
+            raise SchemaError(f"{result.name} has no fields")
+    elif node["type"] == "enum":
+        refuse_unknown(node, "namespace", "symbols", "default")
+        result = Enum(node["name"], tuple(node["symbols"]), node.get("default"))
+    elif node["type"] == "array":
+        refuse_unknown(node, "items")
+        return Array(parse(node["items"], named))
+    else:
+        refuse_unknown(node, "logicalType")
+        return parse(node["type"], named)
+    if result.name in named:
+        raise SchemaError(f"{result.name} is defined twice")
+    named[result.name] = result
+    return result
+
+
+def parse_field(node, named):
+    refuse_unknown(node, "default")
+    return Field(node["name"], parse(node["type"], named), node.get("default", REQUIRED))
+
+
+def read_versions(folder):
+    versions = []
+    homes = {}  # type name -> the record whose schema defines it: C has one namespace
+    for line in (folder / "ids.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        number, record, version = line.split()
+        path = folder / f"{record}-v{version}.avsc"
+        try:
+            schema = json.loads(path.read_text())
+            named = {}
+            versions.append(Version(int(number), record, int(version), parse(schema, named),
+                                    json.dumps(schema, separators=(",", ":"))))
+        except (SchemaError, ValueError, KeyError) as error:
+            raise SchemaError(f"{path}: {error}") from error
+        for name in named:
+            if homes.setdefault(snake(name), record) != record:
+                raise SchemaError(f"{path}: {name} is defined by {homes[snake(name)]} too")
+        if snake(versions[-1].type.name) != snake(record):
+            raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
+        if versions[-1].number != sum(v.record == record for v in versions):
+            raise SchemaError(f"ids.txt: the versions of {record} are not 1, 2, 3, ... in this order")
+    if [v.id for v in versions] != list(range(1, len(versions) + 1)):
+        raise SchemaError("ids.txt: the ids are not 1, 2, 3, ... in this order")
+    strangers = {p.name for p in folder.glob("*.avsc")} - {f"{v.record}-v{v.number}.avsc" for v in versions}
+    if strangers:
+        raise SchemaError(f"ids.txt: no id for {', '.join(sorted(strangers))}")
+    return versions
+
+
+def is_stream(type_):
+    return isinstance(type_, Array) and isinstance(type_.items, Union)
+
+
+def min_size(type_):
+    """The fewest bytes that a value takes."""
+    if isinstance(type_, Record):
+        return sum(min_size(f.type) for f in type_.fields)
+    if isinstance(type_, Union):
+        return 1 + min(min_size(branch) for branch in type_.branches)
+    return 1

@@ -1,0 +1,320 @@
+/* Our codecs for tests in other languages.
+ *
+ *     test-recode               each line of stdin is a Kafka value in hex; answers each with a line: what it decodes to, as JSON,
+ *                               a tab, and in hex what that is encoded to; or "error CODE REASON"
+ *     test-recode write FILE    a history file of the history-row values on stdin
+ *     test-recode read FILE     the rows of a history file, a line of JSON each
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "event/codec.h"
+#include "event/container.h"
+#include "json/json.h"
+
+static void put_long(struct buffer *out, const char *name, int64_t value) {
+    buffer_format(out, "\"%s\": %" PRId64 ", ", name, value);
+}
+
+static void put_bool(struct buffer *out, const char *name, bool value) {
+    buffer_format(out, "\"%s\": %s, ", name, value ? "true" : "false");
+}
+
+static void put_symbol(struct buffer *out, const char *name, const char *const symbols[], unsigned index) {
+    buffer_format(out, "\"%s\": \"%s\", ", name, symbols[index]);
+}
+
+static void put_text(struct buffer *out, const char *name, struct event_text text) {
+    buffer_format(out, "\"%s\": ", name);
+    json_put_text(out, text.data, text.size);
+    buffer_string(out, ", ");
+}
+
+static void put_longs(struct buffer *out, const char *name, struct event_longs longs) {
+    buffer_format(out, "\"%s\": [", name);
+    for (size_t i = 0; i < longs.count; i++) buffer_format(out, "%s%" PRId64, i ? ", " : "", longs.items[i]);
+    buffer_string(out, "], ");
+}
+
+/* An object's fields each end with ", ". */
+static void close_object(struct buffer *out) {
+    out->size -= 2;
+    buffer_byte(out, '}');
+}
+
+static void show_location(struct buffer *out, const struct location *record) {
+    static const char *const kinds[] = {"REPORT", "JOIN", "REJOIN", "QUIT", "LEAVE"};
+    put_long(out, "user", record->user);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "time", record->time);
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "session", record->session);
+    put_long(out, "route", record->route);
+    put_long(out, "opted", record->opted);
+    put_long(out, "accuracy", record->accuracy);
+}
+
+static void show_friend_command(struct buffer *out, const struct friend_command *record) {
+    static const char *const kinds[] = {"REQUEST", "REMOVE", "BLOCK", "UNBLOCK", "BEFRIEND"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "from", record->from);
+    put_long(out, "to", record->to);
+    put_long(out, "time", record->time);
+    put_long(out, "since", record->since);
+}
+
+static void show_friendship(struct buffer *out, const struct friendship *record) {
+    static const char *const states[] = {"NONE", "REQUESTED", "INVITED", "FRIENDS"};
+    put_symbol(out, "state", states, record->state);
+    put_bool(out, "blocked_by_me", record->blocked_by_me);
+    put_bool(out, "blocked_by_them", record->blocked_by_them);
+    put_long(out, "since", record->since);
+}
+
+static void show_profile(struct buffer *out, const struct profile *record) {
+    put_text(out, "name", record->name);
+    put_text(out, "avatar_url", record->avatar_url);
+}
+
+static void show_sharing(struct buffer *out, const struct sharing *record) {
+    static const char *const modes[] = {"OFF", "FRIENDS", "PUBLIC"};
+    put_symbol(out, "mode", modes, record->mode);
+}
+
+static void show_history_row(struct buffer *out, const struct history_row *record) {
+    put_long(out, "user", record->user);
+    put_long(out, "lat", record->lat);
+    put_long(out, "lng", record->lng);
+    put_long(out, "time", record->time);
+    put_long(out, "accuracy", record->accuracy);
+    put_long(out, "received", record->received);
+    put_long(out, "partition", record->partition);
+    put_long(out, "offset", record->offset);
+}
+
+static void show_roster(struct buffer *out, const struct roster *roster) {
+    put_long(out, "recipient", roster->recipient);
+    put_long(out, "session", roster->session);
+    put_bool(out, "complete", roster->complete);
+    buffer_string(out, "\"friends\": [");
+    for (size_t i = 0; i < roster->friends.count; i++) {
+        const struct roster_friend *friend = &roster->friends.items[i];
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "user", friend->user);
+        put_long(out, "lat", friend->lat);
+        put_long(out, "lng", friend->lng);
+        put_long(out, "time", friend->time);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+}
+
+static void show_item(struct buffer *out, const struct delivery_item *item) {
+    static const char *const kinds[] = {"Move", "Roster", "Digest", "Self", "Left", "Parted", "Superseded"};
+    buffer_format(out, "{\"%s\": {", kinds[item->kind]);
+    switch (item->kind) {
+    case DELIVERY_ITEM_MOVE:
+        put_long(out, "user", item->move.user);
+        put_long(out, "lat", item->move.lat);
+        put_long(out, "lng", item->move.lng);
+        put_long(out, "time", item->move.time);
+        put_longs(out, "recipients", item->move.recipients);
+        break;
+    case DELIVERY_ITEM_ROSTER: show_roster(out, &item->roster); break;
+    case DELIVERY_ITEM_DIGEST:
+        put_long(out, "recipient", item->digest.recipient);
+        put_long(out, "session", item->digest.session);
+        put_long(out, "time", item->digest.time);
+        put_long(out, "count", item->digest.count);
+        put_long(out, "hash", item->digest.hash);
+        break;
+    case DELIVERY_ITEM_SELF:
+        put_long(out, "recipient", item->self.recipient);
+        put_long(out, "session", item->self.session);
+        put_long(out, "lat", item->self.lat);
+        put_long(out, "lng", item->self.lng);
+        put_long(out, "time", item->self.time);
+        break;
+    case DELIVERY_ITEM_LEFT:
+        put_long(out, "user", item->left.user);
+        put_longs(out, "recipients", item->left.recipients);
+        break;
+    case DELIVERY_ITEM_PARTED:
+        put_long(out, "recipient", item->parted.recipient);
+        put_long(out, "friend", item->parted.friend);
+        break;
+    case DELIVERY_ITEM_SUPERSEDED:
+        put_long(out, "user", item->superseded.user);
+        put_long(out, "session", item->superseded.session);
+        break;
+    }
+    close_object(out);
+    buffer_string(out, "}, ");
+}
+
+static int recode_batch(struct codec *codec, const struct buffer *value, struct buffer *shown, struct buffer *coded,
+                        struct error *error) {
+    struct delivery_reader reader;
+    struct delivery_item item;
+    struct buffer items = {.data = NULL};
+    uint64_t count = 0;
+    int rc = delivery_reader_start(&reader, codec, value->data, value->size, error);
+    if (rc != 0) return rc;
+    put_long(shown, "stream_time", reader.stream_time);
+    put_long(shown, "oldest_received", reader.oldest_received);
+    buffer_string(shown, "\"items\": [");
+    while ((rc = delivery_reader_next(&reader, &item)) == 1) {
+        uint8_t *start = buffer_reserve(&items, delivery_item_size_max(&item));
+        buffer_commit(&items, (size_t)(delivery_item_write(start, &item) - start));
+        show_item(shown, &item);
+        count++;
+    }
+    if (count > 0) shown->size -= 2;
+    buffer_string(shown, "], ");
+    uint8_t head[DELIVERY_HEAD_MAX], *end = head + sizeof head;
+    uint8_t *start = delivery_head_write_before(end, reader.stream_time, reader.oldest_received, count);
+    buffer_append(coded, start, (size_t)(end - start));
+    buffer_append(coded, items.data, items.size);
+    buffer_byte(coded, 0);
+    buffer_free(&items);
+    return rc == 0 ? 0 : error_set(error, rc, "malformed item %" PRIu64, count);
+}
+
+static int decode_history_row(const struct buffer *value, struct history_row *row, struct error *error) {
+    const uint8_t *end = value->data + value->size;
+    if (history_row_read(value->data + EVENT_HEADER_SIZE, end, row, NULL) != end)
+        return error_set(error, -EBADMSG, "malformed history-row");
+    return 0;
+}
+
+#define RECODE(NAME)                                                                                                   \
+    do {                                                                                                               \
+        struct NAME record;                                                                                            \
+        int rc = event_decode_##NAME(codec, value->data, value->size, &record, error);                                 \
+        if (rc != 0) return rc;                                                                                        \
+        show_##NAME(shown, &record);                                                                                   \
+        event_encode_##NAME(coded, &record);                                                                           \
+        return 0;                                                                                                      \
+    } while (0)
+
+static int recode(struct codec *codec, const struct buffer *value, struct buffer *shown, struct buffer *coded,
+                  struct error *error) {
+    if (value->size < EVENT_HEADER_SIZE) return error_set(error, -EBADMSG, "too short");
+    switch (bytes_get_be32(value->data + 1)) {
+    case LOCATION_SCHEMA_ID: RECODE(location);
+    case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
+    case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
+    case PROFILE_SCHEMA_ID: RECODE(profile);
+    case SHARING_SCHEMA_ID: RECODE(sharing);
+    case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, shown, coded, error);
+    case HISTORY_ROW_SCHEMA_ID: {
+        struct history_row row;
+        int rc = decode_history_row(value, &row, error);
+        if (rc != 0) return rc;
+        show_history_row(shown, &row);
+        uint8_t bytes[EVENT_HEADER_SIZE + HISTORY_ROW_SIZE_MAX];
+        uint8_t *end = history_row_write(event_header_write(bytes, EVENT_HISTORY_ROW), &row);
+        buffer_append(coded, bytes, (size_t)(end - bytes));
+        return 0;
+    }
+    default: return error_set(error, -ENOENT, "unknown schema id");
+    }
+}
+
+/* The next line of stdin, from hex; false at the end. */
+static bool next_value(struct buffer *value) {
+    static char *line;
+    static size_t capacity;
+    ssize_t length = getline(&line, &capacity, stdin);
+    if (length < 0) {
+        free(line);
+        return false;
+    }
+    buffer_clear(value);
+    for (ssize_t i = 0; i + 1 < length; i += 2) {
+        const char digits[] = {line[i], line[i + 1], 0};
+        buffer_byte(value, (uint8_t)strtoul(digits, NULL, 16));
+    }
+    return true;
+}
+
+static int recode_lines(void) {
+    struct codec *codec = codec_new();
+    struct buffer value = {.data = NULL}, shown = {.data = NULL}, coded = {.data = NULL};
+    while (next_value(&value)) {
+        struct error error;
+        buffer_clear(&shown);
+        buffer_clear(&coded);
+        buffer_byte(&shown, '{');
+        int rc = recode(codec, &value, &shown, &coded, &error);
+        if (rc != 0) {
+            printf("error %d %s\n", rc, error.text);
+            continue;
+        }
+        close_object(&shown);
+        printf("%s\t", buffer_cstring(&shown));
+        for (size_t i = 0; i < coded.size; i++) printf("%02x", coded.data[i]);
+        putchar('\n');
+    }
+    buffer_free(&value);
+    buffer_free(&shown);
+    buffer_free(&coded);
+    codec_free(codec);
+    return 0;
+}
+
+static int fail(const struct error *error) {
+    fprintf(stderr, "%s\n", error->text);
+    return 1;
+}
+
+static int write_file(const char *path) {
+    struct container_writer *writer;
+    struct buffer value = {.data = NULL};
+    struct error error;
+    int rc = container_writer_open(path, &writer, &error);
+    if (rc != 0) return fail(&error);
+    while (rc == 0 && next_value(&value)) {
+        struct history_row row;
+        rc = decode_history_row(&value, &row, &error);
+        if (rc == 0) rc = container_writer_append(writer, &row, &error);
+    }
+    buffer_free(&value);
+    if (rc != 0)
+        container_writer_abandon(writer);
+    else
+        rc = container_writer_close(writer, &error);
+    return rc == 0 ? 0 : fail(&error);
+}
+
+static int read_file(const char *path) {
+    struct container_reader *reader;
+    struct history_row row;
+    struct buffer shown = {.data = NULL};
+    struct error error;
+    if (container_reader_open(path, &reader, &error) != 0) return fail(&error);
+    int rc;
+    while ((rc = container_reader_next(reader, &row, &error)) == 1) {
+        buffer_clear(&shown);
+        buffer_byte(&shown, '{');
+        show_history_row(&shown, &row);
+        close_object(&shown);
+        puts(buffer_cstring(&shown));
+    }
+    buffer_free(&shown);
+    container_reader_free(reader);
+    return rc == 0 ? 0 : fail(&error);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 1) return recode_lines();
+    if (argc == 3 && strcmp(argv[1], "write") == 0) return write_file(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "read") == 0) return read_file(argv[2]);
+    fprintf(stderr, "usage: test-recode [write FILE | read FILE]\n");
+    return 2;
+}

@@ -15,8 +15,11 @@ static bool shown(const struct edge *edge, int64_t friend) {
     return copies_sharing(edge->copies, friend, &offset) != SHARING_OFF;
 }
 
+/* A position from so long ago makes nobody active. */
+static bool outdated(const struct edge *edge, int64_t time) { return edge_now(edge) - time >= edge_inactive_ms(edge); }
+
 static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
-    if (!shown(edge, move->user)) return;
+    if (!shown(edge, move->user) || outdated(edge, move->time)) return;
     for (size_t i = 0; i < move->recipients.count; i++) {
         for (struct session *session = sessions_of(edge, move->recipients.items[i]); session; session = session->twin) {
             if (!listens(edge, session, route) || session->inactive) continue;
@@ -58,7 +61,7 @@ static void apply_roster(struct edge *edge, int32_t route, const struct roster *
     nearby_roster_start(&session->nearby);
     for (size_t i = 0; i < roster->friends.count && !session->inactive; i++) {
         const struct roster_friend *friend = &roster->friends.items[i];
-        if (shown(edge, friend->user))
+        if (shown(edge, friend->user) && !outdated(edge, friend->time))
             nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng}, friend->time);
     }
     nearby_roster_end(&session->nearby, roster->complete);

@@ -30,17 +30,17 @@ void wheel_set(struct wheel *wheel, struct wheel_timer *timer, int64_t due) {
     link_into(&wheel->slots[step % WHEEL_SLOTS], timer);
 }
 
-/* Everything in the list fires or, when it only waited there for its deadline to come within the horizon, is put again. */
+/* Fires what is due in a slot; the rest is put again, which leaves in the slot what belongs there. */
 static void fire_slot(struct wheel *wheel, struct wheel_timer **slot, int64_t now,
                       void (*fire)(void *context, struct wheel_timer *timer), void *context) {
-    struct wheel_timer *due = NULL;
+    struct wheel_timer *waiting = NULL;
     while (*slot) {
         struct wheel_timer *timer = *slot;
         wheel_clear(timer);
-        link_into(&due, timer);
+        link_into(&waiting, timer);
     }
-    while (due) {
-        struct wheel_timer *timer = due;
+    while (waiting) {
+        struct wheel_timer *timer = waiting;
         wheel_clear(timer);
         if (timer->due <= now) fire(context, timer);
         else wheel_set(wheel, timer, timer->due);
@@ -55,4 +55,6 @@ void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context,
         wheel->step = step;
         fire_slot(wheel, &wheel->slots[step % WHEEL_SLOTS], now, fire, context);
     }
+    /* The step that has begun holds what is due up to its end: a clock that stands still must not leave any of it late. */
+    fire_slot(wheel, &wheel->slots[(last + 1) % WHEEL_SLOTS], now, fire, context);
 }

@@ -27,7 +27,7 @@ struct wheel {
 
 void wheel_init(struct wheel *wheel, int64_t granularity_ms, int64_t now);
 
-/* Sets or moves the timer: it fires in the first wheel_advance at or after `due` (rounded up to a step). */
+/* Sets or moves the timer: it fires in the first wheel_advance whose now is at or after `due`. */
 void wheel_set(struct wheel *wheel, struct wheel_timer *timer, int64_t due);
 void wheel_clear(struct wheel_timer *timer); /* not set is fine */
 

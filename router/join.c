@@ -52,21 +52,21 @@ bool join_event(const struct join_context *context, const struct location *event
     reset(result, event->user);
     enum presence_change change = presence_apply(context->presence, event, &old, &had);
     switch (change) {
-    case PRESENCE_UNCHANGED:
-        return false;
+    case PRESENCE_UNCHANGED: return false;
     case PRESENCE_SUPERSEDED:
         result->beaten_route = event->route;
         result->beaten_by = old.session;
         return false;
-    case PRESENCE_LEFT:
-        result->left = true;
-        return true;
+    case PRESENCE_LEFT: result->left = true; return true;
     case PRESENCE_MOVED:
-    case PRESENCE_JOINED:
-        break;
+    case PRESENCE_JOINED: break;
     }
-    answer_to(result, presence_find(context->presence, event->user));
+    const struct presence_slot *slot = presence_find(context->presence, event->user);
+    answer_to(result, slot);
     if (had && old.session && result->session > old.session) result->older_route = (int32_t)old.route;
+
+    /* A report from so long ago makes nobody active: there is nobody to tell, and an inactive session's list is empty. */
+    if (!presence_active(slot, context->now, context->inactive_ms)) return false;
 
     /* A position that is not older than the event (read again, or a repair) proves nothing of what friends were told. */
     result->had_position = had && presence_active(&old, context->now, context->inactive_ms) && old.time < event->time;
@@ -100,7 +100,8 @@ static void leave(struct join_result *result, size_t count) {
     }
 }
 
-void join_friends(const struct join_context *context, const int64_t *friends, size_t count, struct join_result *result) {
+void join_friends(const struct join_context *context, const int64_t *friends, size_t count,
+                  struct join_result *result) {
     presence_find_many(context->presence, friends, count, result->found);
     if (result->left) {
         leave(result, count);

@@ -74,6 +74,11 @@ export interface ClientOptions {
     position: LatLng & { accuracy?: number };
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
+    /**
+     * Ask for the pages beyond what more() wants, too, one every quarter of a second: for a map of everybody, and so that
+     * the list is right at once after a move of mine (else within the friends' next reports). Default false.
+     */
+    prefetch?: boolean;
     /** What is known of server time minus local time before the first welcome. Default 0. */
     clockOffsetMs?: number;
     /** Default: the global one. In Node before 22, the `ws` package's. */

@@ -36,6 +36,7 @@ const FINAL = {
 
 const WELCOME_TIMEOUT_MS = 10000;
 const PAGE_TIMEOUT_MS = 10000;
+const PREFETCH_EVERY_MS = 250;
 const HELD_MS = 10000; // a connection that held this long was a good one
 const CLOCK_SLACK_MS = 1000; // the way back and forth; below it the clocks agree
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -47,6 +48,7 @@ export class StarlingClient {
     /** @type {number | undefined} */
     #accuracy;
     #throttleMs;
+    #prefetch;
     #clock;
     #random;
     #WebSocket;
@@ -81,6 +83,7 @@ export class StarlingClient {
         this.#place = checkedPosition(options.position);
         this.#accuracy = options.position.accuracy;
         this.#throttleMs = options.throttleMs ?? 1000;
+        this.#prefetch = options.prefetch ?? false;
         this.#clockOffset = options.clockOffsetMs ?? 0;
         this.#random = options.random ?? Math.random;
         this.#WebSocket = options.WebSocket ?? globalThis.WebSocket;
@@ -387,12 +390,18 @@ export class StarlingClient {
         this.#emit('change', { cause, ...difference });
     }
 
-    #askForPage() {
+    #askForPage(everything = false) {
         if (this.#state !== 'online' || this.#awaitingFirstPage) return;
-        const cursor = this.#nearby.nextRequest();
-        if (cursor === undefined) return;
+        const cursor = this.#nearby.nextRequest(everything);
+        if (cursor === undefined) return this.#prefetchSoon();
         this.#send({ type: 'more', after: cursor });
         this.#timer('page', PAGE_TIMEOUT_MS, () => this.#pageFailed());
+    }
+
+    /** Nothing is wanted for the list: the other pages may come at leisure. */
+    #prefetchSoon() {
+        if (!this.#prefetch || this.#nearby.complete || this.#nearby.asking || this.#timers.has('prefetch')) return;
+        this.#timer('prefetch', PREFETCH_EVERY_MS, () => this.#askForPage(true));
     }
 
     #pageFailed() {

@@ -133,14 +133,16 @@ export class NearbyList {
 
     /**
      * The cursor to ask with, if pages do not cover what is wanted. Asking is noted: the next page is its answer.
+     * @param {boolean} [everything] every page is wanted
      * @returns {unknown} undefined: nothing to ask for
      */
-    nextRequest() {
+    nextRequest(everything = false) {
         if (this.#asking || this.#stuck) return undefined;
         let paged = 0;
         for (const entry of this.#entries.values()) paged += entry.paged ? 1 : 0;
         if (this.complete || paged >= this.#fill) this.#fill = 0;
-        if (this.complete || paged >= Math.max(this.#wanted, this.#fill)) return undefined;
+        if (this.complete) return undefined;
+        if (!everything && paged >= Math.max(this.#wanted, this.#fill)) return undefined;
         this.#asking = true;
         this.#askedCursor = this.#cursor;
         return this.#cursor;

@@ -88,6 +88,37 @@ test('more asks once, merges the answer and goes to the end', () => {
     assert.equal(socket.frames('more').length, 2);
 });
 
+test('prefetch: the other pages come at leisure and the list stays at twenty', () => {
+    make({ prefetch: true });
+    const socket = online(page(0, 20, 50, 'c1'));
+    assert.equal(socket.frames('more').length, 0);
+    clock.advance(250);
+    assert.deepEqual(socket.frames('more'), [{ type: 'more', after: 'c1' }]);
+    clock.advance(1000);
+    assert.equal(socket.frames('more').length, 1, 'one at a time');
+    socket.say(page(20, 40, 50, 'c2'));
+    clock.advance(250);
+    socket.say(page(40, 50, 50, null));
+    clock.advance(5000);
+    assert.equal(socket.frames('more').length, 2);
+    assert.equal(client.list.length, 20);
+    assert.equal(client.known.length, 50);
+    client.more();
+    assert.equal(client.list.length, 40);
+    assert.equal(socket.frames('more').length, 2, 'known already');
+});
+
+test('prefetch stops at a page that does not come, until somebody wants more', () => {
+    make({ prefetch: true });
+    const socket = online(page(0, 20, 50, 'c1'));
+    clock.advance(250 + 10_000);
+    socket.say({ type: 'update', near: [item(3, 3, clock.now())] });
+    clock.advance(5000);
+    assert.equal(socket.frames('more').length, 1);
+    client.more();
+    assert.equal(socket.frames('more').length, 2);
+});
+
 test('a page that does not come, or is refused, does not block the next wish', () => {
     const socket = online(page(0, 20, 50, 'c1'));
     client.more();

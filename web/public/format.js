@@ -1,0 +1,93 @@
+// Words for numbers. No DOM in here.
+
+/** A friend who has not reported for so long may be somewhere else by now. */
+export const STALE_AFTER_MS = 120_000;
+
+/** @param {number} metres */
+export function formatDistance(metres) {
+    if (metres < 995) return `${Math.round(metres < 100 ? metres : metres / 10) * (metres < 100 ? 1 : 10)} m`;
+    return metres < 99_950 ? `${(metres / 1000).toFixed(1)} km` : `${Math.round(metres / 1000)} km`;
+}
+
+/** @param {number} ms since it happened; below zero counts as now */
+export function formatAgo(ms) {
+    const seconds = Math.max(0, Math.floor(ms / 1000));
+    if (seconds < 10) return 'just now';
+    if (seconds < 60) return `${Math.floor(seconds / 5) * 5} s ago`;
+    if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+    return `${Math.floor(seconds / 3600)} h ago`;
+}
+
+const COMPASS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west'];
+
+/** @param {number} degrees clockwise from north */
+export function compass(degrees) {
+    return COMPASS[Math.round(degrees / 45) % 8];
+}
+
+/** @param {{name: string | null, user: string}} person */
+export function displayName({ name, user }) {
+    return name ?? `User ${user}`;
+}
+
+/** Up to two letters, by code points. @param {{name: string | null, user: string}} person */
+export function initials({ name, user }) {
+    if (!name) return user.slice(-2);
+    const words = name.trim().split(/\s+/);
+    const letters = words.length > 1 ? [words[0], words[words.length - 1]] : [words[0]];
+    return letters.map((word) => [...word][0] ?? '').join('').toUpperCase();
+}
+
+/** A colour of one's own, the same on every screen: degrees on the colour wheel. @param {string} user */
+export function hueOf(user) {
+    let hash = 2166136261;
+    for (let i = 0; i < user.length; i += 1) hash = Math.imul(hash ^ user.charCodeAt(i), 16777619) >>> 0;
+    return (hash % 24) * 15;
+}
+
+/** @param {{lat: number, lng: number}} position */
+export function formatPosition({ lat, lng }) {
+    return `${lat.toFixed(5)}, ${lng.toFixed(5)}`;
+}
+
+/**
+ * @param {string} text two numbers with something between them
+ * @returns {{lat: number, lng: number} | null} null: not a position
+ */
+export function parsePosition(text) {
+    const match = /^\s*(-?\d+(?:\.\d+)?)\s*[,;\s]\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text);
+    if (!match) return null;
+    const lat = Number(match[1]);
+    const lng = Number(match[2]);
+    return Math.abs(lat) <= 90 && Math.abs(lng) <= 180 ? { lat, lng } : null;
+}
+
+/**
+ * What came and went, as one sentence for somebody who listens.
+ * @param {string[]} came names
+ * @param {number} gone how many
+ */
+export function describeChange(came, gone) {
+    const parts = [];
+    if (came.length === 1) parts.push(`${came[0]} is near`);
+    else if (came.length === 2) parts.push(`${came[0]} and ${came[1]} are near`);
+    else if (came.length > 2) parts.push(`${came[0]} and ${came.length - 1} others are near`);
+    if (gone > 0) parts.push(`${gone} ${gone === 1 ? 'friend is' : 'friends are'} no longer near`);
+    return parts.join('; ');
+}
+
+/**
+ * Who the token is for. It is not verified: only the server can.
+ * @param {string} token
+ * @returns {string | null} null: not a token
+ */
+export function subjectOf(token) {
+    const parts = token.split('.');
+    if (parts.length !== 3) return null;
+    try {
+        const { sub } = JSON.parse(atob(parts[1].replace(/-/g, '+').replace(/_/g, '/')));
+        return typeof sub === 'string' || typeof sub === 'number' ? String(sub) : null;
+    } catch {
+        return null;
+    }
+}

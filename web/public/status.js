@@ -1,0 +1,112 @@
+// How the connection is, in a pill and, when it is not well, in a banner. What is spoken is spoken once, and little.
+
+import { setText } from './dom.js';
+
+const SPEAK_AT_MOST_EVERY_MS = 10_000;
+const LOST_FOR_SO_LONG_MS = 2000; // shorter gaps are not worth a word
+
+const REASONS = {
+    elsewhere: 'You are connected on another device.',
+    token: 'The server does not accept this token.',
+    expired: 'Your token has expired.',
+    url: 'The address of the server is not valid.',
+};
+
+export class Status {
+    #state = document.getElementById('state');
+    #banner = document.getElementById('banner');
+    #retry = document.getElementById('retry');
+    #announcer = new Announcer(document.getElementById('announce'));
+    #change = { state: 'idle' };
+    #lostTimer = 0;
+    #lostSpoken = true; // the first connection is worth a word, too
+
+    /** @param {import('./vendor/client/index.js').StateChange} change */
+    show(change) {
+        this.#change = change;
+        this.#state.dataset.state = change.state;
+        if (change.reason) this.#state.dataset.reason = change.reason;
+        else delete this.#state.dataset.reason;
+        this.tick();
+        this.#speak(change);
+    }
+
+    /** The count-down, and whether this machine has a network at all. */
+    tick() {
+        const { state, retryAt } = this.#change;
+        const offline = !navigator.onLine && state !== 'idle';
+        const seconds = Math.max(0, Math.ceil(((retryAt ?? 0) - Date.now()) / 1000));
+        const short = offline && state !== 'online' ? 'Offline' : SHORT[state];
+        setText(this.#state.querySelector('.text'), short);
+        setText(this.#banner.querySelector('.text'), this.#sentence(offline, seconds));
+        setText(this.#retry, state === 'closed' ? 'Connect here' : 'Try now');
+        this.#retry.hidden = state !== 'waiting' && this.#change.reason !== 'elsewhere';
+        this.#banner.hidden = !(state === 'waiting' || state === 'closed' || offline);
+    }
+
+    /** @param {() => string} sentence asked for when its turn comes: said politely, once in ten seconds at most */
+    announce(sentence) {
+        this.#announcer.gather(sentence);
+    }
+
+    #sentence(offline, seconds) {
+        const { state, reason } = this.#change;
+        if (state === 'closed') return REASONS[reason];
+        if (offline) return 'This device is offline. The list is as it was.';
+        return seconds > 1
+            ? `The connection is lost. Trying again in ${seconds} s.`
+            : 'The connection is lost. Trying again.';
+    }
+
+    #speak({ state, reason }) {
+        clearTimeout(this.#lostTimer);
+        if (state === 'closed') {
+            this.#announcer.say(REASONS[reason]);
+            this.#lostSpoken = true;
+        } else if (state === 'online' && this.#lostSpoken) {
+            this.#announcer.say('Connected');
+            this.#lostSpoken = false;
+        } else if ((state === 'waiting' || state === 'connecting') && !this.#lostSpoken) {
+            this.#lostTimer = setTimeout(() => {
+                this.#lostSpoken = true;
+                this.#announcer.say('Not connected');
+            }, LOST_FOR_SO_LONG_MS);
+        }
+    }
+}
+
+const SHORT = {
+    idle: 'Signed out',
+    connecting: 'Connecting',
+    online: 'Connected',
+    waiting: 'Reconnecting',
+    closed: 'Disconnected',
+};
+
+class Announcer {
+    #element;
+    #spokenAt = -Infinity;
+    #timer = 0;
+    #gathered = () => '';
+
+    constructor(element) {
+        this.#element = element;
+    }
+
+    /** At once: it matters. */
+    say(sentence) {
+        this.#spokenAt = performance.now();
+        this.#element.textContent = sentence;
+    }
+
+    gather(sentence) {
+        this.#gathered = sentence;
+        if (this.#timer) return;
+        const wait = Math.max(0, this.#spokenAt + SPEAK_AT_MOST_EVERY_MS - performance.now());
+        this.#timer = setTimeout(() => {
+            this.#timer = 0;
+            const text = this.#gathered();
+            if (text) this.say(text);
+        }, wait);
+    }
+}

@@ -1,0 +1,213 @@
+// A stand-in for ingest and edge in one process, for working on the page: it speaks starling.v1 to one user at a time a
+// token, with friends who walk about. Run by hand it prints an address to open; the page's check drives it.
+
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { extname, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { WebSocketServer } from 'ws';
+import { destination, distanceMetres } from '../client/index.js';
+
+const PAGE = 20;
+const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
+const TYPES = {
+    '.html': 'text/html; charset=utf-8',
+    '.js': 'text/javascript; charset=utf-8',
+    '.css': 'text/css; charset=utf-8',
+    '.svg': 'image/svg+xml',
+    '.png': 'image/png',
+};
+const NAMES = ['Ana', 'Bo', 'Chen Wei', 'Dilnoza', 'Emeka', 'Fatima', 'Goran', 'Hana', 'Inés', 'Jonas', 'Kavya', 'Liu Yang'];
+const SURNAMES = ['Abe', 'Brandt', 'Costa', 'Duarte', 'Eriksen', 'Fischer', 'Gupta', 'Hoang', 'Ivanova'];
+
+/** A token as the real ones look; nobody here checks a signature. */
+export function fakeToken(sub) {
+    const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    return `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ sub: String(sub) })}.c2lnbmF0dXJl`;
+}
+
+export class FakeServer {
+    radiusM = 8046.72;
+    profile = { name: 'Mira Starling' };
+    mode = 'friends';
+    refuse = false; // every token is bad
+    reports = [];
+    friends = new Map();
+    #sockets = new Set();
+    #http = createServer((request, response) => this.#serve(request, response));
+    #ws = new WebSocketServer({ noServer: true, handleProtocols: () => 'starling.v1' });
+
+    constructor({ centre = { lat: 39.9847, lng: 116.3184 }, count = 53, random = Math.random } = {}) {
+        this.random = random;
+        for (let i = 0; i < count; i += 1) {
+            const place = destination(centre, random() * 360, Math.sqrt(random()) * 7500);
+            const name = i % 17 === 16 ? null : `${NAMES[i % NAMES.length]} ${SURNAMES[i % SURNAMES.length]}`;
+            this.friends.set(1000 + i, { name, ...place, time: Date.now() - random() * 30_000, heading: random() * 360 });
+        }
+        this.#http.on('upgrade', (request, socket, head) =>
+            this.#ws.handleUpgrade(request, socket, head, (ws) => this.#connected(ws)),
+        );
+    }
+
+    /** @returns {Promise<string>} the address of the page */
+    listen(port = 0) {
+        return new Promise((resolve) => {
+            this.#http.listen(port, '127.0.0.1', () => {
+                this.port = this.#http.address().port;
+                resolve(`http://127.0.0.1:${this.port}/`);
+            });
+        });
+    }
+
+    close() {
+        for (const session of this.#sockets) session.ws.terminate();
+        this.#http.closeAllConnections();
+        this.#http.close();
+    }
+
+    get sessions() {
+        return this.#sockets.size;
+    }
+
+    /** Ends every connection with that code, after a reconnect frame if there is a delay. */
+    hangUp(code, afterMs) {
+        for (const { ws } of this.#sockets) {
+            if (afterMs !== undefined) ws.send(JSON.stringify({ type: 'reconnect', after_ms: afterMs }));
+            ws.close(code);
+        }
+    }
+
+    /** As if the machine was gone: no close frame. */
+    crash() {
+        for (const { ws } of this.#sockets) ws.terminate();
+    }
+
+    /** What the list must show: the truth, nearest first. */
+    near(place) {
+        if (this.mode === 'off') return [];
+        return [...this.friends]
+            .map(([user, friend]) => ({
+                user,
+                name: friend.name,
+                avatar_url: null,
+                lat: friend.lat,
+                lng: friend.lng,
+                distance_m: distanceMetres(place, friend),
+                time: Math.round(friend.time),
+            }))
+            .filter((friend) => friend.distance_m <= this.radiusM)
+            .sort((a, b) => a.distance_m - b.distance_m || a.user - b.user);
+    }
+
+    /** Every friend walks so far and reports. */
+    walk(metres) {
+        for (const friend of this.friends.values()) {
+            friend.heading += (this.random() - 0.5) * 60;
+            Object.assign(friend, destination(friend, friend.heading, metres), { time: Date.now() });
+        }
+        this.flush();
+    }
+
+    /** Tells every session what has changed since it was told last. */
+    flush() {
+        for (const session of this.#sockets) {
+            if (!session.place) continue;
+            const now = this.near(session.place);
+            const near = now.filter((friend) => {
+                const told = session.told.get(friend.user);
+                return !told || told.time !== friend.time || told.name !== friend.name;
+            });
+            const here = new Set(now.map((friend) => friend.user));
+            const gone = [...session.told.keys()].filter((user) => !here.has(user));
+            session.told = new Map(now.map((friend) => [friend.user, friend]));
+            if (near.length > 0 || gone.length > 0) session.ws.send(JSON.stringify({ type: 'update', near, gone }));
+        }
+    }
+
+    #connected(ws) {
+        const session = { ws, place: null, told: new Map() };
+        this.#sockets.add(session);
+        ws.on('close', () => this.#sockets.delete(session));
+        ws.on('message', (data) => this.#received(session, JSON.parse(String(data))));
+    }
+
+    #received(session, frame) {
+        const say = (answer) => session.ws.send(JSON.stringify(answer));
+        if (frame.type === 'hello') {
+            if (this.refuse) return session.ws.close(1008, 'bad token');
+            session.place = { lat: frame.lat, lng: frame.lng };
+            this.reports.push(frame);
+            say({
+                type: 'welcome',
+                user: Number(JSON.parse(Buffer.from(frame.token.split('.')[1], 'base64url')).sub),
+                server_time: Date.now(),
+                radius_m: this.radiusM,
+                report_every_s: 30,
+                inactive_after_s: 600,
+            });
+            session.told = new Map(this.near(session.place).map((friend) => [friend.user, friend]));
+            return say(this.#page(session, 0));
+        }
+        if (frame.type === 'location') {
+            session.place = { lat: frame.lat, lng: frame.lng };
+            this.reports.push(frame);
+            return this.flush();
+        }
+        if (frame.type === 'more') return say(this.#page(session, Number(frame.after)));
+        return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
+    }
+
+    #page(session, from) {
+        const near = this.near(session.place);
+        const items = near.slice(from, from + PAGE);
+        const next = from + PAGE < near.length ? String(from + PAGE) : null;
+        return { type: 'nearby', total: near.length, items, next };
+    }
+
+    async #serve(request, response) {
+        const { pathname } = new URL(request.url, 'http://host');
+        const json = (status, value) => {
+            const type = status < 400 ? 'application/json' : 'application/problem+json';
+            response.writeHead(status, { 'content-type': type }).end(JSON.stringify(value));
+        };
+        if (pathname === '/v1/config') {
+            return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, tile_url: '', radius_m: this.radiusM });
+        }
+        if (pathname.startsWith('/v1/')) {
+            const chunks = [];
+            for await (const chunk of request) chunks.push(chunk);
+            const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : null;
+            if (this.refuse) return json(401, { title: 'Unauthorized', detail: 'The token is not valid.' });
+            if (pathname === '/v1/profile') {
+                if (body) this.profile = body;
+                return json(200, this.profile);
+            }
+            if (pathname === '/v1/sharing') {
+                if (body) {
+                    this.mode = body.mode;
+                    this.flush();
+                }
+                return json(200, { mode: this.mode });
+            }
+            return json(404, { title: 'Not Found' });
+        }
+        const path = normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname)).replace(/^(\.\.\/)+/, '');
+        try {
+            const file = await readFile(PUBLIC + path);
+            response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(file);
+        } catch {
+            response.writeHead(404).end();
+        }
+    }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+    const server = new FakeServer({ count: Number(process.env.FRIENDS ?? 53) });
+    const address = await server.listen(Number(process.env.PORT ?? 0));
+    let turn = 0;
+    setInterval(() => {
+        turn += 1;
+        if (turn % 4 === 0) server.walk(60);
+    }, 1000);
+    console.log(`${address}#token=${fakeToken(42)}&at=39.9847,116.3184`);
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+    compass,
+    describeChange,
+    formatAgo,
+    formatDistance,
+    initials,
+    hueOf,
+    parsePosition,
+    subjectOf,
+} from '../public/format.js';
+import { webSocketUrl } from '../public/api.js';
+import { fakeToken } from './fake-server.js';
+
+test('distances read well at every scale', () => {
+    const cases = { 0: '0 m', 4.4: '4 m', 99.4: '99 m', 99.6: '100 m', 104: '100 m', 994: '990 m', 996: '1.0 km' };
+    for (const [metres, text] of Object.entries(cases)) assert.equal(formatDistance(Number(metres)), text);
+    assert.equal(formatDistance(8046.72), '8.0 km');
+    assert.equal(formatDistance(123456), '123 km');
+});
+
+test('ages read well, a clock that is ahead included', () => {
+    const cases = { '-5000': 'just now', 0: 'just now', 12999: '10 s ago', 59999: '55 s ago', 60000: '1 min ago', 7200000: '2 h ago' };
+    for (const [ms, text] of Object.entries(cases)) assert.equal(formatAgo(Number(ms)), text);
+});
+
+test('compass: eight words, north on both ends', () => {
+    assert.deepEqual([0, 22, 23, 180, 338, 359.9].map(compass), [
+        'north', 'north', 'north-east', 'south', 'north', 'north',
+    ]);
+});
+
+test('initials: of the first and the last word, whatever the script; the id where there is no name', () => {
+    const of = (name) => initials({ name, user: '123456' });
+    assert.deepEqual(['Ana', 'ana maria costa', '刘洋', '𝒳avier Ö', ' ', null].map(of), ['A', 'AC', '刘', '𝒳Ö', '', '56']);
+});
+
+test('a colour is the same every time and on the wheel', () => {
+    for (const user of ['0', '42', '9223372036854775807']) {
+        assert.equal(hueOf(user), hueOf(user));
+        assert.ok(hueOf(user) >= 0 && hueOf(user) < 360);
+    }
+});
+
+test('places as people write them, and what is none', () => {
+    assert.deepEqual(parsePosition('39.9847, 116.3184'), { lat: 39.9847, lng: 116.3184 });
+    assert.deepEqual(parsePosition(' -39;-116.5 '), { lat: -39, lng: -116.5 });
+    assert.deepEqual(parsePosition('1 2'), { lat: 1, lng: 2 });
+    for (const bad of ['', '1', '91,0', '0,181', 'a,b', '1,2,3', '1e5,2']) assert.equal(parsePosition(bad), null);
+});
+
+test('comings and goings in one sentence', () => {
+    assert.equal(describeChange([], 0), '');
+    assert.equal(describeChange(['Ana'], 0), 'Ana is near');
+    assert.equal(describeChange(['Ana', 'Bo'], 1), 'Ana and Bo are near; 1 friend is no longer near');
+    assert.equal(describeChange(['Ana', 'Bo', 'Chen'], 2), 'Ana and 2 others are near; 2 friends are no longer near');
+});
+
+test('whose token it is', () => {
+    assert.equal(subjectOf(fakeToken('9223372036854775807')), '9223372036854775807');
+    assert.equal(subjectOf(fakeToken(42)), '42');
+    for (const bad of ['', 'a.b', 'a.b.c', 'a.e30.c', '..']) assert.equal(subjectOf(bad), null);
+});
+
+test('the address of the edge: as set, else this host on port 8081', () => {
+    const page = { protocol: 'http:', hostname: 'box', href: 'http://box:8080/' };
+    assert.equal(webSocketUrl('', page), 'ws://box:8081/');
+    assert.equal(webSocketUrl('', { ...page, protocol: 'https:' }), 'wss://box:8081/');
+    assert.equal(webSocketUrl('wss://edge.example/ws', page), 'wss://edge.example/ws');
+    assert.equal(webSocketUrl('/ws', page), 'ws://box:8080/ws');
+});

@@ -1,0 +1,353 @@
+// The page in a real browser against the fake server. CHROMIUM names the browser where it is not /usr/bin/chromium.
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { FakeServer, fakeToken } from './fake-server.js';
+
+const OUT = fileURLToPath(new URL('out/', import.meta.url));
+const HERE = { lat: 39.9847, lng: 116.3184 };
+const TOKEN = fakeToken(42);
+
+let browser, server, address, context, page, complaints;
+
+before(async () => {
+    mkdirSync(OUT, { recursive: true });
+    browser = await chromium.launch({
+        executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+        args: ['--no-sandbox'],
+    });
+});
+after(() => browser.close());
+
+beforeEach(async () => {
+    let seed = 7;
+    const random = () => {
+        seed = (seed * 1103515245 + 12345) % 2147483648;
+        return seed / 2147483648;
+    };
+    server = new FakeServer({ random });
+    address = await server.listen();
+});
+afterEach(async () => {
+    await context.close();
+    server.close();
+});
+
+async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, options = {}) {
+    context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
+    page = await context.newPage();
+    complaints = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+        if (!request.url().startsWith(address)) complaints.push(`request to ${request.url()}`);
+    });
+    await page.goto(address + hash);
+}
+
+const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
+const rows = () =>
+    page.$$eval('#list > li', (items) => items.map((li) => ({ user: li.dataset.user, distance: li.dataset.distance })));
+const place = () => page.$eval('#map', ({ dataset }) => ({ lat: Number(dataset.lat), lng: Number(dataset.lng) }));
+
+/** The page shows what the server holds for where the page says I am: the nearest, in order, to the centimetre. */
+async function showsTheTruth(count) {
+    for (const end = Date.now() + 5000; ; await page.waitForTimeout(50)) {
+        const near = server.near(await place());
+        const truth = near.slice(0, count).map(({ user, distance_m: distance }) => `${user} ${distance.toFixed(2)}`);
+        const shown = (await rows()).map(({ user, distance }) => `${user} ${distance}`);
+        const total = await page.textContent('#total');
+        if (total === String(near.length) && shown.join() === truth.join()) {
+            assert.equal(shown.length, count);
+            return;
+        }
+        if (Date.now() > end) assert.deepEqual({ total, shown }, { total: String(near.length), shown: truth });
+    }
+}
+
+test('signs in by hand, and says what is wrong with a token', async () => {
+    await open('');
+    await page.waitForSelector('#gate:not([hidden])');
+    await page.fill('#token', 'nonsense');
+    await page.click('#sign-in');
+    assert.match(await page.textContent('#gate-problem'), /no token/);
+
+    server.refuse = true;
+    await page.fill('#token', TOKEN);
+    await page.click('#sign-in');
+    await page.waitForFunction(() => /not accept/.test(document.getElementById('gate-problem').textContent));
+    assert.equal(await page.getAttribute('#state', 'data-reason'), 'token');
+
+    server.refuse = false;
+    await page.fill('#start', '39.9900, 116.3200');
+    await page.click('#sign-in');
+    await state('online');
+    assert.deepEqual(await place(), { lat: 39.99, lng: 116.32 });
+    await page.waitForFunction(() => document.getElementById('my-name').textContent === 'Mira Starling');
+    await page.reload();
+    await state('online'); // this tab remembers
+    await page.click('#me summary');
+    await page.click('#sign-out');
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.equal(await page.evaluate(() => sessionStorage.getItem('starling.token')), null);
+    assert.equal((await rows()).length, 0);
+    assert.equal(server.sessions, 0);
+});
+
+test('a token in the address signs in and leaves the address bar', async () => {
+    await open();
+    await state('online');
+    assert.equal(await page.evaluate(() => location.href), address);
+});
+
+test('shows the nearest twenty, then more to the last, with focus kept on the way', async () => {
+    await open();
+    await showsTheTruth(20);
+    await page.focus('#more');
+    await page.keyboard.press('Enter');
+    await showsTheTruth(40);
+    await page.keyboard.press('Enter');
+    await showsTheTruth(53);
+    await page.waitForSelector('#more', { state: 'hidden' });
+    assert.equal(
+        await page.evaluate(() => document.activeElement.closest('li').dataset.user),
+        (await rows())[40].user,
+    );
+    assert.equal(await page.locator('.face').count(), 53);
+    assert.deepEqual(complaints, []);
+});
+
+test('friends move, come and go; who is silent turns grey, then disappears', async () => {
+    await open();
+    await showsTheTruth(20);
+    server.walk(300);
+    await page.waitForFunction(() => document.querySelectorAll('.face').length > 40);
+    await showsTheTruth(20);
+
+    const [nearest, next] = await rows();
+    server.friends.get(Number(nearest.user)).time = Date.now() - 130_000;
+    server.friends.get(Number(next.user)).time = Date.now() - 598_000;
+    server.flush();
+    await page.waitForSelector(`#list li.stale[data-user="${nearest.user}"]`);
+    assert.equal(await page.locator(`.face.stale[data-user="${nearest.user}"]`).count(), 1);
+    await page.waitForSelector(`#list li[data-user="${next.user}"]`, { state: 'detached', timeout: 6000 });
+
+    server.friends.delete(Number(nearest.user));
+    server.flush();
+    await page.waitForSelector(`#list li[data-user="${nearest.user}"]`, { state: 'detached' });
+    assert.equal(await page.locator(`.face[data-user="${nearest.user}"]`).count(), 0);
+});
+
+test('I move by click, drag, keys and by number, and every distance follows', async () => {
+    await open();
+    await showsTheTruth(20);
+    const box = await page.locator('#map').boundingBox();
+    const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+
+    const moved = async (act) => {
+        const before = await place();
+        await act();
+        await page.waitForFunction(
+            ({ lat, lng }) => Number(document.getElementById('map').dataset.lat) !== lat ||
+                Number(document.getElementById('map').dataset.lng) !== lng,
+            before,
+        );
+        await showsTheTruth(20);
+        return { before, now: await place() };
+    };
+    const clicked = await moved(() => page.mouse.click(middle.x + 120, middle.y + 200));
+    assert.ok(clicked.now.lat < clicked.before.lat && clicked.now.lng > clicked.before.lng);
+
+    const dragged = await moved(async () => {
+        await page.mouse.move(middle.x + 120, middle.y + 200);
+        await page.mouse.down();
+        await page.mouse.move(middle.x + 60, middle.y + 60, { steps: 5 });
+        await page.mouse.up();
+    });
+    assert.ok(dragged.now.lat > dragged.before.lat && dragged.now.lng < dragged.before.lng);
+
+    await page.focus('#map');
+    const small = await moved(() => page.keyboard.press('ArrowUp'));
+    const large = await moved(() => page.keyboard.press('Shift+ArrowUp'));
+    assert.ok(small.now.lat > small.before.lat && small.now.lng === small.before.lng);
+    assert.ok(large.now.lat - large.before.lat > 3 * (small.now.lat - small.before.lat));
+
+    await page.click('#me summary');
+    await page.fill('#place', '39.98, 116.30');
+    const typed = await moved(() => page.click('#go'));
+    assert.deepEqual(typed.now, { lat: 39.98, lng: 116.3 });
+
+    const until = Date.now() + 3000;
+    while (server.reports.at(-1).lng !== 116.3 && Date.now() < until) await page.waitForTimeout(50);
+    assert.equal(server.reports.at(-1).lng, 116.3);
+    assert.deepEqual(complaints, []);
+});
+
+test('wanders, and follows the device', async () => {
+    await open(undefined, { permissions: ['geolocation'], geolocation: { latitude: 39.97, longitude: 116.31, accuracy: 9 } });
+    await showsTheTruth(20);
+    await page.click('#wander');
+    await page.waitForFunction(({ lat }) => Number(document.getElementById('map').dataset.lat) !== lat, HERE);
+    assert.equal(await page.getAttribute('#wander', 'aria-pressed'), 'true');
+    await page.click('#locate');
+    await page.waitForFunction(() => document.getElementById('map').dataset.lat === '39.97');
+    assert.equal(await page.getAttribute('#wander', 'aria-pressed'), 'false');
+    assert.equal(await page.getAttribute('#locate', 'aria-pressed'), 'true');
+    await page.mouse.click(700, 300); // I say otherwise
+    assert.equal(await page.getAttribute('#locate', 'aria-pressed'), 'false');
+});
+
+test('the list and its length survive a crashed edge, and a planned close', async () => {
+    await open();
+    await showsTheTruth(20);
+    await page.click('#more');
+    await showsTheTruth(40);
+    server.crash();
+    await state('waiting');
+    assert.equal(await page.isVisible('#banner'), true);
+    assert.equal((await rows()).length, 40);
+    await state('online');
+    await showsTheTruth(40);
+    assert.equal(await page.isVisible('#banner'), false);
+
+    server.hangUp(1012, 60_000);
+    await state('waiting');
+    await page.waitForFunction(() => /again in \d\d s/.test(document.querySelector('#banner .text').textContent));
+    await page.screenshot({ path: `${OUT}reconnecting.png` });
+    await page.click('#retry');
+    await state('online');
+    await showsTheTruth(40);
+});
+
+test('connected elsewhere: says so and does not come back by itself', async () => {
+    await open();
+    await state('online');
+    server.hangUp(4001);
+    await state('closed');
+    assert.match(await page.textContent('#banner'), /another device/);
+    await page.waitForTimeout(1500);
+    assert.equal(server.sessions, 0);
+    await page.click('#retry');
+    await state('online');
+});
+
+test('an expired token asks for a new one and goes on', async () => {
+    await open();
+    await showsTheTruth(20);
+    server.hangUp(4003);
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.match(await page.textContent('#gate-problem'), /expired/);
+    await page.fill('#token', TOKEN);
+    await page.click('#sign-in');
+    await state('online');
+    await showsTheTruth(20);
+});
+
+test('says when the device is offline, and is back at once with the network', async () => {
+    await open();
+    await state('online');
+    await context.setOffline(true);
+    await page.waitForFunction(() => /offline/.test(document.querySelector('#banner .text').textContent));
+    await context.setOffline(false);
+    await state('online');
+    await page.waitForSelector('#banner', { state: 'hidden' });
+});
+
+test('who sees me: off empties the list, friends fills it, a refusal is told and undone', async () => {
+    await open();
+    await showsTheTruth(20);
+    await page.click('#me summary');
+    await page.waitForSelector('#sharing[data-mode="friends"]');
+    await page.click('#sharing label:has([value="off"])');
+    await page.waitForSelector('#empty:not([hidden])');
+    assert.equal(server.mode, 'off');
+    assert.match(await page.textContent('#empty'), /Nobody sees you/);
+    await page.focus('#sharing [value="off"]');
+    await page.keyboard.press('ArrowRight');
+    await showsTheTruth(20);
+
+    server.refuse = true;
+    await page.click('#sharing label:has([value="public"])');
+    await page.waitForSelector('#problem:not([hidden])');
+    assert.match(await page.textContent('#problem'), /The token is not valid/);
+    assert.equal(await page.getAttribute('#sharing', 'data-mode'), 'friends');
+    assert.equal(await page.isChecked('#sharing [value="friends"]'), true);
+});
+
+test('my name can be changed', async () => {
+    await open();
+    await page.waitForFunction(() => document.getElementById('name').value === 'Mira Starling');
+    await page.click('#me summary');
+    await page.fill('#name', 'Mira <b>Ng</b>');
+    await page.click('#save-name');
+    await page.waitForFunction(() => document.getElementById('my-name').textContent === 'Mira <b>Ng</b>');
+    assert.deepEqual(server.profile, { name: 'Mira <b>Ng</b>' });
+    await page.keyboard.press('Escape');
+    assert.equal(await page.isVisible('#name'), false);
+});
+
+test('a name is text, never markup', async () => {
+    server.friends.get(1000).name = '<img src=x onerror=alert(1)>';
+    Object.assign(server.friends.get(1000), HERE);
+    await open();
+    await showsTheTruth(20);
+    assert.equal(await page.textContent('#list li:first-child .name'), '<img src=x onerror=alert(1)>');
+    await page.click('#list li:first-child button');
+    await page.waitForSelector('.friend-tip');
+    assert.equal(await page.locator('#list img, .friend-tip img').count(), 0);
+    assert.deepEqual(complaints, []);
+});
+
+test('what is spoken: the connection, and comings in one sentence, not every move', async () => {
+    await open();
+    await showsTheTruth(20);
+    const spoken = await page.evaluateHandle(() => {
+        const said = [];
+        const region = document.getElementById('announce');
+        new MutationObserver(() => said.push(region.textContent)).observe(region, { childList: true });
+        return said;
+    });
+    for (let i = 0; i < 3; i += 1) {
+        server.friends.set(2000 + i, { name: `New ${i}`, ...HERE, time: Date.now(), heading: 0 });
+        server.walk(1);
+    }
+    await page.waitForFunction((said) => said.length > 0, spoken, { timeout: 15_000 });
+    await page.waitForTimeout(500);
+    const said = await spoken.jsonValue();
+    assert.equal(said.length, 1);
+    assert.match(said[0], / others are near$/);
+});
+
+for (const [name, options] of Object.entries({
+    wide: { viewport: { width: 1200, height: 760 } },
+    dark: { viewport: { width: 1200, height: 760 }, colorScheme: 'dark' },
+    phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+})) {
+    test(`fits a ${name} screen`, async () => {
+        await open(undefined, options);
+        await showsTheTruth(20);
+        await page.waitForTimeout(500);
+        await page.screenshot({ path: `${OUT}${name}.png` });
+        const sizes = await page.evaluate(() => ({
+            page: document.documentElement.scrollWidth,
+            screen: innerWidth,
+            map: document.getElementById('map').clientHeight,
+            list: document.querySelector('.scroll').clientHeight,
+            small: [...document.querySelectorAll('#app button, #app summary')].filter(
+                (button) => button.checkVisibility() && button.offsetHeight < 40,
+            ).length,
+        }));
+        assert.ok(sizes.page <= sizes.screen, 'nothing to scroll sideways');
+        assert.ok(sizes.map >= 180 && sizes.list >= 240, JSON.stringify(sizes));
+        assert.equal(sizes.small, 0, 'every button is large enough for a thumb');
+        await page.click('#me summary');
+        await page.click('#sharing label:has([value="public"])');
+        await page.waitForSelector('#sharing[data-mode="public"]');
+        assert.deepEqual(complaints, []);
+    });
+}

@@ -9,6 +9,7 @@ enum { RECEIVE_SIZE = 2048, HANDSHAKE_S = 20 };
 
 struct ws_clients {
     struct hub hub;
+    bool tls;
 };
 
 int ws_clients_new(const struct ws_clients_options *options, struct ws_clients **clients, struct error *error) {
@@ -25,11 +26,13 @@ int ws_clients_new(const struct ws_clients_options *options, struct ws_clients *
                                 .callbacks = options->callbacks,
                             },
                             error);
-    if (failure)
+    if (failure) {
         free(made);
-    else
-        *clients = made;
-    return failure;
+        return failure;
+    }
+    made->tls = options->tls_ca && *options->tls_ca;
+    *clients = made;
+    return 0;
 }
 
 int ws_connect(struct ws_clients *clients, const char *url, void *connection_context, struct error *error) {
@@ -41,12 +44,16 @@ int ws_connect(struct ws_clients *clients, const char *url, void *connection_con
         failure = error_set(error, -ESHUTDOWN, "clients are being shut down");
         goto finish;
     }
-    bool web_socket = !strncmp(url, "ws://", 5) || !strncmp(url, "wss://", 6);
-    if (!web_socket || lws_parse_uri(parts, &scheme, &host, &port, &path) || !*host) {
+    bool secure = !strncmp(url, "wss://", 6);
+    if (secure && !clients->tls) {
+        failure = error_set(error, -ENOTSUP, "%s: no authorities to trust were given", url);
+        goto finish;
+    }
+    if ((!secure && strncmp(url, "ws://", 5)) || lws_parse_uri(parts, &scheme, &host, &port, &path) || !*host) {
         failure = error_set(error, -EINVAL, "\"%s\" is not ws://host:port/path or wss://...", url);
         goto finish;
     }
-    full_path = mem_format("/%s", path);
+    full_path = mem_format("%s%s", *path == '/' ? "" : "/", path); /* it cuts off the slash, except off a lone one */
     authority = mem_format("%s:%d", host, port);
     struct ws_connection *connection = connection_new(hub, NULL, true);
     connection->context = connection_context;
@@ -56,7 +63,7 @@ int ws_connect(struct ws_clients *clients, const char *url, void *connection_con
         .vhost = hub->vhost,
         .address = host,
         .port = port,
-        .ssl_connection = url[2] == 's' ? LCCSCF_USE_SSL : 0,
+        .ssl_connection = secure ? LCCSCF_USE_SSL : 0,
         .path = full_path,
         .host = authority,
         .origin = authority,

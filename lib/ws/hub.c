@@ -148,12 +148,12 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .tx_packet_size = 65536, /* or it sends in pieces of rx_buffer_size */
     };
     void *loops[] = {hub->loop};
-    bool tls = text_or_null(options->tls_certificate) || text_or_null(options->tls_ca) || !options->server;
+    bool tls = text_or_null(options->tls_certificate) || text_or_null(options->tls_ca);
     struct lws_context_creation_info info = {
         .port = options->server ? CONTEXT_PORT_NO_LISTEN_SERVER : CONTEXT_PORT_NO_LISTEN,
         .protocols = hub->protocols,
         .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_VALIDATE_UTF8 |
-                   (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
+                   (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS : 0),
         .foreign_loops = loops,
         .pcontext = &hub->lws,
         .retry_and_idle_policy = &hub->no_timers,

@@ -34,7 +34,7 @@ struct ws_connection; /* of a server or of a client; freed by the library after 
 struct ws_callbacks {
     /* The handshake is done. The value returned by ws_context is NULL until set. */
     void (*on_open)(void *context, struct ws_connection *connection);
-    void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size); /* whole message */
+    void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size); /* whole message, no NUL behind */
     void (*on_writable)(void *context, struct ws_connection *connection); /* after a -EAGAIN of ws_send */
     /* Once for every connection that was opened, and for a client's failed attempt (code 1006). code: the peer's close code, 1006 if it just vanished. */
     void (*on_close)(void *context, struct ws_connection *connection, int code);
@@ -83,7 +83,7 @@ struct ws_clients_options {
     uv_loop_t *loop;
     const char *subprotocol;
     size_t max_message;
-    const char *tls_ca; /* PEM file of the authorities to trust for wss; "" or NULL: the system's */
+    const char *tls_ca; /* PEM file of the authorities to trust for wss://; "" or NULL: ws:// only */
     void *context;
     struct ws_callbacks callbacks;
 };

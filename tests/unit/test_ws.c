@@ -1,0 +1,260 @@
+/* Server and clients of lib/ws on one loop. */
+#include "ws_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static void fill(struct buffer *frame, size_t size) {
+    ws_frame_start(frame);
+    for (size_t i = 0; i < size; i++) buffer_byte(frame, (uint8_t)('a' + i % 23));
+}
+
+static void echoes_messages_of_all_sizes(void **state) {
+    static const size_t sizes[] = {0, 1, 125, 126, 127, 128, 129, 255, 256, 1000, 4096, 60000, 65535, 65536};
+    struct world *world = world_new(NULL, NULL);
+    struct buffer frame = {0};
+    world_connect(world, NULL);
+    world_until(world, &world->at_client.opened, 1);
+    assert_int_equal(ws_server_connections(world->server), 1);
+    for (size_t n = 0; n < sizeof(sizes) / sizeof(*sizes); n++) {
+        fill(&frame, sizes[n]);
+        assert_int_equal(ws_send(world->at_client.connection, &frame), 0);
+        world_until(world, &world->at_client.messages, (int)n + 1);
+        fill(&frame, sizes[n]); /* a client's send masks the text in place */
+        assert_int_equal(world->at_client.message.size, sizes[n]);
+        if (sizes[n]) assert_memory_equal(world->at_client.message.data, frame.data + WS_HEADROOM, sizes[n]);
+    }
+    buffer_free(&frame);
+    world_free(world);
+}
+
+static void count_in_context(struct world *world, struct ws_connection *connection, const char *text, size_t size) {
+    if (!ws_context(connection)) ws_set_context(connection, mem_string("mine"));
+    text_send(connection, ws_context(connection));
+}
+
+static void free_context(struct world *world, struct ws_connection *connection) { free(ws_context(connection)); }
+
+static void serves_500_connections_and_closes_them_at_shutdown(void **state) {
+    enum { MANY = 500 };
+    struct ws_connection *connections[MANY];
+    struct world *world = world_new(NULL, NULL);
+    world->when_message = count_in_context;
+    world->when_closed = free_context;
+    for (int i = 0; i < MANY; i++) {
+        world_connect(world, &connections[i]);
+        world_until(world, &world->at_client.opened, i + 1);
+        connections[i] = world->at_client.connection;
+        assert_ptr_equal(ws_context(connections[i]), &connections[i]);
+    }
+    for (int round = 1; round <= 2; round++) {
+        for (int i = 0; i < MANY; i++) assert_int_equal(text_send(connections[i], "hello"), 0);
+        world_until(world, &world->at_client.messages, round * MANY);
+    }
+    assert_int_equal(ws_server_connections(world->server), MANY);
+    world_shutdown_server(world, WS_SUPERSEDED);
+    assert_int_equal(world->at_server.closed, MANY);
+    world_until(world, &world->at_client.closed, MANY);
+    assert_int_equal(world->at_client.code, WS_SUPERSEDED);
+    world_free(world);
+}
+
+static void close_codes_travel_both_ways(void **state) {
+    static const int codes[] = {WS_NORMAL, 1001, WS_POLICY, WS_TOO_BIG, WS_SUPERSEDED, WS_TOO_SLOW, WS_EXPIRED};
+    struct world *world = world_new(NULL, NULL);
+    int closed = 0;
+    for (size_t n = 0; n < sizeof(codes) / sizeof(*codes); n++) {
+        for (int from_server = 0; from_server < 2; from_server++) {
+            world_connect(world, NULL);
+            world_until(world, &world->at_client.opened, closed + 1);
+            world_until(world, &world->at_server.opened, closed + 1);
+            struct ws_connection *one = (from_server ? &world->at_server : &world->at_client)->connection;
+            ws_close(one, codes[n], "because");
+            assert_int_equal(text_send(one, "too late"), -EPIPE);
+            ws_close(one, WS_NORMAL, "twice is once");
+            closed++;
+            world_until(world, &world->at_client.closed, closed);
+            world_until(world, &world->at_server.closed, closed);
+            assert_int_equal(world->at_client.code, codes[n]);
+            assert_int_equal(world->at_server.code, codes[n]);
+        }
+    }
+    assert_int_equal(world->at_client.messages + world->at_server.messages, 0);
+    assert_int_equal(ws_server_connections(world->server), 0);
+    world_free(world);
+}
+
+static void close_at_once(struct world *world, struct ws_connection *connection) {
+    ws_close(connection, WS_SUPERSEDED, NULL);
+}
+
+static void close_twice(struct world *world, struct ws_connection *connection, const char *text, size_t size) {
+    ws_close(connection, WS_TOO_SLOW, "first");
+    ws_close(connection, WS_EXPIRED, NULL);
+}
+
+static void use_after_close(struct world *world, struct ws_connection *connection) {
+    ws_close(connection, WS_NORMAL, "nothing happens");
+    ws_read(connection, false);
+    assert_int_equal(text_send(connection, "late"), -EPIPE);
+}
+
+static void closing_inside_callbacks_is_safe(void **state) {
+    struct world *world = world_new(NULL, NULL);
+    world->when_opened = close_at_once;
+    world->when_closed = use_after_close;
+    world_connect(world, NULL);
+    world_until(world, &world->at_client.closed, 1);
+    assert_int_equal(world->at_client.code, WS_SUPERSEDED);
+    world->when_opened = NULL;
+    world->when_message = close_twice;
+    world_connect(world, NULL);
+    world_until(world, &world->at_client.opened, 2);
+    for (int i = 0; i < 5; i++) text_send(world->at_client.connection, "close me");
+    world_until(world, &world->at_client.closed, 2);
+    world_until(world, &world->at_server.closed, 2);
+    assert_int_equal(world->at_server.messages, 1); /* none after the close */
+    assert_int_equal(world->at_client.code, WS_TOO_SLOW);
+    world_free(world);
+}
+
+static void failed_attempts_are_told_later(void **state) {
+    struct world *world = world_new(NULL, NULL);
+    struct error error;
+    assert_int_equal(ws_connect(world->clients, "http://127.0.0.1:1/", NULL, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "http://127.0.0.1:1/"));
+    assert_int_equal(ws_connect(world->clients, "ws://", NULL, &error), -EINVAL);
+    assert_int_equal(ws_server_accept(world->server, false), 0); /* nobody listens there any more */
+    for (int i = 0; i < 3; i++) world_connect(world, NULL);
+    assert_int_equal(world->at_client.closed, 0);
+    world_until(world, &world->at_client.closed, 3);
+    assert_int_equal(world->at_client.code, 1006);
+    assert_int_equal(world->at_client.opened, 0);
+    world_connect(world, NULL); /* shut down with one on the way */
+    world_free(world);
+}
+
+static void accepting_can_be_switched_off_and_on(void **state) {
+    struct world *world = world_new(NULL, NULL);
+    int port = world->port;
+    for (int round = 1; round <= 3; round++) {
+        world_connect(world, NULL);
+        world_until(world, &world->at_client.opened, round);
+        assert_int_equal(ws_server_accept(world->server, false), 0);
+        world_connect(world, NULL);
+        world_until(world, &world->at_client.closed, round);
+        assert_int_equal(ws_server_accept(world->server, true), 0);
+        assert_int_equal(ws_server_port(world->server), port);
+    }
+    assert_int_equal(ws_server_connections(world->server), 3); /* those that were there stayed */
+    world_free(world);
+}
+
+static void waits_at_the_connection_limit(void **state) {
+    struct ws_server_options options = world_server_options(NULL);
+    options.max_connections = 2;
+    struct world *world = world_new(&options, NULL);
+    for (int i = 0; i < 3; i++) world_connect(world, NULL);
+    world_until(world, &world->at_client.opened, 2);
+    world_run(world, 300);
+    assert_int_equal(world->at_client.opened, 2);
+    ws_close(world->at_client.connection, WS_NORMAL, NULL);
+    world_until(world, &world->at_client.opened, 3);
+    world_free(world);
+}
+
+static void two_servers_share_a_port(void **state) {
+    enum { MANY = 60 };
+    struct world *first = world_new(NULL, NULL), *second = world_new(NULL, NULL);
+    char *address = mem_format("127.0.0.1:%d", first->port);
+    struct ws_server_options options = world_server_options(second);
+    options.listen = address;
+    world_shutdown_server(second, WS_NORMAL);
+    world_listen(second, &options);
+    assert_int_equal(second->port, first->port);
+    for (int i = 1; i <= MANY; i++) {
+        world_connect(first, NULL);
+        while (first->at_client.opened < i) {
+            uv_run(&first->loop, UV_RUN_NOWAIT);
+            uv_run(&second->loop, UV_RUN_NOWAIT);
+        }
+    }
+    assert_int_equal(first->at_server.opened + second->at_server.opened, MANY);
+    assert_true(first->at_server.opened > MANY / 6);
+    assert_true(second->at_server.opened > MANY / 6);
+    int before = second->at_server.opened;
+    assert_int_equal(ws_server_accept(first->server, false), 0);
+    for (int i = 1; i <= 10; i++) {
+        world_connect(first, NULL);
+        while (first->at_client.opened < MANY + i) {
+            uv_run(&first->loop, UV_RUN_NOWAIT);
+            uv_run(&second->loop, UV_RUN_NOWAIT);
+        }
+    }
+    assert_int_equal(second->at_server.opened, before + 10);
+    world_free(second);
+    world_free(first);
+    free(address);
+}
+
+static void a_live_peer_is_kept_by_pings(void **state) {
+    struct ws_server_options options = world_server_options(NULL);
+    options.ping_s = 1;
+    struct world *world = world_new(&options, NULL);
+    world_connect(world, NULL);
+    world_until(world, &world->at_client.opened, 1);
+    world_run(world, 3500);
+    assert_int_equal(world->at_server.closed + world->at_client.closed, 0);
+    assert_int_equal(text_send(world->at_client.connection, "still here"), 0);
+    world_until(world, &world->at_client.messages, 1);
+    world_free(world);
+}
+
+static void starting_fails_with_a_reason(void **state) {
+    static const char *const bad[] = {"8081", "127.0.0.1:", "192.0.2.1:0", "no host of that name.invalid:1",
+                                      "127.0.0.1:http"};
+    struct world *world = world_new(NULL, NULL);
+    struct ws_server_options options = world_server_options(world);
+    struct ws_server *untouched = NULL;
+    options.loop = &world->loop;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct error error = {{0}};
+        options.listen = bad[i];
+        assert_true(ws_server_new(&options, &untouched, &error) < 0);
+        assert_non_null(strstr(error.text, bad[i]));
+    }
+    struct error error = {{0}};
+    options.listen = "127.0.0.1:0";
+    options.tls_certificate = options.tls_key = "/dev/null";
+    assert_int_equal(ws_server_new(&options, &untouched, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "/dev/null"));
+    assert_null(untouched);
+    ws_server_free(NULL);
+    ws_clients_free(NULL);
+    world_free(world);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(echoes_messages_of_all_sizes),
+        cmocka_unit_test(serves_500_connections_and_closes_them_at_shutdown),
+        cmocka_unit_test(close_codes_travel_both_ways),
+        cmocka_unit_test(closing_inside_callbacks_is_safe),
+        cmocka_unit_test(failed_attempts_are_told_later),
+        cmocka_unit_test(accepting_can_be_switched_off_and_on),
+        cmocka_unit_test(waits_at_the_connection_limit),
+        cmocka_unit_test(two_servers_share_a_port),
+        cmocka_unit_test(a_live_peer_is_kept_by_pings),
+        cmocka_unit_test(starting_fails_with_a_reason),
+    };
+    return cmocka_run_group_tests_name("ws", tests, NULL, NULL);
+}

@@ -2,8 +2,9 @@
  * look users up in.
  *
  * Sharing is held in memory (16 bytes a user that has a record), profiles in RocksDB under data_dir with the offsets they
- * reflect, so that a restart reads only what is new. Ready when both have been read to the end as of the start. One
- * consumer without a group. Loop's thread.
+ * reflect, so that a restart reads only what is new (one process a data_dir). Ready when both have been read to the end as
+ * of the start, however long no broker answers. One consumer without a group. Loop's thread. All that the options name
+ * must outlive the loop's last turn.
  */
 #ifndef COPIES_COPIES_H
 #define COPIES_COPIES_H
@@ -31,7 +32,7 @@ struct copies_options {
 };
 
 int copies_new(const struct copies_options *options, struct copies **copies, struct error *error);
-void copies_free(struct copies *copies);
+void copies_free(struct copies *copies); /* may wait up to 2 s for a broker that is away; NULL is fine */
 bool copies_ready(const struct copies *copies);
 
 /* The user's sharing mode and the offset of its record (-1: none). */

@@ -32,7 +32,7 @@ void store_close(struct store *store); /* families die with it; NULL is fine */
 /* Opens or creates; the pointer is owned by the store and stays the same for a name. */
 int store_family(struct store *store, const char *name, struct store_family **family, struct error *error);
 int store_family_drop(struct store *store, const char *name,
-                      struct error *error); /* with all its keys; absent is fine */
+                      struct error *error); /* with all its keys; its pointer is dead; absent is fine */
 bool store_family_exists(struct store *store, const char *name);
 
 struct store_batch *store_batch_new(void);

@@ -36,7 +36,7 @@ static void fill_text(avro_value_t *value, uint64_t *seed) {
 
 static void fill(avro_value_t *value, uint64_t *seed) {
     avro_value_t child;
-    size_t count;
+    size_t count = 0;
     avro_schema_t schema = avro_value_get_schema(value);
     switch (avro_value_get_type(value)) {
     case AVRO_BOOLEAN: avro_value_set_boolean(value, (int)sample_below(seed, 2)); break;
@@ -85,7 +85,7 @@ void samples_free(struct samples *samples) {
 }
 
 static void write_value(struct samples *samples, struct buffer *out) {
-    size_t size;
+    size_t size = 0;
     avro_value_sizeof(&samples->value, &size);
     buffer_clear(out);
     avro_writer_t writer = avro_writer_memory((char *)buffer_reserve(out, size), (int64_t)size);

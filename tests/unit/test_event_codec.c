@@ -126,9 +126,9 @@ static void test_fields_by_name(void **state) {
     struct samples *samples = samples_new(event_schema_find(LOCATION_SCHEMA_ID), 0);
     struct buffer value = {.data = NULL}, again = {.data = NULL};
     avro_value_t field;
-    int64_t number;
-    int32_t small;
-    int symbol;
+    int64_t number = 0;
+    int32_t small = 0;
+    int symbol = 0;
     event_encode_location(&value, &location);
     assert_true(samples_parse(samples, value.data + EVENT_HEADER_SIZE, value.size - EVENT_HEADER_SIZE, &again));
 #define ASSERT_FIELD(NAME, TYPE, VARIABLE)                                                                             \

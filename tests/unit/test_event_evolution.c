@@ -17,26 +17,26 @@
 enum { VISIT_V1 = 1, TRIP_BATCH_V1 = 2, ROUNDS = 3000 };
 
 static avro_value_t child(avro_value_t *value, const char *name) {
-    avro_value_t result;
+    avro_value_t result = {.iface = NULL};
     assert_int_equal(avro_value_get_by_name(value, name, &result, NULL), 0);
     return result;
 }
 
 static avro_value_t item(avro_value_t *array, size_t i) {
-    avro_value_t result;
+    avro_value_t result = {.iface = NULL};
     assert_int_equal(avro_value_get_by_index(array, i, &result, NULL), 0);
     return result;
 }
 
 static size_t count_of(avro_value_t *array) {
-    size_t count;
+    size_t count = 0;
     assert_int_equal(avro_value_get_size(array, &count), 0);
     return count;
 }
 
 static int64_t number(avro_value_t value) {
-    int64_t wide;
-    int32_t narrow;
+    int64_t wide = 0;
+    int32_t narrow = 0;
     if (avro_value_get_type(&value) == AVRO_INT64) {
         assert_int_equal(avro_value_get_long(&value, &wide), 0);
         return wide;
@@ -48,7 +48,7 @@ static int64_t number(avro_value_t value) {
 static void assert_visit(const struct visit *visit, avro_value_t *old) {
     static const enum visit_mood moods[] = {VISIT_HAPPY, VISIT_SAD, VISIT_NEUTRAL}; /* BORED is gone: the default */
     static const char title[] = "a \"day\" in Z\xc3\xbcrich\n";
-    int mood;
+    int mood = 0;
     avro_value_t value = child(old, "mood"), marks = child(old, "marks"), stays = child(old, "stays");
     assert_int_equal(avro_value_get_enum(&value, &mood), 0);
     assert_int_equal(visit->mood, moods[mood]);
@@ -128,7 +128,7 @@ static void assert_trips(const uint8_t *at, const uint8_t *end, avro_value_t *ol
     if (count > 0) assert_int_equal(*at++, 2 * count);
     for (size_t i = 0; i < count; i++) {
         struct trip_item trip;
-        int kind;
+        int kind = 0;
         at = read(at, end, &trip, codec);
         assert_non_null(at);
         value = item(&items, i);

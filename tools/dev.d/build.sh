@@ -21,16 +21,21 @@ build_release() { build_c build -DCMAKE_BUILD_TYPE=Release -DSTARLING_TESTS=OFF;
 
 build_sanitized() { build_c build-asan -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined -DSTARLING_TESTS=ON; }
 
-# The page: web/public with the libraries it uses copied beside it. Again only when its inputs are newer.
+# build_web [tests]: web/public with the libraries it uses copied beside it, and what its own tests need. Again only when
+# package.json or the lock has changed.
 build_web() {
-    [ -f "$ROOT/web/package.json" ] || return 0
-    local stamp=$ROOT/web/node_modules/.built
-    if [ -e "$stamp" ] && [ -d "$ROOT/web/public/vendor" ] &&
-        [ -z "$(find "$ROOT/web/package.json" "$ROOT/web/package-lock.json" -newer "$stamp" 2>/dev/null)" ]; then
+    local web=$ROOT/web stamp=$ROOT/web/node_modules/.built${1:+-$1} omit=--omit=dev
+    [ -f "$web/package.json" ] || return 0
+    if [ -e "$stamp" ] && [ -d "$web/public/vendor" ] &&
+        [ -z "$(find "$web/package.json" "$web/package-lock.json" "$web/build.js" -newer "$stamp")" ]; then
         return 0
     fi
+    [ "${1:-}" != tests ] || omit=--include=dev
     need_packages nodejs npm ca-certificates
     say "Fetching the page's libraries"
-    (cd "$ROOT/web" && quietly "npm ci" npm ci --no-audit --no-fund && quietly "npm run build" npm run build)
-    touch "$stamp"
+    cd "$web"
+    quietly "npm ci" npm ci --no-audit --no-fund "$omit"
+    quietly "npm run build" npm run build
+    cd "$ROOT"
+    touch "$web/node_modules/.built" "$stamp"
 }

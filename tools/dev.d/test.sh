@@ -21,6 +21,11 @@ test_unit() {
     ctest --test-dir "$ROOT/build-asan" --output-on-failure -j "$(nproc)" --no-tests=error "$@"
 }
 
+test_web() {
+    say "The page's and its client's tests (node)"
+    npm --prefix "$ROOT/web" test
+}
+
 # test_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]
 test_e2e() {
     local folder=$1
@@ -30,7 +35,10 @@ test_e2e() {
         STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
 }
 
-prepare_unit() { build_sanitized; }
+prepare_unit() {
+    build_sanitized
+    build_web tests
+}
 
 prepare_e2e() {
     if [ "$1" = build ]; then build_release; else build_sanitized; fi
@@ -54,10 +62,14 @@ command_test() {
     [ "$what" = unit ] || prepare_e2e "$folder"
     unlock
     case $what in
-    unit) test_unit || status=$? ;;
+    unit)
+        test_unit || status=$?
+        test_web || status=$?
+        ;;
     e2e) test_e2e "$folder" || status=$? ;;
     '') # Both, even if the first fails: one run then tells everything.
         test_unit || status=$?
+        test_web || status=$?
         test_e2e "$folder" || status=$?
         ;;
     *)

@@ -22,7 +22,7 @@ data.dir=$RUN/data/$name
 PROPERTIES
     case $kind in
     ingest)
-        echo "listen=127.0.0.1:$(free_port 8080)"
+        echo "ingest.listen=127.0.0.1:$(free_port 8080)"
         echo "web.dir=$ROOT/web/public"
         echo "web.ws.url=ws://127.0.0.1:$(fanout_port)/"
         ;;
@@ -106,7 +106,7 @@ start_city() {
     done
 }
 
-page_url() { echo "http://$(property "$RUN/ingest-0.properties" listen)"; }
+page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)"; }
 
 check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
 

@@ -60,11 +60,6 @@ class Daemon(Process):
                          self.folder / 'log', {'ASAN_OPTIONS': 'detect_stack_use_after_return=1',
                                                'UBSAN_OPTIONS': 'print_stacktrace=1'})
 
-    @property
-    def listen(self) -> str:
-        """host:port of what clients connect to."""
-        return self.settings['listen']
-
     def start(self, wait=True, timeout=60.0, **settings):
         """Starts it; settings (dots as underscores are not guessed: pass **{'a.b': 1}) change its configuration for good."""
         self.settings.update(settings)
@@ -144,7 +139,7 @@ class Cluster:
         assert kind in KINDS, kind
         own = {}
         if kind == 'ingest':
-            own = {'listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
+            own = {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                    'web.ws.url': self.ws_url}
         elif kind == 'fanout':
             own = {'edge.listen': f'127.0.0.1:{self._fanout_port}'}  # shared by all of them
@@ -191,7 +186,7 @@ class Cluster:
 
     @property
     def http_url(self) -> str:
-        return f'http://{self.ingest.listen}'
+        return 'http://' + self.ingest.settings['ingest.listen']
 
     def token(self, user, scope=None, ttl=3600, **claims) -> str:
         return self.keys.token(user, scope, ttl, **claims)

@@ -72,7 +72,8 @@ class Phone:
         """Asks for the next page and returns it."""
         with self._changed:
             self._more += 1
-        self.send({'type': 'more', 'after': self.cursor if after is None else after})
+        cursor = self.cursor if after is None else after
+        self.send({'type': 'more', **({} if cursor is None else {'after': cursor})})
         return self.expect('nearby')
 
     # what it hears

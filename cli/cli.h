@@ -1,0 +1,64 @@
+/* The inside of the `starling` command: one file (or a few) a subcommand, listed in main.c. Single-threaded; each run is one
+ * subcommand and then exits, with 0, 1 (it failed: the reason is on standard error) or 2 (wrong usage). */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "kafka/settings.h"
+
+struct cli_settings { /* of --config, environment and --set, as the daemons have them */
+    const char *bootstrap, *prefix;
+    const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
+    const char *peer_token;
+    const char *router_group, *fanout_group, *history_group;
+};
+
+/* An option of a subcommand: --name, or --name VALUE. Repeated: the last one counts. */
+struct cli_option {
+    const char *name;
+    const char *value_name; /* NULL: a flag */
+    const char *help;
+    const char **value; /* where VALUE goes; NULL for a flag */
+    bool *flag;
+};
+
+struct cli {
+    struct config *config;
+    struct cli_settings settings;
+    struct kafka_settings kafka;
+    char **arguments; /* what is no option, in order; borrowed from argv */
+    int argument_count;
+};
+
+struct cli_command {
+    const char *name;
+    const char *synopsis; /* "FILE [--dry-run]" */
+    const char *summary;  /* one line */
+    int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+};
+
+/* Parses options and configuration (--config FILE, --set key=value and --help are understood everywhere, before or after
+ * arguments). 0; else the exit code to return, everything was said: 2 wrong usage; --help prints and gives exit code 0 by
+ * *done = true. cli_close gives all back. */
+int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv, const struct cli_option *options, size_t count, bool *done);
+void cli_close(struct cli *cli);
+
+/* Says "starling NAME: reason" on standard error; returns code. */
+int cli_fail(const struct cli_command *command, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Numbers of options; false: not one within the range. */
+bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
+bool cli_real(const char *text, double min, double max, double *value);
+
+/* A file with two ids a line, gzip or plain (comments # and blank lines skipped). Calls pair for each; stops when it returns
+ * not 0 and returns that. Negative errno with the reason (file:line) in error. */
+int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context, struct error *error);
+
+extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND, HISTORY_COMMAND, STATUS_COMMAND;
+
+#endif

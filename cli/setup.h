@@ -1,0 +1,27 @@
+/* Friendships and opt-ins put on Kafka in bulk: for `graph import` and for the simulator. Blocking, with a loop of its own. */
+#ifndef CLI_SETUP_H
+#define CLI_SETUP_H
+
+#include "event/records.h"
+#include "kafka/settings.h"
+
+struct setup;
+
+/* Producer and scratch memory. */
+int setup_new(const struct kafka_settings *settings, struct setup **setup, struct error *error);
+void setup_free(struct setup *setup); /* NULL is fine */
+
+/* Each waits while the producer's queue is full; -EHOSTDOWN after 30 s without a broker. */
+int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *error); /* a BEFRIEND command */
+int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error);
+int setup_profile(struct setup *setup, int64_t user, const char *name, struct error *error);
+
+/* Waits until everything sent is acknowledged. */
+int setup_flush(struct setup *setup, struct error *error);
+
+/* Waits until the routers' group has handled all friend commands that are on Kafka now, up to timeout_s; progress (may be
+ * NULL) is called about once a second with how many are left. -ETIMEDOUT. */
+int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s, void (*progress)(void *context, int64_t left), void *context,
+                       struct error *error);
+
+#endif

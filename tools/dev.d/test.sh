@@ -23,7 +23,12 @@ test_unit() {
 
 test_web() {
     say "The page's and its client's tests (node)"
-    npm --prefix "$ROOT/web" test
+    npm --prefix "$ROOT/web" --silent test
+}
+
+test_page() {
+    say "The page in Chromium against a stand-in server"
+    npm --prefix "$ROOT/web" --silent run test:page
 }
 
 # test_e2e BUILD-FOLDER [PYTEST-ARGUMENT...]
@@ -42,7 +47,7 @@ prepare_unit() {
 
 prepare_e2e() {
     if [ "$1" = build ]; then build_release; else build_sanitized; fi
-    build_web
+    build_web tests
     fetch_kafka
     need_venv
 }
@@ -66,10 +71,14 @@ command_test() {
         test_unit || status=$?
         test_web || status=$?
         ;;
-    e2e) test_e2e "$folder" || status=$? ;;
+    e2e)
+        test_page || status=$?
+        test_e2e "$folder" || status=$?
+        ;;
     '') # Both, even if the first fails: one run then tells everything.
         test_unit || status=$?
         test_web || status=$?
+        test_page || status=$?
         test_e2e "$folder" || status=$?
         ;;
     *)

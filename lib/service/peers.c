@@ -41,7 +41,7 @@ struct look {
 struct peers {
     uv_loop_t *loop;
     struct http_client *client;
-    struct loop_timer *again; // the next look, when one that was wanted would come too soon after the last
+    struct loop_timer *again; // NULL, or the next look, when one that was wanted would come too soon after the last
     struct look look;
     enum topic topic;
     int partitions;
@@ -49,7 +49,7 @@ struct peers {
     char **owners;     // host:port by partition; NULL: nobody
     bool looking;      // a look is under way
     bool closing;      // free everything when it comes back
-    int64_t looked_us; // when the last look began; 0: never
+    int64_t looked_us; // when the last look began
     struct request *waiting;
 };
 
@@ -178,21 +178,27 @@ static void look_done(void *context) {
         refresh(peers);
 }
 
-static void look(void *context) {
-    struct peers *peers = context;
+static void look(struct peers *peers) {
     if (peers->looking) return;
     peers->looking = true;
     peers->looked_us = clock_monotonic_us();
     loop_work(peers->loop, look_work, look_done, peers);
 }
 
+static void look_again(void *context) {
+    struct peers *peers = context;
+    loop_timer_free(peers->again);
+    peers->again = NULL;
+    look(peers);
+}
+
 /* Looks now, or as soon as the last look is long enough ago: a group without an owner is no reason to storm the broker. */
 static void refresh(struct peers *peers) {
     int64_t age_ms = (clock_monotonic_us() - peers->looked_us) / 1000;
-    if (!peers->looked_us || age_ms >= AGAIN_MS)
+    if (age_ms >= AGAIN_MS)
         look(peers);
-    else if (!peers->looking)
-        loop_timer_again(peers->again, (uint64_t)(AGAIN_MS - age_ms), 0);
+    else if (!peers->again && !peers->looking)
+        peers->again = loop_timer_new(peers->loop, (uint64_t)(AGAIN_MS - age_ms), 0, look_again, peers);
 }
 
 int peers_new(const struct peers_options *options, struct peers **peers, struct error *error) {
@@ -210,7 +216,7 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
         .owners = mem_zero((size_t)options->partitions, sizeof *made->owners),
     };
     // The first look is at once, so that the first request finds a directory.
-    made->again = loop_timer_new(options->loop, 1, 0, look, made);
+    look(made);
     *peers = made;
     return 0;
 }

@@ -38,6 +38,19 @@ PROPERTIES
     done
 }
 
+# What the starling command is told: as the daemons, of what it has.
+command_properties() {
+    local setting
+    cat <<PROPERTIES
+kafka.bootstrap.servers=$(kafka_address)
+auth.hs256.key.file=$KEY_FILE
+peer.token=$(cat "$PEER_TOKEN_FILE")
+PROPERTIES
+    for setting in "${SETTINGS[@]}"; do
+        case $setting in kafka.* | topics.*) echo "$setting" ;; esac
+    done
+}
+
 # knows KIND KEY: is that a setting of that daemon? Everything of librdkafka's is.
 knows() {
     [[ $2 == kafka.* ]] || "$ROOT/build/starling-$1" --help | grep -qE "^  ${2//./\\.}( |\$)"
@@ -96,9 +109,8 @@ start_city() {
         return 0
     fi
     say "Starting a simulated city of $1 people"
-    (umask 077 && make_token city gateway 31536000 >"$RUN/keys/city.token")
     start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" \
-        --ws "ws://127.0.0.1:$(fanout_port)/" --http "$(page_url)" --token-file "$RUN/keys/city.token"
+        --ws "ws://127.0.0.1:$(fanout_port)/"
     local waited
     for ((waited = 0; waited < 10; waited++)); do
         running city || fail_of city "the simulated city ended right after its start"
@@ -142,7 +154,7 @@ command_up() {
     build_web
     make_keys
     start_kafka
-    (umask 077 && printf 'kafka.bootstrap.servers=%s\n' "$(kafka_address)" >"$RUN/starling.properties")
+    (umask 077 && command_properties >"$RUN/starling.properties")
 
     say "Creating the topics"
     quietly "starling topics create" starling topics create

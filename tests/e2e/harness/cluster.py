@@ -171,7 +171,9 @@ class Cluster:
     def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
         """The `starling` command against this cluster; its output is text."""
         properties = self.folder / 'starling.properties'
-        properties.write_text(f'kafka.bootstrap.servers={self.broker.bootstrap}\ntopics.prefix={self.prefix}\n')
+        properties.write_text(''.join(f'{key}={value}\n' for key, value in {
+            'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
+            'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, **run)
         if check:

@@ -82,7 +82,7 @@ void event_encode_profile(struct buffer *out, const struct profile *record);
 void event_encode_sharing(struct buffer *out, const struct sharing *record);
 
 /* A DeliveryBatch item by item. delivery_reader_start fails as event_decode_* do. delivery_reader_next: 1 an item, 0 the
- * end, -EBADMSG malformed; the last two for ever after. */
+ * end, -EBADMSG malformed (what is in item then is undefined); the last two for ever after. */
 struct delivery_reader {
     struct codec *codec;
     delivery_item_reader *read;

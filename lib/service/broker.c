@@ -55,11 +55,12 @@ static void answered(void *context) {
     }
     tell(broker);
     service_ready(service, "kafka", broker->code == 0);
+    uint64_t period_ms = broker->code ? WAIT_PERIOD_MS : WATCH_PERIOD_MS;
+    loop_timer_again(broker->timer, period_ms, period_ms);
     if (broker->code == -EINVAL)
         service_fail(service, broker->reason.text);
     else if (broker->code == 0 && !service->started) {
         broker->first = broker->shape;
-        loop_timer_again(broker->timer, WATCH_PERIOD_MS, WATCH_PERIOD_MS);
         service_begin(service, &broker->first);
     } else if (broker->code == 0 && (broker->shape.partitions != broker->first.partitions ||
                                      broker->shape.delivery_partitions != broker->first.delivery_partitions))

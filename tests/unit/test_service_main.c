@@ -1,0 +1,502 @@
+/* The daemon skeleton, run as a process of its own: command line, waiting for Kafka, readiness, peers, drain and end. Kafka is this
+ * file's: it defines the functions of kafka/admin.h that the skeleton calls, and the linker takes these. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "service/service.h"
+
+/* What the test and the daemon, its child, both see. */
+struct shared {
+    atomic_int kafka_code, partitions; // what Kafka says
+    atomic_int verified;               // how often it was asked
+    atomic_int started, drained, freed, freed_state;
+    atomic_bool start_fails, drain_hangs, held;
+    char client_id[128];
+};
+
+static struct shared *shared;
+
+int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **admin, struct error *error) {
+    snprintf(shared->client_id, sizeof shared->client_id, "%s", settings->client_id);
+    *admin = mem_alloc(1);
+    return 0;
+}
+
+void kafka_admin_free(struct kafka_admin *admin) { free(admin); }
+
+int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error) {
+    int code = shared->kafka_code;
+    shared->verified++;
+    if (code) return error_set(error, code, "Kafka's reason");
+    *shape = (struct topics_shape){.partitions = shared->partitions, .delivery_partitions = 3};
+    return 0;
+}
+
+/* The daemon. */
+
+struct settings {
+    int64_t number;
+};
+
+static struct settings settings;
+static const struct config_property PROPERTIES[] = {
+    {"test.number", CONFIG_INT, offsetof(struct settings, number), "5", .min = 0, .max = 9, .doc = "A number."},
+};
+static const struct config_section SECTION = {"Test", PROPERTIES, 1, &settings};
+
+struct state {
+    struct service *service;
+    struct loop_timer *end;
+};
+
+static int daemon_start(struct service *service, const struct topics_shape *shape, void **out, struct error *error) {
+    shared->started++;
+    if (shared->start_fails) return error_set(error, -EIO, "no luck today");
+    assert_int_equal(shape->partitions, shared->partitions);
+    assert_int_equal(shape->delivery_partitions, 3);
+    struct state *state = mem_zero(1, sizeof *state);
+    state->service = service;
+    *out = state;
+    return 0;
+}
+
+static void finish(void *context) { service_finished(((struct state *)context)->service); }
+
+static void daemon_drain(void *context) {
+    struct state *state = context;
+    shared->drained++;
+    assert_true(service_draining(state->service));
+    if (!shared->drain_hangs) state->end = loop_timer_new(service_loop(state->service), 300, 0, finish, state);
+}
+
+static void daemon_free(void *context) {
+    struct state *state = context;
+    shared->freed++;
+    shared->freed_state += state != NULL;
+    if (state) loop_timer_free(state->end);
+    free(state);
+}
+
+static void daemon_peer(void *context, struct http_request *request) {
+    struct state *state = context;
+    const char *path = http_path(request);
+    if (!strcmp(path, "/peer/hold")) {
+        shared->held = true;
+        return;
+    }
+    if (!strcmp(path, "/peer/warm")) service_ready(state->service, "warm", true);
+    if (!strcmp(path, "/peer/cold")) service_ready(state->service, "warm", false);
+    if (!strcmp(path, "/peer/fail")) service_fail(state->service, "the disk is gone");
+    struct buffer text = {.size = 0};
+    buffer_format(&text, "number %d", (int)settings.number);
+    http_reply_json(request, 200, &text);
+    buffer_free(&text);
+}
+
+static const char *const CONDITIONS[] = {"warm", NULL};
+static const struct service_definition DEFINITION = {
+    .name = "starling-test",
+    .ops_listen = "127.0.0.1:0",
+    .peer_listen = "127.0.0.1:0",
+    .section = &SECTION,
+    .conditions = CONDITIONS,
+    .start = daemon_start,
+    .drain = daemon_drain,
+    .free = daemon_free,
+    .peer = daemon_peer,
+};
+
+/* The test's side. */
+
+struct child {
+    pid_t pid;
+    char out[64]; // file with all that it wrote
+    int ops_port, peer_port;
+};
+
+static char *output(const struct child *child) {
+    struct buffer text = {.size = 0};
+    int fd = open(child->out, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got; (got = read(fd, buffer_reserve(&text, 4096), 4096)) > 0;) buffer_commit(&text, (size_t)got);
+    close(fd);
+    char *copy = mem_string(buffer_cstring(&text));
+    buffer_free(&text);
+    return copy;
+}
+
+#define wait_for(condition)                                                                                            \
+    do {                                                                                                               \
+        int64_t started_us_ = clock_monotonic_us();                                                                    \
+        while (!(condition)) {                                                                                         \
+            if (clock_monotonic_us() - started_us_ > 20000000) fail_msg("never came: %s", #condition);                 \
+            usleep(5000);                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+static struct child spawn(const char *const *arguments) {
+    struct child child = {.out = "/tmp/starling-main-XXXXXX"};
+    int fd = mkstemp(child.out), argc = 1;
+    char *argv[16] = {mem_string("starling-test")};
+    for (; arguments && arguments[argc - 1]; argc++) argv[argc] = mem_string(arguments[argc - 1]);
+    fflush(NULL);
+    child.pid = fork();
+    if (child.pid == 0) {
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        int code = service_main(argc, argv, &DEFINITION);
+        for (int i = 0; i < argc; i++) free(argv[i]);
+        exit(code);
+    }
+    close(fd);
+    for (int i = 0; i < argc; i++) free(argv[i]);
+    return child;
+}
+
+static bool wrote(const struct child *child, const char *part) {
+    char *text = output(child);
+    bool found = strstr(text, part);
+    free(text);
+    return found;
+}
+
+static int port_of(const struct child *child, const char *key) {
+    char *text = output(child);
+    int port = 0;
+    const char *at = strstr(text, key);
+    if (at) sscanf(at + strlen(key), "%d", &port);
+    free(text);
+    return port;
+}
+
+/* Runs the daemon until it listens. */
+static struct child run(const char *const *arguments) {
+    struct child child = spawn(arguments);
+    wait_for(wrote(&child, "listening"));
+    child.ops_port = port_of(&child, "ops_port=");
+    child.peer_port = port_of(&child, "peer_port=");
+    return child;
+}
+
+/* Waits for its end: the exit code. The output is printed when that is another. */
+static void ends(struct child *child, int wanted) {
+    int status = 0;
+    pid_t ended = 0;
+    wait_for((ended = waitpid(child->pid, &status, WNOHANG)) != 0);
+    char *text = output(child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted || strstr(text, "left open") || strstr(text, "Sanitizer"))
+        fail_msg("status %x instead of exit code %d: %s", (unsigned)status, wanted, text);
+    free(text);
+    unlink(child->out);
+}
+
+/* The whole answer; empty when nobody listens. */
+static char *ask(int port, const char *method, const char *path, const char *headers) {
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct buffer text = {.size = 0};
+    char *request = mem_format("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
+    if (!connect(fd, (struct sockaddr *)&address, sizeof address) &&
+        send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
+        for (ssize_t got; (got = recv(fd, buffer_reserve(&text, 4096), 4096, 0)) > 0;)
+            buffer_commit(&text, (size_t)got);
+    char *reply = mem_string(buffer_cstring(&text));
+    buffer_free(&text);
+    free(request);
+    close(fd);
+    return reply;
+}
+
+static bool answers(int port, const char *method, const char *path, const char *headers, const char *part) {
+    char *reply = ask(port, method, path, headers);
+    bool found = strstr(reply, part);
+    free(reply);
+    return found;
+}
+
+static void expect_from(int port, const char *method, const char *path, const char *headers, const char *part) {
+    char *reply = ask(port, method, path, headers);
+    if (!strstr(reply, part)) fail_msg("%s %s: no \"%s\" in: %s", method, path, part, reply);
+    free(reply);
+}
+
+#define get(port, path, part) answers(port, "GET", path, "", part)
+#define expect(port, path, part) expect_from(port, "GET", path, "", part)
+#define HTTP_OK "HTTP/1.1 200 "
+#define HTTP_UNAVAILABLE "HTTP/1.1 503 "
+
+static int set_up(void **state) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    shared->partitions = 8;
+    return 0;
+}
+
+static int tear_down(void **state) { return munmap(shared, sizeof *shared); }
+
+static void refuses(const char *const *arguments, int code, const char *reason) {
+    struct child child = spawn(arguments);
+    wait_for(wrote(&child, reason));
+    ends(&child, code);
+    assert_int_equal(shared->started, 0);
+}
+
+#define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void command_line_is_checked(void **state) {
+    refuses(ARGUMENTS("--version"), 0, "starling-test 0.");
+    refuses(ARGUMENTS("--help"), 0, "test.number");
+    refuses(ARGUMENTS("--what"), 2, "--what");
+    refuses(ARGUMENTS("--set"), 2, "--set needs a value");
+    refuses(ARGUMENTS("--config", "/nowhere/x.properties"), 2, "/nowhere/x.properties");
+    refuses(ARGUMENTS("--set", "test.numbr=1"), 2, "test.number");
+    refuses(ARGUMENTS("--set", "test.number=10"), 2, "test.number");
+    refuses(ARGUMENTS("--set", "kafka.client.id=x"), 2, "kafka.client.id");
+    refuses(ARGUMENTS("--set", "kafka.group.id=x"), 2, "kafka.group.id");
+    refuses(ARGUMENTS("--set", "peer.listen=0.0.0.0:0"), 2, "peer.token");
+    refuses(ARGUMENTS("--set", "peer.listen=:0"), 2, "peer.token");
+    refuses(ARGUMENTS("--set", "peer.listen=nonsense"), 2, "peer.listen");
+    refuses(ARGUMENTS("--set", "peer.advertise=nonsense"), 2, "peer.advertise");
+    refuses(ARGUMENTS("--set", "ops.listen=127.0.0.1:x"), 1, "ops.listen");
+}
+
+static void waits_for_kafka_and_the_topics(void **state) {
+    shared->kafka_code = -EHOSTDOWN;
+    struct child child = run(NULL);
+    wait_for(shared->verified >= 3);
+    expect(child.ops_port, "/healthz", HTTP_OK);
+    expect(child.ops_port, "/readyz", HTTP_UNAVAILABLE);
+    expect(child.ops_port, "/readyz",
+           "{\"ready\":false,\"draining\":false,\"conditions\":{\"kafka\":false,\"warm\":false}}");
+    expect(child.peer_port, "/peer/x", HTTP_UNAVAILABLE);
+    shared->kafka_code = -ENOENT;
+    int verified = shared->verified;
+    wait_for(shared->verified >= verified + 3);
+    assert_int_equal(shared->started, 0);
+    shared->kafka_code = 0;
+    wait_for(shared->started == 1);
+    wait_for(get(child.ops_port, "/readyz", "\"kafka\":true,\"warm\":false"));
+    expect(child.ops_port, "/metrics", "starling_ready{condition=\"kafka\"} 1");
+    expect(child.ops_port, "/metrics", "starling_ready{condition=\"warm\"} 0");
+
+    // Each state is told once, however often it was found.
+    char *text = output(&child), *first = strstr(text, "waiting for Kafka"),
+         *second = strstr(text, "waiting for topics");
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_non_null(strstr(text, "starling topics create"));
+    assert_null(strstr(first + 1, "waiting for Kafka"));
+    assert_null(strstr(second + 1, "waiting for topics"));
+    free(text);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+    assert_int_equal(shared->freed_state, 1);
+}
+
+static void becomes_ready_and_drains(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect(child.peer_port, "/peer/warm", HTTP_OK);
+    expect(child.ops_port, "/readyz", HTTP_OK);
+    expect(child.ops_port, "/readyz", "{\"ready\":true,");
+    expect(child.peer_port, "/peer/cold", HTTP_OK);
+    expect(child.ops_port, "/readyz", HTTP_UNAVAILABLE);
+    expect(child.peer_port, "/peer/warm", HTTP_OK);
+    static const char *const SERIES[] = {
+        "process_cpu_seconds_total ",
+        "process_resident_memory_bytes ",
+        "process_open_fds ",
+        "process_start_time_seconds ",
+        "starling_build_info{daemon=\"starling-test\",version=\"",
+        "# TYPE starling_ready gauge",
+        "text/plain; version=0.0.4",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(SERIES); i++) expect(child.ops_port, "/metrics", SERIES[i]);
+    expect(child.ops_port, "/other", "HTTP/1.1 404 ");
+    expect(child.ops_port, "/drain", "HTTP/1.1 405 ");
+    expect_from(child.ops_port, "POST", "/healthz", "", "HTTP/1.1 405 ");
+    assert_int_equal(shared->drained, 0);
+
+    kill(child.pid, SIGTERM);
+    wait_for(shared->drained);
+    expect(child.ops_port, "/readyz", HTTP_UNAVAILABLE);
+    expect(child.ops_port, "/healthz", HTTP_OK);
+    ends(&child, 0);
+    assert_int_equal(shared->drained, 1);
+    assert_int_equal(shared->freed, 1);
+}
+
+static void drains_by_http(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
+    expect_from(child.ops_port, "POST", "/drain", "", "{\"draining\":true}");
+    ends(&child, 0);
+    assert_int_equal(shared->drained, 1);
+}
+
+static void second_signal_ends_at_once(void **state) {
+    shared->drain_hangs = true;
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    kill(child.pid, SIGINT);
+    wait_for(shared->drained);
+    usleep(500000);
+    assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
+    kill(child.pid, SIGTERM);
+    ends(&child, 1);
+    assert_int_equal(shared->freed, 0);
+}
+
+static void ends_while_it_waits(void **state) {
+    shared->kafka_code = -EHOSTDOWN;
+    struct child child = run(NULL);
+    wait_for(shared->verified);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+    assert_int_equal(shared->started, 0);
+    assert_int_equal(shared->drained, 0);
+    assert_int_equal(shared->freed_state, 0);
+}
+
+static void wrong_partitions_are_refused(void **state) {
+    shared->kafka_code = -EINVAL;
+    struct child child = run(NULL);
+    wait_for(wrote(&child, "Kafka's reason"));
+    ends(&child, 1);
+    assert_int_equal(shared->started, 0);
+}
+
+static void failed_start_ends(void **state) {
+    shared->start_fails = true;
+    struct child child = run(NULL);
+    wait_for(wrote(&child, "no luck today"));
+    ends(&child, 1);
+    assert_int_equal(shared->freed_state, 0);
+}
+
+static void failure_drains(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect(child.peer_port, "/peer/fail", HTTP_OK);
+    wait_for(wrote(&child, "the disk is gone"));
+    ends(&child, 1);
+    assert_int_equal(shared->drained, 1);
+    assert_int_equal(shared->freed_state, 1);
+}
+
+static void kafka_is_watched_afterwards(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect(child.peer_port, "/peer/warm", HTTP_OK);
+    shared->kafka_code = -EHOSTDOWN;
+    wait_for(get(child.ops_port, "/readyz", "\"kafka\":false,\"warm\":true"));
+    shared->kafka_code = 0;
+    wait_for(get(child.ops_port, "/readyz", HTTP_OK));
+    assert_int_equal(shared->started, 1);
+    shared->partitions = 9;
+    wait_for(wrote(&child, "numbers of partitions have changed"));
+    ends(&child, 1);
+    assert_int_equal(shared->drained, 1);
+}
+
+static void peers_need_the_token(void **state) {
+    struct child child = run(ARGUMENTS("--set", "peer.token=open sesame", "--set", "test.number=7"));
+    char wanted[64];
+    wait_for(shared->started);
+    expect(child.peer_port, "/peer/x", "HTTP/1.1 401 ");
+    static const char *const WRONG[] = {"open sesam", "open sesame!", "Open sesame", "", "x"};
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
+        char header[64];
+        snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", WRONG[i]);
+        expect_from(child.peer_port, "GET", "/peer/x", header, "HTTP/1.1 401 ");
+    }
+    expect_from(child.peer_port, "GET", "/peer/x", "Authorization: Bearer open sesame\r\n", "number 7");
+    snprintf(wanted, sizeof wanted, "starling-test@127.0.0.1:%d", child.peer_port);
+    assert_string_equal(shared->client_id, wanted);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
+static void address_for_peers_can_be_told(void **state) {
+    setenv("STARLING_PEER_ADVERTISE", "router-7.example:9220", 1);
+    struct child child = run(NULL);
+    unsetenv("STARLING_PEER_ADVERTISE");
+    wait_for(shared->started);
+    assert_string_equal(shared->client_id, "starling-test@router-7.example:9220");
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+
+    child = run(ARGUMENTS("--set", "peer.listen="));
+    wait_for(shared->started == 2);
+    assert_int_equal(child.peer_port, -1);
+    assert_string_equal(shared->client_id, "starling-test");
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+
+    char machine[64] = "", wanted[128];
+    gethostname(machine, sizeof machine - 1);
+    child = run(ARGUMENTS("--set", "peer.listen=0.0.0.0:0", "--set", "peer.token=x"));
+    wait_for(shared->started == 3);
+    snprintf(wanted, sizeof wanted, "starling-test@%s:%d", machine, child.peer_port);
+    assert_string_equal(shared->client_id, wanted);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
+/* Whoever waits for an answer when the daemon goes gets one. */
+static void pending_peer_is_answered_at_the_end(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    pid_t asking = fork();
+    if (asking == 0) {
+        char *reply = ask(child.peer_port, "GET", "/peer/hold", "");
+        _exit(strncmp(reply, HTTP_UNAVAILABLE, strlen(HTTP_UNAVAILABLE)) ? 1 : 0);
+    }
+    wait_for(shared->held);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+    int status;
+    assert_int_equal(waitpid(asking, &status, 0), asking);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+        TEST(command_line_is_checked),
+        TEST(waits_for_kafka_and_the_topics),
+        TEST(becomes_ready_and_drains),
+        TEST(drains_by_http),
+        TEST(second_signal_ends_at_once),
+        TEST(ends_while_it_waits),
+        TEST(wrong_partitions_are_refused),
+        TEST(failed_start_ends),
+        TEST(failure_drains),
+        TEST(kafka_is_watched_afterwards),
+        TEST(peers_need_the_token),
+        TEST(address_for_peers_can_be_told),
+        TEST(pending_peer_is_answered_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

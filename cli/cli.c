@@ -1,0 +1,228 @@
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { WRONG_USAGE = 2 };
+
+#define AT(member) offsetof(struct cli_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"kafka.bootstrap.servers", CONFIG_STRING, AT(bootstrap), "127.0.0.1:9092",
+     .doc = "The Kafka brokers that are asked first: host:port, separated by commas."},
+    {"topics.prefix", CONFIG_STRING, AT(prefix), "starling.", .doc = "What the names of all topics start with."},
+    {"auth.hs256.key.file", CONFIG_STRING, AT(hs256_key_file), "",
+     .doc = "File with the secret of the tokens signed with HS256, to sign tokens with; empty: none are signed."},
+    {"peer.token", CONFIG_STRING, AT(peer_token), "", .doc = "Secret that the daemons share, to ask them."},
+    {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers."},
+    {"fanout.group.id", CONFIG_STRING, AT(fanout_group), "starling-fanout", .doc = "Consumer group of the edges."},
+    {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
+     .doc = "Consumer group of the history sinks."},
+};
+
+/* The variable is one that the command has, or is for librdkafka. Those of daemons may be set in the same shell. */
+static bool variable_is_ours(const char *variable) {
+    static const char OURS[] = "STARLING_", KAFKA[] = "KAFKA_";
+    if (strncmp(variable, OURS, sizeof OURS - 1)) return false;
+    variable += sizeof OURS - 1;
+    if (!strncmp(variable, KAFKA, sizeof KAFKA - 1)) return true;
+    size_t length = strcspn(variable, "=");
+    for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
+        const char *name = PROPERTIES[i].name;
+        size_t same = 0;
+        while (same < length && (name[same] == '.' ? '_' : toupper((unsigned char)name[same])) == variable[same]) same++;
+        if (same == length && !name[same]) return true;
+    }
+    return false;
+}
+
+static int load_environment(struct config *config, struct error *error) {
+    int code = 0;
+    for (char **variable = environ; *variable && !code; variable++) {
+        char *one[] = {*variable, NULL};
+        if (variable_is_ours(*variable)) code = config_load_environment(config, one, error);
+    }
+    return code;
+}
+
+static void print_help(const struct cli_command *command, const struct cli_option *options, size_t count) {
+    printf("usage: starling %s %s\n\n%s\n\n", command->name, command->synopsis, command->summary);
+    for (size_t i = 0; i < count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", options[i].name, options[i].value_name ? " " : "",
+                 options[i].value_name ? options[i].value_name : "");
+        printf("  %-26s %s\n", left, options[i].help);
+    }
+    printf("  %-26s %s\n  %-26s %s\n  %-26s %s\n\nSettings:\n", "--config FILE", "settings from a .properties file",
+           "--set KEY=VALUE", "one setting; stronger than files and than STARLING_... in the environment", "--help",
+           "this");
+    for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
+        printf("  %-26s %s (%s)\n", PROPERTIES[i].name, PROPERTIES[i].doc,
+               *PROPERTIES[i].fallback ? PROPERTIES[i].fallback : "none");
+    }
+    printf("  %-26s %s\n", "kafka.*", "Any property of librdkafka.");
+}
+
+/* "--name" or "--name=VALUE" is that option; *value is what stands behind the equals sign, or NULL. */
+static bool is_option(const char *argument, const char *name, const char **value) {
+    size_t length = strlen(name);
+    if (strncmp(argument, "--", 2) || strncmp(argument + 2, name, length)) return false;
+    const char *rest = argument + 2 + length;
+    if (*rest && *rest != '=') return false;
+    *value = *rest ? rest + 1 : NULL;
+    return true;
+}
+
+struct parse {
+    const struct cli_command *command;
+    const struct cli_option *options;
+    size_t count;
+    struct config *config;
+    bool help;
+};
+
+static const struct cli_option *find_option(const struct parse *parse, const char *argument, const char **value) {
+    for (size_t i = 0; i < parse->count; i++) {
+        if (is_option(argument, parse->options[i].name, value)) return &parse->options[i];
+    }
+    return NULL;
+}
+
+/* One option; `next` is the argument behind it, or NULL. How many arguments it took, or -1: wrong, and said so. */
+static int take_option(struct parse *parse, const char *argument, const char *next) {
+    struct error error = {.text = ""};
+    const char *value = NULL;
+    if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
+        parse->help = true;
+        return 1;
+    }
+    bool file = is_option(argument, "config", &value), set = !file && is_option(argument, "set", &value);
+    const struct cli_option *option = file || set ? NULL : find_option(parse, argument, &value);
+    if (!file && !set && !option) {
+        cli_fail(parse->command, WRONG_USAGE, "unknown option %s", argument);
+        return -1;
+    }
+    if (option && !option->value_name) {
+        if (value) {
+            cli_fail(parse->command, WRONG_USAGE, "--%s takes no value", option->name);
+            return -1;
+        }
+        *option->flag = true;
+        return 1;
+    }
+    int taken = value ? 1 : 2;
+    if (!value) value = next;
+    if (!value) {
+        cli_fail(parse->command, WRONG_USAGE, "%s needs a value", argument);
+        return -1;
+    }
+    if (option) {
+        *option->value = value;
+        return taken;
+    }
+    if (file ? config_load_file(parse->config, value, &error) : config_set(parse->config, value, &error)) {
+        cli_fail(parse->command, WRONG_USAGE, "%s", error.text);
+        return -1;
+    }
+    return taken;
+}
+
+/* Moves what is no option to the front of argv, behind the name. */
+static int take_arguments(struct cli *cli, struct parse *parse, int argc, char **argv) {
+    bool options_end = false;
+    for (int i = 1; i < argc;) {
+        if (!options_end && !strcmp(argv[i], "--")) {
+            options_end = true;
+            i++;
+        } else if (options_end || argv[i][0] != '-' || !argv[i][1]) {
+            cli->arguments[cli->argument_count++] = argv[i++];
+        } else {
+            int taken = take_option(parse, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+            if (taken < 0) return WRONG_USAGE;
+            i += taken;
+        }
+    }
+    return 0;
+}
+
+int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
+             const struct cli_option *options, size_t count, bool *done) {
+    *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
+    const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
+    cli->config = config_new(&section, 1);
+    struct parse parse = {
+        .command = command, .options = options, .count = count, .config = cli->config, .help = false};
+    struct error error = {.text = ""};
+    *done = false;
+    int code = take_arguments(cli, &parse, argc, argv);
+    if (code) goto failed;
+    if (parse.help) {
+        print_help(command, options, count);
+        *done = true;
+        return 0;
+    }
+    if (load_environment(cli->config, &error) || config_finish(cli->config, &error)) {
+        code = cli_fail(command, WRONG_USAGE, "%s", error.text);
+        goto failed;
+    }
+    cli->kafka = (struct kafka_settings){
+        .bootstrap = cli->settings.bootstrap,
+        .prefix = cli->settings.prefix,
+        .client_id = "starling",
+        .extra = config_kafka(cli->config, &cli->kafka.extra_count),
+        .extra_count = 0,
+        .log = NULL,
+    };
+    config_kafka(cli->config, &cli->kafka.extra_count);
+    return 0;
+failed:
+    cli_close(cli);
+    return code;
+}
+
+void cli_close(struct cli *cli) {
+    config_free(cli->config);
+    *cli = (struct cli){.config = NULL, .arguments = NULL, .argument_count = 0};
+}
+
+int cli_fail(const struct cli_command *command, int code, const char *format, ...) {
+    va_list arguments;
+    fflush(stdout);
+    fprintf(stderr, "starling %s: ", command->name);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    if (code == WRONG_USAGE) fprintf(stderr, "usage: starling %s %s\n", command->name, command->synopsis);
+    return code;
+}
+
+bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value) {
+    if (!isdigit((unsigned char)*text) && !(*text == '-' && isdigit((unsigned char)text[1]))) return false;
+    char *end;
+    errno = 0;
+    long long read = strtoll(text, &end, 10);
+    if (errno || *end || read < min || read > max) return false;
+    *value = read;
+    return true;
+}
+
+bool cli_real(const char *text, double min, double max, double *value) {
+    // strtod would take blanks, hexadecimal and "nan" as well.
+    if (!*text || text[strspn(text, "0123456789+-.eE")]) return false;
+    char *end;
+    errno = 0;
+    double read = strtod(text, &end);
+    if (*end || !isfinite(read) || read < min || read > max) return false;
+    *value = read;
+    return true;
+}

@@ -1,0 +1,18 @@
+/* Issuing tokens with the HS256 key: for the simulator and tests. The daemons only verify (auth.h). Any thread. */
+#ifndef SERVICE_TOKEN_H
+#define SERVICE_TOKEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct token_issuer;
+
+int token_issuer_new(const char *hs256_key_file, struct token_issuer **issuer, struct error *error);
+void token_issuer_free(struct token_issuer *issuer); /* NULL is fine */
+
+/* A token of the user, good until expires_ms. The caller frees. */
+char *token_issue(struct token_issuer *issuer, int64_t user, int64_t expires_ms);
+
+#endif

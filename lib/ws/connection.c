@@ -97,8 +97,8 @@ int connection_received(struct ws_connection *connection, const char *bytes, siz
     return 0;
 }
 
-/* By hand: libwebsockets' own way to send a close frame waits for the socket to be writable, needs its (slow) timers and
- * cannot be used for all connections at a shutdown. Behind a frame that is only half out it is queued. */
+/* By hand: libwebsockets' own way to send a close frame waits until the socket is writable and needs its slow timers.
+ * Behind a frame that is only half out it is queued. */
 static int close_frame_write(struct ws_connection *connection, const uint8_t *payload, size_t size) {
     enum { HEADER = 2, MASK = 4 };
     uint8_t frame[LWS_PRE + HEADER + MASK + CLOSE_PAYLOAD_MAX], mask[MASK] = {0}, *end = frame + LWS_PRE;
@@ -139,8 +139,8 @@ void connection_kill(struct ws_connection *connection) {
     if (connection->state == WS_OPEN) connection->state = WS_CLOSING;
     connection_move(connection, &connection->hub->closing);
     if (connection->state == WS_GONE || !connection->wsi) return;
-    /* A timeout is the one way to end a connection that does not wait for buffered output first; libwebsockets looks at its
-     * timers only after its own events, so it is given one. */
+    /* A timeout is the one way to end a connection that does not wait for buffered output first. libwebsockets looks at
+     * its timers only after its own events, so it is given one. */
     lws_set_timeout(connection->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC);
     lws_cancel_service(connection->hub->lws);
 }
@@ -153,7 +153,9 @@ void ws_frame_start(struct buffer *frame) {
 
 bool ws_ready(struct ws_connection *connection) {
     if (connection->state != WS_OPEN) return false;
-    if (!lws_send_pipe_choked(connection->wsi)) return true;
+    /* A second frame behind one that is half out would get out of step. What the kernel does not take of a first one,
+     * libwebsockets keeps; so asking the kernel before (lws_send_pipe_choked) would be a system call for nothing. */
+    if (!lws_partial_buffered(connection->wsi)) return true;
     connection->want_writable = true;
     lws_callback_on_writable(connection->wsi);
     return false;
@@ -162,7 +164,6 @@ bool ws_ready(struct ws_connection *connection) {
 int ws_send(struct ws_connection *connection, struct buffer *frame) {
     assert(frame->size >= WS_HEADROOM);
     if (connection->state != WS_OPEN) return -EPIPE;
-    /* Unchecked writes to a slow reader would put libwebsockets' frames out of step. */
     if (!ws_ready(connection)) return -EAGAIN;
     if (lws_write(connection->wsi, frame->data + WS_HEADROOM, frame->size - WS_HEADROOM, LWS_WRITE_TEXT) < 0) {
         connection_kill(connection);

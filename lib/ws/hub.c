@@ -114,8 +114,8 @@ static void hub_tick(void *context) {
     }
 }
 
-/* libwebsockets sizes its tables by the open-file limit, but takes a limit beyond 10 million (usual in containers) for a mistake
- * and makes room for just 2,560 sockets. So it is shown a sensible one. */
+/* libwebsockets sizes its tables by the open-file limit, but takes one beyond 10 million (usual in containers) for a
+ * mistake and makes room for just 2,560 sockets. So it is shown a sensible one. */
 static struct lws_context *context_create(const struct lws_context_creation_info *info) {
     enum { MOST_FILES = 1 << 20 };
     struct rlimit limit, shown;

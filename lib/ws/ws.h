@@ -1,8 +1,10 @@
-/* WebSockets on the event loop: a server and clients, text frames. The only door to libwebsockets (FACTS: own SO_REUSEPORT
- * listener, adopted sockets, direct writes when not choked, ordered shutdown). Loop's thread.
+/* WebSockets on the event loop: a server and clients, text frames. The only door to libwebsockets (own SO_REUSEPORT
+ * listener, adopted sockets, direct writes when not choked, ordered shutdown). Loop's thread; every function may be
+ * called inside the callbacks, and none of them calls a callback before it returns.
  *
- * A frame to send is a struct buffer whose first WS_HEADROOM bytes are free for the library: start it with ws_frame_start, append
- * the text behind. The same buffer may be sent to several connections only one after the other (the headroom is overwritten).
+ * A frame to send is a struct buffer whose first WS_HEADROOM bytes are free for the library: start it with
+ * ws_frame_start, append the text behind. A server may send the same buffer to several connections, one after the other
+ * (the headroom is overwritten); a client's send spoils the text as well (RFC 6455 has clients mask it).
  */
 #ifndef WS_WS_H
 #define WS_WS_H
@@ -34,9 +36,12 @@ struct ws_connection; /* of a server or of a client; freed by the library after 
 struct ws_callbacks {
     /* The handshake is done. The value returned by ws_context is NULL until set. */
     void (*on_open)(void *context, struct ws_connection *connection);
-    void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size); /* whole message, no NUL behind */
+    /* A whole message; no NUL behind it. */
+    void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size);
     void (*on_writable)(void *context, struct ws_connection *connection); /* after a -EAGAIN of ws_send */
-    /* Once for every connection that was opened, and for a client's failed attempt (code 1006). code: the peer's close code, 1006 if it just vanished. */
+    /* Once for every connection that was opened, and for a client's failed attempt (1006). code: of the peer's close frame,
+     * be it first or the answer to ours; 1005 if it had none, 1006 if there was no frame. A client is told 1002 for a
+     * server's 1012 to 1014: libwebsockets changes them before we see them. */
     void (*on_close)(void *context, struct ws_connection *connection, int code);
 };
 
@@ -45,7 +50,7 @@ struct ws_server_options {
     const char *listen;       /* host:port; port 0: any free one */
     const char *subprotocol;  /* "starling.v1"; a client that does not offer it is refused */
     size_t max_message;       /* bytes; beyond: closed with 1009 */
-    unsigned max_connections; /* accepting pauses there */
+    unsigned max_connections; /* accepting pauses there, those in the handshake included */
     unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
     unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
@@ -53,24 +58,27 @@ struct ws_server_options {
     struct ws_callbacks callbacks;
 };
 
+/* At start-up, not inside a callback of the loop. */
 int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error);
 int ws_server_port(const struct ws_server *server);
-unsigned ws_server_connections(const struct ws_server *server);
-/* Off: the listening socket is closed, so its share goes to other processes; on: opened again (0 or a negative errno). */
+unsigned ws_server_connections(const struct ws_server *server); /* open ones: between on_open and on_close */
+/* Off: the listening socket is closed, so its share goes to other processes; on: opened again. 0 or a negative errno. */
 int ws_server_accept(struct ws_server *server, bool on);
-/* Closes everything that is open with `code` (close frames are sent) and then calls closed; after that ws_server_free. */
+/* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and then
+ * calls closed; after that ws_server_free. */
 void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);
 void ws_server_free(struct ws_server *server); /* after shutdown's closed; NULL is fine */
 
 void ws_frame_start(struct buffer *frame); /* empties it and leaves the headroom */
 
-/* True: ws_send would take a frame now. False: it is slow (on_writable will come) or closing. For who builds frames from state
- * and must not build one that cannot be sent. */
+/* True: ws_send would take a frame now. False: it is slow (on_writable will come) or closing. For who builds frames from
+ * state and must not build one that cannot be sent. */
 bool ws_ready(struct ws_connection *connection);
 
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: it is closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
-/* Sends the close frame and closes; on_close comes later. reason: at most 123 bytes, may be NULL. */
+/* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or after
+ * 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */
 void ws_close(struct ws_connection *connection, int code, const char *reason);
 /* Stops or resumes reading from the peer (so TCP pushes back). */
 void ws_read(struct ws_connection *connection, bool on);
@@ -89,7 +97,8 @@ struct ws_clients_options {
 };
 
 int ws_clients_new(const struct ws_clients_options *options, struct ws_clients **clients, struct error *error);
-/* ws://host:port/path or wss://. 0: under way, on_open or on_close follows. connection_context: ws_context of it from the start. */
+/* url: ws://host:port/path or wss://. 0: under way, on_open or on_close follows (never before the return).
+ * connection_context: what ws_context gives from the start. Looks names up by waiting (getaddrinfo). */
 int ws_connect(struct ws_clients *clients, const char *url, void *connection_context, struct error *error);
 void ws_clients_shutdown(struct ws_clients *clients, loop_fn *closed, void *context);
 void ws_clients_free(struct ws_clients *clients);

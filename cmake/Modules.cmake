@@ -98,3 +98,18 @@ function(starling_test_tools)
         add_dependencies(test-${name} event_codecs)
     endforeach()
 endfunction()
+
+# starling_integration_tests(USES ours...): tests/integration/test_*.c are programs against a real broker, which ctest has
+# not: the end-to-end tests run them. The other files there are linked to each.
+function(starling_integration_tests)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    starling_library(integration FOLDER tests/integration WITHOUT "test_[^/]*\\.c" USES ${ARG_USES}
+        EXTERNAL PkgConfig::CMOCKA)
+    file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/integration/test_*.c")
+    foreach(file IN LISTS tests)
+        get_filename_component(name "${file}" NAME_WE)
+        add_executable(${name} "${file}")
+        target_link_libraries(${name} PRIVATE starling_integration)
+        add_dependencies(${name} event_codecs)
+    endforeach()
+endfunction()

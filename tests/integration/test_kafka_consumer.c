@@ -1,0 +1,335 @@
+/* Reading without a group: positions, seeking, pausing, holding, ends, times, lost offsets. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "world.h"
+
+static void fill(struct world *world, enum topic topic, int32_t partition, int from, int to) {
+    struct kafka_producer *producer = world_producer(world, NULL);
+    for (int i = from; i < to; i++) {
+        char value[16];
+        snprintf(value, sizeof value, "%d", i);
+        world_send(world, producer, topic, partition, value);
+    }
+    world_flush(world, producer);
+    kafka_producer_free(producer, 0);
+}
+
+static void assert_values(const struct reader *reader, size_t first, int from, int to) {
+    for (int i = from; i < to; i++) {
+        char value[16];
+        snprintf(value, sizeof value, "%d", i);
+        assert_string_equal(reader->seen[first + (size_t)(i - from)].value, value);
+    }
+}
+
+static void test_reads_in_order_and_knows_the_position(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    fill(world, TOPIC_LOCATIONS, 1, 0, 100);
+    reader_open(&reader, world, NULL, NULL);
+    assert_int_equal(kafka_consumer_position(reader.consumer, TOPIC_LOCATIONS, 1), KAFKA_OFFSET_NONE);
+    reader_read(&reader, TOPIC_LOCATIONS, 1, 10);
+    assert_int_equal(kafka_consumer_position(reader.consumer, TOPIC_LOCATIONS, 1), 10);
+    reader_until(&reader, 90);
+    assert_values(&reader, 0, 10, 100);
+    assert_int_equal(kafka_consumer_position(reader.consumer, TOPIC_LOCATIONS, 1), 100);
+    assert_int_equal(kafka_consumer_lag(reader.consumer, TOPIC_LOCATIONS, 1), 0);
+    assert_true(reader.drained > 0);
+    // LogAppendTime is what locations have.
+    assert_true(reader.seen[0].timestamp > clock_wall_ms() - 60000 && reader.seen[0].timestamp <= clock_wall_ms());
+    assert_string_equal(reader.seen[0].key, "k");
+    fill(world, TOPIC_LOCATIONS, 1, 100, 105);
+    reader_until(&reader, 95);
+    assert_values(&reader, 90, 100, 105);
+    reader_close(&reader);
+}
+
+static bool at_start(void *context) {
+    return kafka_consumer_position(((struct reader *)context)->consumer, TOPIC_PROFILES, 0) == 0;
+}
+
+static void test_position_of_an_empty_partition_becomes_known(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_PROFILES, 0, KAFKA_OFFSET_BEGINNING);
+    world_until(world, at_start, &reader, "the position is known");
+    assert_int_equal(reader.count, 0);
+    assert_true(reader.drained > 0);
+    reader_close(&reader);
+}
+
+static void test_more_and_less_disturb_nobody(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    fill(world, TOPIC_LOCATIONS, 0, 0, 500);
+    fill(world, TOPIC_SHARING, 3, 0, 20);
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 0, KAFKA_OFFSET_BEGINNING);
+    struct kafka_position more = {TOPIC_SHARING, 3, 5};
+    // In the middle of it, again and again: nothing is lost and nothing comes twice.
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(kafka_consumer_read_more(reader.consumer, &more, 1, NULL), 0);
+        assert_int_equal(kafka_consumer_read_more(reader.consumer, &more, 1, NULL), -EINVAL);
+        world_run(world, 3);
+        assert_int_equal(kafka_consumer_read_less(reader.consumer, &more, 1, NULL), 0);
+        int64_t reached = kafka_consumer_position(reader.consumer, TOPIC_SHARING, 3);
+        if (reached >= 0) more.offset = reached;
+        world_run(world, 3);
+    }
+    assert_int_equal(kafka_consumer_read_more(reader.consumer, &more, 1, NULL), 0);
+    reader_until(&reader, 515);
+    int64_t locations = 0, sharing = 5;
+    for (size_t i = 0; i < reader.count; i++) {
+        int64_t *next = reader.seen[i].topic == TOPIC_LOCATIONS ? &locations : &sharing;
+        assert_int_equal(reader.seen[i].offset, (*next)++);
+    }
+    reader_close(&reader);
+}
+
+static void test_refuses_what_cannot_be_read(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    struct error error = {.text = ""};
+    reader_open(&reader, world, NULL, NULL);
+    struct kafka_position twice[] = {{TOPIC_SHARING, 1, 0}, {TOPIC_SHARING, 2, 0}, {TOPIC_SHARING, 1, 0}};
+    assert_int_equal(kafka_consumer_read(reader.consumer, twice, 3, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "sharing/1"));
+    struct kafka_position nowhere = {TOPIC_SHARING, 1, KAFKA_OFFSET_NONE};
+    assert_int_equal(kafka_consumer_read(reader.consumer, &nowhere, 1, &error), -EINVAL);
+    struct kafka_position no_partition = {TOPIC_SHARING, -1, 0}, no_topic = {TOPICS, 0, 0};
+    assert_int_equal(kafka_consumer_read(reader.consumer, &no_partition, 1, NULL), -EINVAL);
+    assert_int_equal(kafka_consumer_read(reader.consumer, &no_topic, 1, NULL), -EINVAL);
+    assert_int_equal(kafka_consumer_seek(reader.consumer, &twice[0], NULL), -ENOENT);
+    assert_int_equal(kafka_consumer_pause(reader.consumer, TOPIC_SHARING, 1), -ENOENT);
+    reader_close(&reader);
+}
+
+static void test_seeks(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    fill(world, TOPIC_LOCATIONS, 0, 0, 30);
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 0, 20);
+    // At once, while fetching is only being started: librdkafka alone would deliver nothing for ever.
+    struct kafka_position back = {TOPIC_LOCATIONS, 0, 25};
+    assert_int_equal(kafka_consumer_seek(reader.consumer, &back, NULL), 0);
+    reader_until(&reader, 5);
+    assert_values(&reader, 0, 25, 30);
+    back.offset = 3;
+    assert_int_equal(kafka_consumer_seek(reader.consumer, &back, NULL), 0);
+    assert_int_equal(kafka_consumer_position(reader.consumer, TOPIC_LOCATIONS, 0), 3);
+    reader_until(&reader, 32);
+    assert_values(&reader, 5, 3, 30);
+    back.offset = KAFKA_OFFSET_BEGINNING;
+    assert_int_equal(kafka_consumer_seek(reader.consumer, &back, NULL), 0);
+    reader_until(&reader, 62);
+    assert_values(&reader, 32, 0, 30);
+    back.offset = KAFKA_OFFSET_END;
+    assert_int_equal(kafka_consumer_seek(reader.consumer, &back, NULL), 0);
+    world_run(world, 200);
+    fill(world, TOPIC_LOCATIONS, 0, 30, 31);
+    reader_until(&reader, 63);
+    assert_values(&reader, 62, 30, 31);
+    reader_close(&reader);
+}
+
+static void seek_back_once(struct reader *reader) {
+    const struct seen *last = &reader->seen[reader->count - 1];
+    if (last->offset < 15 || reader->context) return;
+    reader->context = reader;
+    struct kafka_position back = {TOPIC_LOCATIONS, 0, 2};
+    assert_int_equal(kafka_consumer_seek(reader->consumer, &back, NULL), 0);
+}
+
+static void test_seeks_from_within_records(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.on_records = seek_back_once};
+    fill(world, TOPIC_LOCATIONS, 0, 0, 100);
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 0, 0);
+    // Batches of 7: the one that ends at 20 is the first to reach 15; then 2 to 99.
+    reader_until(&reader, 21 + 98);
+    assert_values(&reader, 0, 0, 21);
+    assert_values(&reader, 21, 2, 100);
+    reader_close(&reader);
+}
+
+static void test_pauses_one_partition(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    reader_open(&reader, world, NULL, NULL);
+    struct kafka_position both[] = {{TOPIC_LOCATIONS, 0, 0}, {TOPIC_LOCATIONS, 1, 0}};
+    assert_int_equal(kafka_consumer_read(reader.consumer, both, 2, NULL), 0);
+    fill(world, TOPIC_LOCATIONS, 0, 0, 10);
+    reader_until(&reader, 10);
+    assert_int_equal(kafka_consumer_pause(reader.consumer, TOPIC_LOCATIONS, 0), 0);
+    fill(world, TOPIC_LOCATIONS, 0, 10, 20);
+    fill(world, TOPIC_LOCATIONS, 1, 0, 10);
+    reader_until(&reader, 20);
+    // Reading more must not wake it.
+    struct kafka_position more = {TOPIC_LOCATIONS, 2, 0};
+    assert_int_equal(kafka_consumer_read_more(reader.consumer, &more, 1, NULL), 0);
+    world_run(world, 300);
+    assert_int_equal(reader_count(&reader, TOPIC_LOCATIONS, 0), 10);
+    assert_int_equal(reader_count(&reader, TOPIC_LOCATIONS, 1), 10);
+    assert_int_equal(kafka_consumer_resume(reader.consumer, TOPIC_LOCATIONS, 0), 0);
+    reader_until(&reader, 30);
+    assert_values(&reader, 20, 10, 20);
+    reader_close(&reader);
+}
+
+static void hold_first(struct reader *reader) {
+    if (reader->context) return;
+    reader->context = reader;
+    kafka_consumer_hold(reader->consumer, true);
+}
+
+/* Shorter than the second after which it must poll all the same, and longer. */
+static void hold_for(struct world *world, int ms) {
+    struct reader reader = {.on_records = hold_first};
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 0, 0);
+    reader_until(&reader, 7);
+    world_run(world, ms);
+    assert_int_equal(reader.count, 7);
+    assert_int_equal(kafka_consumer_position(reader.consumer, TOPIC_LOCATIONS, 0), 7);
+    kafka_consumer_hold(reader.consumer, false);
+    reader_until(&reader, 100);
+    assert_values(&reader, 0, 0, 100);
+    reader_close(&reader);
+}
+
+static void test_holds(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    fill(world, TOPIC_LOCATIONS, 0, 0, 100);
+    hold_for(world, 100);
+    hold_for(world, 2500);
+}
+
+static void test_holds_while_reading_elsewhere(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    fill(world, TOPIC_LOCATIONS, 0, 0, 20);
+    fill(world, TOPIC_LOCATIONS, 1, 0, 20);
+    struct reader reader = {.world = NULL};
+    reader_open(&reader, world, NULL, NULL);
+    kafka_consumer_hold(reader.consumer, true);
+    world_run(world, 1500);
+    struct kafka_position both[] = {{TOPIC_LOCATIONS, 0, 0}, {TOPIC_LOCATIONS, 1, 0}};
+    assert_int_equal(kafka_consumer_read(reader.consumer, both, 2, NULL), 0);
+    assert_int_equal(kafka_consumer_pause(reader.consumer, TOPIC_LOCATIONS, 1), 0);
+    world_run(world, 1500);
+    assert_int_equal(reader.count, 0);
+    kafka_consumer_hold(reader.consumer, false);
+    reader_until(&reader, 20);
+    world_run(world, 200);
+    assert_int_equal(reader_count(&reader, TOPIC_LOCATIONS, 1), 0); // paused by its owner, still
+    assert_int_equal(kafka_consumer_resume(reader.consumer, TOPIC_LOCATIONS, 1), 0);
+    reader_until(&reader, 40);
+    reader_close(&reader);
+}
+
+static void test_lost_offset_is_told(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    fill(world, TOPIC_LOCATIONS, 2, 0, 5);
+    struct reader reader = {.world = NULL};
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 2, 1000000);
+    reader_until(&reader, 5);
+    assert_int_equal(reader.offsets_lost, 1);
+    assert_values(&reader, 0, 0, 5);
+    reader_close(&reader);
+}
+
+static void test_ends_and_times(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    struct error error = {.text = ""};
+    reader_open(&reader, world, NULL, NULL);
+    int64_t low, high;
+    fill(world, TOPIC_LOCATIONS, 0, 0, 3);
+    world_run(world, 20);
+    int64_t between = clock_wall_ms();
+    world_run(world, 20);
+    fill(world, TOPIC_LOCATIONS, 0, 3, 5);
+    if (kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 0, &low, &high, 5000, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(low, 0);
+    assert_int_equal(high, 5);
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 99, &low, &high, 2000, &error),
+                     -ENOENT);
+
+    struct kafka_position at[] = {{TOPIC_LOCATIONS, 0, 0}, {TOPIC_LOCATIONS, 1, 0}};
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, between, 5000, &error)) fail_msg("%s", error.text);
+    assert_int_equal(at[0].offset, 3);
+    assert_int_equal(at[1].offset, 0);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, 0, 5000, &error)) fail_msg("%s", error.text);
+    assert_int_equal(at[0].offset, 0);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, clock_wall_ms() + 60000, 5000, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(at[0].offset, 5);
+    assert_int_equal(at[1].offset, 0);
+    reader_close(&reader);
+}
+
+static int settings_code(struct world *world, const char *key, const char *value, struct error *error) {
+    struct config_pair pair = {.key = key, .value = value};
+    struct kafka_settings settings = world->settings;
+    settings.extra = &pair;
+    settings.extra_count = 1;
+    struct kafka_consumer_options options = {.loop = &world->loop, .settings = &settings};
+    struct kafka_consumer *consumer = NULL;
+    int code = kafka_consumer_new(&options, &consumer, error);
+    kafka_consumer_free(consumer);
+    return code;
+}
+
+static void test_properties_of_the_user(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    assert_int_equal(settings_code(world, "fetch.max.bytes", "1000000", &error), 0);
+    assert_int_equal(settings_code(world, "linger.ms", "7", &error),
+                     0); // a producer's: the same list goes to both kinds
+    assert_int_equal(settings_code(world, "fetch.max.byte", "1", &error), -EINVAL);
+    assert_non_null(strstr(error.text, "kafka.fetch.max.byte"));
+    assert_int_equal(settings_code(world, "fetch.max.bytes", "many", &error), -EINVAL);
+    assert_non_null(strstr(error.text, "kafka.fetch.max.bytes=many"));
+    assert_int_equal(settings_code(world, "enable.auto.commit", "true", &error), -EINVAL);
+    assert_int_equal(settings_code(world, "partition.assignment.strategy", "cooperative-sticky", &error), -EINVAL);
+    assert_int_equal(settings_code(world, "partition.assignment.strategy", "roundrobin", &error), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_create, world_destroy)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_reads_in_order_and_knows_the_position),
+        TEST(test_position_of_an_empty_partition_becomes_known),
+        TEST(test_more_and_less_disturb_nobody),
+        TEST(test_refuses_what_cannot_be_read),
+        TEST(test_seeks),
+        TEST(test_seeks_from_within_records),
+        TEST(test_pauses_one_partition),
+        TEST(test_holds),
+        TEST(test_holds_while_reading_elsewhere),
+        TEST(test_lost_offset_is_told),
+        TEST(test_ends_and_times),
+        TEST(test_properties_of_the_user),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

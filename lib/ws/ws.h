@@ -21,13 +21,13 @@ enum { WS_HEADROOM = 16 };
 
 enum ws_close_code {
     WS_NORMAL = 1000,
-    WS_POLICY = 1008,     /* bad token */
+    WS_POLICY = 1008, /* bad token */
     WS_TOO_BIG = 1009,
-    WS_RESTART = 1012,    /* draining or restarting */
+    WS_RESTART = 1012, /* draining or restarting */
     WS_OVERLOADED = 1013,
     WS_SUPERSEDED = 4001, /* connected elsewhere */
     WS_TOO_SLOW = 4002,
-    WS_EXPIRED = 4003     /* token expired */
+    WS_EXPIRED = 4003 /* token expired */
 };
 
 struct ws_server;

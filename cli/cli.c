@@ -39,7 +39,8 @@ static bool variable_is_ours(const char *variable) {
     for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
         const char *name = PROPERTIES[i].name;
         size_t same = 0;
-        while (same < length && (name[same] == '.' ? '_' : toupper((unsigned char)name[same])) == variable[same]) same++;
+        while (same < length && (name[same] == '.' ? '_' : toupper((unsigned char)name[same])) == variable[same])
+            same++;
         if (same == length && !name[same]) return true;
     }
     return false;
@@ -159,8 +160,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
     const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
     cli->config = config_new(&section, 1);
-    struct parse parse = {
-        .command = command, .options = options, .count = count, .config = cli->config, .help = false};
+    struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config, .help = false};
     struct error error = {.text = ""};
     *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
@@ -174,15 +174,16 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         code = cli_fail(command, WRONG_USAGE, "%s", error.text);
         goto failed;
     }
+    size_t extra_count;
+    const struct config_pair *extra = config_kafka(cli->config, &extra_count);
     cli->kafka = (struct kafka_settings){
         .bootstrap = cli->settings.bootstrap,
         .prefix = cli->settings.prefix,
         .client_id = "starling",
-        .extra = config_kafka(cli->config, &cli->kafka.extra_count),
-        .extra_count = 0,
+        .extra = extra,
+        .extra_count = extra_count,
         .log = NULL,
     };
-    config_kafka(cli->config, &cli->kafka.extra_count);
     return 0;
 failed:
     cli_close(cli);

@@ -1,6 +1,9 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
@@ -73,7 +76,7 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
 
 struct pairs_out {
     gzFile file;
-    const char *path;
+    char *path;
 };
 
 int pairs_out_new(const char *path, struct pairs_out **out, struct error *error) {
@@ -81,10 +84,36 @@ int pairs_out_new(const char *path, struct pairs_out **out, struct error *error)
     bool compress = length >= 3 && !strcmp(path + length - 3, ".gz");
     errno = 0;
     // T: as it is, without compression.
-    gzFile file = gzopen(path, compress ? "we6" : "weT");
+    gzFile file;
+    if (!strcmp(path, "-")) {
+        int fd = dup(STDOUT_FILENO);
+        file = fd < 0 ? NULL : gzdopen(fd, "wT");
+        if (!file && fd >= 0) close(fd);
+    } else {
+        file = gzopen(path, compress ? "we6" : "weT");
+    }
     if (!file) return error_set(error, errno ? -errno : -ENOMEM, "%s: %s", path, strerror(errno ? errno : ENOMEM));
     gzbuffer(file, READ_BYTES);
     *out = mem_alloc(sizeof **out);
-    **out = (struct pairs_out){.file = file, .path = path};
+    **out = (struct pairs_out){.file = file, .path = mem_string(path)};
     return 0;
+}
+
+int pairs_out_put(struct pairs_out *out, int64_t a, int64_t b, struct error *error) {
+    char line[64];
+    int length = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", a, b);
+    if (gzwrite(out->file, line, (unsigned)length) == length) return 0;
+    int number;
+    const char *text = gzerror(out->file, &number);
+    return error_set(error, -EIO, "%s: %s", out->path, number == Z_ERRNO ? strerror(errno) : text);
+}
+
+int pairs_out_close(struct pairs_out *out, struct error *error) {
+    if (!out) return 0;
+    errno = 0;
+    int code = gzclose(out->file);
+    if (code) code = error_set(error, -EIO, "%s: %s", out->path, errno ? strerror(errno) : "cannot be written");
+    free(out->path);
+    free(out);
+    return code;
 }

@@ -1,0 +1,20 @@
+/* Files of friendships: two user ids a line, plain or gzip. Reading is cli_read_pairs (cli.h). One thread. */
+#ifndef CLI_PAIRS_H
+#define CLI_PAIRS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* 1: two ids, divided by blanks or a comma; 0: a blank line or a comment (#); -EINVAL: anything else. */
+int pairs_parse_line(const char *line, int64_t *a, int64_t *b);
+
+struct pairs_out;
+
+/* Makes or empties the file; compressed when its name ends in .gz. "-": standard output, plain. */
+int pairs_out_new(const char *path, struct pairs_out **out, struct error *error);
+int pairs_out_put(struct pairs_out *out, int64_t a, int64_t b, struct error *error);
+/* Writes the rest, closes and frees; not 0: the file is not whole. NULL is fine. */
+int pairs_out_close(struct pairs_out *out, struct error *error);
+
+#endif

@@ -1,0 +1,221 @@
+#include "cli/setup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "kafka/admin.h"
+#include "kafka/producer.h"
+
+enum {
+    PATIENCE_MS = 30000, /* without a broker */
+    LINGER_MS = 20,      /* bulk: large batches */
+    TURN_EVERY = 1024,   /* sends between two looks at what was acknowledged */
+    TICK_MS = 100,       /* so that waiting for the loop ends when nothing happens */
+    ASK_MS = 10000,
+    ASK_AGAIN_MS = 500,
+    SHOW_AGAIN_MS = 1000,
+};
+
+struct setup {
+    const struct kafka_settings *settings;
+    uv_loop_t loop;
+    struct loop_timer *tick;
+    struct kafka_producer *producer;
+    struct buffer value;
+    unsigned since_turn;
+    uint64_t lost; /* not acknowledged */
+    int lost_code; /* why the first was not */
+};
+
+static void on_tick(void *context) {}
+
+static void on_delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+    struct setup *setup = context;
+    if (!code) return;
+    if (!setup->lost++) setup->lost_code = code;
+}
+
+int setup_new(const struct kafka_settings *settings, struct setup **out, struct error *error) {
+    struct setup *setup = mem_alloc(sizeof *setup);
+    *setup = (struct setup){.settings = settings};
+    if (uv_loop_init(&setup->loop)) {
+        free(setup);
+        return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
+    }
+    setup->tick = loop_timer_new(&setup->loop, TICK_MS, TICK_MS, on_tick, setup);
+    const struct kafka_producer_options options = {
+        .loop = &setup->loop,
+        .settings = settings,
+        .linger_ms = LINGER_MS,
+        .timeout_ms = PATIENCE_MS,
+        .context = setup,
+        .on_delivered = on_delivered,
+    };
+    int code = kafka_producer_new(&options, &setup->producer, error);
+    if (code) {
+        setup_free(setup);
+        return code;
+    }
+    *out = setup;
+    return 0;
+}
+
+void setup_free(struct setup *setup) {
+    if (!setup) return;
+    kafka_producer_free(setup->producer, 0);
+    loop_timer_free(setup->tick);
+    uv_run(&setup->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&setup->loop);
+    buffer_free(&setup->value);
+    free(setup);
+}
+
+static int failure_of(const struct setup *setup, struct error *error) {
+    if (setup->lost_code == -ETIMEDOUT || setup->lost_code == -EHOSTDOWN) {
+        return error_set(error, -EHOSTDOWN, "no broker at %s has acknowledged a record for %d s",
+                         setup->settings->bootstrap, PATIENCE_MS / 1000);
+    }
+    if (setup->lost_code == -ENOENT) {
+        return error_set(error, -ENOENT, "the topics are not there: starling topics create makes them");
+    }
+    return error_set(error, setup->lost_code, "%" PRIu64 " records were not acknowledged: %s", setup->lost,
+                     strerror(-setup->lost_code));
+}
+
+static int put(struct setup *setup, enum topic topic, int64_t user, struct error *error) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    int64_t deadline = 0;
+    for (;;) {
+        if (setup->lost) return failure_of(setup, error);
+        int code = kafka_producer_send(setup->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+                                       setup->value.data, setup->value.size, NULL);
+        if (!code) break;
+        if (code != -EAGAIN && code != -EHOSTDOWN) {
+            return error_set(error, code, "producing to %s%s: %s", setup->settings->prefix, topic_name(topic),
+                             strerror(-code));
+        }
+        int64_t now = clock_monotonic_us();
+        if (!deadline || code == -EAGAIN) deadline = now + PATIENCE_MS * 1000LL;
+        if (now > deadline) {
+            return error_set(error, -EHOSTDOWN, "no broker at %s for %d s", setup->settings->bootstrap,
+                             PATIENCE_MS / 1000);
+        }
+        uv_run(&setup->loop, UV_RUN_ONCE);
+    }
+    if (++setup->since_turn >= TURN_EVERY) {
+        setup->since_turn = 0;
+        uv_run(&setup->loop, UV_RUN_NOWAIT);
+    }
+    return 0;
+}
+
+int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *error) {
+    if (a < 0 || b < 0 || a == b) {
+        return error_set(error, -EINVAL, "%" PRId64 " and %" PRId64 " cannot be friends", a, b);
+    }
+    int64_t lower = a < b ? a : b;
+    const struct friend_command command = {
+        .kind = FRIEND_COMMAND_BEFRIEND,
+        .from = lower,
+        .to = a < b ? b : a,
+        .time = clock_wall_ms(),
+        .since = 0,
+    };
+    buffer_clear(&setup->value);
+    event_encode_friend_command(&setup->value, &command);
+    return put(setup, TOPIC_FRIEND_COMMANDS, lower, error);
+}
+
+int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error) {
+    buffer_clear(&setup->value);
+    event_encode_sharing(&setup->value, &(struct sharing){.mode = mode});
+    return put(setup, TOPIC_SHARING, user, error);
+}
+
+int setup_profile(struct setup *setup, int64_t user, const char *name, struct error *error) {
+    const struct profile profile = {
+        .name = {.data = name, .size = strlen(name)},
+        .avatar_url = {.data = "", .size = 0},
+    };
+    buffer_clear(&setup->value);
+    event_encode_profile(&setup->value, &profile);
+    return put(setup, TOPIC_PROFILES, user, error);
+}
+
+int setup_flush(struct setup *setup, struct error *error) {
+    // Ends: what the broker does not acknowledge within its time is lost, and no longer pending.
+    while (kafka_producer_pending(setup->producer)) uv_run(&setup->loop, UV_RUN_ONCE);
+    return setup->lost ? failure_of(setup, error) : 0;
+}
+
+struct handled {
+    struct kafka_admin *admin;
+    const char *group;
+    int partitions;
+    int64_t *committed, *end, *target;
+};
+
+/* How many commands in front of the targets are not handled. */
+static int ask_left(struct handled *handled, int64_t *left, struct error *error) {
+    int code = kafka_group_offsets(handled->admin, handled->group, TOPIC_FRIEND_COMMANDS, handled->partitions,
+                                   handled->committed, handled->end, ASK_MS, error);
+    if (code) return code;
+    *left = 0;
+    for (int i = 0; i < handled->partitions; i++) {
+        int64_t done = handled->committed[i] > 0 ? handled->committed[i] : 0;
+        if (done < handled->target[i]) *left += handled->target[i] - done;
+    }
+    return 0;
+}
+
+static int wait_handled(struct handled *handled, int timeout_s, void (*progress)(void *context, int64_t left),
+                        void *context, struct error *error) {
+    int64_t start = clock_monotonic_us(), shown = start - SHOW_AGAIN_MS * 1000LL, left = 0;
+    for (;;) {
+        int code = ask_left(handled, &left, error);
+        if (code) return code;
+        int64_t now = clock_monotonic_us();
+        if (progress && (!left || now - shown >= SHOW_AGAIN_MS * 1000LL)) {
+            progress(context, left);
+            shown = now;
+        }
+        if (!left) return 0;
+        if (now - start >= timeout_s * 1000000LL) {
+            return error_set(error, -ETIMEDOUT,
+                             "%" PRId64 " friend commands are not handled after %d s: does a router of group %s run?",
+                             left, timeout_s, handled->group);
+        }
+        uv_sleep(ASK_AGAIN_MS);
+    }
+}
+
+int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s,
+                       void (*progress)(void *context, int64_t left), void *context, struct error *error) {
+    struct handled handled = {.group = router_group};
+    struct topics_shape shape;
+    int code = setup_flush(setup, error);
+    if (!code) code = kafka_admin_new(setup->settings, &handled.admin, error);
+    if (!code) code = kafka_topics_verify(handled.admin, &shape, ASK_MS, error);
+    if (code) goto finish;
+    handled.partitions = shape.partitions;
+    handled.committed = mem_zero((size_t)shape.partitions, sizeof *handled.committed);
+    handled.end = mem_zero((size_t)shape.partitions, sizeof *handled.end);
+    handled.target = mem_zero((size_t)shape.partitions, sizeof *handled.target);
+    // Commands that arrive later are not waited for.
+    code = kafka_group_offsets(handled.admin, router_group, TOPIC_FRIEND_COMMANDS, handled.partitions,
+                               handled.committed, handled.target, ASK_MS, error);
+    if (!code) code = wait_handled(&handled, timeout_s, progress, context, error);
+finish:
+    free(handled.committed);
+    free(handled.end);
+    free(handled.target);
+    kafka_admin_free(handled.admin);
+    return code;
+}

@@ -1,0 +1,77 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "kafka/admin.h"
+
+enum { ASK_MS = 8000, CREATE_MS = 60000 };
+
+static int64_t partitions_of(const struct topics_shape *shape, enum topic topic) {
+    return topic == TOPIC_DELIVERIES ? shape->delivery_partitions : shape->partitions;
+}
+
+static int create(const struct cli *cli, const struct topics_plan *plan) {
+    struct error error = {.text = ""};
+    struct kafka_admin *admin = NULL;
+    struct topics_shape shape;
+    int code = kafka_admin_new(&cli->kafka, &admin, &error);
+    if (code) goto finish;
+    // Also asked so that a broker which is away is told within seconds.
+    int before = kafka_topics_verify(admin, &shape, ASK_MS, &error);
+    if (before == -EHOSTDOWN) {
+        code = before;
+        goto finish;
+    }
+    code = kafka_topics_create(admin, plan, CREATE_MS, &error);
+    if (!code) code = kafka_topics_verify(admin, &shape, ASK_MS, &error);
+    if (code) goto finish;
+    for (int i = 0; i < TOPICS; i++) {
+        char *name = topic_full_name(&cli->kafka, (enum topic)i, false);
+        printf("%-32s %3d partitions\n", name, (int)partitions_of(&shape, (enum topic)i));
+        free(name);
+    }
+    printf("%s\n", before ? "Created, each with its dead letter queue (.dlq)."
+                          : "They were there already; their settings and dead letter queues are as they should be.");
+finish:
+    kafka_admin_free(admin);
+    return code ? cli_fail(&TOPICS_COMMAND, 1, "%s", error.text) : 0;
+}
+
+static int run(int argc, char **argv) {
+    const char *partitions = "16", *delivery_partitions = "64", *replication = NULL;
+    const struct cli_option options[] = {
+        {"partitions", "N", "of locations, friend-commands, friendships, profiles, sharing (16)", &partitions, NULL},
+        {"delivery-partitions", "N", "of deliveries: routes to edges (64)", &delivery_partitions, NULL},
+        {"replication", "N", "copies of each record (the broker's default)", &replication, NULL},
+    };
+    struct cli cli;
+    bool done;
+    int code = cli_open(&cli, &TOPICS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    int64_t count, delivery_count, copies = -1;
+    if (cli.argument_count != 1 || strcmp(cli.arguments[0], "create")) {
+        code = cli_fail(&TOPICS_COMMAND, 2, "the one thing to do with topics is: create");
+    } else if (!cli_int(partitions, 1, 10000, &count)) {
+        code = cli_fail(&TOPICS_COMMAND, 2, "--partitions %s: must be a number from 1 to 10000", partitions);
+    } else if (!cli_int(delivery_partitions, 1, 10000, &delivery_count)) {
+        code = cli_fail(&TOPICS_COMMAND, 2, "--delivery-partitions %s: must be a number from 1 to 10000",
+                        delivery_partitions);
+    } else if (replication && !cli_int(replication, 1, 1000, &copies)) {
+        code = cli_fail(&TOPICS_COMMAND, 2, "--replication %s: must be a number from 1 to 1000", replication);
+    } else {
+        code = create(&cli, &(struct topics_plan){.partitions = (int)count,
+                                                  .delivery_partitions = (int)delivery_count,
+                                                  .replication = (int)copies});
+    }
+    cli_close(&cli);
+    return code;
+}
+
+const struct cli_command TOPICS_COMMAND = {
+    .name = "topics",
+    .synopsis = "create [--partitions N] [--delivery-partitions N] [--replication N]",
+    .summary = "makes the topics with the right settings; safe to repeat",
+    .run = run,
+};

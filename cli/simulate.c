@@ -25,13 +25,17 @@ enum {
     SAY_EVERY_US = 5000000,
     HANDLED_TIMEOUT_S = 600,
     TOKEN_TTL_MS = 24 * 3600 * 1000,
-    URLS_MAX = 64
+    URLS_MAX = 64,
+    ENDS_MAX = 64,
+    PATH_MAX_BYTES = 4096
 };
 
 struct options {
     const char *trace, *graph, *from, *until, *speed, *ws, *lists, *settle, *city, *seed, *every, *duration, *wait_for;
     bool no_setup;
-    int64_t from_s, until_s, rounds, people, random_seed, every_ms, duration_s;
+    int64_t ends_s[ENDS_MAX]; /* where the trace stops for a look at the screens, rising; the last one ends it */
+    int end_count;
+    int64_t from_s, rounds, people, random_seed, every_ms, duration_s;
     double factor; /* 0: as fast as possible */
 };
 
@@ -49,6 +53,7 @@ struct simulation {
     uv_signal_t interrupt, terminate;
     enum phase phase;
     size_t next;             /* fix of the trace */
+    int end;                 /* of options.ends_s: where it goes now */
     int64_t *city_due;       /* when each person reports next, ms on the monotonic clock */
     int64_t started_us, phase_us, said_us;
     int64_t rounds_done;
@@ -119,17 +124,18 @@ static bool crowded(const struct simulation *s) {
     return counts.unsent > UNSENT_MAX || counts.known - counts.superseded - counts.online > OFFLINE_MAX;
 }
 
-/* The trace up to where its clock is. False: all of it was reported. */
+/* The trace up to where its clock is. False: all of it up to the next end was reported. */
 static bool move_trace(struct simulation *s) {
     double factor = s->options.factor;
-    int64_t start = s->options.from_s * 1000;
-    int64_t until = factor > 0 ? start + (int64_t)((double)elapsed_us(s->started_us) / 1000 * factor) : INT64_MAX;
+    int64_t start = (s->end ? s->options.ends_s[s->end - 1] : s->options.from_s) * 1000, end = s->options.ends_s[s->end] * 1000;
+    int64_t until = factor > 0 ? start + (int64_t)((double)elapsed_us(s->started_us) / 1000 * factor) : end;
+    if (until > end) until = end;
     for (int i = 0; s->next < s->trace.count && s->trace.fixes[s->next].time <= until; i++) {
         if (factor <= 0 && (i == PUMP_MAX || crowded(s))) break;
         const struct fix *fix = &s->trace.fixes[s->next++];
         phones_report(s->phones, fix->user, fix->at, fix->time);
     }
-    return s->next < s->trace.count;
+    return s->next < s->trace.count && s->trace.fixes[s->next].time <= end;
 }
 
 static bool move_city(struct simulation *s) {
@@ -192,14 +198,34 @@ static void write_line(void *context, int64_t user, int64_t friend, double dista
     fprintf(context, "%" PRId64 ",%" PRId64 ",%.4f\n", user, friend, distance_m);
 }
 
+/* The file's name with {until} replaced by the end that was reached. */
+static void list_path(const struct simulation *s, char path[PATH_MAX_BYTES]) {
+    const char *mark = strstr(s->options.lists, "{until}");
+    if (!mark) snprintf(path, PATH_MAX_BYTES, "%s", s->options.lists);
+    else snprintf(path, PATH_MAX_BYTES, "%.*s%" PRId64 "%s", (int)(mark - s->options.lists), s->options.lists, s->options.ends_s[s->end],
+                  mark + strlen("{until}"));
+}
+
 static void write_lists(struct simulation *s) {
-    if (!s->options.lists || s->result) return;
-    FILE *file = fopen(s->options.lists, "w");
+    char path[PATH_MAX_BYTES];
+    if (!s->options.lists || s->result || s->interrupted) return;
+    list_path(s, path);
+    FILE *file = fopen(path, "w");
     if (file) {
         fputs("user,friend,distance_m\n", file);
         phones_screens(s->phones, write_line, file);
     }
-    if (!file || fclose(file)) s->result = cli_fail(&SIMULATE_COMMAND, 1, "cannot write %s", s->options.lists);
+    if (!file || fclose(file)) s->result = cli_fail(&SIMULATE_COMMAND, 1, "cannot write %s", path);
+}
+
+/* An end is reached: its lists are written, and the trace goes on to the next. */
+static void arrive(struct simulation *s) {
+    write_lists(s);
+    if (s->city || s->interrupted || s->result || s->end + 1 >= s->options.end_count) return;
+    s->end++;
+    s->rounds_done = 0;
+    s->started_us = clock_monotonic_us();
+    enter(s, MOVING);
 }
 
 /* ---- the loop ---- */
@@ -229,8 +255,8 @@ static void pump(void *context) {
     if (s->phase == GATHERING) gather(s);
     else if (s->phase == SETTLING) settle(s);
     say(s);
+    if (s->phase == DONE) arrive(s);
     if (s->phase != DONE) return;
-    if (!s->interrupted) write_lists(s);
     loop_timer_free(s->pump);
     s->pump = NULL;
     phones_shutdown(s->phones, closed, s);
@@ -271,10 +297,23 @@ static int run(struct simulation *s, const char *const *urls, size_t url_count, 
 
 /* ---- the command ---- */
 
+/* "36000" or "32400,36000": rising. */
+static bool parse_ends(struct options *o) {
+    char *text = mem_string(o->until);
+    int64_t last = o->from_s;
+    bool good = true;
+    for (char *save, *end = strtok_r(text, ",", &save); end && good; end = strtok_r(NULL, ",", &save)) {
+        good = o->end_count < ENDS_MAX && cli_int(end, last, 86400 * 365, &o->ends_s[o->end_count]);
+        if (good) last = o->ends_s[o->end_count++];
+    }
+    free(text);
+    return good && o->end_count > 0;
+}
+
 static int check_options(struct options *o) {
     if (!o->trace == !o->city) return cli_fail(&SIMULATE_COMMAND, 2, "give --trace FILE or --city N");
-    if (!cli_int(o->from, 0, 86400, &o->from_s) || !cli_int(o->until, 0, 86400 * 365, &o->until_s) || o->until_s < o->from_s)
-        return cli_fail(&SIMULATE_COMMAND, 2, "--from and --until are seconds of the day, --until not before --from");
+    if (!cli_int(o->from, 0, 86400, &o->from_s) || !parse_ends(o))
+        return cli_fail(&SIMULATE_COMMAND, 2, "--from and --until are seconds of the day, rising");
     if (strcmp(o->speed, "max") == 0) o->factor = 0;
     else if (!cli_real(o->speed, 0.001, 1e6, &o->factor)) return cli_fail(&SIMULATE_COMMAND, 2, "--speed is a factor such as 60, or max");
     double every_s;
@@ -295,7 +334,7 @@ static size_t split_urls(char *text, const char **urls) {
 static int prepare(struct simulation *s, struct error *error) {
     struct options *o = &s->options;
     if (o->trace) {
-        int result = trace_read(o->trace, o->from_s, o->until_s, &s->trace, error);
+        int result = trace_read(o->trace, o->from_s, o->ends_s[o->end_count - 1], &s->trace, error);
         if (result) return result;
         fprintf(stderr, "simulate: %zu positions in %s\n", s->trace.count, o->trace);
     } else {
@@ -316,7 +355,7 @@ static int simulate(int argc, char **argv) {
         {"graph", "FILE", "friendships to import first: two ids a line; everyone is opted in", &o->graph, NULL},
         {"no-setup", NULL, "friendships and opt-ins are there already", NULL, &o->no_setup},
         {"from", "S", "start of the trace, second of the day (0)", &o->from, NULL},
-        {"until", "S", "its end (86400)", &o->until, NULL},
+        {"until", "S[,S]", "its end (86400); several: it stops at each for --settle and --lists", &o->until, NULL},
         {"speed", "X", "how much faster than it happened, or max (60)", &o->speed, NULL},
         {"city", "N", "N invented people instead of a trace", &o->city, NULL},
         {"seed", "N", "another number, another city (1)", &o->seed, NULL},
@@ -325,7 +364,7 @@ static int simulate(int argc, char **argv) {
         {"ws", "URL[,URL]", "edges (ws://127.0.0.1:8081/)", &o->ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &o->settle, NULL},
         {"wait-for", "FILE", "settle only once that file exists", &o->wait_for, NULL},
-        {"lists", "FILE", "write every screen at the end: user,friend,distance_m", &o->lists, NULL},
+        {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists, NULL},
     };
     struct error error;
     const char *urls[URLS_MAX];

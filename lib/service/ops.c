@@ -19,12 +19,14 @@ struct process_metrics {
 
 static double seconds(const struct timeval *time) { return (double)time->tv_sec + (double)time->tv_usec / 1e6; }
 
+/* /proc/self/statm: pages of virtual memory, then resident ones. */
 static void collect_memory(struct process_metrics *process) {
+    char line[128], *end;
     FILE *file = fopen("/proc/self/statm", "re");
-    double pages, resident, page = (double)sysconf(_SC_PAGESIZE);
-    if (file && fscanf(file, "%lf %lf", &pages, &resident) == 2) {
-        process->virtual_size->value = pages * page;
-        process->resident->value = resident * page;
+    if (file && fgets(line, sizeof line, file)) {
+        double page = (double)sysconf(_SC_PAGESIZE);
+        process->virtual_size->value = strtod(line, &end) * page;
+        process->resident->value = strtod(end, NULL) * page;
     }
     if (file) fclose(file);
 }

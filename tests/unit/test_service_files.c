@@ -29,6 +29,7 @@ static const struct {
 } LINKS[] = {
     {"root/out.txt", "../secret.txt"},
     {"root/out", ".."},
+    {"root/too", "../root-too"},
     {"root/in.js", "app/main.js"},
 };
 
@@ -130,6 +131,7 @@ static void nothing_outside_of_the_root_is_served(void **state) {
         "/app/../../secret.txt",
         "/..%2fsecret.txt",
         "/out.txt",
+        "/too/secret.txt",
         "/out/secret.txt",
         "//../secret.txt",
         "/./../secret.txt",

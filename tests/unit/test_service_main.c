@@ -181,9 +181,8 @@ static bool wrote(const struct child *child, const char *part) {
 
 static int port_of(const struct child *child, const char *key) {
     char *text = output(child);
-    int port = 0;
     const char *at = strstr(text, key);
-    if (at) sscanf(at + strlen(key), "%d", &port);
+    int port = at ? (int)strtol(at + strlen(key), NULL, 10) : 0;
     free(text);
     return port;
 }

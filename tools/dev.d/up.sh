@@ -109,13 +109,16 @@ start_city() {
         return 0
     fi
     say "Starting a simulated city of $1 people"
-    start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" \
+    # Every 5 s rather than a phone's 30 s, so that there is something to look at.
+    start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" --every 5 \
         --ws "ws://127.0.0.1:$(fanout_port)/"
     local waited
-    for ((waited = 0; waited < 10; waited++)); do
+    for ((waited = 0; waited < 300; waited++)); do
         running city || fail_of city "the simulated city ended right after its start"
+        ! grep -qE ' phones, [1-9][0-9]* online' "$(log_of city)" || return 0
         sleep 0.2
     done
+    fail_of city "no phone of the simulated city is online after a minute"
 }
 
 page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)"; }
@@ -171,8 +174,11 @@ command_up() {
     [ "$city" = 0 ] || start_city "$city"
 
     say "starling is up: $(page_url)/"
-    note "Sign in with a token:   ./dev token USER        (people of the city are users 1 to $city)"
-    note "Logs: run/log/          Stop it: ./dev down"
+    if [ "$city" != 0 ]; then
+        note "The city's people are users 1 to $city. Be the first of them (the token lasts a day):"
+        note "$(page_url)/#token=$(make_token 1 '' 86400)&at=52.52,13.405"
+    fi
+    note "Sign in as anybody: ./dev token USER    Logs: run/log/    Stop: ./dev down"
 }
 
 command_down() {

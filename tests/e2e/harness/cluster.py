@@ -137,14 +137,14 @@ class Cluster:
     def add(self, kind: str, wait=True, settings=None, start=True) -> Daemon:
         """One more daemon of that kind, with settings of its own above the cluster's."""
         assert kind in KINDS, kind
-        own = {}
-        if kind == 'ingest':
-            own = {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
-                   'web.ws.url': self.ws_url}
-        elif kind == 'fanout':
-            own = {'edge.listen': f'127.0.0.1:{self._fanout_port}'}  # shared by all of them
-        elif kind == 'history-sink':
-            own = {'history.dir': self.history}
+        own = {
+            'ingest': {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
+                       'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
+                       'history.group.id': self.group('history-sink')},
+            'router': {'group.id': self.group('router')},
+            'fanout': {'group.id': self.group('fanout'), 'edge.listen': f'127.0.0.1:{self._fanout_port}'},
+            'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
+        }[kind]
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})
         self.daemons.append(daemon)
         if start:
@@ -155,6 +155,10 @@ class Cluster:
         """The cluster's settings: 'router:key' is for routers only, 'key' for all."""
         return {key.rpartition(':')[2]: value for key, value in self.settings.items()
                 if ':' not in key or key.startswith(kind + ':')}
+
+    def group(self, kind: str) -> str:
+        """The consumer group of that kind of daemon. Clusters share a broker, not their groups."""
+        return f'{self.prefix}{kind}'
 
     def of(self, kind: str) -> list[Daemon]:
         return [daemon for daemon in self.daemons if daemon.kind == kind]
@@ -173,7 +177,9 @@ class Cluster:
         properties = self.folder / 'starling.properties'
         properties.write_text(''.join(f'{key}={value}\n' for key, value in {
             'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
-            'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token}.items()))
+            'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
+            'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
+            'history.group.id': self.group('history-sink')}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, **run)
         if check:

@@ -1,4 +1,4 @@
-/* What server.c and clients.c share: a hub is one libwebsockets context on the loop, with its connections. Loop's thread.
+/* What server.c and clients.c share: a hub is one libwebsockets context on the loop, with its connections.
  *
  * Every connection stands in exactly one queue, and each queue has one timeout, so that the oldest is always in front
  * and a timeout costs O(1). (libwebsockets' own timers are one sorted list with O(n) insertion.)

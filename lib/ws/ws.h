@@ -39,9 +39,9 @@ struct ws_callbacks {
     /* A whole message; no NUL behind it. */
     void (*on_message)(void *context, struct ws_connection *connection, const char *text, size_t size);
     void (*on_writable)(void *context, struct ws_connection *connection); /* after a -EAGAIN of ws_send */
-    /* Once for every connection that was opened, and for a client's failed attempt (1006). code: of the peer's close frame,
-     * be it first or the answer to ours; 1005 if it had none, 1006 if there was no frame. A client is told 1002 for a
-     * server's 1012 to 1014: libwebsockets changes them before we see them. */
+    /* Once for every connection that was opened, and for a client's failed attempt (1006). code: of the peer's close
+     * frame, be it first or the answer to ours; 1005 if it had none, 1006 if there was no frame. A client is told 1002
+     * for a server's 1012 to 1014: libwebsockets changes them before we see them. */
     void (*on_close)(void *context, struct ws_connection *connection, int code);
 };
 
@@ -64,21 +64,21 @@ int ws_server_port(const struct ws_server *server);
 unsigned ws_server_connections(const struct ws_server *server); /* open ones: between on_open and on_close */
 /* Off: the listening socket is closed, so its share goes to other processes; on: opened again. 0 or a negative errno. */
 int ws_server_accept(struct ws_server *server, bool on);
-/* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and then
- * calls closed; after that ws_server_free. */
+/* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and
+ * then calls closed; after that ws_server_free. */
 void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);
 void ws_server_free(struct ws_server *server); /* after shutdown's closed; NULL is fine */
 
 void ws_frame_start(struct buffer *frame); /* empties it and leaves the headroom */
 
-/* True: ws_send would take a frame now. False: it is slow (on_writable will come) or closing. For who builds frames from
- * state and must not build one that cannot be sent. */
+/* True: ws_send would take a frame now. False: it is slow (on_writable will come) or closing. For who builds frames
+ * from state and must not build one that cannot be sent. */
 bool ws_ready(struct ws_connection *connection);
 
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: it is closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
-/* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or after
- * 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */
+/* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or
+ * after 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */
 void ws_close(struct ws_connection *connection, int code, const char *reason);
 /* Stops or resumes reading from the peer (so TCP pushes back). */
 void ws_read(struct ws_connection *connection, bool on);

@@ -32,9 +32,9 @@ enum {
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define SUBPROTOCOL "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
 
-static void expect_text(struct world *world, int fd, const char *text) {
+static void expect_text(struct ws_world *world, int fd, const char *text) {
     struct buffer payload = {0};
-    assert_int_equal(raw_next(world, fd, &payload), TEXT);
+    assert_int_equal(wire_next(world, fd, &payload), TEXT);
     assert_string_equal(buffer_cstring(&payload), text);
     buffer_free(&payload);
 }
@@ -51,20 +51,20 @@ static void refuses_what_is_not_a_handshake(void **state) {
         {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello in TLS\r\n\r\n", ""},
         {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
     };
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int fd = raw_connect(world, 0);
-        raw_write(world, fd, cases[i].request, strlen(cases[i].request));
-        const char *response = raw_response(world, fd);
+        int fd = wire_connect(world, 0);
+        wire_write(world, fd, cases[i].request, strlen(cases[i].request));
+        const char *response = wire_response(world, fd);
         if (strncmp(response, cases[i].answer, strlen(cases[i].answer)) ||
             (!*cases[i].answer && strstr(response, " 101 ")))
             fail_msg("case %zu: \"%s\"", i, response);
         char rest[64];
-        while (raw_read(world, fd, rest, 1)) {} /* closed: else this would be the test's time-out */
+        while (wire_read(world, fd, rest, 1)) {} /* closed: else this would be the test's time-out */
         close(fd);
     }
     assert_int_equal(world->at_server.opened, 0);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void refuses_other_subprotocols_and_versions(void **state) {
@@ -78,78 +78,78 @@ static void refuses_other_subprotocols_and_versions(void **state) {
         {SUBPROTOCOL, "HTTP/1.1 426 "},
         {VERSION "Sec-WebSocket-Protocol: chat, " WS_TEST_SUBPROTOCOL "\r\n", "HTTP/1.1 101 "},
     };
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int fd = raw_connect(world, 0);
-        raw_request(world, fd, cases[i].lines);
-        const char *response = raw_response(world, fd);
+        int fd = wire_connect(world, 0);
+        wire_request(world, fd, cases[i].lines);
+        const char *response = wire_response(world, fd);
         if (strncmp(response, cases[i].answer, strlen(cases[i].answer))) fail_msg("case %zu: \"%s\"", i, response);
         close(fd);
     }
-    world_until(world, &world->at_server.closed, 1); /* of the one that was let in */
+    ws_world_until(world, &world->at_server.closed, 1); /* of the one that was let in */
     assert_int_equal(world->at_server.opened, 1);
     assert_int_equal(world->at_server.code, 1006);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void puts_fragments_together(void **state) {
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct buffer payload = {0};
-    int fd = raw_open(world, 0);
-    raw_frame(world, fd, TEXT_FIRST, "one, ", 5);
-    raw_frame(world, fd, PING, "are you there", 13);
-    assert_int_equal(raw_next(world, fd, &payload), PONG);
+    int fd = wire_open(world, 0);
+    wire_frame(world, fd, TEXT_FIRST, "one, ", 5);
+    wire_frame(world, fd, PING, "are you there", 13);
+    assert_int_equal(wire_next(world, fd, &payload), PONG);
     assert_string_equal(buffer_cstring(&payload), "are you there");
-    raw_frame(world, fd, MORE, "", 0);
-    raw_frame(world, fd, MORE, "two, ", 5);
-    raw_frame(world, fd, LAST, "three", 5);
+    wire_frame(world, fd, MORE, "", 0);
+    wire_frame(world, fd, MORE, "two, ", 5);
+    wire_frame(world, fd, LAST, "three", 5);
     expect_text(world, fd, "one, two, three");
-    raw_frame(world, fd, TEXT_FIRST, "", 0);
-    raw_frame(world, fd, LAST, "", 0);
+    wire_frame(world, fd, TEXT_FIRST, "", 0);
+    wire_frame(world, fd, LAST, "", 0);
     expect_text(world, fd, "");
     /* Many messages in one segment, and one message in many. */
     struct buffer many = {0};
     for (int i = 0; i < 200; i++) buffer_format(&many, "%c%c%c%c%c%c%c", TEXT, 0x81, 1, 1, 1, 1, ('a' + i % 26) ^ 1);
-    raw_write(world, fd, many.data, many.size);
+    wire_write(world, fd, many.data, many.size);
     for (int i = 0; i < 200; i++) expect_text(world, fd, (char[]){(char)('a' + i % 26), 0});
     for (size_t i = 0; i < 7 * 3; i++) {
-        raw_write(world, fd, many.data + i, 1);
-        world_run(world, 2);
+        wire_write(world, fd, many.data + i, 1);
+        ws_world_run(world, 2);
     }
     for (int i = 0; i < 3; i++) expect_text(world, fd, (char[]){(char)('a' + i), 0});
     buffer_free(&many);
     buffer_free(&payload);
     close(fd);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void closes_with_1009_beyond_max_message(void **state) {
-    struct ws_server_options options = world_server_options(NULL);
+    struct ws_server_options options = ws_world_server_options(NULL);
     options.max_message = 1000;
-    struct world *world = world_new(&options, NULL);
+    struct ws_world *world = ws_world_new(&options, NULL);
     char *text = mem_zero(1, 5000);
     memset(text, 'x', 4999);
-    int fd = raw_open(world, 0);
-    raw_frame(world, fd, TEXT, text, 1000);
+    int fd = wire_open(world, 0);
+    wire_frame(world, fd, TEXT, text, 1000);
     expect_text(world, fd, text + 3999);
-    raw_frame(world, fd, TEXT, text, 1001);
-    raw_expect_close(world, fd, WS_TOO_BIG, "message too big");
-    fd = raw_open(world, 0);
-    for (int i = 0; i < 4; i++) raw_frame(world, fd, i ? MORE : TEXT_FIRST, text, 300);
-    raw_expect_close(world, fd, WS_TOO_BIG, "message too big");
-    fd = raw_open(world, 0); /* the head of a frame of 2^62 bytes is enough; and then it may flood as it likes */
-    raw_write(world, fd, "\x81\xff\x40\0\0\0\0\0\0\0\1\2\3\4 and the first bytes", 34);
+    wire_frame(world, fd, TEXT, text, 1001);
+    wire_expect_close(world, fd, WS_TOO_BIG, "message too big");
+    fd = wire_open(world, 0);
+    for (int i = 0; i < 4; i++) wire_frame(world, fd, i ? MORE : TEXT_FIRST, text, 300);
+    wire_expect_close(world, fd, WS_TOO_BIG, "message too big");
+    fd = wire_open(world, 0); /* the head of a frame of 2^62 bytes is enough; and then it may flood as it likes */
+    wire_write(world, fd, "\x81\xff\x40\0\0\0\0\0\0\0\1\2\3\4 and the first bytes", 34);
     struct buffer payload = {0};
-    assert_int_equal(raw_next(world, fd, &payload), CLOSE);
+    assert_int_equal(wire_next(world, fd, &payload), CLOSE);
     assert_memory_equal(payload.data, "\x03\xf1", 2);
-    for (int i = 0; i < 200; i++) raw_write(world, fd, text, 5000);
-    assert_int_equal(raw_next(world, fd, &payload), -1);
+    for (int i = 0; i < 200; i++) wire_write(world, fd, text, 5000);
+    assert_int_equal(wire_next(world, fd, &payload), -1);
     close(fd);
-    world_until(world, &world->at_server.closed, 3);
+    ws_world_until(world, &world->at_server.closed, 3);
     assert_int_equal(world->at_server.messages, 1);
     buffer_free(&payload);
     free(text);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void closes_on_frames_that_are_not_text(void **state) {
@@ -164,15 +164,15 @@ static void closes_on_frames_that_are_not_text(void **state) {
         {0xC1, "compressed?", 1002, "rsv bits"},      {LAST, "of nothing", 1002, "bad cont"},
         {0x09, "half a ping", 1002, "frag ctl"},
     };
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int fd = raw_open(world, 0);
-        raw_frame(world, fd, cases[i].first_byte, cases[i].payload, strlen(cases[i].payload));
-        raw_expect_close(world, fd, cases[i].code, cases[i].reason);
-        world_until(world, &world->at_server.closed, (int)i + 1);
+        int fd = wire_open(world, 0);
+        wire_frame(world, fd, cases[i].first_byte, cases[i].payload, strlen(cases[i].payload));
+        wire_expect_close(world, fd, cases[i].code, cases[i].reason);
+        ws_world_until(world, &world->at_server.closed, (int)i + 1);
     }
     assert_int_equal(world->at_server.messages, 0);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void answers_a_close_and_passes_its_code_on(void **state) {
@@ -181,24 +181,24 @@ static void answers_a_close_and_passes_its_code_on(void **state) {
         size_t size;
         int code;
     } cases[] = {{"\x03\xe8", 2, 1000}, {"\x0f\xa0 bye", 6, 4000}, {"", 0, 1005}, {"\x03\xe9 going away", 13, 1001}};
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct buffer payload = {0};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        int fd = raw_open(world, 0);
-        raw_frame(world, fd, CLOSE, cases[i].payload, cases[i].size);
-        assert_int_equal(raw_next(world, fd, &payload), CLOSE);
+        int fd = wire_open(world, 0);
+        wire_frame(world, fd, CLOSE, cases[i].payload, cases[i].size);
+        assert_int_equal(wire_next(world, fd, &payload), CLOSE);
         assert_int_equal(payload.size, cases[i].size);
         if (payload.size) assert_memory_equal(payload.data, cases[i].payload, payload.size);
-        assert_int_equal(raw_next(world, fd, &payload), -1); /* one close frame, not two */
+        assert_int_equal(wire_next(world, fd, &payload), -1); /* one close frame, not two */
         close(fd);
-        world_until(world, &world->at_server.closed, (int)i + 1);
+        ws_world_until(world, &world->at_server.closed, (int)i + 1);
         assert_int_equal(world->at_server.code, cases[i].code);
     }
     buffer_free(&payload);
-    world_free(world);
+    ws_world_free(world);
 }
 
-static void close_with_long_reason(struct world *world, struct ws_connection *connection, const char *text,
+static void close_with_long_reason(struct ws_world *world, struct ws_connection *connection, const char *text,
                                    size_t size) {
     char reason[201] = {0};
     memset(reason, 'r', 200);
@@ -208,12 +208,12 @@ static void close_with_long_reason(struct world *world, struct ws_connection *co
 static void cuts_a_reason_that_is_too_long(void **state) {
     char reason[124] = {0};
     memset(reason, 'r', 123);
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     world->when_message = close_with_long_reason;
-    int fd = raw_open(world, 0);
-    raw_frame(world, fd, TEXT, "x", 1);
-    raw_expect_close(world, fd, WS_RESTART, reason);
-    world_free(world);
+    int fd = wire_open(world, 0);
+    wire_frame(world, fd, TEXT, "x", 1);
+    wire_expect_close(world, fd, WS_RESTART, reason);
+    ws_world_free(world);
 }
 
 /* ---- slow readers ---- */
@@ -235,9 +235,9 @@ static int big_send(struct ws_connection *connection, int number) {
     return result;
 }
 
-static void big_expect(struct world *world, int fd, int number) {
+static void big_expect(struct ws_world *world, int fd, int number) {
     struct buffer payload = {0}, expected = big_frame(number);
-    assert_int_equal(raw_next(world, fd, &payload), TEXT);
+    assert_int_equal(wire_next(world, fd, &payload), TEXT);
     assert_int_equal(payload.size, BIG);
     assert_memory_equal(payload.data, expected.data + WS_HEADROOM, BIG);
     buffer_free(&expected);
@@ -245,8 +245,8 @@ static void big_expect(struct world *world, int fd, int number) {
 }
 
 static void a_slow_reader_gets_EAGAIN_and_then_an_intact_stream(void **state) {
-    struct world *world = world_new(NULL, NULL);
-    int fd = raw_open(world, 4096), sent = 0, read = 0, writable;
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    int fd = wire_open(world, 4096), sent = 0, read = 0, writable;
     struct ws_connection *connection = world->at_server.connection;
     for (int round = 1; round <= 4; round++) {
         do { /* the kernel makes its buffers bigger, for a while */
@@ -254,176 +254,176 @@ static void a_slow_reader_gets_EAGAIN_and_then_an_intact_stream(void **state) {
             int result;
             while (!(result = big_send(connection, sent))) assert_true(++sent < 2000);
             assert_int_equal(result, -EAGAIN);
-            world_run(world, 50);
+            ws_world_run(world, 50);
         } while (world->at_server.writable > writable);
         for (int i = 0; i < 20; i++) { /* and so it stays, for small frames too */
-            assert_int_equal(text_send(connection, "small"), -EAGAIN);
-            world_run(world, 2);
+            assert_int_equal(ws_world_say(connection, "small"), -EAGAIN);
+            ws_world_run(world, 2);
         }
         assert_int_equal(world->at_server.writable, writable);
         for (; read < sent; read++) big_expect(world, fd, read);
-        world_until(world, &world->at_server.writable, writable + 1);
+        ws_world_until(world, &world->at_server.writable, writable + 1);
     }
-    assert_int_equal(text_send(connection, "the newest truth"), 0);
+    assert_int_equal(ws_world_say(connection, "the newest truth"), 0);
     expect_text(world, fd, "the newest truth");
     assert_int_equal(world->at_server.writable, writable + 1); /* once for each time of -EAGAIN, not for every frame */
     close(fd);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void a_slow_reader_is_closed_behind_what_it_was_sent(void **state) {
-    struct world *world = world_new(NULL, NULL);
-    int fd = raw_open(world, 4096), sent = 0;
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    int fd = wire_open(world, 4096), sent = 0;
     while (!big_send(world->at_server.connection, sent)) sent++;
     ws_close(world->at_server.connection, WS_TOO_SLOW, "too slow");
-    world_run(world, 100);
+    ws_world_run(world, 100);
     for (int i = 0; i < sent; i++) big_expect(world, fd, i);
-    raw_expect_close(world, fd, WS_TOO_SLOW, "too slow");
-    world_until(world, &world->at_server.closed, 1);
+    wire_expect_close(world, fd, WS_TOO_SLOW, "too slow");
+    ws_world_until(world, &world->at_server.closed, 1);
     assert_int_equal(world->at_server.code, WS_TOO_SLOW); /* its answer came */
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void a_peer_that_does_not_answer_a_close_is_dropped(void **state) {
-    struct world *world = world_new(NULL, NULL);
-    int fd = raw_open(world, 4096), deaf = raw_open(world, 0);
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    int fd = wire_open(world, 4096), deaf = wire_open(world, 0);
     ws_close(world->at_server.connection, WS_SUPERSEDED, NULL);
-    world_run(world, 2500);
+    ws_world_run(world, 2500);
     assert_int_equal(world->at_server.closed, 0);
-    world_until(world, &world->at_server.closed, 1);
+    ws_world_until(world, &world->at_server.closed, 1);
     assert_int_equal(world->at_server.code, 1006);
     close(deaf);
     close(fd);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void nobody_holds_up_the_shutdown(void **state) {
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct buffer payload = {0};
-    int deaf = raw_open(world, 0), slow = raw_open(world, 4096), half = raw_connect(world, 0);
+    int deaf = wire_open(world, 0), slow = wire_open(world, 4096), half = wire_connect(world, 0);
     while (!big_send(world->at_server.connection, 1)) {}
-    raw_write(world, half, "GET / HTTP/1.1\r\n", 16);
-    world_run(world, 50);
+    wire_write(world, half, "GET / HTTP/1.1\r\n", 16);
+    ws_world_run(world, 50);
     int64_t start = clock_monotonic_us();
-    world_shutdown_server(world, WS_RESTART);
+    ws_world_shutdown_server(world, WS_RESTART);
     assert_true(clock_monotonic_us() - start < 7000000);
     assert_int_equal(world->at_server.closed, 2); /* half was never open */
-    assert_int_equal(raw_next(world, deaf, &payload), CLOSE);
+    assert_int_equal(wire_next(world, deaf, &payload), CLOSE);
     assert_memory_equal(payload.data, "\x03\xf4", 2); /* 1012 */
-    assert_int_equal(raw_next(world, deaf, &payload), -1);
+    assert_int_equal(wire_next(world, deaf, &payload), -1);
     buffer_free(&payload);
     close(deaf);
     close(slow);
     close(half);
-    world_free(world);
+    ws_world_free(world);
 }
 
-static void stop_reading(struct world *world, struct ws_connection *connection, const char *text, size_t size) {
+static void stop_reading(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {
     ws_read(connection, false);
 }
 
 static void reading_stops_and_goes_on(void **state) {
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct buffer many = {0};
-    int fd = raw_open(world, 0);
+    int fd = wire_open(world, 0);
     world->when_message = stop_reading;
     /* Together, so that some of them are with libwebsockets already when reading stops. */
     for (int i = 0; i < 100; i++) buffer_format(&many, "%c%c%c%c%c%c%c", TEXT, 0x81, 1, 1, 1, 1, ('a' + i % 26) ^ 1);
-    raw_write(world, fd, many.data, many.size);
-    world_until(world, &world->at_server.messages, 1);
+    wire_write(world, fd, many.data, many.size);
+    ws_world_until(world, &world->at_server.messages, 1);
     int pauses = 0;
     while (world->at_server.messages < 100) {
         int now = world->at_server.messages;
-        world_run(world, 5);
+        ws_world_run(world, 5);
         assert_int_equal(world->at_server.messages, now);
         ws_read(world->at_server.connection, true);
-        world_until(world, &world->at_server.messages, now + 1);
+        ws_world_until(world, &world->at_server.messages, now + 1);
         pauses++;
     }
     assert_true(pauses >= 4);
     world->when_message = NULL;
     ws_read(world->at_server.connection, true);
-    raw_frame(world, fd, TEXT, "the end", 7);
+    wire_frame(world, fd, TEXT, "the end", 7);
     expect_text(world, fd, "the end");
     ws_read(world->at_server.connection, false);
     ws_close(world->at_server.connection, WS_NORMAL, NULL); /* reads again, or the answer would not be seen */
-    raw_expect_close(world, fd, WS_NORMAL, "");
-    world_until(world, &world->at_server.closed, 1);
+    wire_expect_close(world, fd, WS_NORMAL, "");
+    ws_world_until(world, &world->at_server.closed, 1);
     assert_int_equal(world->at_server.code, WS_NORMAL);
     buffer_free(&many);
-    world_free(world);
+    ws_world_free(world);
 }
 
 /* ---- time-outs ---- */
 
 static void a_handshake_has_its_time(void **state) {
-    struct ws_server_options options = world_server_options(NULL);
+    struct ws_server_options options = ws_world_server_options(NULL);
     options.handshake_s = 1;
-    struct world *world = world_new(&options, NULL);
+    struct ws_world *world = ws_world_new(&options, NULL);
     int64_t start = clock_monotonic_us();
-    int silent = raw_connect(world, 0), slow = raw_connect(world, 0);
+    int silent = wire_connect(world, 0), slow = wire_connect(world, 0);
     const char *drip = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     char byte;
     for (; *drip && clock_monotonic_us() - start < 800000; drip++) {
-        raw_write(world, slow, drip, 1);
-        world_run(world, 10);
+        wire_write(world, slow, drip, 1);
+        ws_world_run(world, 10);
     }
     assert_int_equal(recv(silent, &byte, 1, 0), -1); /* not yet */
-    assert_false(raw_read(world, silent, &byte, 1));
-    assert_false(raw_read(world, slow, &byte, 1));
+    assert_false(wire_read(world, silent, &byte, 1));
+    assert_false(wire_read(world, slow, &byte, 1));
     assert_true(clock_monotonic_us() - start < 2500000);
     close(silent);
     close(slow);
-    world_free(world);
+    ws_world_free(world);
 }
 
 static void a_dead_peer_is_pinged_and_dropped(void **state) {
-    struct ws_server_options options = world_server_options(NULL);
+    struct ws_server_options options = ws_world_server_options(NULL);
     options.ping_s = 1;
-    struct world *world = world_new(&options, NULL);
+    struct ws_world *world = ws_world_new(&options, NULL);
     struct buffer payload = {0};
-    int fd = raw_open(world, 0);
+    int fd = wire_open(world, 0);
     for (int i = 0; i < 2; i++) { /* as long as it answers, it stays */
-        assert_int_equal(raw_next(world, fd, &payload), PING);
-        raw_frame(world, fd, PONG, payload.data, payload.size);
+        assert_int_equal(wire_next(world, fd, &payload), PING);
+        wire_frame(world, fd, PONG, payload.data, payload.size);
     }
-    assert_int_equal(raw_next(world, fd, &payload), PING);
-    raw_frame(world, fd, TEXT, "any message is an answer", 24);
+    assert_int_equal(wire_next(world, fd, &payload), PING);
+    wire_frame(world, fd, TEXT, "any message is an answer", 24);
     expect_text(world, fd, "any message is an answer");
     int64_t heard = clock_monotonic_us();
-    assert_int_equal(raw_next(world, fd, &payload), PING);
-    world_until(world, &world->at_server.closed, 1);
+    assert_int_equal(wire_next(world, fd, &payload), PING);
+    ws_world_until(world, &world->at_server.closed, 1);
     assert_true(clock_monotonic_us() - heard > 1900000);
     assert_true(clock_monotonic_us() - heard < 4000000);
     assert_int_equal(world->at_server.code, 1006);
     buffer_free(&payload);
     close(fd);
-    world_free(world);
+    ws_world_free(world);
 }
 
 /* ---- descriptors ---- */
 
 static void without_descriptors_it_waits_and_does_not_spin(void **state) {
     enum { MANY = 10 };
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct rlimit limit, none;
     int fds[MANY], lowest = dup(0);
-    for (int i = 0; i < MANY; i++) fds[i] = raw_connect(world, 0);
+    for (int i = 0; i < MANY; i++) fds[i] = wire_connect(world, 0);
     close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     none = limit;
     none.rlim_cur = (rlim_t)lowest;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     clock_t start = clock();
-    world_run(world, 500);
+    ws_world_run(world, 500);
     clock_t used = clock() - start;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_true(used < CLOCKS_PER_SEC / 4);
-    for (int i = 0; i < MANY; i++) raw_request(world, fds[i], VERSION SUBPROTOCOL);
-    world_until(world, &world->at_server.opened, MANY);
+    for (int i = 0; i < MANY; i++) wire_request(world, fds[i], VERSION SUBPROTOCOL);
+    ws_world_until(world, &world->at_server.opened, MANY);
     for (int i = 0; i < MANY; i++) close(fds[i]);
-    world_until(world, &world->at_server.closed, MANY);
-    world_free(world);
+    ws_world_until(world, &world->at_server.closed, MANY);
+    ws_world_free(world);
 }
 
 static int descriptors(void) {
@@ -434,10 +434,10 @@ static int descriptors(void) {
 
 static void no_descriptor_is_left(void **state) {
     int before = descriptors();
-    struct world *world = world_new(NULL, NULL);
-    for (int i = 0; i < 20; i++) close(raw_open(world, 0));
-    world_until(world, &world->at_server.closed, 20);
-    world_free(world);
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    for (int i = 0; i < 20; i++) close(wire_open(world, 0));
+    ws_world_until(world, &world->at_server.closed, 20);
+    ws_world_free(world);
     assert_int_equal(descriptors(), before);
 }
 

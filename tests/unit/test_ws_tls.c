@@ -1,5 +1,5 @@
-/* wss:// with a certificate of our own. The server is a process of its own, as libwebsockets leaks one of two TLS contexts
- * in one process: it keeps the index of OpenSSL's ex_data in a global that the second overwrites.
+/* wss:// with a certificate of our own. The server is a process of its own, as libwebsockets leaks one of two TLS
+ * contexts in one process: it keeps the index of OpenSSL's ex_data in a global that the second overwrites.
  */
 #include "ws_world.h"
 
@@ -45,14 +45,14 @@ static char *file_with(const char *text) {
 }
 
 static void serve(int report, const char *certificate_file, const char *key_file) {
-    struct ws_server_options options = world_server_options(NULL);
+    struct ws_server_options options = ws_world_server_options(NULL);
     options.tls_certificate = certificate_file;
     options.tls_key = key_file;
-    struct world *world = world_new(&options, NULL);
+    struct ws_world *world = ws_world_new(&options, NULL);
     if (write(report, &world->port, sizeof(world->port)) != sizeof(world->port)) abort();
-    world_until(world, &world->at_server.closed, 1);
+    ws_world_until(world, &world->at_server.closed, 1);
     int failed = world->at_server.code != WS_EXPIRED || world->at_server.opened != 1;
-    world_free(world);
+    ws_world_free(world);
     exit(failed);
 }
 
@@ -64,32 +64,32 @@ static void speaks_tls(void **state) {
     pid_t server = fork();
     if (server == 0) serve(report[1], files[0], files[1]);
     assert_int_equal(read(report[0], &port, sizeof(port)), sizeof(port));
-    struct world *world = world_new(NULL, files[0]);
+    struct ws_world *world = ws_world_new(NULL, files[0]);
     struct error error;
     struct buffer frame = {0};
     snprintf(url, sizeof(url), "ws://localhost:%d/", port); /* not without TLS */
     assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
-    world_until(world, &world->at_client.closed, 1);
+    ws_world_until(world, &world->at_client.closed, 1);
     snprintf(url, sizeof(url), "wss://127.0.0.2:%d/", port); /* not under another name */
     assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
-    world_until(world, &world->at_client.closed, 2);
+    ws_world_until(world, &world->at_client.closed, 2);
     snprintf(url, sizeof(url), "wss://localhost:%d/", port);
     assert_int_equal(ws_connect(world->clients, url, NULL, &error), 0);
-    world_until(world, &world->at_client.opened, 1);
+    ws_world_until(world, &world->at_client.opened, 1);
     for (size_t size = 1, n = 1; size < 65536; size *= 3, n++) {
         ws_frame_start(&frame);
         for (size_t i = 0; i < size; i++) buffer_byte(&frame, (uint8_t)('a' + i % 23));
         assert_int_equal(ws_send(world->at_client.connection, &frame), 0);
-        world_until(world, &world->at_client.messages, (int)n);
+        ws_world_until(world, &world->at_client.messages, (int)n);
         assert_int_equal(world->at_client.message.size, size);
         assert_int_equal(world->at_client.message.data[size - 1], 'a' + (size - 1) % 23);
     }
     ws_close(world->at_client.connection, WS_EXPIRED, NULL);
-    world_until(world, &world->at_client.closed, 3);
+    ws_world_until(world, &world->at_client.closed, 3);
     assert_int_equal(world->at_client.code, WS_EXPIRED);
     assert_int_equal(waitpid(server, &status, 0), server);
     assert_int_equal(status, 0);
-    world_free(world);
+    ws_world_free(world);
     buffer_free(&frame);
     for (int i = 0; i < 2; i++) {
         close(report[i]);
@@ -99,11 +99,11 @@ static void speaks_tls(void **state) {
 }
 
 static void without_authorities_there_is_no_wss(void **state) {
-    struct world *world = world_new(NULL, NULL);
+    struct ws_world *world = ws_world_new(NULL, NULL);
     struct error error;
     assert_int_equal(ws_connect(world->clients, "wss://localhost:1/", NULL, &error), -ENOTSUP);
     assert_non_null(strstr(error.text, "wss://localhost:1/"));
-    world_free(world);
+    ws_world_free(world);
 }
 
 int main(void) {

@@ -19,7 +19,7 @@ struct side { /* what the server or the clients were told */
     struct buffer message;            /* the last */
 };
 
-struct world {
+struct ws_world {
     uv_loop_t loop;
     struct loop_timer *wake;
     struct ws_server *server;
@@ -27,41 +27,41 @@ struct world {
     int port;
     struct side at_server, at_client;
     /* Tests may replace what the server does when a connection opens (nothing) and with a message (echo it). */
-    void (*when_opened)(struct world *world, struct ws_connection *connection);
-    void (*when_message)(struct world *world, struct ws_connection *connection, const char *text, size_t size);
-    void (*when_writable)(struct world *world, struct ws_connection *connection);
-    void (*when_closed)(struct world *world, struct ws_connection *connection);
+    void (*when_opened)(struct ws_world *world, struct ws_connection *connection);
+    void (*when_message)(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size);
+    void (*when_writable)(struct ws_world *world, struct ws_connection *connection);
+    void (*when_closed)(struct ws_world *world, struct ws_connection *connection);
     int shut; /* of the server and of the clients, how many have ended */
 };
 
-struct ws_callbacks world_server_callbacks(void);
-struct ws_server_options world_server_options(struct world *world);
+struct ws_callbacks ws_world_server_callbacks(void);
+struct ws_server_options ws_world_server_options(struct ws_world *world);
 /* options: NULL for the ones above; tls_ca: of the clients, may be NULL. */
-struct world *world_new(const struct ws_server_options *options, const char *tls_ca);
+struct ws_world *ws_world_new(const struct ws_server_options *options, const char *tls_ca);
 /* Another server, after the first was shut down. */
-void world_listen(struct world *world, const struct ws_server_options *options);
-void world_free(struct world *world); /* shuts both down if the test has not */
-void world_shutdown_server(struct world *world, int code);
+void ws_world_listen(struct ws_world *world, const struct ws_server_options *options);
+void ws_world_free(struct ws_world *world); /* shuts both down if the test has not */
+void ws_world_shutdown_server(struct ws_world *world, int code);
 
 /* Turns the loop until *value is at least `least`; the test fails when that takes too long. */
-void world_until(struct world *world, const int *value, int least);
-void world_run(struct world *world, int ms);
-void world_connect(struct world *world, void *context);
-int text_send(struct ws_connection *connection, const char *text);
+void ws_world_until(struct ws_world *world, const int *value, int least);
+void ws_world_run(struct ws_world *world, int ms);
+void ws_world_connect(struct ws_world *world, void *context);
+int ws_world_say(struct ws_connection *connection, const char *text);
 
 /* A connected socket of no library. receive_buffer: 0 for the kernel's choice. */
-int raw_connect(struct world *world, int receive_buffer);
-int raw_open(struct world *world, int receive_buffer); /* and the handshake is done */
-void raw_write(struct world *world, int fd, const void *bytes, size_t size);
-void raw_request(struct world *world, int fd, const char *header_lines); /* an upgrade with these lines more */
+int wire_connect(struct ws_world *world, int receive_buffer);
+int wire_open(struct ws_world *world, int receive_buffer); /* and the handshake is done */
+void wire_write(struct ws_world *world, int fd, const void *bytes, size_t size);
+void wire_request(struct ws_world *world, int fd, const char *header_lines); /* an upgrade with these lines more */
 /* Reads exactly so much, turning the loop; false: the peer closed before. */
-bool raw_read(struct world *world, int fd, void *bytes, size_t size);
+bool wire_read(struct ws_world *world, int fd, void *bytes, size_t size);
 /* Reads to the end of the headers, or until closed; the text is valid until the next call. */
-const char *raw_response(struct world *world, int fd);
-void raw_frame(struct world *world, int fd, int first_byte, const void *payload, size_t size); /* masked */
-/* The next frame of the server: its first byte, -1 when it closed instead. The payload replaces what is in the buffer. */
-int raw_next(struct world *world, int fd, struct buffer *payload);
+const char *wire_response(struct ws_world *world, int fd);
+void wire_frame(struct ws_world *world, int fd, int first_byte, const void *payload, size_t size); /* masked */
+/* The next frame of the server: its first byte, -1 when it closed instead. The payload replaces the buffer's content. */
+int wire_next(struct ws_world *world, int fd, struct buffer *payload);
 /* Expects a close frame with that code and reason, and then the end of the connection when it is answered. */
-void raw_expect_close(struct world *world, int fd, int code, const char *reason);
+void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason);
 
 #endif

@@ -62,7 +62,7 @@ struct ws_server_options {
 int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error);
 int ws_server_port(const struct ws_server *server);
 unsigned ws_server_connections(const struct ws_server *server); /* open ones: between on_open and on_close */
-/* Off: the listening socket is closed, so its share goes to other processes; on: opened again. 0 or a negative errno. */
+/* Off: the listening socket is closed, so its share goes to other processes; on: opened again. 0 or -errno. */
 int ws_server_accept(struct ws_server *server, bool on);
 /* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and
  * then calls closed; after that ws_server_free. */
@@ -75,7 +75,7 @@ void ws_frame_start(struct buffer *frame); /* empties it and leaves the headroom
  * from state and must not build one that cannot be sent. */
 bool ws_ready(struct ws_connection *connection);
 
-/* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: it is closing. */
+/* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
 /* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or
  * after 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */

@@ -59,7 +59,7 @@ bool wire_read(struct ws_world *world, int fd, void *bytes, size_t size);
 /* Reads to the end of the headers, or until closed; the text is valid until the next call. */
 const char *wire_response(struct ws_world *world, int fd);
 void wire_frame(struct ws_world *world, int fd, int first_byte, const void *payload, size_t size); /* masked */
-/* The next frame of the server: its first byte, -1 when it closed instead. The payload replaces the buffer's content. */
+/* The next frame of the server: its first byte, -1 when it closed instead. payload: is replaced. */
 int wire_next(struct ws_world *world, int fd, struct buffer *payload);
 /* Expects a close frame with that code and reason, and then the end of the connection when it is answered. */
 void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason);

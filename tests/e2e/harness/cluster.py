@@ -12,7 +12,7 @@ from .broker import REPOSITORY, Broker
 from .http import Http
 from .phone import Phone
 from .ports import free_port
-from .processes import Process
+from .processes import Process, clean_environment
 from .records import Topics
 from .tokens import Keys
 from .waiting import eventually, now_ms
@@ -85,7 +85,8 @@ class Daemon(Process):
 
     def wait_ready(self, timeout=60.0):
         def ready():
-            assert self.alive(), f'{self.name} ended by itself with {self.exit_code()}:\n{self.tail()}'
+            if not self.alive():  # not an assertion: there is nothing to wait for any more
+                raise RuntimeError(f'{self.name} ended by itself with {self.exit_code()}:\n{self.tail()}')
             assert self.ready(), f'{self.name} is not ready:\n{self.tail()}'
             return True
 
@@ -181,7 +182,7 @@ class Cluster:
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
             'history.group.id': self.group('history-sink')}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
-                              capture_output=True, text=True, timeout=timeout, **run)
+                              capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:
             assert done.returncode == 0, f'starling {arguments}: {done.returncode}\n{done.stdout}{done.stderr}'
         return done

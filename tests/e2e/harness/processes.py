@@ -19,6 +19,11 @@ def _die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def clean_environment() -> dict:
+    """Ours without STARLING_...: to a daemon that is configuration, and STARLING_BUILD is not meant as that."""
+    return {name: value for name, value in os.environ.items() if not name.startswith('STARLING_')}
+
+
 class Process:
     """One command that may be started again and again; its output is appended to one log file."""
 
@@ -37,7 +42,7 @@ class Process:
         assert not self.alive(), f'{self.name} runs already'
         with open(self.log_path, 'ab') as log:
             self._child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                           env={**os.environ, **self.environment}, preexec_fn=_die_with_parent)
+                                           env={**clean_environment(), **self.environment}, preexec_fn=_die_with_parent)
         self._told_to_end = False
 
     def alive(self) -> bool:

@@ -82,7 +82,7 @@ class Topics:
 
     def create(self, topic: str, partitions: int):
         """A plain topic, for tests that want what `starling topics create` does not make."""
-        admin = AdminClient({'bootstrap.servers': self.bootstrap})
+        admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3})
         admin.create_topics([NewTopic(self.name(topic), partitions, 1)])[self.name(topic)].result(30)
 
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/reader.h"
 #include "kafka/admin.h"
 
 enum { ASK_MS = 8000, CREATE_MS = 60000 };
@@ -16,15 +17,10 @@ static int create(const struct cli *cli, const struct topics_plan *plan) {
     struct error error = {.text = ""};
     struct kafka_admin *admin = NULL;
     struct topics_shape shape;
-    int code = kafka_admin_new(&cli->kafka, &admin, &error);
-    if (code) goto finish;
-    // Also asked so that a broker which is away is told within seconds.
-    int before = kafka_topics_verify(admin, &shape, ASK_MS, &error);
-    if (before == -EHOSTDOWN) {
-        code = before;
-        goto finish;
-    }
-    code = kafka_topics_create(admin, plan, CREATE_MS, &error);
+    int before = reader_shape(&cli->kafka, &shape, &error);
+    // Whatever else is wrong with the topics, creating them cures it or says why not.
+    int code = before == -EHOSTDOWN ? before : kafka_admin_new(&cli->kafka, &admin, &error);
+    if (!code) code = kafka_topics_create(admin, plan, CREATE_MS, &error);
     if (!code) code = kafka_topics_verify(admin, &shape, ASK_MS, &error);
     if (code) goto finish;
     for (int i = 0; i < TOPICS; i++) {

@@ -1,0 +1,23 @@
+/* The friendships that a compacted topic holds: the last word about each pair wins. One thread.
+ *
+ *     entries: [ (a,b,friends) (a,b,friends) ... | newest ]     sorted and freed of what is outdated whenever they have doubled
+ */
+#ifndef CLI_HALVES_H
+#define CLI_HALVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct halves;
+
+struct halves *halves_new(void);
+void halves_free(struct halves *halves); /* NULL is fine */
+void halves_put(struct halves *halves, int64_t a, int64_t b, bool friends);
+
+/* Calls fn for every pair whose last word was friends, by rising a, then b; stops when it returns not 0 and returns that. */
+int halves_each(struct halves *halves, int (*fn)(void *context, int64_t a, int64_t b), void *context);
+
+void halves_clear(struct halves *halves);
+
+#endif

@@ -1,0 +1,25 @@
+/* How far a long job is, on standard error: a line rewritten in place on a terminal, else a line every few seconds. One
+ * thread. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    const char *command; /* "graph" */
+    int64_t started_us, shown_us;
+    bool terminal;
+    bool open; /* a line stands on the terminal that is not ended */
+};
+
+void progress_start(struct progress *progress, const char *command);
+
+/* Is it time to show something again? */
+bool progress_due(const struct progress *progress);
+/* "starling graph: 12345 friendships sent, 6172/s". */
+void progress_show(struct progress *progress, int64_t done, const char *what);
+/* Shows it a last time, and ends the line. */
+void progress_end(struct progress *progress, int64_t done, const char *what);
+
+#endif

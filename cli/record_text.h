@@ -1,0 +1,19 @@
+/* Kafka records as lines of JSON, for people and their tools. */
+#ifndef CLI_RECORD_TEXT_H
+#define CLI_RECORD_TEXT_H
+
+#include <stdbool.h>
+
+#include "event/codec.h"
+#include "kafka/consumer.h"
+
+/* Appends {"topic":,"partition":,"offset":,"timestamp":,"key":,"value":} without a newline. key: the user's id; of friendships
+ * [user, friend]; null without one; other bytes as a hexadecimal string. value: as event_to_json writes it; null for a
+ * tombstone, and for bytes that cannot be read, which are then in "bytes" with the reason in "error". */
+void record_text(struct buffer *out, const struct kafka_settings *settings, struct codec *codec,
+                 const struct kafka_record *record);
+
+/* Is it about that user: the key's user, or anybody whom a friend command or a delivery names. */
+bool record_concerns(struct codec *codec, const struct kafka_record *record, int64_t user);
+
+#endif

@@ -1,0 +1,133 @@
+/* `starling replay`: a topic as lines of JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "cli/cli.h"
+#include "cli/reader.h"
+#include "cli/record_text.h"
+#include "cli/when.h"
+
+enum { EVERYBODY = -1 };
+
+struct replay {
+    struct cli cli;
+    struct reader_options reader;
+    int64_t user; /* or EVERYBODY */
+    struct codec *codec;
+    struct buffer line;
+    bool unwritable;
+};
+
+static void take(void *context, const struct kafka_record *record) {
+    struct replay *replay = context;
+    if (replay->user != EVERYBODY && !record_concerns(replay->codec, record, replay->user)) return;
+    buffer_clear(&replay->line);
+    record_text(&replay->line, &replay->cli.kafka, replay->codec, record);
+    buffer_byte(&replay->line, '\n');
+    if (fwrite(replay->line.data, 1, replay->line.size, stdout) != replay->line.size) replay->unwritable = true;
+}
+
+static void drained(void *context) {
+    struct replay *replay = context;
+    if (replay->reader.follow && fflush(stdout)) replay->unwritable = true;
+}
+
+static bool find_topic(const struct cli *cli, const char *name, enum topic *topic) {
+    size_t prefix = strlen(cli->settings.prefix);
+    if (!strncmp(name, cli->settings.prefix, prefix)) name += prefix;
+    for (int i = 0; i < TOPICS; i++) {
+        if (strcmp(name, topic_name((enum topic)i))) continue;
+        *topic = (enum topic)i;
+        return true;
+    }
+    return false;
+}
+
+/* All that concerns a user is in one partition, where the user is the key. */
+static bool keyed_by_user(enum topic topic) { return topic != TOPIC_FRIEND_COMMANDS && topic != TOPIC_DELIVERIES; }
+
+static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
+    struct topics_shape shape;
+    int code = reader_shape(&replay->cli.kafka, &shape, error);
+    if (code) return code;
+    struct reader_options *reader = &replay->reader;
+    reader->partitions = reader->topic == TOPIC_DELIVERIES ? shape.delivery_partitions : shape.partitions;
+    int64_t chosen;
+    if (partition) {
+        if (!cli_int(partition, 0, reader->partitions - 1, &chosen)) {
+            return error_set(error, -EINVAL, "--partition %s: %s has the partitions 0 to %d", partition,
+                             topic_name(reader->topic), (int)reader->partitions - 1);
+        }
+        reader->partition = (int32_t)chosen;
+    } else if (replay->user != EVERYBODY && keyed_by_user(reader->topic)) {
+        reader->partition = hash_user_partition(replay->user, reader->partitions);
+    }
+    return 0;
+}
+
+static int replay_run(struct replay *replay, const char *partition) {
+    struct error error = {.text = ""};
+    replay->codec = codec_new();
+    int code = choose_partition(replay, partition, &error);
+    if (!code) code = reader_run(&replay->reader, &error);
+    if (fflush(stdout) || replay->unwritable) {
+        code = error_set(&error, -EIO, "standard output cannot be written");
+    }
+    buffer_free(&replay->line);
+    codec_free(replay->codec);
+    return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
+}
+
+static int run(int argc, char **argv) {
+    const char *from = NULL, *to = NULL, *user = NULL, *partition = NULL;
+    bool follow = false, done;
+    const struct cli_option options[] = {
+        {"from", "TIME", "from then on: ISO 8601 (UTC unless it says otherwise), or ms since the epoch", &from, NULL},
+        {"to", "TIME", "before then", &to, NULL},
+        {"user", "ID", "only what is about this user", &user, NULL},
+        {"partition", "N", "only this partition", &partition, NULL},
+        {"follow", NULL, "goes on with what arrives, until interrupted", NULL, &follow},
+    };
+    struct replay replay = {.user = EVERYBODY};
+    int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    replay.reader = (struct reader_options){
+        .settings = &replay.cli.kafka,
+        .partition = READER_ALL,
+        .from_ms = 0,
+        .to_ms = INT64_MAX,
+        .follow = follow,
+        .context = &replay,
+        .take = take,
+        .drained = drained,
+    };
+    if (replay.cli.argument_count != 1) {
+        code = cli_fail(&REPLAY_COMMAND, 2, "one topic must be given");
+    } else if (!find_topic(&replay.cli, replay.cli.arguments[0], &replay.reader.topic)) {
+        code = cli_fail(&REPLAY_COMMAND, 2,
+                        "no topic %s: there are locations, friend-commands, friendships, profiles, sharing, deliveries",
+                        replay.cli.arguments[0]);
+    } else if (from && !when_parse(from, &replay.reader.from_ms)) {
+        code = cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
+    } else if (to && !when_parse(to, &replay.reader.to_ms)) {
+        code = cli_fail(&REPLAY_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", to);
+    } else if (to && follow) {
+        code = cli_fail(&REPLAY_COMMAND, 2, "--follow has no end: it does not go with --to");
+    } else if (user && !cli_int(user, 0, INT64_MAX, &replay.user)) {
+        code = cli_fail(&REPLAY_COMMAND, 2, "--user %s: must be a number from 0", user);
+    } else {
+        code = replay_run(&replay, partition);
+    }
+    cli_close(&replay.cli);
+    return code;
+}
+
+const struct cli_command REPLAY_COMMAND = {
+    .name = "replay",
+    .synopsis = "TOPIC [--from TIME] [--to TIME] [--user ID] [--partition N] [--follow]",
+    .summary = "a topic as lines of JSON, by Kafka's time",
+    .run = run,
+};

@@ -1,0 +1,104 @@
+#include "cli/when.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+static const int64_t YEAR_10000_MS = INT64_C(253402300800000);
+
+/* Exactly `count` digits within a range at *at, which moves behind them. */
+static bool take_digits(const char **at, int count, int min, int max, int *value) {
+    int read = 0;
+    for (int i = 0; i < count; i++) {
+        char c = (*at)[i];
+        if (c < '0' || c > '9') return false;
+        read = read * 10 + (c - '0');
+    }
+    if (read < min || read > max) return false;
+    *at += count;
+    *value = read;
+    return true;
+}
+
+static bool take_char(const char **at, char wanted) {
+    if (**at != wanted) return false;
+    (*at)++;
+    return true;
+}
+
+/* Days since 1970-01-01; false: no such day. */
+static bool days_of(int year, int month, int day, int64_t *days) {
+    struct tm tm = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
+    time_t seconds = timegm(&tm);
+    // timegm makes the 3rd of March of the 31st of February.
+    if (tm.tm_mday != day) return false;
+    *days = (int64_t)seconds / 86400;
+    return true;
+}
+
+/* HH:MM[:SS[.fraction]] in ms; digits beyond the third of a fraction do not count. */
+static bool take_clock(const char **at, int64_t *ms) {
+    int hour, minute, second = 0, fraction = 0, scale = 100;
+    if (!take_digits(at, 2, 0, 23, &hour) || !take_char(at, ':') || !take_digits(at, 2, 0, 59, &minute)) return false;
+    if (take_char(at, ':')) {
+        if (!take_digits(at, 2, 0, 59, &second)) return false;
+        if (take_char(at, '.')) {
+            int digit;
+            if (!take_digits(at, 1, 0, 9, &digit)) return false;
+            do {
+                fraction += digit * scale;
+                scale /= 10;
+            } while (take_digits(at, 1, 0, 9, &digit));
+        }
+    }
+    *ms = ((hour * INT64_C(60) + minute) * 60 + second) * 1000 + fraction;
+    return true;
+}
+
+/* Z, +HH:MM, -HH:MM or nothing. */
+static bool take_offset(const char **at, int64_t *ms) {
+    int hour, minute, sign = **at == '-' ? -1 : 1;
+    *ms = 0;
+    if (!**at || take_char(at, 'Z')) return true;
+    if (!take_char(at, '+') && !take_char(at, '-')) return false;
+    if (!take_digits(at, 2, 0, 23, &hour)) return false;
+    take_char(at, ':');
+    if (!take_digits(at, 2, 0, 59, &minute)) return false;
+    *ms = sign * (hour * INT64_C(60) + minute) * 60000;
+    return true;
+}
+
+bool when_parse(const char *text, int64_t *ms) {
+    if (cli_int(text, 0, INT64_MAX, ms)) return true;
+    const char *at = text;
+    int year, month, day;
+    int64_t days, clock = 0, offset = 0;
+    if (!take_digits(&at, 4, 1970, 9999, &year) || !take_char(&at, '-') || !take_digits(&at, 2, 1, 12, &month) ||
+        !take_char(&at, '-') || !take_digits(&at, 2, 1, 31, &day) || !days_of(year, month, day, &days)) {
+        return false;
+    }
+    if (*at) {
+        if (!take_char(&at, 'T') && !take_char(&at, ' ')) return false;
+        if (!take_clock(&at, &clock) || !take_offset(&at, &offset) || *at) return false;
+    }
+    int64_t result = days * 86400000 + clock - offset;
+    if (result < 0) return false;
+    *ms = result;
+    return true;
+}
+
+const char *when_format(int64_t ms, char text[WHEN_TEXT_SIZE]) {
+    if (ms < 0 || ms >= YEAR_10000_MS) {
+        snprintf(text, WHEN_TEXT_SIZE, "%" PRId64, ms);
+        return text;
+    }
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    size_t length = strftime(text, WHEN_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text + length, WHEN_TEXT_SIZE - length, ".%03dZ", (int)(ms % 1000));
+    return text;
+}

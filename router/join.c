@@ -93,25 +93,25 @@ static void add_to_roster(struct join_result *result, const struct presence_slot
 }
 
 /* Everybody who has a route hears that the user left, however old their own last report. */
-static void leave(struct join_result *result, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+static void leave(struct join_result *result, size_t known) {
+    for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = result->found[i];
-        if (slot && slot->route != PRESENCE_ROUTE_NONE) add_recipient(result, slot);
+        if (slot->route != PRESENCE_ROUTE_NONE) add_recipient(result, slot);
     }
 }
 
 void join_friends(const struct join_context *context, const int64_t *friends, size_t count,
                   struct join_result *result) {
-    presence_find_many(context->presence, friends, count, result->found);
+    size_t known = presence_find_many(context->presence, friends, count, result->found);
     if (result->left) {
-        leave(result, count);
+        leave(result, known);
         return;
     }
     struct geo_circle now = geo_circle(result->at, context->radius_m);
     struct geo_circle before = geo_circle(result->before, context->radius_m);
     bool moved = result->had_position && (result->before.lat != result->at.lat || result->before.lng != result->at.lng);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = result->found[i];
         if (!presence_active(slot, context->now, context->inactive_ms)) continue;
         result->active++;

@@ -16,11 +16,11 @@
 
 struct join_context {
     struct presence *presence;
-    int64_t now;         /* ms, by the clock that is configured */
+    int64_t now; /* ms, by the clock that is configured */
     int64_t inactive_ms;
     double radius_m;
-    bool warm;           /* presence holds the whole inactive window: rosters may be complete */
-    bool digests;        /* warm, and the router's own lag is under a second */
+    bool warm;    /* presence holds the whole inactive window: rosters may be complete */
+    bool digests; /* warm, and the router's own lag is under a second */
 };
 
 struct join_recipient {
@@ -43,16 +43,16 @@ struct join_result {
     struct geo_point at;
     int64_t time;
 
-    bool self;     /* Self to route: the position came past its session */
-    bool left;     /* Left {user} to recipients; else Move {user, at, time} to them */
-    bool roster;   /* Roster to route: roster_friends, complete or not */
+    bool self;   /* Self to route: the position came past its session */
+    bool left;   /* Left {user} to recipients; else Move {user, at, time} to them */
+    bool roster; /* Roster to route: roster_friends, complete or not */
     bool complete;
-    bool digest;   /* Digest {time, digest_count, digest_hash} to route */
+    bool digest; /* Digest {time, digest_count, digest_hash} to route */
     int32_t digest_count;
     uint64_t digest_hash;
 
-    size_t active;                      /* friends who were active: what the look-ups found */
-    struct join_recipient *recipients;  /* of the Move or Left */
+    size_t active;                     /* friends who were active: what the look-ups found */
+    struct join_recipient *recipients; /* of the Move or Left */
     size_t recipient_count;
     struct roster_friend *roster_friends;
     size_t roster_count;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -16,7 +17,10 @@ enum {
     GROUP = 16, /* control bytes that are compared at once */
     EMPTY = 0x80,
     DELETED = 0xfe,
-    BATCH = 32 /* look-ups under way at once in presence_find_many */
+    BATCH = 32,           /* look-ups under way at once in presence_find_many */
+    AHEAD = 24,           /* filter bits asked for ahead of their use */
+    FILTER_BITS_MIN = 17, /* of the filter's size: at least a cache line a segment, and then some */
+    USER_BITS = 8         /* filter bits a user at least; twice as many just after it has grown */
 };
 
 static_assert(sizeof(struct presence_slot) == 40, "a slot is what the memory budget says");
@@ -31,15 +35,59 @@ struct segment {
 
 struct presence {
     struct segment segments[SEGMENTS];
+    uint64_t *filter; /* one bit at the hash's upper filter_bits for each user: absent users mostly find it clear */
+    int filter_bits;
     size_t count;
     uint32_t sweep_segment; /* where the next sweep goes on */
 };
 
-struct presence *presence_new(void) { return mem_zero(1, sizeof(struct presence)); }
+/* ---- the filter ---- */
+
+static size_t filter_bytes(int bits) { return ((size_t)1 << bits) / 8; }
+
+/* Huge pages where the kernel has them: every look-up of every friend goes through the filter, at random. */
+static uint64_t *filter_new(int bits) {
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t size = filter_bytes(bits);
+    void *memory = NULL;
+    if (posix_memalign(&memory, size < HUGE_PAGE ? 64 : HUGE_PAGE, size)) abort();
+    madvise(memory, size, MADV_HUGEPAGE); /* if it is refused, small pages do as well */
+    memset(memory, 0, size);
+    return memory;
+}
+
+static inline void filter_add(struct presence *presence, uint64_t hash) {
+    uint64_t bit = hash >> (64 - presence->filter_bits);
+    presence->filter[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+/* The users of one segment own one run of the filter, because both go by the hash's upper bits. */
+static void filter_segment(struct presence *presence, uint32_t number) {
+    const struct segment *segment = &presence->segments[number];
+    size_t share = filter_bytes(presence->filter_bits) / SEGMENTS;
+    memset((uint8_t *)presence->filter + number * share, 0, share);
+    for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++) {
+        if (!(segment->control[i] & 0x80)) filter_add(presence, hash_u64((uint64_t)segment->slots[i].user));
+    }
+}
+
+static void filter_grow(struct presence *presence) {
+    free(presence->filter);
+    presence->filter = filter_new(++presence->filter_bits);
+    for (uint32_t i = 0; i < SEGMENTS; i++) filter_segment(presence, i);
+}
+
+struct presence *presence_new(void) {
+    struct presence *presence = mem_zero(1, sizeof *presence);
+    presence->filter_bits = FILTER_BITS_MIN;
+    presence->filter = filter_new(FILTER_BITS_MIN);
+    return presence;
+}
 
 void presence_free(struct presence *presence) {
     if (!presence) return;
     for (int i = 0; i < SEGMENTS; i++) free(presence->segments[i].slots);
+    free(presence->filter);
     free(presence);
 }
 
@@ -69,7 +117,8 @@ static inline uint32_t group_free(const uint8_t *group) {
 static inline uint8_t fingerprint(uint64_t hash) { return (uint8_t)(hash & 0x7f); }
 static inline uint32_t segment_of(uint64_t hash) { return (uint32_t)(hash >> (64 - SEGMENT_BITS)); }
 static inline uint32_t group_of(uint64_t hash, uint32_t groups) {
-    return (uint32_t)(((hash >> 7 & 0xffffffffu) * groups) >> 32); /* scaled, not masked: any number of groups will do */
+    return (uint32_t)(((hash >> 7 & 0xffffffffu) * groups) >>
+                      32); /* scaled, not masked: any number of groups will do */
 }
 
 /* ---- one segment ---- */
@@ -144,31 +193,68 @@ const struct presence_slot *presence_find(const struct presence *presence, int64
     return segment_find(&presence->segments[segment_of(hash)], hash, user);
 }
 
-void presence_find_many(const struct presence *presence, const int64_t *users, size_t count, const struct presence_slot **found) {
-    for (size_t from = 0; from < count; from += BATCH) {
-        size_t n = count - from < BATCH ? count - from : BATCH;
-        uint64_t hashes[BATCH];
-        bool maybe[BATCH];
-
-        for (size_t i = 0; i < n; i++) {
-            hashes[i] = hash_u64((uint64_t)users[from + i]);
-            const struct segment *segment = &presence->segments[segment_of(hashes[i])];
-            if (segment->groups) __builtin_prefetch(segment->control + (size_t)group_of(hashes[i], segment->groups) * GROUP);
+/* Leaves the hashes of those users whose filter bit is set, in order; returns how many. The write is unconditional, since
+ * whether a friend is online cannot be predicted. */
+static size_t filter_pass(const struct presence *presence, const int64_t *users, size_t count, int64_t *candidates,
+                          uint64_t *hashes) {
+    uint64_t ring[AHEAD];
+    size_t passed = 0;
+    int shift = 64 - presence->filter_bits;
+    for (size_t i = 0; i < count + AHEAD; i++) {
+        uint64_t *place = &ring[i % AHEAD];
+        if (i >= AHEAD) {
+            uint64_t bit = *place >> shift;
+            candidates[passed] = users[i - AHEAD];
+            hashes[passed] = *place;
+            passed += presence->filter[bit / 64] >> (bit % 64) & 1;
         }
-        for (size_t i = 0; i < n; i++) {
-            const struct segment *segment = &presence->segments[segment_of(hashes[i])];
-            maybe[i] = false;
-            if (!segment->groups) continue;
-            size_t first = (size_t)group_of(hashes[i], segment->groups) * GROUP;
-            uint32_t mask = group_match(segment->control + first, fingerprint(hashes[i]));
-            if (mask) __builtin_prefetch(&segment->slots[first + (size_t)__builtin_ctz(mask)]);
-            maybe[i] = mask || !group_match(segment->control + first, EMPTY);
-        }
-        for (size_t i = 0; i < n; i++) {
-            found[from + i] =
-                maybe[i] ? segment_find(&presence->segments[segment_of(hashes[i])], hashes[i], users[from + i]) : NULL;
-        }
+        if (i >= count) continue;
+        *place = hash_u64((uint64_t)users[i]);
+        __builtin_prefetch(&presence->filter[(*place >> shift) / 64]);
     }
+    return passed;
+}
+
+/* Look-ups of users that are probably there, in three steps so that the memory latencies overlap. */
+static size_t find_batch(const struct presence *presence, const int64_t *users, const uint64_t *hashes, size_t count,
+                         const struct presence_slot **found) {
+    const uint8_t *groups[BATCH];
+    size_t hits = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct segment *segment = &presence->segments[segment_of(hashes[i])];
+        groups[i] = segment->groups ? segment->control + (size_t)group_of(hashes[i], segment->groups) * GROUP : NULL;
+        if (groups[i]) __builtin_prefetch(groups[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!groups[i]) continue;
+        const struct segment *segment = &presence->segments[segment_of(hashes[i])];
+        uint32_t mask = group_match(groups[i], fingerprint(hashes[i]));
+        size_t at = (size_t)(groups[i] - segment->control) + (mask ? (size_t)__builtin_ctz(mask) : 0);
+        if (mask) __builtin_prefetch(&segment->slots[at]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct presence_slot *slot =
+            segment_find(&presence->segments[segment_of(hashes[i])], hashes[i], users[i]);
+        found[hits] = slot;
+        hits += slot != NULL;
+    }
+    return hits;
+}
+
+size_t presence_find_many(const struct presence *presence, const int64_t *users, size_t count,
+                          const struct presence_slot **found) {
+    enum { CHUNK = 512 };
+    int64_t candidates[CHUNK + 1];
+    uint64_t hashes[CHUNK + 1];
+    size_t hits = 0;
+    for (size_t from = 0; from < count; from += CHUNK) {
+        size_t passed =
+            filter_pass(presence, users + from, count - from < CHUNK ? count - from : CHUNK, candidates, hashes);
+        for (size_t at = 0; at < passed; at += BATCH)
+            hits += find_batch(presence, candidates + at, hashes + at, passed - at < BATCH ? passed - at : BATCH,
+                               found + hits);
+    }
+    return hits;
 }
 
 static struct presence_slot *insert(struct presence *presence, int64_t user) {
@@ -177,7 +263,8 @@ static struct presence_slot *insert(struct presence *presence, int64_t user) {
     if (segment_full(segment)) segment_rebuild(segment);
     struct presence_slot *slot = segment_take(segment, hash);
     *slot = (struct presence_slot){.user = user, .time = -1, .route = PRESENCE_ROUTE_NONE, .opted = -1};
-    presence->count++;
+    filter_add(presence, hash);
+    if (++presence->count * USER_BITS > (size_t)1 << presence->filter_bits) filter_grow(presence);
     return slot;
 }
 
@@ -187,7 +274,8 @@ bool presence_valid(const struct location *event) {
            event->opted <= PRESENCE_TIME_MAX && geo_valid((struct geo_point){event->lat, event->lng});
 }
 
-static enum presence_change apply_leave(struct presence *presence, struct presence_slot *slot, const struct location *event) {
+static enum presence_change apply_leave(struct presence *presence, struct presence_slot *slot,
+                                        const struct location *event) {
     if (slot && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* an opt-in came after it */
     if (!slot) slot = insert(presence, event->user);
     slot->at = (struct geo_point){0, 0};
@@ -198,7 +286,8 @@ static enum presence_change apply_leave(struct presence *presence, struct presen
     return PRESENCE_LEFT;
 }
 
-enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old, bool *had) {
+enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old,
+                                    bool *had) {
     uint64_t hash = hash_u64((uint64_t)event->user);
     struct presence_slot *slot = segment_find(&presence->segments[segment_of(hash)], hash, event->user);
     if (had) *had = slot != NULL;
@@ -232,9 +321,10 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
 size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) {
     size_t forgotten = 0, looked = 0;
     for (int visited = 0; visited < SEGMENTS && looked < budget; visited++) {
-        struct segment *segment = &presence->segments[presence->sweep_segment];
-        presence->sweep_segment = (presence->sweep_segment + 1) % SEGMENTS;
-        size_t slots = (size_t)segment->groups * GROUP;
+        uint32_t number = presence->sweep_segment;
+        struct segment *segment = &presence->segments[number];
+        presence->sweep_segment = (number + 1) % SEGMENTS;
+        size_t slots = (size_t)segment->groups * GROUP, before_this = forgotten;
         for (size_t i = 0; i < slots; i++) {
             if (segment->control[i] & 0x80 || segment->slots[i].time >= before) continue;
             segment_delete(segment, i);
@@ -243,6 +333,7 @@ size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) 
         looked += slots;
         /* Give memory back when half of it is no longer needed. */
         if (segment->groups > 1 && segment->live * 2 < slots) segment_rebuild(segment);
+        if (forgotten > before_this) filter_segment(presence, number);
     }
     presence->count -= forgotten;
     return forgotten;
@@ -251,7 +342,7 @@ size_t presence_sweep(struct presence *presence, int64_t before, size_t budget) 
 size_t presence_count(const struct presence *presence) { return presence->count; }
 
 size_t presence_bytes(const struct presence *presence) {
-    size_t bytes = sizeof *presence;
+    size_t bytes = sizeof *presence + filter_bytes(presence->filter_bits);
     for (int i = 0; i < SEGMENTS; i++) bytes += segment_bytes(presence->segments[i].groups);
     return bytes;
 }

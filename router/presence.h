@@ -1,12 +1,14 @@
 /* Presence: where everybody is, in memory, in every router.
  *
  * One slot of 40 bytes a user, in open addressing with one control byte a slot (a 7-bit fingerprint, or empty, or deleted).
- * The control bytes are the online filter: at 10 million users they are 11 MB, so most of the friends who are not online
- * are turned away without touching the slots. The table is cut into segments by the hash's upper bits; each grows on its own
- * and by little, so that there is neither a long pause nor a table of twice the size at any time.
+ * The table is cut into segments by the hash's upper bits; each grows on its own and by little, so that there is neither a
+ * long pause nor a table of twice the size at any time. In front of it stands the online filter, one bit array of 8 to 16
+ * bits a user, small enough for the cache: nine friends in ten are not online, and most of those cost no more than its bit.
  *
  *     hash(user) = [ segment 10 bits | ................ group ................ | fingerprint 7 bits ]
+ *                  [ bit of the filter ........ |
  *
+ *     filter:  [ 0100010...  segment 0's users | 00100... segment 1's | ... ]
  *     segment: control [ e f e d f f ... ]   16 bytes a group, compared at once
  *              slots   [ . u . . u u ... ]   the slot of a full control byte
  *
@@ -24,16 +26,16 @@
 #include "geo/geo.h"
 
 enum { PRESENCE_ROUTE_NONE = -1, PRESENCE_ROUTE_MAX = 32767 };
-#define PRESENCE_TIME_MAX ((INT64_C(1) << 47) - 1)  /* of times (ms) and of sharing offsets */
+#define PRESENCE_TIME_MAX ((INT64_C(1) << 47) - 1) /* of times (ms) and of sharing offsets */
 
 struct presence_slot {
     int64_t user;
-    int64_t session;             /* the one to beat; 0: none yet */
+    int64_t session; /* the one to beat; 0: none yet */
     struct geo_point at;
-    int64_t time : 48;           /* of the report that `at` is from, ms; of a LEAVE: when it was sent */
-    int64_t route : 16;          /* PRESENCE_ROUTE_NONE: unreachable */
-    int64_t opted : 48;          /* greatest offset of sharing seen; -1: none */
-    int64_t left : 16;           /* opted out: has no position */
+    int64_t time : 48;  /* of the report that `at` is from, ms; of a LEAVE: when it was sent */
+    int64_t route : 16; /* PRESENCE_ROUTE_NONE: unreachable */
+    int64_t opted : 48; /* greatest offset of sharing seen; -1: none */
+    int64_t left : 16;  /* opted out: has no position */
 };
 
 struct presence;
@@ -43,23 +45,26 @@ void presence_free(struct presence *presence); /* NULL is fine */
 
 /* What an event did to presence (model.py, Router.apply). */
 enum presence_change {
-    PRESENCE_UNCHANGED,  /* nothing that friends should hear of (route or session may have changed) */
-    PRESENCE_MOVED,      /* the event's position is the user's */
-    PRESENCE_JOINED,     /* JOIN or REJOIN older than presence: goes on with presence's position */
+    PRESENCE_UNCHANGED, /* nothing that friends should hear of (route or session may have changed) */
+    PRESENCE_MOVED,     /* the event's position is the user's */
+    PRESENCE_JOINED,    /* JOIN or REJOIN older than presence: goes on with presence's position */
     PRESENCE_LEFT,
-    PRESENCE_SUPERSEDED  /* of a session that has been beaten: nothing changed */
+    PRESENCE_SUPERSEDED /* of a session that has been beaten: nothing changed */
 };
 
 /* True when every number of the event is one that presence can hold; others must not reach presence_apply. */
 bool presence_valid(const struct location *event);
 
 /* Applies one event of the topic locations. old (may be NULL) gets the slot before it, or had is false. */
-enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old, bool *had);
+enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old,
+                                    bool *had);
 
 const struct presence_slot *presence_find(const struct presence *presence, int64_t user); /* NULL: unknown */
 
-/* Looks up many at once, memory latencies overlapped: found[i] is the slot of users[i] or NULL. */
-void presence_find_many(const struct presence *presence, const int64_t *users, size_t count, const struct presence_slot **found);
+/* Looks up many at once, memory latencies overlapped. found gets the slots of those who are known, in the order of users (room
+ * for count of them); returns how many. */
+size_t presence_find_many(const struct presence *presence, const int64_t *users, size_t count,
+                          const struct presence_slot **found);
 
 /* A user is active when known, not opted out, and the last report is less than inactive_ms before now. */
 static inline bool presence_active(const struct presence_slot *slot, int64_t now, int64_t inactive_ms) {

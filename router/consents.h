@@ -1,0 +1,47 @@
+/* Who has opted in, of the users of owned partitions: what the topic sharing says, and which opt-outs are still to be told.
+ *
+ * An OFF that nobody has told yet becomes a LEAVE event; the group's committed offset of sharing says up to where they are
+ * told. Here is only the bookkeeping: no I/O. One thread.
+ */
+#ifndef ROUTER_CONSENTS_H
+#define ROUTER_CONSENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/records.h"
+
+struct consents;
+
+struct consents *consents_new(int32_t partitions);
+void consents_free(struct consents *consents); /* NULL is fine */
+
+/* The partition will be read from its beginning; opt-outs before `told` need no LEAVE. */
+void consents_attach(struct consents *consents, int32_t partition, int64_t told);
+void consents_detach(struct consents *consents, int32_t partition);
+
+/* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. */
+bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
+                     int64_t offset);
+
+/* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF and that is not
+ * older (no record is OFF at -1). *offset: of the user's record. */
+bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
+
+/* A LEAVE was handed to the producer: the ticket comes back with its fate. */
+uint64_t consents_sent(struct consents *consents, int32_t partition);
+void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
+/* A LEAVE could not even be handed over. */
+void consents_failed(struct consents *consents, int32_t partition);
+
+/* True, and *told, when the LEAVEs of everything before that offset of sharing are stored and that is news. */
+bool consents_committable(struct consents *consents, int32_t partition, int64_t *told);
+void consents_committed(struct consents *consents, int32_t partition, int64_t told);
+
+/* True when a LEAVE was lost: sharing must be read again from *told. Clears it. */
+bool consents_restart(struct consents *consents, int32_t partition, int64_t *told);
+
+size_t consents_count(const struct consents *consents); /* users with a record */
+
+#endif

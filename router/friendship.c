@@ -1,0 +1,84 @@
+#include "router/friendship.h"
+
+struct friendship friendship_mirror(const struct friendship *half) {
+    enum friendship_state state = half->state;
+    if (state == FRIENDSHIP_REQUESTED)
+        state = FRIENDSHIP_INVITED;
+    else if (state == FRIENDSHIP_INVITED)
+        state = FRIENDSHIP_REQUESTED;
+    return (struct friendship){
+        .state = state,
+        .blocked_by_me = half->blocked_by_them,
+        .blocked_by_them = half->blocked_by_me,
+        .since = half->since,
+    };
+}
+
+bool friendship_equal(const struct friendship *a, const struct friendship *b) {
+    return a->state == b->state && a->blocked_by_me == b->blocked_by_me && a->blocked_by_them == b->blocked_by_them &&
+           a->since == b->since;
+}
+
+static void enter(struct friendship *half, enum friendship_state state, int64_t since) {
+    half->state = state;
+    half->since = since;
+}
+
+/* Being blocked does not show: whoever asks has asked, and the other, who hides it, may unblock later. */
+static void request(struct friendship *mine, const struct friend_command *command, bool full) {
+    if (mine->blocked_by_me) return;
+    if (mine->state == FRIENDSHIP_NONE)
+        enter(mine, FRIENDSHIP_REQUESTED, command->time);
+    else if (mine->state == FRIENDSHIP_INVITED && !mine->blocked_by_them && !full)
+        enter(mine, FRIENDSHIP_FRIENDS, command->time);
+}
+
+static void take_back(struct friendship *mine, const struct friend_command *command) {
+    bool meant = command->since == 0 ? mine->state != FRIENDSHIP_NONE
+                                     : mine->state == FRIENDSHIP_FRIENDS && mine->since == command->since;
+    if (meant) enter(mine, FRIENDSHIP_NONE, command->time);
+}
+
+static void block(struct friendship *mine, const struct friend_command *command) {
+    if (mine->blocked_by_me && mine->state == FRIENDSHIP_NONE) return;
+    enter(mine, FRIENDSHIP_NONE, command->time);
+    mine->blocked_by_me = true;
+}
+
+static void befriend(struct friendship *mine, const struct friend_command *command, bool full) {
+    if (mine->blocked_by_me || mine->blocked_by_them || mine->state == FRIENDSHIP_FRIENDS || full) return;
+    enter(mine, FRIENDSHIP_FRIENDS, command->time);
+}
+
+bool friendship_decide(const struct friendship *lower, const struct friend_command *command, bool full,
+                       struct friendship *next) {
+    bool by_lower = command->from < command->to;
+    struct friendship mine = by_lower ? *lower : friendship_mirror(lower); // as the one who commands sees it
+    switch (command->kind) {
+    case FRIEND_COMMAND_REQUEST: request(&mine, command, full); break;
+    case FRIEND_COMMAND_REMOVE: take_back(&mine, command); break;
+    case FRIEND_COMMAND_BLOCK: block(&mine, command); break;
+    case FRIEND_COMMAND_UNBLOCK: mine.blocked_by_me = false; break;
+    case FRIEND_COMMAND_BEFRIEND: befriend(&mine, command, full); break;
+    }
+    if (friendship_empty(&mine)) mine.since = 0; // there is no record that could hold it
+    struct friendship result = by_lower ? mine : friendship_mirror(&mine);
+    *next = result;
+    return !friendship_equal(lower, &result);
+}
+
+enum friendship_view friendship_view(const struct friendship *half) {
+    if (half->blocked_by_me) return FRIENDSHIP_VIEW_BLOCKED;
+    switch (half->state) {
+    case FRIENDSHIP_NONE: break;
+    case FRIENDSHIP_REQUESTED: return FRIENDSHIP_VIEW_REQUESTED;
+    case FRIENDSHIP_INVITED: return FRIENDSHIP_VIEW_INVITED;
+    case FRIENDSHIP_FRIENDS: return FRIENDSHIP_VIEW_FRIENDS;
+    }
+    return FRIENDSHIP_VIEW_NONE;
+}
+
+const char *friendship_view_name(enum friendship_view view) {
+    static const char *const NAMES[FRIENDSHIP_VIEWS] = {"none", "requested", "invited", "friends", "blocked"};
+    return NAMES[view];
+}

@@ -1,0 +1,299 @@
+#include "router/graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "router/graph_private.h"
+
+/* 0xff: version (1) partitions (4) next (8) time (8) */
+enum { META_VERSION = 1, META_SIZE = 21, HALF_SIZE = 9, NAME_SIZE = 32 };
+
+void graph_list_key(uint8_t key[GRAPH_LIST_KEY], int64_t user) { bytes_put_be64(key, (uint64_t)user); }
+
+void graph_half_key(uint8_t key[GRAPH_HALF_KEY], int64_t user, int64_t other) {
+    bytes_put_be64(key, (uint64_t)user);
+    bytes_put_be64(key + 8, (uint64_t)other);
+}
+
+void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, int64_t other) {
+    key[0] = GRAPH_SINCE_PREFIX;
+    bytes_put_be32(key + 1, (uint32_t)day);
+    bytes_put_be64(key + 5, (uint64_t)user);
+    bytes_put_be64(key + 13, (uint64_t)other);
+}
+
+void graph_put_meta(struct graph *graph, struct graph_part *part, int64_t now_ms) {
+    const uint8_t key = GRAPH_META_KEY;
+    uint8_t value[META_SIZE];
+    int64_t next = part->next < part->hold ? part->next : part->hold;
+    value[0] = META_VERSION;
+    bytes_put_be32(value + 1, (uint32_t)graph->options.partitions);
+    bytes_put_be64(value + 5, (uint64_t)next);
+    bytes_put_be64(value + 13, (uint64_t)now_ms);
+    store_batch_put(graph->batch, part->family, &key, 1, value, sizeof value);
+}
+
+int graph_open(const struct graph_options *options, struct graph **out, struct error *error) {
+    struct graph *graph = mem_alloc(sizeof *graph);
+    *graph = (struct graph){
+        .options = *options,
+        .parts = mem_zero((size_t)options->partitions, sizeof *graph->parts),
+        .batch = store_batch_new(),
+    };
+    for (int32_t p = 0; p < options->partitions; p++) graph->parts[p].next = -1, graph->parts[p].hold = INT64_MAX;
+    struct store_options store = {
+        .cache_bytes = options->cache_bytes, .memtable_bytes = options->memtable_bytes, .point_lookups = true};
+    int code = store_open(options->path, &store, &graph->store, error);
+    if (code) {
+        graph_close(graph);
+        return code;
+    }
+    *out = graph;
+    return 0;
+}
+
+void graph_close(struct graph *graph) {
+    if (!graph) return;
+    for (int32_t p = 0; p < graph->options.partitions; p++) free(graph->parts[p].updates);
+    free(graph->parts);
+    store_batch_free(graph->batch);
+    friend_list_free(&graph->list);
+    friend_list_free(&graph->merged);
+    buffer_free(&graph->bytes);
+    free(graph->changes);
+    free(graph->excess);
+    store_close(graph->store);
+    free(graph);
+}
+
+/* ---- families ---- */
+
+static int family_open(struct graph *graph, int32_t partition, struct error *error) {
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "friends-%d", partition);
+    return store_family(graph->store, name, &graph->parts[partition].family, error);
+}
+
+/* 1: the family is of use, and reflects everything before *next; 0: it is not. */
+static int family_usable(struct graph *graph, const struct graph_part *part, int64_t now_ms, int64_t *next,
+                         struct error *error) {
+    const uint8_t key = GRAPH_META_KEY;
+    int found = store_get(graph->store, part->family, &key, 1, (buffer_clear(&graph->bytes), &graph->bytes), error);
+    if (found <= 0) return found;
+    const uint8_t *value = graph->bytes.data;
+    if (graph->bytes.size != META_SIZE || value[0] != META_VERSION) return 0;
+    if (bytes_get_be32(value + 1) != (uint32_t)graph->options.partitions) return 0; // other users live here now
+    *next = (int64_t)bytes_get_be64(value + 5);
+    return now_ms - (int64_t)bytes_get_be64(value + 13) <= graph->options.max_age_ms;
+}
+
+int graph_rebuild(struct graph *graph, int32_t partition, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "friends-%d", partition);
+    part->family = NULL;
+    part->next = -1;
+    part->hold = INT64_MAX;
+    part->count = 0;
+    int code = store_family_drop(graph->store, name, error);
+    return code ? code : family_open(graph, partition, error);
+}
+
+int graph_attach(struct graph *graph, int32_t partition, int64_t now_ms, int64_t *from, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    if (!part->family) {
+        int code = family_open(graph, partition, error);
+        if (code) return code;
+        int64_t next = -1;
+        int usable = family_usable(graph, part, now_ms, &next, error);
+        if (usable == 0) code = graph_rebuild(graph, partition, error);
+        if (usable < 0 || code) {
+            part->family = NULL;
+            return usable < 0 ? usable : code;
+        }
+        if (usable) part->next = next;
+    }
+    *from = part->next >= 0 ? part->next : GRAPH_FROM_BEGINNING;
+    return 0;
+}
+
+void graph_detach(struct graph *graph, int32_t partition) {
+    struct graph_part *part = &graph->parts[partition];
+    free(part->updates);
+    *part = (struct graph_part){.family = NULL, .next = -1, .hold = INT64_MAX};
+}
+
+void graph_release(struct graph *graph, int32_t partition, int64_t hold) { graph->parts[partition].hold = hold; }
+
+int64_t graph_next(const struct graph *graph, int32_t partition) { return graph->parts[partition].next; }
+
+int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    if (!part->family || part->next < 0) return 0;
+    uint8_t from[GRAPH_SINCE_KEY], to[GRAPH_SINCE_KEY];
+    store_batch_clear(graph->batch);
+    graph_since_key(from, 0, 0, 0);
+    graph_since_key(to, now_ms / GRAPH_DAY_MS - 1, 0, 0); // today's and yesterday's stay
+    store_batch_delete_range(graph->batch, part->family, from, sizeof from, to, sizeof to);
+    graph_put_meta(graph, part, now_ms);
+    return store_write(graph->store, graph->batch, false, error);
+}
+
+/* ---- reading ---- */
+
+static int detached(int32_t partition, struct error *error) {
+    return error_set(error, -ESTALE, "the friend lists of partition %d are not open", partition);
+}
+
+static int corrupt(int64_t user, struct error *error) {
+    return error_set(error, -EBADMSG, "the friend list of user %lld is damaged", (long long)user);
+}
+
+int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct friend_list *list, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    uint8_t key[GRAPH_LIST_KEY];
+    struct store_pin pin;
+    list->count = 0;
+    if (!part->family) return detached(partition, error);
+    graph_list_key(key, user);
+    int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
+    if (found <= 0) return found;
+    int code = friend_list_decode(list, pin.data, pin.size);
+    store_pin_release(&pin);
+    return code ? corrupt(user, error) : 0;
+}
+
+/* 0 where it is not kept (any more). */
+static int read_since(struct graph *graph, struct graph_part *part, int64_t user, int64_t other, int64_t *since,
+                      struct error *error) {
+    int64_t today = clock_wall_ms() / GRAPH_DAY_MS;
+    *since = 0;
+    for (int64_t day = today + 1; day >= today - 1; day--) { // the clock may have gone back over midnight
+        uint8_t key[GRAPH_SINCE_KEY];
+        struct store_pin pin;
+        graph_since_key(key, day, user, other);
+        int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
+        if (found < 0) return found;
+        if (!found) continue;
+        if (pin.size == 8) *since = (int64_t)bytes_get_be64(pin.data);
+        store_pin_release(&pin);
+        return 0;
+    }
+    return 0;
+}
+
+static bool half_decode(const uint8_t *value, size_t size, struct friendship *half) {
+    if (size != HALF_SIZE) return false;
+    *half = (struct friendship){
+        .state = (enum friendship_state)(value[0] & 3),
+        .blocked_by_me = value[0] >> 2 & 1,
+        .blocked_by_them = value[0] >> 3 & 1,
+        .since = (int64_t)bytes_get_be64(value + 1),
+    };
+    return true;
+}
+
+int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
+               size_t *friends, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    uint8_t key[GRAPH_HALF_KEY];
+    struct store_pin pin;
+    struct friendship result = {.state = FRIENDSHIP_NONE};
+    size_t count = 0;
+    bool listed = false;
+    if (!part->family) return detached(partition, error);
+    graph_half_key(key, user, other);
+    int found = store_get_pinned(graph->store, part->family, key, GRAPH_LIST_KEY, &pin, error);
+    if (found < 0) return found;
+    if (found) {
+        listed = friend_list_holds(pin.data, pin.size, other);
+        count = friend_list_count(pin.data, pin.size);
+        store_pin_release(&pin);
+    }
+    if (listed) {
+        result.state = FRIENDSHIP_FRIENDS;
+        int code = read_since(graph, part, user, other, &result.since, error);
+        if (code) return code;
+    } else {
+        found = store_get_pinned(graph->store, part->family, key, GRAPH_HALF_KEY, &pin, error);
+        if (found < 0) return found;
+        if (found) {
+            bool fine = half_decode(pin.data, pin.size, &result);
+            store_pin_release(&pin);
+            if (!fine) return corrupt(user, error);
+        }
+    }
+    *half = result;
+    if (friends) *friends = count;
+    return 0;
+}
+
+/* The next half of the user that is no FRIENDS and shows as one of the views; false: none. */
+static bool next_half(struct store_cursor *cursor, int64_t user, unsigned views, struct graph_entry *entry) {
+    for (; store_cursor_valid(cursor); store_cursor_next(cursor)) {
+        size_t key_size, size;
+        const uint8_t *key = store_cursor_key(cursor, &key_size);
+        if (key_size < GRAPH_LIST_KEY || bytes_get_be64(key) != (uint64_t)user) return false;
+        const uint8_t *value = store_cursor_value(cursor, &size);
+        struct friendship half;
+        if (key_size != GRAPH_HALF_KEY || !half_decode(value, size, &half)) continue;
+        enum friendship_view view = friendship_view(&half);
+        if (!(views & 1u << view)) continue;
+        *entry = (struct graph_entry){.other = (int64_t)bytes_get_be64(key + 8), .since = half.since, .view = view};
+        return true;
+    }
+    return false;
+}
+
+int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
+               struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    uint8_t key[GRAPH_HALF_KEY];
+    size_t filled = 0, at = 0;
+    bool beyond = false;
+    int code = graph_friends(graph, partition, user, &graph->list, error);
+    if (code) return code;
+    if (!(views & 1u << FRIENDSHIP_VIEW_FRIENDS)) graph->list.count = 0;
+    if (after == INT64_MAX) {
+        *count = 0;
+        *more = false;
+        return 0;
+    }
+    friend_list_find(&graph->list, after + 1, &at);
+
+    struct store_cursor *cursor = store_cursor_new(graph->store, part->family);
+    struct graph_entry half;
+    graph_half_key(key, user, after + 1);
+    store_cursor_seek(cursor, key, sizeof key);
+    bool have = next_half(cursor, user, views, &half);
+    while (!code && (have || at < graph->list.count)) {
+        if (filled == limit) {
+            beyond = true;
+            break;
+        }
+        if (have && (at == graph->list.count || half.other < graph->list.items[at])) {
+            entries[filled++] = half;
+            store_cursor_next(cursor);
+            have = next_half(cursor, user, views, &half);
+        } else {
+            struct graph_entry entry = {.other = graph->list.items[at++], .view = FRIENDSHIP_VIEW_FRIENDS};
+            code = read_since(graph, part, user, entry.other, &entry.since, error);
+            entries[filled++] = entry;
+        }
+    }
+    if (!code) code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (code) return code;
+    *count = filled;
+    *more = beyond;
+    return 0;
+}
+
+struct store_usage graph_usage(struct graph *graph) {
+    return store_usage(graph->store);
+}

@@ -1,0 +1,208 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "router/graph_private.h"
+
+void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
+               const struct friendship *half) {
+    struct graph_part *part = &graph->parts[partition];
+    if (!part->family) return;
+    if (part->count == part->capacity) {
+        part->capacity = part->capacity ? part->capacity * 2 : 1024;
+        part->updates = mem_resize(part->updates, part->capacity, sizeof *part->updates);
+    }
+    part->updates[part->count++] = (struct graph_update){
+        .user = user,
+        .other = other,
+        .offset = offset,
+        .since = half->since,
+        .state = half->state,
+        .blocked_by_me = half->blocked_by_me,
+        .blocked_by_them = half->blocked_by_them,
+    };
+}
+
+size_t graph_queued(const struct graph *graph, int32_t partition) { return graph->parts[partition].count; }
+
+static struct friendship half_of(const struct graph_update *update) {
+    return (struct friendship){.state = update->state,
+                               .blocked_by_me = update->blocked_by_me,
+                               .blocked_by_them = update->blocked_by_them,
+                               .since = update->since};
+}
+
+static bool made(const struct graph_update *update) {
+    struct friendship half = half_of(update);
+    return friendship_made(&half);
+}
+
+static int by_pair_and_offset(const void *a, const void *b) {
+    const struct graph_update *x = a, *y = b;
+    if (x->user != y->user) return x->user < y->user ? -1 : 1;
+    if (x->other != y->other) return x->other < y->other ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Sorts, and keeps the last record of each pair. */
+static void tidy(struct graph_part *part) {
+    size_t kept = 0;
+    qsort(part->updates, part->count, sizeof *part->updates, by_pair_and_offset);
+    for (size_t i = 0; i < part->count; i++) {
+        const struct graph_update *next = i + 1 < part->count ? &part->updates[i + 1] : NULL;
+        if (next && next->user == part->updates[i].user && next->other == part->updates[i].other) continue;
+        part->updates[kept++] = part->updates[i];
+    }
+    part->count = kept;
+}
+
+static void note_change(struct graph *graph, const struct graph_update *update, bool friends) {
+    if (graph->change_count == graph->change_capacity) {
+        graph->change_capacity = graph->change_capacity ? graph->change_capacity * 2 : 256;
+        graph->changes = mem_resize(graph->changes, graph->change_capacity, sizeof *graph->changes);
+    }
+    graph->changes[graph->change_count++] =
+        (struct graph_change){.user = update->user, .other = update->other, .made = friends};
+}
+
+/* The friendships that came last are the ones too many. */
+static void note_excess(struct graph *graph, struct graph_part *part, const struct graph_update *updates, size_t count,
+                        size_t too_many) {
+    size_t first = graph->excess_count;
+    if (graph->excess_count + count > graph->excess_capacity) {
+        graph->excess_capacity = (graph->excess_count + count) * 2;
+        graph->excess = mem_resize(graph->excess, graph->excess_capacity, sizeof *graph->excess);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (made(&updates[i])) graph->excess[graph->excess_count++] = updates[i];
+    }
+    while (graph->excess_count - first > too_many) { // drop the oldest
+        size_t oldest = first;
+        for (size_t i = first + 1; i < graph->excess_count; i++) {
+            if (graph->excess[i].offset < graph->excess[oldest].offset) oldest = i;
+        }
+        graph->excess[oldest] = graph->excess[--graph->excess_count];
+    }
+    for (size_t i = first; i < graph->excess_count; i++) {
+        if (graph->excess[i].offset < part->hold) part->hold = graph->excess[i].offset;
+    }
+}
+
+/* graph->list and a user's updates, both in rising order, become graph->merged. */
+static void merge(struct graph *graph, const struct graph_update *updates, size_t count) {
+    const struct friend_list *old = &graph->list;
+    struct friend_list *new = &graph->merged;
+    size_t at = 0;
+    new->count = 0;
+    friend_list_reserve(new, old->count + count);
+    for (size_t i = 0; i < count; i++) {
+        const struct graph_update *update = &updates[i];
+        while (at < old->count && old->items[at] < update->other) new->items[new->count++] = old->items[at++];
+        bool was = at < old->count && old->items[at] == update->other, is = made(update);
+        at += was;
+        if (is) new->items[new->count++] = update->other;
+        if (is != was) note_change(graph, update, is);
+    }
+    while (at < old->count) new->items[new->count++] = old->items[at++];
+}
+
+static void put_list(struct graph *graph, struct graph_part *part, int64_t user) {
+    uint8_t key[GRAPH_LIST_KEY];
+    graph_list_key(key, user);
+    if (!graph->merged.count) {
+        store_batch_delete(graph->batch, part->family, key, sizeof key);
+        return;
+    }
+    buffer_clear(&graph->bytes);
+    friend_list_encode(&graph->bytes, graph->merged.items, graph->merged.count);
+    store_batch_put(graph->batch, part->family, key, sizeof key, graph->bytes.data, graph->bytes.size);
+}
+
+static void put_since(struct graph *graph, struct graph_part *part, const struct graph_update *update, int64_t now_ms) {
+    uint8_t key[GRAPH_SINCE_KEY], value[8];
+    graph_since_key(key, now_ms / GRAPH_DAY_MS, update->user, update->other);
+    bytes_put_be64(value, (uint64_t)update->since);
+    store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
+}
+
+/* The key (user, other). It is deleted only where it is: a delete for each friendship made would cost more than the look. */
+static int put_half(struct graph *graph, struct graph_part *part, const struct graph_update *update,
+                    struct error *error) {
+    uint8_t key[GRAPH_HALF_KEY], value[9];
+    struct friendship half = half_of(update);
+    graph_half_key(key, update->user, update->other);
+    if (!friendship_made(&half) && !friendship_empty(&half)) {
+        value[0] = (uint8_t)(half.state | half.blocked_by_me << 2 | half.blocked_by_them << 3);
+        bytes_put_be64(value + 1, (uint64_t)half.since);
+        store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
+        return 0;
+    }
+    struct store_pin pin;
+    int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
+    if (found <= 0) return found;
+    store_pin_release(&pin);
+    store_batch_delete(graph->batch, part->family, key, sizeof key);
+    return 0;
+}
+
+/* All updates of one user. */
+static int apply_user(struct graph *graph, int32_t partition, const struct graph_update *updates, size_t count,
+                      int64_t now_ms, bool restoring, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    size_t changes = graph->change_count;
+    int code = graph_friends(graph, partition, updates->user, &graph->list, error);
+    if (code) return code;
+    merge(graph, updates, count);
+    if (graph->change_count != changes) put_list(graph, part, updates->user);
+    for (size_t i = 0; !code && i < count; i++) {
+        code = put_half(graph, part, &updates[i], error);
+        if (made(&updates[i]) && (!restoring || now_ms - updates[i].since < GRAPH_DAY_MS))
+            put_since(graph, part, &updates[i], now_ms);
+    }
+    size_t friends = graph->merged.count;
+    // Also of friendships that were on the list before: their records are read again until their removal is on its way.
+    if (friends > graph->options.cap) note_excess(graph, part, updates, count, friends - graph->options.cap);
+    return code;
+}
+
+static void tell(struct graph *graph, int32_t partition, bool restoring) {
+    const struct graph_options *options = &graph->options;
+    for (size_t i = 0; !restoring && i < graph->change_count; i++) {
+        const struct graph_change *change = &graph->changes[i];
+        options->on_change(options->context, change->user, change->other, change->made);
+    }
+    for (size_t i = 0; i < graph->excess_count; i++) {
+        const struct graph_update *e = &graph->excess[i];
+        options->on_excess(options->context, partition, e->user, e->other, e->since, e->offset);
+    }
+}
+
+int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
+                struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    int code = 0;
+    if (!part->family || (!part->count && next == part->next)) return 0;
+    store_batch_clear(graph->batch);
+    graph->change_count = graph->excess_count = 0;
+    tidy(part);
+    for (size_t from = 0; !code && from < part->count;) {
+        size_t to = from + 1;
+        while (to < part->count && part->updates[to].user == part->updates[from].user) to++;
+        code = apply_user(graph, partition, &part->updates[from], to - from, now_ms, restoring, error);
+        from = to;
+    }
+    if (code) return code;
+    int64_t before = part->next;
+    part->next = next;
+    graph_put_meta(graph, part, now_ms);
+    code = store_write(graph->store, graph->batch, false, error);
+    if (code) {
+        part->next = before;
+        return code;
+    }
+    part->count = 0;
+    tell(graph, partition, restoring);
+    return 0;
+}

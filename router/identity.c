@@ -1,0 +1,75 @@
+#include "router/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { NAME_SIZE = 32 }; /* hexadecimal digits */
+
+static int failed(struct error *error, const char *file) {
+    int code = -errno;
+    return error_set(error, code, "%s: %s", file, strerror(-code));
+}
+
+static int make_directories(const char *file, struct error *error) {
+    char *path = mem_string(file);
+    int code = 0;
+    for (char *slash = strchr(path + 1, '/'); slash && !code; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0777) && errno != EEXIST) code = failed(error, path);
+        *slash = '/';
+    }
+    free(path);
+    return code;
+}
+
+/* 1: read, 0: there is no such file, or not a whole name in it. */
+static int read_name(const char *file, char name[NAME_SIZE + 1], struct error *error) {
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT ? 0 : failed(error, file);
+    ssize_t got = read(fd, name, NAME_SIZE);
+    int code = got < 0 ? failed(error, file) : 0;
+    close(fd);
+    if (code) return code;
+    name[got] = '\0';
+    return strspn(name, "0123456789abcdef") == NAME_SIZE;
+}
+
+/* Written aside and renamed: a name that was used must not be read back as another. */
+static int write_name(const char *file, const char *name, struct error *error) {
+    char *aside = mem_format("%s.new", file);
+    int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), code = 0;
+    if (fd < 0 || write(fd, name, NAME_SIZE) != NAME_SIZE || fsync(fd)) code = failed(error, aside);
+    if (fd >= 0) close(fd);
+    if (!code && rename(aside, file)) code = failed(error, file);
+    free(aside);
+    return code;
+}
+
+int identity_load(const char *instance, const char *file, char **name, struct error *error) {
+    char text[NAME_SIZE + 1];
+    if (instance && *instance) {
+        *name = mem_string(instance);
+        return 0;
+    }
+    int code = make_directories(file, error);
+    if (!code) code = read_name(file, text, error);
+    if (code < 0) return code;
+    if (!code) {
+        uint64_t random[2];
+        if (getrandom(random, sizeof random, 0) != sizeof random) return failed(error, "random numbers");
+        snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+        code = write_name(file, text, error);
+        if (code) return code;
+    }
+    *name = mem_string(text);
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* The router's metrics: one field a series, made once. Loop's thread. */
+#ifndef ROUTER_METRICS_H
+#define ROUTER_METRICS_H
+
+#include "base/metrics.h"
+
+struct router_metrics {
+    struct metric *events_owned, *events_other; /* locations handled */
+    struct metric *joined, *active_friends, *deliveries, *rosters, *digests, *superseded;
+    struct metric *refused_sharing, *ignored_time, *undecodable;
+    struct metric *batches, *batch_bytes, *batches_lost, *held;
+    struct metric *commands, *halves, *transactions, *transactions_failed;
+    struct metric *friendships_applied, *made, *parted, *excess;
+    struct metric *leaves;
+    struct metric *commits;
+
+    struct metric *warm, *caught_up, *lag, *digesting;
+    struct metric *owned, *restored;
+    struct metric *present, *presence_bytes, *outbox_bytes, *unsettled;
+    struct metric *commands_queued, *overlay;
+    struct metric *store_memtables, *store_cache, *store_readers, *store_files;
+    struct histogram *friends;
+};
+
+void router_metrics_init(struct router_metrics *m, struct metrics *metrics);
+
+#endif

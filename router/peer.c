@@ -1,0 +1,242 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "router/state.h"
+
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
+
+/* Somebody who waits for a command to be handled. */
+struct waiter {
+    struct waiter *next;
+    struct http_request *request;
+    int64_t user, other, offset, deadline_us;
+};
+
+struct peer {
+    struct router *router;
+    struct waiter *waiters;
+    struct graph_entry entries[LIMIT_MAX];
+};
+
+struct peer *peer_new(struct router *router) {
+    struct peer *peer = mem_zero(1, sizeof *peer);
+    peer->router = router;
+    return peer;
+}
+
+void peer_free(struct peer *peer) {
+    if (!peer) return;
+    while (peer->waiters) {
+        struct waiter *waiter = peer->waiters;
+        peer->waiters = waiter->next;
+        http_problem(waiter->request, 503, "stopping", "this process is ending", 1);
+        free(waiter);
+    }
+    free(peer);
+}
+
+static void refuse(struct http_request *request, int code) {
+    if (code == -ESTALE)
+        http_problem(request, 421, "not-the-owner", "another process owns this user", 0);
+    else
+        http_problem(request, 503, "restoring", "the friend lists of this user are being restored", 1);
+}
+
+static void store_failed(struct http_request *request, const struct error *error) {
+    http_problem(request, 500, "store", error->text, 0);
+}
+
+/* A whole number without sign; false: it is none, or beyond max. */
+static bool number(const char *text, size_t size, int64_t max, int64_t *value) {
+    int64_t sum = 0;
+    if (!size || size > 19) return false;
+    for (size_t i = 0; i < size; i++) {
+        int digit = text[i] - '0';
+        if (digit < 0 || digit > 9 || sum > (max - digit) / 10) return false;
+        sum = sum * 10 + digit;
+    }
+    *value = sum;
+    return true;
+}
+
+/* A query's number; absent: the fallback. */
+static bool query_number(const struct http_request *request, const char *name, int64_t fallback, int64_t max,
+                         int64_t *value) {
+    const char *text = http_query(request, name);
+    *value = fallback;
+    return !text || number(text, strlen(text), max, value);
+}
+
+/* ---- friends ---- */
+
+static bool views_of(const char *state, unsigned *views) {
+    if (!state) state = "friends";
+    if (!strcmp(state, "all")) {
+        *views = ~(1u << FRIENDSHIP_VIEW_NONE);
+        return true;
+    }
+    for (int view = FRIENDSHIP_VIEW_NONE + 1; view < FRIENDSHIP_VIEWS; view++) {
+        if (strcmp(state, friendship_view_name((enum friendship_view)view))) continue;
+        *views = 1u << view;
+        return true;
+    }
+    return false;
+}
+
+static void reply_page(struct http_request *request, const struct graph_entry *entries, size_t count, bool more) {
+    struct buffer body = {.data = NULL};
+    buffer_string(&body, "{\"items\":[");
+    for (size_t i = 0; i < count; i++) {
+        buffer_format(&body, "%s{\"user\":%lld,\"state\":\"%s\",\"since\":%lld}", i ? "," : "",
+                      (long long)entries[i].other, friendship_view_name(entries[i].view), (long long)entries[i].since);
+    }
+    if (more && count)
+        buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].other);
+    else
+        buffer_string(&body, "],\"next\":null}");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+static void friends(struct peer *peer, struct http_request *request, int64_t user) {
+    struct router *router = peer->router;
+    int32_t partition = hash_user_partition(user, router->partitions);
+    int64_t after, limit;
+    unsigned views;
+    size_t count;
+    bool more;
+    struct error error;
+    if (!views_of(http_query(request, "state"), &views) || !query_number(request, "after", -1, INT64_MAX, &after) ||
+        !query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
+        http_problem(request, 400, "bad-query", "state, after or limit is out of range", 0);
+        return;
+    }
+    int code = ownership_serves(router->ownership, partition);
+    if (code) {
+        refuse(request, code);
+        return;
+    }
+    if (graph_page(router->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error))
+        store_failed(request, &error);
+    else
+        reply_page(request, peer->entries, count, more);
+}
+
+/* ---- friendship ---- */
+
+static void reply_friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
+    struct router *router = peer->router;
+    int64_t lower = friendship_lower(user, other), higher = friendship_higher(user, other);
+    int32_t partition = hash_user_partition(lower, router->partitions);
+    struct friendship half;
+    struct error error;
+    if (commands_half(router->commands, partition, lower, higher, &half, &error)) {
+        store_failed(request, &error);
+        return;
+    }
+    if (user == higher) half = friendship_mirror(&half);
+    enum friendship_view view = friendship_view(&half);
+    struct buffer body = {.data = NULL};
+    buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld}", friendship_view_name(view),
+                  view == FRIENDSHIP_VIEW_NONE ? 0 : (long long)half.since);
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+static void reply_later(struct http_request *request) {
+    static const char BODY[] = "{}";
+    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
+}
+
+/* True: answered. */
+static bool try_waiter(struct peer *peer, const struct waiter *waiter, int64_t now_us) {
+    struct router *router = peer->router;
+    int32_t partition = hash_user_partition(friendship_lower(waiter->user, waiter->other), router->partitions);
+    int code = ownership_serves(router->ownership, partition);
+    if (code == -ESTALE)
+        refuse(waiter->request, code);
+    else if (!code && commands_handled(router->commands, partition) > waiter->offset)
+        reply_friendship(peer, waiter->request, waiter->user, waiter->other);
+    else if (now_us >= waiter->deadline_us)
+        reply_later(waiter->request);
+    else
+        return false;
+    return true;
+}
+
+void peer_handled(struct peer *peer) {
+    if (!peer) return;
+    int64_t now_us = clock_monotonic_us();
+    for (struct waiter **link = &peer->waiters; *link;) {
+        struct waiter *waiter = *link;
+        if (!try_waiter(peer, waiter, now_us)) {
+            link = &waiter->next;
+            continue;
+        }
+        *link = waiter->next;
+        free(waiter);
+    }
+}
+
+static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
+    struct router *router = peer->router;
+    int64_t offset, wait_ms;
+    if (!query_number(request, "offset", -1, INT64_MAX, &offset) ||
+        !query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
+        http_problem(request, 400, "bad-query", "offset or wait_ms is out of range", 0);
+        return;
+    }
+    int code =
+        ownership_serves(router->ownership, hash_user_partition(friendship_lower(user, other), router->partitions));
+    if (code == -ESTALE || (code && offset < 0)) {
+        refuse(request, code);
+        return;
+    }
+    if (offset < 0) {
+        reply_friendship(peer, request, user, other);
+        return;
+    }
+    struct waiter *waiter = mem_alloc(sizeof *waiter);
+    *waiter = (struct waiter){.next = peer->waiters,
+                              .request = request,
+                              .user = user,
+                              .other = other,
+                              .offset = offset,
+                              .deadline_us = clock_monotonic_us() + wait_ms * 1000};
+    peer->waiters = waiter;
+    peer_handled(peer);
+}
+
+/* ---- paths ---- */
+
+/* The next /-separated part as a user; moves *at behind it. */
+static bool path_user(const char **at, int64_t *user) {
+    size_t size = strcspn(*at, "/");
+    if (!number(*at, size, INT64_MAX, user)) return false;
+    *at += size;
+    return true;
+}
+
+static const char *behind(const char *path, const char *start) {
+    size_t size = strlen(start);
+    return strncmp(path, start, size) ? NULL : path + size;
+}
+
+void peer_handle(struct peer *peer, struct http_request *request) {
+    int64_t user, other;
+    const char *at;
+    if (strcmp(http_method(request), "GET")) {
+        http_problem(request, 405, "method", "only GET is answered here", 0);
+    } else if ((at = behind(http_path(request), "/peer/friends/")) && path_user(&at, &user) && !*at) {
+        friends(peer, request, user);
+    } else if ((at = behind(http_path(request), "/peer/friendship/")) && path_user(&at, &user) && *at++ == '/' &&
+               path_user(&at, &other) && !*at && user != other) {
+        friendship(peer, request, user, other);
+    } else {
+        http_problem(request, 404, "not-found", "there are /peer/friends/USER and /peer/friendship/USER/OTHER", 0);
+    }
+}

@@ -1,0 +1,309 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "router/state.h"
+
+/* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. */
+enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096 };
+
+struct relation {
+    bool attached, live;
+    bool touched;      /* in the batch at hand */
+    int64_t reflected; /* friendships applied up to here; -1: not known yet */
+};
+
+struct relations {
+    struct router *router;
+    struct kafka_consumer *consumer;
+    struct relation *parts;
+    int32_t *touched;
+    size_t touched_count, attached;
+    struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
+    size_t more_count, less_count;
+};
+
+/* ---- what friend lists tell ---- */
+
+/* Asks for the removal of friendships beyond the cap, those that are still on the list. */
+static void remove_excess(struct relations *relations, int32_t partition) {
+    struct router *router = relations->router;
+    struct excess_item item;
+    struct error error;
+    while (excess_next(router->excess, partition, &item)) {
+        size_t at, gone = excess_on_the_way(router->excess, item.user);
+        if (graph_friends(router->graph, partition, item.user, &router->friends, &error)) {
+            router_store_failed(router, &error);
+            return;
+        }
+        bool listed = friend_list_find(&router->friends, item.other, &at);
+        if (!listed || router->friends.count <= (size_t)router->settings->friends_cap + gone) {
+            excess_drop(router->excess, item.ticket);
+        } else {
+            if (sending_remove(router, &item)) break; // tried again each second
+            excess_sent(router->excess, item.ticket);
+            router->metrics.excess->value++;
+            log_info(router->log, "a friendship beyond the cap is removed", LOG_INT("user", item.user),
+                     LOG_INT("friend", item.other));
+        }
+    }
+    graph_release(router->graph, partition, excess_hold(router->excess, partition));
+}
+
+static void apply(struct relations *relations, int32_t partition) {
+    struct router *router = relations->router;
+    struct relation *part = &relations->parts[partition];
+    struct error error;
+    int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    if (!part->attached || next < 0) return;
+    router->metrics.friendships_applied->value += (double)graph_queued(router->graph, partition);
+    if (graph_apply(router->graph, partition, next, clock_wall_ms(), !part->live, &error)) {
+        router_store_failed(router, &error);
+        return;
+    }
+    part->reflected = next;
+    commands_read_back(router->commands, partition, next);
+    if (part->live) remove_excess(relations, partition);
+}
+
+/* ---- records ---- */
+
+static void take_friendship(struct relations *relations, const struct kafka_record *record) {
+    struct router *router = relations->router;
+    struct friendship half = {.state = FRIENDSHIP_NONE};
+    struct error error = {.text = "the key must be two users"};
+    const char *reason = record->key_size == 16 ? NULL : error.text;
+    if (!reason && record->value &&
+        event_decode_friendship(router->codec, record->value, record->value_size, &half, &error))
+        reason = error.text;
+    int64_t user = reason ? -1 : (int64_t)bytes_get_be64(record->key);
+    int64_t other = reason ? -1 : (int64_t)bytes_get_be64(record->key + 8);
+    if (!reason && (user < 0 || other < 0 || user == other)) reason = "the key must be two users";
+    if (!reason && hash_user_partition(user, router->partitions) != record->partition)
+        reason = "not in the partition of its user";
+    if (reason) {
+        router_undecodable(router, record, reason);
+        return;
+    }
+    graph_add(router->graph, record->partition, record->offset, user, other, &half);
+    struct relation *part = &relations->parts[record->partition];
+    if (part->touched) return;
+    part->touched = true;
+    relations->touched[relations->touched_count++] = record->partition;
+}
+
+static void take_sharing(struct relations *relations, const struct kafka_record *record) {
+    struct router *router = relations->router;
+    struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
+    struct error error = {.text = "the key must be a user"};
+    const char *reason = record->key_size == 8 ? NULL : error.text;
+    if (!reason && record->value &&
+        event_decode_sharing(router->codec, record->value, record->value_size, &sharing, &error))
+        reason = error.text;
+    int64_t user = reason ? -1 : (int64_t)bytes_get_be64(record->key);
+    if (!reason && user < 0) reason = "the key must be a user";
+    if (!reason && hash_user_partition(user, router->partitions) != record->partition)
+        reason = "not in the partition of its user";
+    if (reason) {
+        router_undecodable(router, record, reason);
+        return;
+    }
+    if (!consents_record(router->consents, record->partition, user, sharing.mode, record->offset)) return;
+    uint64_t ticket = consents_sent(router->consents, record->partition);
+    if (sending_leave(router, user, record->offset, ticket)) consents_acknowledge(router->consents, ticket, false);
+}
+
+static size_t lot(const struct relations *relations) {
+    size_t each = RESTORE_LOT / (relations->attached ? relations->attached : 1);
+    return each > RESTORE_LOT_MIN ? each : RESTORE_LOT_MIN;
+}
+
+static void take(void *context, const struct kafka_record *records, size_t count) {
+    struct relations *relations = context;
+    struct router *router = relations->router;
+    timeline_tick(router->timeline);
+    relations->touched_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!relations->parts[records[i].partition].attached) continue;
+        if (records[i].topic == TOPIC_FRIENDSHIPS)
+            take_friendship(relations, &records[i]);
+        else
+            take_sharing(relations, &records[i]);
+    }
+    for (size_t i = 0; i < relations->touched_count; i++) {
+        int32_t partition = relations->touched[i];
+        relations->parts[partition].touched = false;
+        if (relations->parts[partition].live || graph_queued(router->graph, partition) >= lot(relations))
+            apply(relations, partition);
+    }
+    ownership_progress(router->ownership);
+}
+
+static void drained(void *context) {
+    struct relations *relations = context;
+    outbox_flush(relations->router->outbox);
+    ownership_progress(relations->router->ownership);
+}
+
+static void offset_lost(void *context, enum topic topic, int32_t partition) {
+    struct relations *relations = context;
+    struct router *router = relations->router;
+    struct error error;
+    struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    if (!relations->parts[partition].attached) return;
+    if (topic == TOPIC_FRIENDSHIPS) {
+        log_warn(router->log, "friend lists are read anew: what they reflect is not in the topic",
+                 LOG_INT("partition", partition), LOG_INT("offset", graph_next(router->graph, partition)));
+        relations->parts[partition].live = false;
+        relations->parts[partition].reflected = -1;
+        excess_detach(router->excess, partition);
+        if (graph_rebuild(router->graph, partition, &error)) {
+            router_store_failed(router, &error);
+            return;
+        }
+        ownership_restore_again(router->ownership, partition);
+    }
+    kafka_consumer_seek(relations->consumer, &start, NULL);
+}
+
+/* ---- partitions come and go ---- */
+
+int relations_new(struct router *router, struct relations **out, struct error *error) {
+    struct relations *relations = mem_alloc(sizeof *relations);
+    *relations = (struct relations){
+        .router = router,
+        .parts = mem_zero((size_t)router->partitions, sizeof *relations->parts),
+        .touched = mem_zero((size_t)router->partitions, sizeof *relations->touched),
+        .more = mem_zero((size_t)router->partitions * 2, sizeof *relations->more),
+        .less = mem_zero((size_t)router->partitions * 2, sizeof *relations->less),
+    };
+    struct kafka_consumer_options options = {
+        .loop = router->loop,
+        .settings = router->kafka,
+        .batch = (size_t)router->settings->batch_records,
+        .context = relations,
+        .on_records = take,
+        .on_drained = drained,
+        .on_offset_lost = offset_lost,
+    };
+    int code = kafka_consumer_new(&options, &relations->consumer, error);
+    if (code) {
+        relations_free(relations);
+        return code;
+    }
+    *out = relations;
+    return 0;
+}
+
+void relations_free(struct relations *relations) {
+    if (!relations) return;
+    kafka_consumer_free(relations->consumer);
+    free(relations->parts);
+    free(relations->touched);
+    free(relations->more);
+    free(relations->less);
+    free(relations);
+}
+
+int relations_attach(struct relations *relations, int32_t partition, int64_t told, struct error *error) {
+    struct router *router = relations->router;
+    int64_t from;
+    int code = graph_attach(router->graph, partition, clock_wall_ms(), &from, error);
+    if (code) return code;
+    consents_attach(router->consents, partition, told);
+    relations->parts[partition] =
+        (struct relation){.attached = true, .reflected = graph_next(router->graph, partition)};
+    relations->attached++;
+    relations->more[relations->more_count++] =
+        (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = partition, .offset = from};
+    relations->more[relations->more_count++] =
+        (struct kafka_position){.topic = TOPIC_SHARING, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    return 0;
+}
+
+void relations_detach(struct relations *relations, int32_t partition) {
+    struct router *router = relations->router;
+    if (!relations->parts[partition].attached) return;
+    relations->parts[partition] = (struct relation){.attached = false};
+    relations->attached--;
+    graph_detach(router->graph, partition);
+    consents_detach(router->consents, partition);
+    excess_detach(router->excess, partition);
+    relations->less[relations->less_count++] =
+        (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = partition};
+    relations->less[relations->less_count++] = (struct kafka_position){.topic = TOPIC_SHARING, .partition = partition};
+}
+
+int relations_read(struct relations *relations, struct error *error) {
+    int code = 0;
+    if (relations->less_count)
+        code = kafka_consumer_read_less(relations->consumer, relations->less, relations->less_count, error);
+    if (!code && relations->more_count)
+        code = kafka_consumer_read_more(relations->consumer, relations->more, relations->more_count, error);
+    relations->less_count = relations->more_count = 0;
+    return code;
+}
+
+static bool reached(const struct relations *relations, enum topic topic, int32_t partition, int64_t end) {
+    return end == 0 || kafka_consumer_position(relations->consumer, topic, partition) >= end;
+}
+
+bool relations_reached(const struct relations *relations, int32_t partition, int64_t friendships, int64_t sharing) {
+    const struct relation *part = &relations->parts[partition];
+    if (!part->attached) return false;
+    // What is read and still queued is written when the partition turns live; afterwards it is written as it is read.
+    bool listed = part->reflected >= friendships || reached(relations, TOPIC_FRIENDSHIPS, partition, friendships);
+    return listed && reached(relations, TOPIC_SHARING, partition, sharing);
+}
+
+void relations_live(struct relations *relations, int32_t partition) {
+    apply(relations, partition);
+    relations->parts[partition].live = true;
+    remove_excess(relations, partition);
+}
+
+bool relations_current(const struct relations *relations) {
+    for (int32_t p = 0; p < relations->router->partitions; p++) {
+        if (!relations->parts[p].live) continue;
+        if (kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, p)) return false;
+        if (kafka_consumer_lag(relations->consumer, TOPIC_SHARING, p)) return false;
+    }
+    return true;
+}
+
+static void tell_sharing(struct relations *relations) {
+    struct router *router = relations->router;
+    struct kafka_position *told = mem_alloc((size_t)router->partitions * sizeof *told);
+    size_t count = 0;
+    for (int32_t p = 0; p < router->partitions; p++) {
+        struct kafka_position position = {.topic = TOPIC_SHARING, .partition = p};
+        if (!relations->parts[p].attached) continue;
+        if (consents_restart(router->consents, p, &position.offset)) {
+            log_warn(router->log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
+            kafka_consumer_seek(relations->consumer, &position, NULL);
+        } else if (consents_committable(router->consents, p, &position.offset)) {
+            consents_committed(router->consents, p, position.offset);
+            told[count++] = position;
+        }
+    }
+    if (count) ownership_commit_sharing(router->ownership, told, count);
+    free(told);
+}
+
+void relations_second(struct relations *relations) {
+    struct router *router = relations->router;
+    struct error error;
+    int64_t now = clock_wall_ms();
+    excess_expire(router->excess, now);
+    for (int32_t p = 0; p < router->partitions; p++) {
+        if (!relations->parts[p].live) continue;
+        remove_excess(relations, p);
+        // Partition by partition, each once a minute: the age of the lists is counted in hours.
+        if ((now / 1000 + p) % 60 == 0 && graph_touch(router->graph, p, now, &error))
+            router_store_failed(router, &error);
+    }
+    tell_sharing(relations);
+}

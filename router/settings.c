@@ -1,0 +1,42 @@
+#include "router/settings.h"
+
+#define AT(member) offsetof(struct router_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"group.id", CONFIG_STRING, AT(group_id), "starling-router",
+     .doc =
+         "Consumer group of the routers, who share the partitions among themselves. ingest finds them by this name."},
+    {"friends.cap", CONFIG_INT, AT(friends_cap), "5000", .min = 1, .max = 20000,
+     .doc = "How many friends a user may have."},
+    {"friends.rebuild.after.h", CONFIG_INT, AT(friends_rebuild_after_h), "84", .min = 1, .max = 8760,
+     .doc =
+         "Friend lists on disk that are older, in hours, are read anew from the topic: they may have missed removals, of "
+         "which Kafka keeps no trace after the tombstone retention (7 days). At most half of that."},
+    {"store.cache.mb", CONFIG_INT, AT(store_cache_mb), "64", .min = 1, .max = 1048576,
+     .doc = "RocksDB's block cache for friend lists, in MiB, indexes and filters included."},
+    {"store.memtable.mb", CONFIG_INT, AT(store_memtable_mb), "32", .min = 1, .max = 65536,
+     .doc = "RocksDB's write buffers of all partitions together, in MiB."},
+    {"warm.first.s", CONFIG_INT, AT(warm_first_s), "90", .min = 1, .max = 86400,
+     .doc =
+         "How many seconds of locations are read at start before the router joins its group; the rest of the inactive "
+         "window is read after that."},
+    {"clock.wall.max.ahead.s", CONFIG_INT, AT(clock_wall_max_ahead_s), "60", .min = 0, .max = 86400,
+     .doc = "With clock=wall, reports whose time is further ahead of this machine's clock, in seconds, are refused."},
+    {"clock.stream.max.jump.s", CONFIG_INT, AT(clock_stream_max_jump_s), "3600", .min = 1, .max = 31536000,
+     .doc = "With clock=stream, a report more than this many seconds past the highest of its partition is ignored."},
+    {"batch.records", CONFIG_INT, AT(batch_records), "1000", .min = 1, .max = 100000,
+     .doc = "How many records are handled in one go."},
+    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
+     .doc = "How many friend commands one transaction holds at most."},
+    {"outbox.flush.bytes", CONFIG_INT, AT(outbox_flush_bytes), "65536", .min = 1024, .max = 524288,
+     .doc = "A delivery batch is sent when it holds that many bytes."},
+    {"outbox.flush.ms", CONFIG_INT, AT(outbox_flush_ms), "5", .min = 0, .max = 1000,
+     .doc = "A delivery batch is sent when its first item is that old, in ms, or at once when no more input is there."},
+    {"outbox.queue.mb", CONFIG_INT, AT(outbox_queue_mb), "64", .min = 1, .max = 4096,
+     .doc = "How many MiB of delivery batches may wait for Kafka's acknowledgement before input is held."},
+};
+
+/* One process, one configuration: written once, by config_finish, before anything reads it. */
+static struct router_settings values;
+
+const struct config_section ROUTER_SECTION = {"Router", PROPERTIES, ARRAY_SIZE(PROPERTIES), &values};

@@ -1,0 +1,21 @@
+/* The router's own settings. */
+#ifndef ROUTER_SETTINGS_H
+#define ROUTER_SETTINGS_H
+
+#include "base/config.h"
+
+struct router_settings {
+    const char *group_id;
+    int64_t friends_cap;
+    int64_t friends_rebuild_after_h;
+    int64_t store_cache_mb, store_memtable_mb;
+    int64_t warm_first_s;
+    int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
+    int64_t batch_records, commands_batch;
+    int64_t outbox_flush_bytes, outbox_flush_ms, outbox_queue_mb;
+};
+
+/* The section, and the one instance of the values that the process's configuration fills. */
+extern const struct config_section ROUTER_SECTION;
+
+#endif

@@ -1,0 +1,178 @@
+/* The router whole: what its parts share. The parts that decide things (presence, join, friendship, graph, outbox, overlay,
+ * consents, excess, timeline) do not know it; those that connect them to Kafka, the loop and HTTP do:
+ *
+ *     router.c     makes and ends it, timers             warmup.c     presence before the group is joined
+ *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, outbox
+ *     relations.c  friendships and sharing of owned      sending.c    everything that is produced, and its fate
+ *                  partitions                            peer.c       questions of other processes
+ */
+#ifndef ROUTER_STATE_H
+#define ROUTER_STATE_H
+
+#include "router/commands.h"
+#include "router/consents.h"
+#include "router/excess.h"
+#include "router/outbox.h"
+#include "router/settings.h"
+#include "router/timeline.h"
+#include "service/service.h"
+
+/* What the owner knows of a partition.
+ *
+ *     FOREIGN --assigned--> ASKING --offsets and ends are known--> RESTORING --read up to there--> LIVE
+ *
+ * FOREIGN and LIVE partitions of locations are read, the latter joined; friend commands are read when commands_live. */
+enum partition_stage { PARTITION_FOREIGN, PARTITION_ASKING, PARTITION_RESTORING, PARTITION_LIVE };
+
+struct partition {
+    enum partition_stage stage;
+    int64_t next;        /* next offset of locations to handle */
+    int64_t first;       /* where warming up began: what an owner begins with when nothing was ever committed */
+    int64_t settled;     /* what was handled before this offset is acknowledged, or was so when ownership began */
+    int64_t committed;   /* what the group was told of that; -1: nothing, or it did not hear it */
+    uint64_t live_epoch; /* the outbox's, when it became LIVE: the first that says anything about its offsets */
+    int64_t handled_ms;  /* Kafka timestamp of the location last handled */
+    int64_t current_ms;  /* when nothing was left to read, last; 0: never yet */
+
+    int64_t friendships_end, sharing_end; /* RESTORING: read up to here */
+    bool commands_asked, commands_live;
+    int64_t commands_from, commands_end; /* offset to begin with; friendships must be read up to here */
+};
+
+struct warmup;
+struct ownership;
+struct relations;
+struct peer;
+
+struct router {
+    struct service *service;
+    uv_loop_t *loop;
+    struct log *log;
+    const struct service_settings *common;
+    const struct router_settings *settings;
+    const struct kafka_settings *kafka;
+    int32_t partitions, routes;
+    struct router_metrics metrics;
+
+    struct presence *presence;
+    struct timeline *timeline;
+    struct outbox *outbox;
+    struct graph *graph;
+    struct consents *consents;
+    struct excess *excess;
+    struct commands *commands;
+    struct codec *codec;
+    struct join_result result;
+    struct friend_list friends;
+    struct buffer value;
+
+    struct kafka_producer *producer;
+    struct warmup *warmup;
+    struct ownership *ownership;
+    struct relations *relations;
+    struct peer *peer;
+    struct partition *parts;
+
+    struct loop_timer *second, *tenth, *retry;
+    bool warm;
+    bool lagging; /* more than a second behind: no digests */
+    bool draining;
+    int drain_tenths;
+};
+
+static inline bool partition_owned(const struct partition *part) { return part->stage != PARTITION_FOREIGN; }
+
+/* ---- router.c ---- */
+
+/* A record that nobody can read goes to its dead letters. */
+void router_undecodable(struct router *router, const struct kafka_record *record, const char *reason);
+
+/* The context of a join, as of now. */
+struct join_context router_join_context(const struct router *router);
+
+/* A failure of the friend lists' store: there is no going on without it. */
+void router_store_failed(struct router *router, const struct error *error);
+
+/* ---- sending.c ---- */
+
+int sending_start(struct router *router, struct error *error);
+
+/* LEAVE {opted} of a user; ticket of consents, 0: nobody waits for its fate. 0 or -EAGAIN, ... */
+int sending_leave(struct router *router, int64_t user, int64_t opted, uint64_t ticket);
+
+/* REMOVE of a friendship that is too many; ticket of excess. */
+int sending_remove(struct router *router, const struct excess_item *item);
+
+/* The outbox's sender; the router is its context. */
+int sending_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch);
+
+/* ---- reports.c ---- */
+
+/* One location. owned: it is joined; else it only feeds presence. wall_ms: the machine's clock. */
+void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t wall_ms,
+                    int64_t now_us);
+
+/* Two have become friends, or have parted: the user, whose list it is, is told. */
+void reports_befriended(struct router *router, int64_t user, int64_t other);
+void reports_parted(struct router *router, int64_t user, int64_t other);
+
+/* ---- warmup.c ---- */
+
+/* Reads the newest part of the window, calls on_first, reads the rest, sets router->warm. */
+int warmup_new(struct router *router, void (*on_first)(struct router *router), struct warmup **warmup,
+               struct error *error);
+void warmup_free(struct warmup *warmup); /* not while busy; NULL is fine */
+bool warmup_busy(const struct warmup *warmup);
+
+/* ---- ownership.c ---- */
+
+int ownership_new(struct router *router, struct ownership **ownership, struct error *error);
+void ownership_free(struct ownership *ownership); /* not while busy; leaves the group; NULL is fine */
+bool ownership_busy(const struct ownership *ownership);
+void ownership_stop(struct ownership *ownership); /* no more input; commits go on */
+
+/* Whether questions about the partition's friends may be answered: 0, -ESTALE (not the owner), -EAGAIN (not yet). */
+int ownership_serves(const struct ownership *ownership, int32_t partition);
+
+void ownership_progress(struct ownership *ownership);      /* something was read: partitions may be ready for more */
+void ownership_second(struct ownership *ownership);        /* once a second: epochs and commits */
+void ownership_measure(struct ownership *ownership);       /* ten times a second: lag */
+void ownership_hold(struct ownership *ownership);          /* input waits while output is full */
+bool ownership_settled(const struct ownership *ownership); /* stopped, and all that was handled is told */
+
+/* A batch was lost: what is not settled is handled again. */
+void ownership_rewind(struct ownership *ownership);
+
+/* The commands must be begun again. The partition's friend lists are being read anew. */
+void ownership_reset_commands(struct ownership *ownership);
+void ownership_restore_again(struct ownership *ownership, int32_t partition);
+
+void ownership_commit_sharing(struct ownership *ownership, const struct kafka_position *positions, size_t count);
+
+/* ---- relations.c ---- */
+
+int relations_new(struct router *router, struct relations **relations, struct error *error);
+void relations_free(struct relations *relations);
+
+/* Takes a partition's friendships and sharing (told: committed offset of it) to be read, or no longer, from the next
+ * relations_read on; a partition is named once in between. */
+int relations_attach(struct relations *relations, int32_t partition, int64_t told, struct error *error);
+void relations_detach(struct relations *relations, int32_t partition);
+int relations_read(struct relations *relations, struct error *error);
+
+/* Friendships (sharing) is applied up to that offset. An end of 0 is reached always. */
+bool relations_reached(const struct relations *relations, int32_t partition, int64_t friendships, int64_t sharing);
+
+/* Restored: what follows is news. Writes what is queued. */
+void relations_live(struct relations *relations, int32_t partition);
+void relations_second(struct relations *relations);
+bool relations_current(const struct relations *relations); /* nothing is left to read of what is live */
+
+/* ---- peer.c ---- */
+
+struct peer *peer_new(struct router *router);
+void peer_free(struct peer *peer); /* waiting requests are answered 503; NULL is fine */
+void peer_handle(struct peer *peer, struct http_request *request);
+void peer_handled(struct peer *peer); /* commands were handled, or partitions lost: those who wait may be answered */
+
+#endif

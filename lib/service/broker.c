@@ -38,8 +38,7 @@ static void tell(struct broker *broker) {
                  LOG_INT("partitions", broker->shape.partitions),
                  LOG_INT("delivery_partitions", broker->shape.delivery_partitions));
     else if (broker->code == -ENOENT)
-        log_warn(log, "waiting for topics", LOG_TEXT("reason", broker->reason.text),
-                 LOG_TEXT("advice", "starling topics create makes them"));
+        log_warn(log, "waiting for topics", LOG_TEXT("reason", broker->reason.text));
     else if (broker->code != -EINVAL)
         log_warn(log, "waiting for Kafka", LOG_TEXT("servers", broker->service->kafka.bootstrap),
                  LOG_TEXT("reason", broker->reason.text));

@@ -13,7 +13,8 @@
 struct auth;
 
 struct auth_options {
-    const char *hs256_key_file;        /* "" or NULL: not accepted. The file's bytes, a trailing newline cut off. At least 32 bytes. */
+    const char *
+        hs256_key_file; /* "" or NULL: not accepted. The file's bytes, a trailing newline cut off. At least 32 bytes. */
     const char *rs256_public_key_file; /* "" or NULL: not accepted */
 };
 
@@ -28,6 +29,7 @@ void auth_free(struct auth *auth);
 
 /* 0; -EACCES (malformed, forged, not yet valid, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */
-int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims, struct error *error);
+int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
+                struct error *error);
 
 #endif

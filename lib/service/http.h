@@ -19,24 +19,24 @@ struct http_request;
 
 struct http_server_options {
     uv_loop_t *loop;
-    const char *listen;     /* host:port, [v6]:port; port 0: any free one */
-    size_t max_body;        /* bytes; beyond: 413 by itself. 0: 64 KiB */
+    const char *listen;       /* host:port, [v6]:port; port 0: any free one */
+    size_t max_body;          /* bytes; beyond: 413 by itself. 0: 64 KiB */
     unsigned max_connections; /* 0: 1,000 */
-    unsigned timeout_s;     /* idle connection; 0: 60 */
-    bool reuse_port;        /* share the port between processes */
+    unsigned timeout_s;       /* idle connection; 0: 60 */
+    bool reuse_port;          /* share the port between processes */
     void *context;
     void (*handle)(void *context, struct http_request *request);
 };
 
 int http_server_new(const struct http_server_options *options, struct http_server **server, struct error *error);
-void http_server_quiesce(struct http_server *server); /* no new connections; those under way are answered */
+void http_server_quiesce(struct http_server *server);         /* no new connections; those under way are answered */
 size_t http_server_pending(const struct http_server *server); /* requests handed over and not yet answered */
-void http_server_free(struct http_server *server);    /* NULL is fine; pending requests get 503 and become invalid */
+void http_server_free(struct http_server *server); /* NULL is fine; pending requests get 503 and become invalid */
 int http_server_port(const struct http_server *server);
 
 const char *http_method(const struct http_request *request);
-const char *http_path(const struct http_request *request); /* decoded, without query */
-const char *http_query(const struct http_request *request, const char *name); /* decoded; NULL: absent */
+const char *http_path(const struct http_request *request);                     /* decoded, without query */
+const char *http_query(const struct http_request *request, const char *name);  /* decoded; NULL: absent */
 const char *http_header(const struct http_request *request, const char *name); /* case-insensitive; NULL: absent */
 const void *http_body(const struct http_request *request, size_t *size);
 void http_set_context(struct http_request *request, void *context); /* for the handler's own use */
@@ -54,7 +54,8 @@ void http_reply(struct http_request *request, unsigned status, const char *conte
                 const struct http_field *fields, size_t field_count);
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body);
 /* RFC 9457: {"type":"about:blank"-like URN "urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
-void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail, int retry_after_s);
+void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                  int retry_after_s);
 /* A static file under root; refuses what leaves it; If-None-Match/ETag; index.html for "/"; 404 problem if absent. */
 void http_reply_file(struct http_request *request, const char *root, const char *path);
 
@@ -64,7 +65,8 @@ void http_client_free(struct http_client *client); /* pending fetches get code -
 
 /* One request; `done` is called once on the loop: code 0 with status and body (valid during the call), or negative errno
  * (-ETIMEDOUT, -ECONNREFUSED, -EIO). method "GET"/"POST"/"PUT"/"DELETE"; token NULL: no Authorization; body NULL: none (JSON). */
-void http_fetch(struct http_client *client, const char *method, const char *url, const char *token, const struct buffer *body, int timeout_ms,
+void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
+                const struct buffer *body, int timeout_ms,
                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 
 #endif

@@ -12,10 +12,10 @@ struct peers;
 struct peers_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *group;   /* starling-router, starling-history-sink */
-    enum topic topic;    /* whose partitions count: TOPIC_LOCATIONS */
+    const char *group; /* starling-router, starling-history-sink */
+    enum topic topic;  /* whose partitions count: TOPIC_LOCATIONS */
     int partitions;
-    const char *token;   /* peer.token */
+    const char *token; /* peer.token */
 };
 
 int peers_new(const struct peers_options *options, struct peers **peers, struct error *error);

@@ -42,15 +42,15 @@ struct service_settings { /* the section common to all daemons */
 struct service;
 
 struct service_definition {
-    const char *name; /* "starling-router" */
+    const char *name;                     /* "starling-router" */
     const char *ops_listen, *peer_listen; /* defaults; peer_listen NULL: serves no peers */
     const struct config_section *section; /* the daemon's own; NULL: none */
-    const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */
+    const char *const *conditions;        /* NULL-terminated names that must be marked ready, besides "kafka" */
 
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
-    void (*drain)(void *state);                             /* orderly end begins; service_finished ends it */
-    void (*free)(void *state);                              /* NULL and half-built are fine */
+    void (*drain)(void *state); /* orderly end begins; service_finished ends it */
+    void (*free)(void *state);  /* NULL and half-built are fine */
     /* A peer's request (the token was checked). NULL: 404 for all. Before start they are answered 503 without it. */
     void (*peer)(void *state, struct http_request *request);
 };

@@ -1,37 +1,38 @@
 /* Printed by service_tokens.py. The tokens' keys exist no more. */
+// clang-format off
 #define TOKENS_NOW_MS INT64_C(1800000000000)
 #define TOKENS_SECRET "a secret of these tests, longer than 32 bytes"
 static const char TOKENS_PUBLIC_KEY[] =
     "-----BEGIN PUBLIC KEY-----\n"
-    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAoY0mGPwUdxmVaM1XRiRk\n"
-    "P0pi1SrueKAB1Eo8IyAFrorVU7U1QRb0+C4DaE/uAxfOHMEkI7/BmpOx0mbS9SwF\n"
-    "TzAmiupLyEBb79YUV37NP6xduyXx3PSEUfJDEZFnCgVEDeaLeTI7zAt+f5fmHcZP\n"
-    "zkTJVM9J0xv7nqdQ9fCVy38PkceMf+EiHWgMuT8Rl6js5Dp49hzbHppyvcqoE6Eo\n"
-    "96M4GmUYXJVE1rIvLIkxZallL6ZB24K3tWv16tMUssaYyI+S18qwc/zp2DrL0LD9\n"
-    "HFUosTQ3p364ACO5iqs2mmUyNOfYiGJUZ+/Icuai/mMX8TQaCLupLG9fR7pqsoP/\n"
-    "gQIDAQAB\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAqbprSlWDlKI5V6hiDksu\n"
+    "nR1Nw/NDGtH7TcxC3Ztzx74ZnV/Kh6429za+I/uaOIdPaXI/k8Uo9WzYR0gAjlnL\n"
+    "hz7ERxC+UCDgHtvA8QIwARzV+oVsEzVA+suWfEDkyGFTRDLr74DnnLgRUFvuj4z4\n"
+    "IUr9atslDLLEDAXIKZU6M246AAFrQomsyExM89/MbOE69txpiBx4nvZ3xeJ4Dhyp\n"
+    "i2QTS6GOMshxKNj/glJpfL2fl34VsuAKqRxdUiYBwPUjBTeOfK24A9Wn+l8EBgUA\n"
+    "bt2bsLgBI3S+BsHRAuEtaDSAWrdGqDvaqxCVql2+U32TiP7hR/wJLOeCKsAoX/Ni\n"
+    "FwIDAQAB\n"
     "-----END PUBLIC KEY-----\n";
 #define TOKEN_HS256 \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
     "LQ4nD856cW3V2GzjWYEy3SdKmig8"
 #define TOKEN_RS256 \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.gMuuVSlcTX1qFHG" \
-    "1W4IH9mskEniMU6laAXX0IeMO625QgXi8TzvfjaQqtn_wtSvNQDjfIzLZDDQ5npTfQz3yXxPeubrkQx4qvYk6w_7L-W_g8AM22WA" \
-    "MzH8-AGbRKwDGr_p9VJLJafE1WUjY75PFJIlheJzCNiOudhRIBdkoypccWfGJNQvTzjs3mLGDCqAVvm7Zt4rvRXSiakwjAtzAcKe" \
-    "_xCuzHjkESRZEWhm2y_GDpX2cdn4DLLZ-9B1N-AmzjJmvAwRBXjLHcMFU6bOPMqCPbqSf6T1WJzQ-Na1L-opp9Q0BBgP58Fl7zv1" \
-    "osx5Es8DxhZHz-FSmnpqtpxj_zQ"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.NR3rY5pSbd2CueW" \
+    "InbclEyW6quKoSHs0fTacPJLXa1rxBAfTDbWSfPz16uulMhIYk4iKUW-RmbMjYVdMH7hUuiDfBa0aGk0ug0qhlQKNZbVa19J1X-9" \
+    "AGcd5HSIlCniR3nqpUfSXoVSBRIOuNGlfuIsbd8FRw1wwZzFtkuvVyC97edAV0pqKkyllWXt3c0uYku4y333hKMipaahMZAvnYc9" \
+    "2Pegn15SbaSxj6p3IUCmD2hEu24dlmkcuAnUcyhx2NdPWnnZcr5hIRXfzuIlTJH73kqbvcWLJRdy42lyU26zHs4By7GAqijkFkoK" \
+    "dVf8vgJvy73lQAAGD0Srm-9r0bg"
 #define TOKEN_RS256_OTHER_KEY \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.mk93DptkkYQZebV" \
-    "-rYMkQo48ETIjE4OMm7WLwzWWRq0anMJgIc0byq-aaszSrogvRhbWFTfapxuPBPgjyJyMZrcZld2qHwpS6YXWRHuBlKn8DnYn6gM" \
-    "ei1pYlA9gaE65MICC2LqQ3safozfykRn7PqtqGBYd8MqOjPshP_2__xBrXU9lTX8BvtAeF6RFXgrVBMDsf2tG2F5u-xj0SqxKqzZ" \
-    "6IbDhyUJohAjQQ07kVXzY96CHSUK1dyEpkGvotDMWGW-QbEt_uY8hEnLTpwuiliokoCYtLJ_E7xIZ3bsa2VvmR3exh6xphhey1Hy" \
-    "siqVJZknaNsb2tEGcDeBWvBfxQQ"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.iLVcoiekQV4f_ma" \
+    "9kzD86mFheaNKEmVxlV5y2CRYkIh_x9VvIC_hsa0p6o4gNpIDlvZxo8Rv7BpMvSlDfvIsiaOJJBGuAOwZombu91Pn0PaohS5YN8O" \
+    "6MuzpuPKLfKgyZS6_MZBFQFcPXgaLiE2sDXuQu3n9pjFP5Dz4MpfovXF_5KO7p6jausO8T5eYXC6bHL0PjCp_VKjS5U0u5NF2NSX" \
+    "aaMBpE3D_oERQEjRpbG1fYJ3i_mtyn_CnSSCTDdcZbjejR2nkvk3SdGs-lm4976eJ3b4qwg-jhhN1YYEGz-NSp2SRtxxm8h4ycQZ" \
+    "HHUeUHb5UmRDy3CNXZKUqDNV5Pg"
 #define TOKEN_RS256_TAMPERED \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.gMuuVSlcTX1qFHG" \
-    "1W4IH9mskEniMU6laAXX0IeMO625QgXi8TzvfjaQqtn_wtSvNQDjfIzLZDDQ5npTfQz3yXxPeubrkQx4qvYk6w_7L-W_g8AM22WA" \
-    "MzH8-AGbRKwDGr_p9VJLJafE1WUjY75PFJIlheJzCNiOudhRIBdkoypccWfGJNQvTzjs3mLGDCqAVvm7Zt4rvRXSiakwjAtzAcKe" \
-    "_xCuzHjkESRZEWhm2y_GDpX2cdn4DLLZ-9B1N-AmzjJmvAwRBXjLHcMFU6bOPMqCPbqSf6T1WJzQ-Na1L-opp9Q0BBgP58Fl7zv1" \
-    "osx5Es8DxhZHz-FSmnpqtpxj_zQ"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.NR3rY5pSbd2CueW" \
+    "InbclEyW6quKoSHs0fTacPJLXa1rxBAfTDbWSfPz16uulMhIYk4iKUW-RmbMjYVdMH7hUuiDfBa0aGk0ug0qhlQKNZbVa19J1X-9" \
+    "AGcd5HSIlCniR3nqpUfSXoVSBRIOuNGlfuIsbd8FRw1wwZzFtkuvVyC97edAV0pqKkyllWXt3c0uYku4y333hKMipaahMZAvnYc9" \
+    "2Pegn15SbaSxj6p3IUCmD2hEu24dlmkcuAnUcyhx2NdPWnnZcr5hIRXfzuIlTJH73kqbvcWLJRdy42lyU26zHs4By7GAqijkFkoK" \
+    "dVf8vgJvy73lQAAGD0Srm-9r0bg"
 #define TOKEN_HS256_OTHER_SECRET \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.RdqTCTE69J-_zSR" \
     "Wzk9cDyabFN5GMvQPB9M9XVLb0YY"
@@ -43,11 +44,11 @@ static const char TOKENS_PUBLIC_KEY[] =
 #define TOKEN_HS256_TWO_PARTS \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
 #define TOKEN_FORGED_PUBLIC_KEY \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0._j08wsRuMOdZ7sh" \
-    "6KSilBFxIe5_Fornd35OGtYEVaq8"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WJmXL00wbhkZgzZ" \
+    "Nes1B1iPPxlVJWZCW6dcQuUZQQRw"
 #define TOKEN_FORGED_PUBLIC_KEY_NO_NEWLINE \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.qK0_aHMPVj-3L4n" \
-    "F96gRHuhOHz6TavSRIS6Bbdlf8Lw"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.plVYtNGCKdQU6dJ" \
+    "7tt9wcbRiIStKv5twibilw_LPTeA"
 #define TOKEN_NONE \
     "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
 #define TOKEN_NONE_NO_DOT \
@@ -67,11 +68,11 @@ static const char TOKENS_PUBLIC_KEY[] =
     "eyJhbGciOiAiSFM1MTIiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.H8FwQ9FbwDqUvWA" \
     "KPfZMVzX_7zrb4aoAzJW8wYZ50okp-_Mw5P2FRhL3xkOgW087KrkT7VtgGduOfjGAYyZYuQ"
 #define TOKEN_RS256_SAYS_HS256 \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WT5yeqAsrmaWG9E" \
-    "jEVUaY-TcsyZj4Wok4KBNnX8V2yxaU3DeG_qXjaFd0eRQNxQD-hrV3HaEqcmMIpcxkOph7ipK4VKVNeshC3eK-b8cIIG7l9lBS6M" \
-    "z3iRVP42hlEIHsmCTc4oO0S-5Gmo4ZBOHHtD9ir_o59oHAWx9DqLc9bv8njpgJY3FfM6zESI03KRcUoV2Xk2TvQRrTmbWP2R12w-" \
-    "oJV3SEy5-RdkkdLIcH7id1Jkm7s2tY00ORXwxGDuLffdixbM6cbECSZ0wUJH2YSEVZ9WYNgvcT7-1B1SusWmpdJJx-Gi4OiCZL-M" \
-    "lZ1hDkXC0dpXFKp9F0nA1hfNMVw"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.EZIfaasik85IHuK" \
+    "8zddT5vhTkJqx7697mcZ5YFqOWD_EPOTeMg2DAcW-KmYrkXSkN4v9zIz7m6JzkQFQT-CBZOcEpgCFU4LNyap9HFUxFXzqiDEY6-i" \
+    "6w5K1fp7QAZvz_R-xY6Z37Ki7OpOEc7g7YqddO3Op10nPwYVBfMdr0tf7nM4dCIm5d_aZOmREwLqMyxJ_WWtJuH1tcomj8lyUcTj" \
+    "FAM9vNd3FWyyUjOsdKLQ9nsY-SrKhbsdNcCXl04Ab-Mc76t2RE00B8ZAQYgau1I38acKQqowb59KaOApAnJF3FdxZO0uRbCUBoxI" \
+    "dU4Ud8Oy71As8SWb2hrpUr8LZ2w"
 #define TOKEN_HS256_SAYS_RS256 \
     "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.ZX2bkefSRRkAFF5" \
     "5o6nvkUOQ_PTHEQrrWOmTkBzgD1Q"

@@ -110,6 +110,7 @@ def main():
             openssl("genrsa", "-out", path, "2048")
         public = openssl("rsa", "-in", private, "-pubout")
         print("/* Printed by service_tokens.py. The tokens' keys exist no more. */")
+        print("// clang-format off")
         print(f"#define TOKENS_NOW_MS INT64_C({NOW}000)")
         print(f"#define TOKENS_SECRET {json.dumps(SECRET.decode())}")
         print("static const char TOKENS_PUBLIC_KEY[] =\n    " + "\n    ".join(

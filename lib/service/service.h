@@ -70,7 +70,7 @@ void service_finished(struct service *service);
 /* A failure after start that the process cannot live with: logs it, drains, exit code 1. */
 void service_fail(struct service *service, const char *reason);
 
-/* The common section, for documentation; definition NULL: with the defaults of all daemons told in words. Give it back. */
+/* The common section; definition NULL: without the defaults that each daemon has its own of. Give it back. */
 struct config_section service_section(const struct service_definition *definition, struct service_settings *values);
 void service_section_free(struct config_section *section);
 

@@ -14,16 +14,15 @@ static const char *const CLOCKS[] = {"wall", "stream", NULL};
 
 #define AT(member) offsetof(struct service_settings, member)
 
+/* ops.listen, peer.listen and data.dir have defaults of each daemon's own, from its definition. */
 static const struct config_property COMMON[] = {
     {"kafka.bootstrap.servers", CONFIG_STRING, AT(kafka_bootstrap), "127.0.0.1:9092",
      .doc = "The Kafka brokers that are asked first: host:port, separated by commas."},
     {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "What the names of all topics start with."},
-    {"ops.listen", CONFIG_STRING, AT(ops_listen),
-     "127.0.0.1:9110 (ingest), :9120 (router), :9130 (fanout), :9140 (history-sink)",
+    {"ops.listen", CONFIG_STRING, AT(ops_listen), "",
      .doc =
          "host:port of /metrics, /healthz, /readyz and POST /drain, which ask for no token. Port 0 takes any free one."},
-    {"peer.listen", CONFIG_STRING, AT(peer_listen),
-     "127.0.0.1:9210 (ingest), :9220 (router), :9230 (fanout), :9240 (history-sink)",
+    {"peer.listen", CONFIG_STRING, AT(peer_listen), "",
      .doc = "host:port for requests of other daemons; empty: none are answered."},
     {"peer.advertise", CONFIG_STRING, AT(peer_advertise), "",
      .doc =
@@ -43,7 +42,7 @@ static const struct config_property COMMON[] = {
          "empty: such tokens are refused."},
     {"auth.rs256.public.key.file", CONFIG_STRING, AT(auth_rs256_public_key_file), "",
      .doc = "PEM file with the public key of the tokens signed with RS256; empty: such tokens are refused."},
-    {"data.dir", CONFIG_STRING, AT(data_dir), "data/NAME OF THE DAEMON",
+    {"data.dir", CONFIG_STRING, AT(data_dir), "",
      .doc = "Directory of what this process keeps on disk; every process has its own."},
     {"group.instance.id", CONFIG_STRING, AT(group_instance_id), "",
      .doc =

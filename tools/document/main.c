@@ -1,21 +1,57 @@
 /* Prints docs/CONFIGURATION.md from the tables that the daemons read their configuration by. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/buffer.h"
+#include "base/mem.h"
 #include "fanout/fanout.h"
 #include "history-sink/history_sink.h"
 #include "ingest/ingest.h"
 #include "router/router.h"
 #include "service/service.h"
 
+static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE, &ROUTER_SERVICE, &FANOUT_SERVICE,
+                                                           &HISTORY_SINK_SERVICE};
+
+/* A default that each daemon has its own of: "127.0.0.1:9110 (starling-ingest), ..." */
+static char *each_fallback(const char *property) {
+    struct buffer text = {.size = 0};
+    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) {
+        struct service_settings settings;
+        struct config_section section = service_section(DAEMONS[i], &settings);
+        for (size_t j = 0; j < section.count; j++)
+            if (!strcmp(section.properties[j].name, property) && *section.properties[j].fallback)
+                buffer_format(&text, "%s%s (%s)", text.size ? ", " : "", section.properties[j].fallback,
+                              DAEMONS[i]->name);
+        service_section_free(&section);
+    }
+    char *copy = mem_string(buffer_cstring(&text));
+    buffer_free(&text);
+    return copy;
+}
+
 int main(void) {
-    const struct service_definition *daemons[] = {&INGEST_SERVICE, &ROUTER_SERVICE, &FANOUT_SERVICE,
-                                                  &HISTORY_SINK_SERVICE};
+    static const char *const OWN[] = {"ops.listen", "peer.listen", "data.dir"};
     struct service_settings settings;
-    struct config_section common = service_section(NULL, &settings), sections[1 + ARRAY_SIZE(daemons)] = {common};
+    struct config_section common = service_section(NULL, &settings), sections[1 + ARRAY_SIZE(DAEMONS)];
+    struct config_property *properties = mem_alloc(common.count * sizeof *properties);
+    char *fallbacks[ARRAY_SIZE(OWN)];
+    memcpy(properties, common.properties, common.count * sizeof *properties);
+    for (size_t i = 0; i < ARRAY_SIZE(OWN); i++) {
+        fallbacks[i] = each_fallback(OWN[i]);
+        for (size_t j = 0; j < common.count; j++)
+            if (!strcmp(properties[j].name, OWN[i])) properties[j].fallback = fallbacks[i];
+    }
+
     size_t count = 1;
-    for (size_t i = 0; i < ARRAY_SIZE(daemons); i++)
-        if (daemons[i]->section) sections[count++] = *daemons[i]->section;
+    sections[0] = (struct config_section){common.title, properties, common.count, &settings};
+    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++)
+        if (DAEMONS[i]->section) sections[count++] = *DAEMONS[i]->section;
     config_document(sections, count, stdout);
+
+    for (size_t i = 0; i < ARRAY_SIZE(OWN); i++) free(fallbacks[i]);
+    free(properties);
     service_section_free(&common);
     return fflush(stdout) ? 1 : 0;
 }

@@ -12,15 +12,16 @@
 #include "base/mem.h"
 
 enum {
-    SEGMENT_BITS = 10,
+    SEGMENT_BITS = 6,
     SEGMENTS = 1 << SEGMENT_BITS,
     GROUP = 16, /* control bytes that are compared at once */
     EMPTY = 0x80,
     DELETED = 0xfe,
-    BATCH = 32,           /* look-ups under way at once in presence_find_many */
-    AHEAD = 24,           /* filter bits asked for ahead of their use */
+    BATCH = 64,           /* look-ups under way at once in presence_find_many */
     FILTER_BITS_MIN = 17, /* of the filter's size: at least a cache line a segment, and then some */
-    USER_BITS = 8         /* filter bits a user at least; twice as many just after it has grown */
+    PAGE = 4096,
+    HUGE_PAGE = 2 << 20,
+    USER_BITS = 8 /* filter bits a user at least; twice as many just after it has grown */
 };
 
 static_assert(sizeof(struct presence_slot) == 40, "a slot is what the memory budget says");
@@ -45,15 +46,26 @@ struct presence {
 
 static size_t filter_bytes(int bits) { return ((size_t)1 << bits) / 8; }
 
-/* Huge pages where the kernel has them: every look-up of every friend goes through the filter, at random. */
-static uint64_t *filter_new(int bits) {
-    enum { HUGE_PAGE = 2 << 20 };
-    size_t size = filter_bytes(bits);
-    void *memory = NULL;
-    if (posix_memalign(&memory, size < HUGE_PAGE ? 64 : HUGE_PAGE, size)) abort();
-    madvise(memory, size, MADV_HUGEPAGE); /* if it is refused, small pages do as well */
-    memset(memory, 0, size);
-    return memory;
+/* Memory of tables, zeroed. Large ones are aligned for huge pages, which the kernel is asked for: every friend of every report
+ * is looked up at a random place, and most of that would be spent on finding the page. */
+static void *table_new(size_t size) {
+    if (size < HUGE_PAGE) return mem_zero(1, size);
+    size = (size + PAGE - 1) / PAGE * PAGE;
+    uint8_t *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    size_t before = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+    if (before) munmap(memory, before);
+    if (before < HUGE_PAGE)
+        munmap(memory + before + size, HUGE_PAGE - before); /* the rest of the last page goes with it */
+    madvise(memory + before, size, MADV_HUGEPAGE);
+    return memory + before;
+}
+
+static void table_free(void *memory, size_t size) {
+    if (size < HUGE_PAGE)
+        free(memory);
+    else
+        munmap(memory, size);
 }
 
 static inline void filter_add(struct presence *presence, uint64_t hash) {
@@ -72,22 +84,26 @@ static void filter_segment(struct presence *presence, uint32_t number) {
 }
 
 static void filter_grow(struct presence *presence) {
-    free(presence->filter);
-    presence->filter = filter_new(++presence->filter_bits);
+    table_free(presence->filter, filter_bytes(presence->filter_bits));
+    presence->filter = table_new(filter_bytes(++presence->filter_bits));
     for (uint32_t i = 0; i < SEGMENTS; i++) filter_segment(presence, i);
 }
+
+static size_t segment_bytes(uint32_t groups) { return (size_t)groups * GROUP * (sizeof(struct presence_slot) + 1); }
+
+static void segment_free(struct segment *segment) { table_free(segment->slots, segment_bytes(segment->groups)); }
 
 struct presence *presence_new(void) {
     struct presence *presence = mem_zero(1, sizeof *presence);
     presence->filter_bits = FILTER_BITS_MIN;
-    presence->filter = filter_new(FILTER_BITS_MIN);
+    presence->filter = table_new(filter_bytes(FILTER_BITS_MIN));
     return presence;
 }
 
 void presence_free(struct presence *presence) {
     if (!presence) return;
-    for (int i = 0; i < SEGMENTS; i++) free(presence->segments[i].slots);
-    free(presence->filter);
+    for (int i = 0; i < SEGMENTS; i++) segment_free(&presence->segments[i]);
+    table_free(presence->filter, filter_bytes(presence->filter_bits));
     free(presence);
 }
 
@@ -151,19 +167,17 @@ static struct presence_slot *segment_take(struct segment *segment, uint64_t hash
     return &segment->slots[at];
 }
 
-static size_t segment_bytes(uint32_t groups) { return (size_t)groups * GROUP * (sizeof(struct presence_slot) + 1); }
-
-/* Full at nine tenths: a probe needs an empty slot to end at. */
+/* Full at fifteen sixteenths: a probe needs an empty slot to end at. */
 static bool segment_full(const struct segment *segment) {
-    return (uint64_t)(segment->occupied + 1) * 10 > (uint64_t)segment->groups * GROUP * 9;
+    return (uint64_t)(segment->occupied + 1) * 16 > (uint64_t)segment->groups * GROUP * 15;
 }
 
 /* A new table a sixteenth larger than the live users need; drops the deleted marks. Also how a segment shrinks. */
 static void segment_rebuild(struct segment *segment) {
     uint32_t wanted = segment->live + segment->live / 16 + 1;
-    uint32_t groups = (uint32_t)(((uint64_t)wanted * 10 / 9 + GROUP) / GROUP);
+    uint32_t groups = (uint32_t)(((uint64_t)wanted * 16 / 15 + GROUP) / GROUP);
     struct segment next = {
-        .slots = mem_alloc(segment_bytes(groups)),
+        .slots = table_new(segment_bytes(groups)),
         .groups = groups,
     };
     /* The slots' 40 bytes times 16 keep the control bytes aligned as far as the allocation is. */
@@ -173,7 +187,7 @@ static void segment_rebuild(struct segment *segment) {
         if (segment->control[i] & 0x80) continue;
         *segment_take(&next, hash_u64((uint64_t)segment->slots[i].user)) = segment->slots[i];
     }
-    free(segment->slots);
+    segment_free(segment);
     *segment = next;
 }
 
@@ -193,24 +207,23 @@ const struct presence_slot *presence_find(const struct presence *presence, int64
     return segment_find(&presence->segments[segment_of(hash)], hash, user);
 }
 
-/* Leaves the hashes of those users whose filter bit is set, in order; returns how many. The write is unconditional, since
- * whether a friend is online cannot be predicted. */
+/* Leaves those users whose filter bit is set, in order, with their hashes; returns how many. The writes are unconditional:
+ * whether a friend is online cannot be predicted. hashes has room for count. */
 static size_t filter_pass(const struct presence *presence, const int64_t *users, size_t count, int64_t *candidates,
                           uint64_t *hashes) {
-    uint64_t ring[AHEAD];
+    const uint64_t *filter = presence->filter;
+    unsigned shift = 64 - (unsigned)presence->filter_bits;
     size_t passed = 0;
-    int shift = 64 - presence->filter_bits;
-    for (size_t i = 0; i < count + AHEAD; i++) {
-        uint64_t *place = &ring[i % AHEAD];
-        if (i >= AHEAD) {
-            uint64_t bit = *place >> shift;
-            candidates[passed] = users[i - AHEAD];
-            hashes[passed] = *place;
-            passed += presence->filter[bit / 64] >> (bit % 64) & 1;
-        }
-        if (i >= count) continue;
-        *place = hash_u64((uint64_t)users[i]);
-        __builtin_prefetch(&presence->filter[(*place >> shift) / 64]);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = hash_u64((uint64_t)users[i]);
+        hashes[i] = hash;
+        __builtin_prefetch((const uint8_t *)filter + (hash >> shift >> 3));
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = hashes[i], bit = hash >> shift;
+        candidates[passed] = users[i];
+        hashes[passed] = hash;
+        passed += filter[bit / 64] >> (bit % 64) & 1;
     }
     return passed;
 }
@@ -230,7 +243,9 @@ static size_t find_batch(const struct presence *presence, const int64_t *users, 
         const struct segment *segment = &presence->segments[segment_of(hashes[i])];
         uint32_t mask = group_match(groups[i], fingerprint(hashes[i]));
         size_t at = (size_t)(groups[i] - segment->control) + (mask ? (size_t)__builtin_ctz(mask) : 0);
-        if (mask) __builtin_prefetch(&segment->slots[at]);
+        if (!mask) continue;
+        __builtin_prefetch(&segment->slots[at]); /* most slots lie in two cache lines */
+        __builtin_prefetch((const uint8_t *)&segment->slots[at + 1] - 1);
     }
     for (size_t i = 0; i < count; i++) {
         const struct presence_slot *slot =
@@ -243,9 +258,9 @@ static size_t find_batch(const struct presence *presence, const int64_t *users, 
 
 size_t presence_find_many(const struct presence *presence, const int64_t *users, size_t count,
                           const struct presence_slot **found) {
-    enum { CHUNK = 512 };
-    int64_t candidates[CHUNK + 1];
-    uint64_t hashes[CHUNK + 1];
+    enum { CHUNK = 256 };
+    int64_t candidates[CHUNK];
+    uint64_t hashes[CHUNK];
     size_t hits = 0;
     for (size_t from = 0; from < count; from += CHUNK) {
         size_t passed =

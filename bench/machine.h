@@ -1,0 +1,56 @@
+/* What every bench prints first: the machine and the versions; and how CPU is counted. Header-only, for bench programs. */
+#ifndef BENCH_MACHINE_H
+#define BENCH_MACHINE_H
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* User and system seconds of this process so far, all threads. */
+static inline double bench_cpu_s(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* The largest resident set so far, bytes. */
+static inline double bench_peak_rss(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss * 1024;
+}
+
+static inline void bench_cpu_model(char *model, size_t size) {
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(model, size, "unknown processor");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        colon[strcspn(colon, "\n")] = '\0';
+        snprintf(model, size, "%s", colon + 2);
+        break;
+    }
+    if (file) fclose(file);
+}
+
+/* Prints the line that heads a table, and the members that head its JSON object (without braces, with a trailing comma). */
+static inline void bench_print_machine(FILE *table, FILE *json, const char *bench) {
+    struct utsname system;
+    char model[128];
+    bench_cpu_model(model, sizeof model);
+    uname(&system);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    fprintf(table, "%s: %s, %ld cores, Linux %s, gcc %s, starling %s\n", bench, model, cores, system.release,
+            __VERSION__, STARLING_VERSION);
+    if (json)
+        fprintf(
+            json,
+            "\"bench\":\"%s\",\"cpu\":\"%s\",\"cores\":%ld,\"kernel\":\"%s\",\"compiler\":\"%s\",\"version\":\"%s\",",
+            bench, model, cores, system.release, __VERSION__, STARLING_VERSION);
+}
+
+#endif

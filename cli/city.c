@@ -18,7 +18,9 @@ static const double CENTRE_LAT = 52.52, CENTRE_LNG = 13.405;
 static const double CITY_RADIUS_M = 12000, METRES_PER_DEGREE = 111195.08;
 
 struct person {
-    struct { double north_m, east_m; } places[PLACES];
+    struct {
+        double north_m, east_m;
+    } places[PLACES];
     char name[32];
 };
 
@@ -38,10 +40,12 @@ static void somewhere(uint64_t *state, double radius_m, double *north_m, double 
 }
 
 static void name_person(struct person *person, uint64_t *state) {
-    static const char *const FIRST[] = {"Ada", "Ben", "Cleo", "Dara", "Emil", "Fay", "Gus", "Hana", "Ivo", "June", "Kai", "Lina",
-                                        "Milo", "Nora", "Otis", "Pia", "Quinn", "Rosa", "Sami", "Tess", "Uma", "Vito", "Wren", "Xenia", "Yuri", "Zoe"};
-    static const char *const LAST[] = {"Adler", "Brandt", "Costa", "Diaz", "Eder", "Falk", "Grau", "Horn", "Ito", "Jung", "Kern", "Lang",
-                                       "Moser", "Novak", "Ortiz", "Park", "Rossi", "Silva", "Toth", "Vogel", "Weiss", "Young", "Zimmer"};
+    static const char *const FIRST[] = {"Ada",  "Ben",  "Cleo", "Dara", "Emil", "Fay",   "Gus",  "Hana",  "Ivo",
+                                        "June", "Kai",  "Lina", "Milo", "Nora", "Otis",  "Pia",  "Quinn", "Rosa",
+                                        "Sami", "Tess", "Uma",  "Vito", "Wren", "Xenia", "Yuri", "Zoe"};
+    static const char *const LAST[] = {"Adler", "Brandt", "Costa", "Diaz",  "Eder",  "Falk",  "Grau",  "Horn",
+                                       "Ito",   "Jung",   "Kern",  "Lang",  "Moser", "Novak", "Ortiz", "Park",
+                                       "Rossi", "Silva",  "Toth",  "Vogel", "Weiss", "Young", "Zimmer"};
     const char *first = FIRST[hash_u64((*state)++) % (sizeof FIRST / sizeof *FIRST)];
     const char *last = LAST[hash_u64((*state)++) % (sizeof LAST / sizeof *LAST)];
     snprintf(person->name, sizeof person->name, "%s %s", first, last);

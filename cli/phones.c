@@ -14,7 +14,7 @@
 
 enum {
     TICK_MS = 50,
-    CONNECTING_MAX = 64,   /* handshakes under way at once */
+    CONNECTING_MAX = 64, /* handshakes under way at once */
     RETRY_FIRST_MS = 200,
     RETRY_MAX_MS = 5000,
     MESSAGE_MAX = 4 << 20
@@ -28,9 +28,9 @@ struct entry {
 struct phone {
     int64_t user, time;
     struct geo_point at;
-    struct ws_connection *connection; /* NULL: none */
-    struct phone *next;               /* in the list of all, and below */
-    struct phone *waiting_next;       /* in the list of those who want to connect */
+    struct ws_connection *connection;     /* NULL: none */
+    struct phone *next;                   /* in the list of all, and below */
+    struct phone *waiting_next;           /* in the list of those who want to connect */
     bool waiting, welcomed, unsent, over; /* over: superseded, does not come back */
     int64_t retry_us;
     int retry_ms;
@@ -92,8 +92,10 @@ static void put_place(struct buffer *frame, const struct phone *phone) {
 static void set_unsent(struct phones *phones, struct phone *phone, bool unsent) {
     if (phone->unsent == unsent) return;
     phone->unsent = unsent;
-    if (unsent) phones->counts.unsent++;
-    else phones->counts.unsent--;
+    if (unsent)
+        phones->counts.unsent++;
+    else
+        phones->counts.unsent--;
 }
 
 static void send_report(struct phones *phones, struct phone *phone) {
@@ -148,8 +150,10 @@ static int grow_delay(struct phone *phone) {
 
 static void connect_phone(struct phones *phones, struct phone *phone) {
     const char *url = phones->options.urls[phone->url % phones->options.url_count];
-    if (ws_connect(phones->clients, url, phone, NULL) == 0) phones->counts.connecting++;
-    else retry_later(phones, phone, grow_delay(phone));
+    if (ws_connect(phones->clients, url, phone, NULL) == 0)
+        phones->counts.connecting++;
+    else
+        retry_later(phones, phone, grow_delay(phone));
 }
 
 /* Lets some of those who wait connect: a crowd at the door makes nobody faster. */
@@ -162,8 +166,10 @@ static void tick(void *context) {
     while (phone) {
         struct phone *next = phone->waiting_next;
         phone->waiting = false;
-        if (phones->counts.connecting < CONNECTING_MAX && phone->retry_us <= now && !phones->closing) connect_phone(phones, phone);
-        else want_connection(phones, phone);
+        if (phones->counts.connecting < CONNECTING_MAX && phone->retry_us <= now && !phones->closing)
+            connect_phone(phones, phone);
+        else
+            want_connection(phones, phone);
         phone = next;
     }
 }
@@ -171,7 +177,8 @@ static void tick(void *context) {
 /* ---- from the server ---- */
 
 static bool parse_entry(const json_t *item, struct entry *entry) {
-    return json_want_int(item, "user", 0, INT64_MAX, &entry->user, NULL) == 0 && json_want_degrees(item, "lat", 90, &entry->at.lat, NULL) == 0 &&
+    return json_want_int(item, "user", 0, INT64_MAX, &entry->user, NULL) == 0 &&
+           json_want_degrees(item, "lat", 90, &entry->at.lat, NULL) == 0 &&
            json_want_degrees(item, "lng", 180, &entry->at.lng, NULL) == 0;
 }
 
@@ -335,18 +342,25 @@ void phones_report(struct phones *phones, int64_t user, struct geo_point at, int
     struct phone *phone = phone_of(phones, user);
     phone->at = at;
     phone->time = time;
-    if (phone->welcomed) send_report(phones, phone);
-    else if (phone->connection) set_unsent(phones, phone, true); /* behind the hello that is on its way */
-    else want_connection(phones, phone);
+    if (phone->welcomed)
+        send_report(phones, phone);
+    else if (phone->connection)
+        set_unsent(phones, phone, true); /* behind the hello that is on its way */
+    else
+        want_connection(phones, phone);
 }
 
 void phones_repeat(struct phones *phones) {
-    for (struct phone *phone = phones->all; phone; phone = phone->next) phones_report(phones, phone->user, phone->at, phone->time + 1);
+    for (struct phone *phone = phones->all; phone; phone = phone->next)
+        phones_report(phones, phone->user, phone->at, phone->time + 1);
 }
 
-struct phones_counts phones_counts(const struct phones *phones) { return phones->counts; }
+struct phones_counts phones_counts(const struct phones *phones) {
+    return phones->counts;
+}
 
-void phones_screens(const struct phones *phones, void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context) {
+void phones_screens(const struct phones *phones,
+                    void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context) {
     for (const struct phone *phone = phones->all; phone; phone = phone->next) {
         for (size_t i = 0; i < phone->count; i++)
             each(context, phone->user, phone->screen[i].user, geo_distance(phone->at, phone->screen[i].at));

@@ -37,11 +37,12 @@ struct phones_counts {
     size_t known, online, connecting; /* online: has been welcomed */
     size_t unsent;                    /* reports that wait for their socket */
     uint64_t reports, frames, entries, closed, errors, superseded;
-    int64_t last_frame_us;            /* clock_monotonic_us of the last frame from any server */
+    int64_t last_frame_us; /* clock_monotonic_us of the last frame from any server */
 };
 struct phones_counts phones_counts(const struct phones *phones);
 
 /* Everything on every screen; distances from the phone's last place. */
-void phones_screens(const struct phones *phones, void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context);
+void phones_screens(const struct phones *phones,
+                    void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context);
 
 #endif

@@ -17,10 +17,10 @@
 
 enum {
     PUMP_MS = 10,
-    PUMP_MAX = 500,        /* reports a turn when as fast as possible */
-    UNSENT_MAX = 50,       /* sockets that may be stuffed before the pump waits */
-    OFFLINE_MAX = 300,     /* phones that may be on their way before the pump waits */
-    QUIET_US = 3000000,    /* no frame for this long: everything has arrived */
+    PUMP_MAX = 500,     /* reports a turn when as fast as possible */
+    UNSENT_MAX = 50,    /* sockets that may be stuffed before the pump waits */
+    OFFLINE_MAX = 300,  /* phones that may be on their way before the pump waits */
+    QUIET_US = 3000000, /* no frame for this long: everything has arrived */
     PATIENCE_US = 120000000,
     SAY_EVERY_US = 5000000,
     HANDLED_TIMEOUT_S = 600,
@@ -52,9 +52,9 @@ struct simulation {
     struct loop_timer *pump;
     uv_signal_t interrupt, terminate;
     enum phase phase;
-    size_t next;             /* fix of the trace */
-    int end;                 /* of options.ends_s: where it goes now */
-    int64_t *city_due;       /* when each person reports next, ms on the monotonic clock */
+    size_t next;       /* fix of the trace */
+    int end;           /* of options.ends_s: where it goes now */
+    int64_t *city_due; /* when each person reports next, ms on the monotonic clock */
     int64_t started_us, phase_us, said_us;
     int64_t rounds_done;
     bool interrupted;
@@ -89,7 +89,8 @@ static int put_users(struct simulation *s, struct putting *putting) {
     int result = 0;
     while (result == 0 && map_next(putting->users, &cursor, &user, NULL)) {
         result = setup_share(putting->setup, (int64_t)user, SHARING_FRIENDS, putting->error);
-        if (result == 0 && s->city) result = setup_profile(putting->setup, (int64_t)user, city_name(s->city, (int64_t)user), putting->error);
+        if (result == 0 && s->city)
+            result = setup_profile(putting->setup, (int64_t)user, city_name(s->city, (int64_t)user), putting->error);
     }
     return result;
 }
@@ -105,12 +106,18 @@ static int set_up(struct simulation *s, struct error *error) {
     if (result) goto finish;
     for (size_t i = 0; i < s->trace.count; i++) note_user(&putting, s->trace.fixes[i].user);
     for (int64_t user = 1; s->city && user <= city_people(s->city); user++) note_user(&putting, user);
-    if (s->city) result = city_friends(s->city, put_pair, &putting);
-    else result = cli_read_pairs(s->options.graph, put_pair, &putting, error);
+    if (s->city)
+        result = city_friends(s->city, put_pair, &putting);
+    else
+        result = cli_read_pairs(s->options.graph, put_pair, &putting, error);
     if (result == 0) result = put_users(s, &putting);
     if (result == 0) result = setup_flush(putting.setup, error);
-    if (result == 0) fprintf(stderr, "simulate: %zu people opted in, %" PRId64 " friendships asked for\n", map_count(putting.users), putting.pairs);
-    if (result == 0) result = setup_wait_handled(putting.setup, s->cli.settings.router_group, HANDLED_TIMEOUT_S, say_left, NULL, error);
+    if (result == 0)
+        fprintf(stderr, "simulate: %zu people opted in, %" PRId64 " friendships asked for\n", map_count(putting.users),
+                putting.pairs);
+    if (result == 0)
+        result =
+            setup_wait_handled(putting.setup, s->cli.settings.router_group, HANDLED_TIMEOUT_S, say_left, NULL, error);
 finish:
     setup_free(putting.setup);
     map_free(putting.users);
@@ -127,7 +134,8 @@ static bool crowded(const struct simulation *s) {
 /* The trace up to where its clock is. False: all of it up to the next end was reported. */
 static bool move_trace(struct simulation *s) {
     double factor = s->options.factor;
-    int64_t start = (s->end ? s->options.ends_s[s->end - 1] : s->options.from_s) * 1000, end = s->options.ends_s[s->end] * 1000;
+    int64_t start = (s->end ? s->options.ends_s[s->end - 1] : s->options.from_s) * 1000,
+            end = s->options.ends_s[s->end] * 1000;
     int64_t until = factor > 0 ? start + (int64_t)((double)elapsed_us(s->started_us) / 1000 * factor) : end;
     if (until > end) until = end;
     for (int i = 0; s->next < s->trace.count && s->trace.fixes[s->next].time <= until; i++) {
@@ -176,8 +184,10 @@ static void gather(struct simulation *s) {
         s->phase_us = clock_monotonic_us(); /* patience starts when it is there */
         return;
     }
-    if (gathered(s)) enter(s, SETTLING);
-    else if (elapsed_us(s->phase_us) > PATIENCE_US) fail(s, "not all phones could connect");
+    if (gathered(s))
+        enter(s, SETTLING);
+    else if (elapsed_us(s->phase_us) > PATIENCE_US)
+        fail(s, "not all phones could connect");
 }
 
 static void settle(struct simulation *s) {
@@ -201,9 +211,11 @@ static void write_line(void *context, int64_t user, int64_t friend, double dista
 /* The file's name with {until} replaced by the end that was reached. */
 static void list_path(const struct simulation *s, char path[PATH_MAX_BYTES]) {
     const char *mark = strstr(s->options.lists, "{until}");
-    if (!mark) snprintf(path, PATH_MAX_BYTES, "%s", s->options.lists);
-    else snprintf(path, PATH_MAX_BYTES, "%.*s%" PRId64 "%s", (int)(mark - s->options.lists), s->options.lists, s->options.ends_s[s->end],
-                  mark + strlen("{until}"));
+    if (!mark)
+        snprintf(path, PATH_MAX_BYTES, "%s", s->options.lists);
+    else
+        snprintf(path, PATH_MAX_BYTES, "%.*s%" PRId64 "%s", (int)(mark - s->options.lists), s->options.lists,
+                 s->options.ends_s[s->end], mark + strlen("{until}"));
 }
 
 static void write_lists(struct simulation *s) {
@@ -234,7 +246,9 @@ static void say(struct simulation *s) {
     struct phones_counts counts = phones_counts(s->phones);
     if (elapsed_us(s->said_us) < SAY_EVERY_US && s->phase != DONE) return;
     s->said_us = clock_monotonic_us();
-    fprintf(stderr, "simulate: %zu phones, %zu online, %" PRIu64 " reports, %" PRIu64 " frames with %" PRIu64 " entries, %" PRIu64 " connections lost\n",
+    fprintf(stderr,
+            "simulate: %zu phones, %zu online, %" PRIu64 " reports, %" PRIu64 " frames with %" PRIu64
+            " entries, %" PRIu64 " connections lost\n",
             counts.known, counts.online, counts.reports, counts.frames, counts.entries, counts.closed);
     if (counts.errors) fprintf(stderr, "simulate: %" PRIu64 " frames were errors or not understood\n", counts.errors);
 }
@@ -252,8 +266,10 @@ static void pump(void *context) {
     } else if (s->interrupted && s->phase != DONE) {
         enter(s, DONE);
     }
-    if (s->phase == GATHERING) gather(s);
-    else if (s->phase == SETTLING) settle(s);
+    if (s->phase == GATHERING)
+        gather(s);
+    else if (s->phase == SETTLING)
+        settle(s);
     say(s);
     if (s->phase == DONE) arrive(s);
     if (s->phase != DONE) return;
@@ -314,20 +330,25 @@ static int check_options(struct options *o) {
     if (!o->trace == !o->city) return cli_fail(&SIMULATE_COMMAND, 2, "give --trace FILE or --city N");
     if (!cli_int(o->from, 0, 86400, &o->from_s) || !parse_ends(o))
         return cli_fail(&SIMULATE_COMMAND, 2, "--from and --until are seconds of the day, rising");
-    if (strcmp(o->speed, "max") == 0) o->factor = 0;
-    else if (!cli_real(o->speed, 0.001, 1e6, &o->factor)) return cli_fail(&SIMULATE_COMMAND, 2, "--speed is a factor such as 60, or max");
+    if (strcmp(o->speed, "max") == 0)
+        o->factor = 0;
+    else if (!cli_real(o->speed, 0.001, 1e6, &o->factor))
+        return cli_fail(&SIMULATE_COMMAND, 2, "--speed is a factor such as 60, or max");
     double every_s;
-    if (!cli_real(o->every, 0.01, 3600, &every_s)) return cli_fail(&SIMULATE_COMMAND, 2, "--every is a number of seconds");
+    if (!cli_real(o->every, 0.01, 3600, &every_s))
+        return cli_fail(&SIMULATE_COMMAND, 2, "--every is a number of seconds");
     o->every_ms = (int64_t)(every_s * 1000);
     if (!cli_int(o->settle, 0, 100, &o->rounds) || !cli_int(o->seed, 0, INT64_MAX, &o->random_seed) ||
-        !cli_int(o->duration, 0, INT64_MAX / 1000000, &o->duration_s) || !cli_int(o->city ? o->city : "0", o->city ? 2 : 0, 10000000, &o->people))
+        !cli_int(o->duration, 0, INT64_MAX / 1000000, &o->duration_s) ||
+        !cli_int(o->city ? o->city : "0", o->city ? 2 : 0, 10000000, &o->people))
         return cli_fail(&SIMULATE_COMMAND, 2, "--settle, --seed, --for and --city are whole numbers");
     return 0;
 }
 
 static size_t split_urls(char *text, const char **urls) {
     size_t count = 0;
-    for (char *save, *url = strtok_r(text, ",", &save); url && count < URLS_MAX; url = strtok_r(NULL, ",", &save)) urls[count++] = url;
+    for (char *save, *url = strtok_r(text, ",", &save); url && count < URLS_MAX; url = strtok_r(NULL, ",", &save))
+        urls[count++] = url;
     return count;
 }
 
@@ -347,8 +368,14 @@ static int prepare(struct simulation *s, struct error *error) {
 }
 
 static int simulate(int argc, char **argv) {
-    struct simulation s = {.options = {.from = "0", .until = "86400", .speed = "60", .ws = "ws://127.0.0.1:8081/", .settle = "0", .seed = "1",
-                                       .every = "30", .duration = "0"}};
+    struct simulation s = {.options = {.from = "0",
+                                       .until = "86400",
+                                       .speed = "60",
+                                       .ws = "ws://127.0.0.1:8081/",
+                                       .settle = "0",
+                                       .seed = "1",
+                                       .every = "30",
+                                       .duration = "0"}};
     struct options *o = &s.options;
     const struct cli_option options[] = {
         {"trace", "FILE", "positions: t_s,user,lat_e7,lon_e7, plain or gzip", &o->trace, NULL},
@@ -364,7 +391,8 @@ static int simulate(int argc, char **argv) {
         {"ws", "URL[,URL]", "edges (ws://127.0.0.1:8081/)", &o->ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &o->settle, NULL},
         {"wait-for", "FILE", "settle only once that file exists", &o->wait_for, NULL},
-        {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists, NULL},
+        {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists,
+         NULL},
     };
     struct error error;
     const char *urls[URLS_MAX];
@@ -376,7 +404,8 @@ static int simulate(int argc, char **argv) {
     result = check_options(o);
     if (result == 0 && (!*s.cli.settings.hs256_key_file || url_count == 0))
         result = cli_fail(&SIMULATE_COMMAND, 2, "the phones need auth.hs256.key.file to sign their tokens, and --ws");
-    if (result == 0 && (prepare(&s, &error) || run(&s, urls, url_count, &error))) result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
+    if (result == 0 && (prepare(&s, &error) || run(&s, urls, url_count, &error)))
+        result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
     if (result == 0) result = s.result;
     trace_free(&s.trace);
     city_free(s.city);

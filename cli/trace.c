@@ -14,7 +14,9 @@ enum { LINE_MAX_BYTES = 256 };
 static int parse(const char *line, struct fix *fix) {
     int64_t seconds;
     int end = 0;
-    if (sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd32 ",%" SCNd32 "%n", &seconds, &fix->user, &fix->at.lat, &fix->at.lng, &end) != 4) return -EINVAL;
+    if (sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd32 ",%" SCNd32 "%n", &seconds, &fix->user, &fix->at.lat,
+               &fix->at.lng, &end) != 4)
+        return -EINVAL;
     if (line[end] != '\0' && line[end] != '\n' && line[end] != '\r') return -EINVAL;
     if (seconds < 0 || seconds > INT64_MAX / 1000 || fix->user < 0 || !geo_valid(fix->at)) return -EINVAL;
     fix->time = seconds * 1000;
@@ -58,10 +60,13 @@ int trace_read(const char *path, int64_t from_s, int64_t until_s, struct trace *
     }
     int broken = 0;
     const char *reason = gzerror(file, &broken);
-    if (result == 0 && broken != Z_OK && broken != Z_STREAM_END) result = error_set(error, -EIO, "%s: %s", path, reason);
+    if (result == 0 && broken != Z_OK && broken != Z_STREAM_END)
+        result = error_set(error, -EIO, "%s: %s", path, reason);
     gzclose(file);
-    if (result) trace_free(trace);
-    else sort(trace);
+    if (result)
+        trace_free(trace);
+    else
+        sort(trace);
     return result;
 }
 

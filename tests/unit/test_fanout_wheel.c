@@ -71,6 +71,7 @@ static void may_be_set_again_while_firing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_list), cmocka_unit_test(may_be_set_again_while_firing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_list),
+                                       cmocka_unit_test(may_be_set_again_while_firing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,18 +51,18 @@ struct message {
     struct roster_friend friends[USERS];
 };
 
-#define LIST(type)      \
-    struct {            \
-        type *items;    \
-        int count, room; \
+#define LIST(type)                                                                                                     \
+    struct {                                                                                                           \
+        type *items;                                                                                                   \
+        int count, room;                                                                                               \
     }
-#define PUSH(list, ...)                                                                                  \
-    do {                                                                                                 \
-        if ((list).count == (list).room) {                                                               \
-            (list).room = (list).room ? (list).room * 2 : 32;                                            \
-            (list).items = mem_resize((list).items, (size_t)(list).room, sizeof *(list).items);          \
-        }                                                                                                \
-        (list).items[(list).count++] = __VA_ARGS__;                                                      \
+#define PUSH(list, ...)                                                                                                \
+    do {                                                                                                               \
+        if ((list).count == (list).room) {                                                                             \
+            (list).room = (list).room ? (list).room * 2 : 32;                                                          \
+            (list).items = mem_resize((list).items, (size_t)(list).room, sizeof *(list).items);                        \
+        }                                                                                                              \
+        (list).items[(list).count++] = __VA_ARGS__;                                                                    \
     } while (0)
 
 struct router {
@@ -144,19 +144,33 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
     if (r->older_route != PRESENCE_ROUTE_NONE)
         send(w, r->older_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->session});
     for (size_t i = 0; i < r->recipient_count; i++) {
-        send(w, r->recipients[i].route, (struct message){.kind = left ? LEFT : MOVE, .user = (int)r->recipients[i].user,
-                                                         .about = user, .at = r->at, .time = r->time});
+        send(w, r->recipients[i].route,
+             (struct message){.kind = left ? LEFT : MOVE,
+                              .user = (int)r->recipients[i].user,
+                              .about = user,
+                              .at = r->at,
+                              .time = r->time});
     }
     if (r->self)
-        send(w, r->route, (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
+        send(w, r->route,
+             (struct message){.kind = SELF, .user = user, .session = r->session, .at = r->at, .time = r->time});
     if (r->roster) {
-        struct message m = {.kind = ROSTER, .user = user, .session = r->session, .complete = r->complete, .count = (int)r->roster_count};
+        struct message m = {.kind = ROSTER,
+                            .user = user,
+                            .session = r->session,
+                            .complete = r->complete,
+                            .count = (int)r->roster_count};
         memcpy(m.friends, r->roster_friends, r->roster_count * sizeof *r->roster_friends);
         send(w, r->route, m);
     }
     if (r->digest)
-        send(w, r->route, (struct message){.kind = DIGEST, .user = user, .session = r->session, .time = r->time,
-                                           .count = r->digest_count, .hash = r->digest_hash});
+        send(w, r->route,
+             (struct message){.kind = DIGEST,
+                              .user = user,
+                              .session = r->session,
+                              .time = r->time,
+                              .count = r->digest_count,
+                              .hash = r->digest_hash});
 }
 
 static size_t friend_list(const struct world *w, int user, int64_t *list) {
@@ -196,24 +210,30 @@ static void log_event_of(struct world *w, struct location event) { PUSH(w->logs[
 enum input { LOCATIONS, GRAPH, SHARING };
 
 static bool router_step(struct world *w, struct router *r) {
-    struct { enum input input; int partition; } behind[3 * PARTITIONS];
+    struct {
+        enum input input;
+        int partition;
+    } behind[3 * PARTITIONS];
     int count = 0;
     for (int p = 0; p < PARTITIONS; p++) {
         if (r->position[p] < w->logs[p].count) behind[count].input = LOCATIONS, behind[count++].partition = p;
         if (!r->owned[p]) continue;
         if (r->graph_position[p] < w->graph_logs[p].count) behind[count].input = GRAPH, behind[count++].partition = p;
-        if (r->sharing_position[p] < w->sharing_logs[p].count) behind[count].input = SHARING, behind[count++].partition = p;
+        if (r->sharing_position[p] < w->sharing_logs[p].count)
+            behind[count].input = SHARING, behind[count++].partition = p;
     }
     if (!count) return false;
     int chosen = random_int(w, count), p = behind[chosen].partition;
     switch (behind[chosen].input) {
-    case GRAPH:
-        router_befriend(w, r, w->graph_logs[p].items[r->graph_position[p]++]);
-        break;
+    case GRAPH: router_befriend(w, r, w->graph_logs[p].items[r->graph_position[p]++]); break;
     case SHARING: {
         struct sharing_change change = w->sharing_logs[p].items[r->sharing_position[p]++];
         if (!change.on)
-            log_event_of(w, (struct location){.user = change.user, .kind = LOCATION_LEAVE, .time = now_ms(w), .route = -1, .opted = change.opted});
+            log_event_of(w, (struct location){.user = change.user,
+                                              .kind = LOCATION_LEAVE,
+                                              .time = now_ms(w),
+                                              .route = -1,
+                                              .opted = change.opted});
         break;
     }
     case LOCATIONS: {
@@ -261,7 +281,9 @@ static void take_over(struct world *w) {
 
 /* ---- phones and their sessions ---- */
 
-static bool opted_in_at_newest(const struct world *w, int user, const struct session *s) { return !s || s->id >= w->newest[user]; }
+static bool opted_in_at_newest(const struct world *w, int user, const struct session *s) {
+    return !s || s->id >= w->newest[user];
+}
 
 /* A report by a session, or (NULL) by HTTP; opted < 0: as the gateway knows it now. */
 static void report(struct world *w, int user, struct session *s, bool move, int64_t opted) {
@@ -282,13 +304,25 @@ static void report(struct world *w, int user, struct session *s, bool move, int6
         s->located = true;
         nearby_locate(&s->nearby, at, time);
     }
-    log_event_of(w, (struct location){.user = user, .kind = fresh ? LOCATION_JOIN : LOCATION_REPORT, .lat = at.lat, .lng = at.lng, .time = time,
-                                      .session = s ? s->id : 0, .route = s ? s->route : -1, .opted = opted < 0 ? w->opted[user] : opted});
+    log_event_of(w, (struct location){.user = user,
+                                      .kind = fresh ? LOCATION_JOIN : LOCATION_REPORT,
+                                      .lat = at.lat,
+                                      .lng = at.lng,
+                                      .time = time,
+                                      .session = s ? s->id : 0,
+                                      .route = s ? s->route : -1,
+                                      .opted = opted < 0 ? w->opted[user] : opted});
 }
 
 static void rejoin(struct world *w, struct session *s) {
-    log_event_of(w, (struct location){.user = s->user, .kind = LOCATION_REJOIN, .lat = s->nearby.at.lat, .lng = s->nearby.at.lng,
-                                      .time = s->nearby.time, .session = s->id, .route = s->route, .opted = w->opted[s->user]});
+    log_event_of(w, (struct location){.user = s->user,
+                                      .kind = LOCATION_REJOIN,
+                                      .lat = s->nearby.at.lat,
+                                      .lng = s->nearby.at.lng,
+                                      .time = s->nearby.time,
+                                      .session = s->id,
+                                      .route = s->route,
+                                      .opted = w->opted[s->user]});
 }
 
 static void open_session(struct world *w, int user) {
@@ -301,7 +335,12 @@ static void open_session(struct world *w, int user) {
 
 static void close_session(struct world *w, struct session *s, bool quit) {
     s->open = false;
-    if (quit) log_event_of(w, (struct location){.user = s->user, .kind = LOCATION_QUIT, .session = s->id, .route = s->route, .opted = w->opted[s->user]});
+    if (quit)
+        log_event_of(w, (struct location){.user = s->user,
+                                          .kind = LOCATION_QUIT,
+                                          .session = s->id,
+                                          .route = s->route,
+                                          .opted = w->opted[s->user]});
 }
 
 /* The open sessions of a user, oldest first. */
@@ -328,7 +367,8 @@ static void share(struct world *w, int user, bool on) {
         }
         return;
     }
-    if (random_int(w, 2)) report(w, user, count ? mine[0] : NULL, false, w->opted[user] - 1); /* an edge that has not heard yet */
+    if (random_int(w, 2))
+        report(w, user, count ? mine[0] : NULL, false, w->opted[user] - 1); /* an edge that has not heard yet */
     for (int i = 0; i < count; i++) nearby_clear(&mine[i]->nearby);
     w->reported[user] = false;
 }
@@ -358,17 +398,10 @@ static void receive(struct world *w, struct session *s, const struct message *m)
     }
     if (!w->sharing[s->user]) return;
     switch (m->kind) {
-    case MOVE:
-        nearby_upsert(&s->nearby, m->about, m->at, m->time);
-        return;
-    case LEFT:
-        nearby_remove(&s->nearby, m->about);
-        return;
-    case PARTED:
-        nearby_part(&s->nearby, m->about);
-        return;
-    default:
-        break;
+    case MOVE: nearby_upsert(&s->nearby, m->about, m->at, m->time); return;
+    case LEFT: nearby_remove(&s->nearby, m->about); return;
+    case PARTED: nearby_part(&s->nearby, m->about); return;
+    default: break;
     }
     if (m->session != s->id) return;
     if (m->kind == SELF) {
@@ -414,17 +447,24 @@ static void drain(struct world *w) {
 
 static void live(struct world *w, int user, struct session **mine, int count) {
     if (!w->sharing[user]) return;
-    if (count) report(w, user, mine[random_int(w, count)], true, -1);
-    else open_session(w, user);
+    if (count)
+        report(w, user, mine[random_int(w, count)], true, -1);
+    else
+        open_session(w, user);
 }
 
 static void trouble(struct world *w, double k, int user, struct session **mine, int count) {
-    if (k < .96) take_over(w);
-    else if (k < .965) share(w, user, !w->sharing[user]);
-    else if (k < .975) befriend(w);
-    else if (k < .98) { if (w->sharing[user]) open_session(w, user); }
-    else if (k < .985) { if (w->sharing[user]) report(w, user, NULL, true, -1); }
-    else if (count && w->sharing[user]) {
+    if (k < .96)
+        take_over(w);
+    else if (k < .965)
+        share(w, user, !w->sharing[user]);
+    else if (k < .975)
+        befriend(w);
+    else if (k < .98) {
+        if (w->sharing[user]) open_session(w, user);
+    } else if (k < .985) {
+        if (w->sharing[user]) report(w, user, NULL, true, -1);
+    } else if (count && w->sharing[user]) {
         mine[0]->route = random_int(w, ROUTES);
         rejoin(w, mine[0]);
     }
@@ -438,11 +478,16 @@ static void step(struct world *w) {
     if (k < .35) {
         live(w, user, mine, count);
         w->now += random_int(w, 3) == 0;
-    } else if (k < .6) router_step(w, &w->routers[random_int(w, ROUTERS)]);
-    else if (k < .9) edge_step(w);
-    else if (k < .93) { if (count) close_session(w, mine[count - 1], random_real(w) < .7); }
-    else if (k < .94) w->now += (int[]){5, 20, 60}[random_int(w, 3)];
-    else if (w->chaos) trouble(w, k, user, mine, count);
+    } else if (k < .6)
+        router_step(w, &w->routers[random_int(w, ROUTERS)]);
+    else if (k < .9)
+        edge_step(w);
+    else if (k < .93) {
+        if (count) close_session(w, mine[count - 1], random_real(w) < .7);
+    } else if (k < .94)
+        w->now += (int[]){5, 20, 60}[random_int(w, 3)];
+    else if (w->chaos)
+        trouble(w, k, user, mine, count);
 }
 
 static bool is_live(const struct world *w, int user) {
@@ -538,14 +583,27 @@ static void check(const char *name, double loss, bool chaos) {
         if (!history((uint64_t)seed, loss, chaos, true, &totals)) continue;
         if (bad++ < 5) print_message("wrong: %s, seed %d\n", name, seed);
     }
-    print_message("%s: %d of %d wrong, %.4f repairs a move\n", name, bad, n, (double)totals.repairs / (double)totals.moves);
+    print_message("%s: %d of %d wrong, %.4f repairs a move\n", name, bad, n,
+                  (double)totals.repairs / (double)totals.moves);
     assert_int_equal(bad, 0);
 }
 
-static void skewed_views(void **state) { (void)state; check("skewed views only", 0, false); }
-static void all_trouble(void **state) { (void)state; check("all trouble, nothing lost", 0, true); }
-static void little_loss(void **state) { (void)state; check("all trouble, 2% lost", .02, true); }
-static void much_loss(void **state) { (void)state; check("all trouble, 20% lost", .2, true); }
+static void skewed_views(void **state) {
+    (void)state;
+    check("skewed views only", 0, false);
+}
+static void all_trouble(void **state) {
+    (void)state;
+    check("all trouble, nothing lost", 0, true);
+}
+static void little_loss(void **state) {
+    (void)state;
+    check("all trouble, 2% lost", .02, true);
+}
+static void much_loss(void **state) {
+    (void)state;
+    check("all trouble, 20% lost", .2, true);
+}
 
 static void without_digests_it_fails(void **state) {
     (void)state;
@@ -558,8 +616,11 @@ static void without_digests_it_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(skewed_views), cmocka_unit_test(all_trouble), cmocka_unit_test(little_loss),
-        cmocka_unit_test(much_loss), cmocka_unit_test(without_digests_it_fails),
+        cmocka_unit_test(skewed_views),
+        cmocka_unit_test(all_trouble),
+        cmocka_unit_test(little_loss),
+        cmocka_unit_test(much_loss),
+        cmocka_unit_test(without_digests_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,140 @@
+/* `starling status`: who is in which group, what they have read and how fast it goes. */
+#include "cli/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/reader.h"
+
+enum { ASK_MS = 8000, PAUSE_MS = 1000 };
+
+static void topic_start(struct status_topic *topic, enum topic which, const struct topics_shape *shape) {
+    int partitions = which == TOPIC_DELIVERIES ? shape->delivery_partitions : shape->partitions;
+    struct status_sample *samples[] = {&topic->first, &topic->last};
+    *topic = (struct status_topic){.topic = which, .partitions = partitions};
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        samples[i]->committed = mem_zero((size_t)partitions, sizeof *samples[i]->committed);
+        samples[i]->end = mem_zero((size_t)partitions, sizeof *samples[i]->end);
+    }
+}
+
+static void topic_clear(struct status_topic *topic) {
+    free(topic->first.committed);
+    free(topic->first.end);
+    free(topic->last.committed);
+    free(topic->last.end);
+}
+
+static void status_start(struct status *status, const struct cli *cli, const struct topics_shape *shape) {
+    *status = (struct status){
+        .settings = &cli->kafka,
+        .groups =
+            {
+                {.name = cli->settings.router_group, .what = "routers", .topic_count = 2, .commits = true},
+                {.name = cli->settings.fanout_group, .what = "edges", .topic_count = 1, .commits = false},
+                {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
+            },
+    };
+    for (int i = 0; i < TOPICS; i++) topic_start(&status->topics[i], (enum topic)i, shape);
+    topic_start(&status->groups[0].topics[0], TOPIC_LOCATIONS, shape);
+    topic_start(&status->groups[0].topics[1], TOPIC_FRIEND_COMMANDS, shape);
+    topic_start(&status->groups[1].topics[0], TOPIC_DELIVERIES, shape);
+    topic_start(&status->groups[2].topics[0], TOPIC_LOCATIONS, shape);
+}
+
+static void status_clear(struct status *status) {
+    for (int i = 0; i < TOPICS; i++) topic_clear(&status->topics[i]);
+    for (int i = 0; i < STATUS_GROUPS; i++) {
+        kafka_group_clear(&status->groups[i].group);
+        for (size_t t = 0; t < status->groups[i].topic_count; t++) topic_clear(&status->groups[i].topics[t]);
+    }
+}
+
+static int ask(struct kafka_admin *admin, const char *group, struct status_topic *topic, bool last,
+               struct error *error) {
+    struct status_sample *sample = last ? &topic->last : &topic->first;
+    return kafka_group_offsets(admin, group, topic->topic, topic->partitions, sample->committed, sample->end, ASK_MS,
+                               error);
+}
+
+static int take_samples(struct status *status, struct kafka_admin *admin, bool last, struct error *error) {
+    int code = 0;
+    // The groups first: what they have committed was then surely written before the ends were asked for.
+    for (int i = 0; !code && i < STATUS_GROUPS; i++) {
+        for (size_t t = 0; !code && t < status->groups[i].topic_count; t++) {
+            code = ask(admin, status->groups[i].name, &status->groups[i].topics[t], last, error);
+        }
+    }
+    for (int i = 0; !code && i < TOPICS; i++) {
+        code = ask(admin, status->groups[0].name, &status->topics[i], last, error);
+    }
+    return code;
+}
+
+static int gather(struct status *status, struct kafka_admin *admin, struct error *error) {
+    int code = 0;
+    for (int i = 0; !code && i < STATUS_GROUPS; i++) {
+        code = kafka_group_describe(admin, status->groups[i].name, &status->groups[i].group, ASK_MS, error);
+    }
+    if (!code) code = take_samples(status, admin, false, error);
+    if (code) return code;
+    int64_t first_us = clock_monotonic_us();
+    uv_sleep(PAUSE_MS);
+    code = take_samples(status, admin, true, error);
+    status->seconds = (double)(clock_monotonic_us() - first_us) / 1e6;
+    status->time_ms = clock_wall_ms();
+    return code;
+}
+
+static int show(const struct cli *cli, bool json, bool all_partitions) {
+    struct error error = {.text = ""};
+    struct topics_shape shape;
+    struct kafka_admin *admin = NULL;
+    int code = reader_shape(&cli->kafka, &shape, &error);
+    if (!code) code = kafka_admin_new(&cli->kafka, &admin, &error);
+    if (code) return cli_fail(&STATUS_COMMAND, 1, "%s", error.text);
+    struct status status;
+    struct buffer text = {.data = NULL};
+    status_start(&status, cli, &shape);
+    code = gather(&status, admin, &error);
+    if (!code) {
+        if (json) {
+            status_json(&text, &status);
+            buffer_byte(&text, '\n');
+        } else {
+            status_text(&text, &status, all_partitions);
+        }
+        fwrite(text.data, 1, text.size, stdout);
+    }
+    buffer_free(&text);
+    status_clear(&status);
+    kafka_admin_free(admin);
+    if (!code && (fflush(stdout) || ferror(stdout))) {
+        return cli_fail(&STATUS_COMMAND, 1, "standard output cannot be written");
+    }
+    return code ? cli_fail(&STATUS_COMMAND, 1, "%s", error.text) : 0;
+}
+
+static int run(int argc, char **argv) {
+    bool json = false, all_partitions = false, done;
+    const struct cli_option options[] = {
+        {"json", NULL, "one line of JSON, with every partition", NULL, &json},
+        {"partitions", NULL, "every partition, not only those that wait", NULL, &all_partitions},
+    };
+    struct cli cli;
+    int code = cli_open(&cli, &STATUS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    code = cli.argument_count ? cli_fail(&STATUS_COMMAND, 2, "takes no argument") : show(&cli, json, all_partitions);
+    cli_close(&cli);
+    return code;
+}
+
+const struct cli_command STATUS_COMMAND = {
+    .name = "status",
+    .synopsis = "[--json] [--partitions]",
+    .summary = "groups, their members and partitions, lag and rates",
+    .run = run,
+};

@@ -1,0 +1,53 @@
+/* What `starling status` knows: gathered from the broker by status.c, told by status_text.c. One thread. */
+#ifndef CLI_STATUS_H
+#define CLI_STATUS_H
+
+#include "base/buffer.h"
+#include "kafka/admin.h"
+
+enum { STATUS_GROUPS = 3, STATUS_GROUP_TOPICS = 2 };
+
+/* Offsets of one topic's partitions at one time. */
+struct status_sample {
+    int64_t *committed; /* of a group; KAFKA_OFFSET_NONE where none is */
+    int64_t *end;
+};
+
+/* A topic's partitions, seen twice. */
+struct status_topic {
+    enum topic topic;
+    int partitions;
+    struct status_sample first, last;
+};
+
+struct status_group {
+    const char *name;
+    const char *what; /* "routers" */
+    struct kafka_group group;
+    struct status_topic topics[STATUS_GROUP_TOPICS];
+    size_t topic_count;
+    bool commits; /* false: reads from the end, and commits nothing */
+};
+
+struct status {
+    const struct kafka_settings *settings;
+    int64_t time_ms;
+    double seconds; /* between the two samples */
+    struct status_topic topics[TOPICS];
+    struct status_group groups[STATUS_GROUPS];
+};
+
+enum { STATUS_UNKNOWN = -1 };
+
+/* Records that wait for the group: of a partition, or of all. STATUS_UNKNOWN where the group has committed nothing. */
+int64_t status_lag(const struct status_topic *topic, int partition);
+int64_t status_lag_total(const struct status_topic *topic);
+
+/* "0-3,7"; the numbers need not be sorted. */
+void status_ranges(struct buffer *out, const int *numbers, size_t count);
+
+/* For people; all_partitions: also those without a lag. */
+void status_text(struct buffer *out, const struct status *status, bool all_partitions);
+void status_json(struct buffer *out, const struct status *status); /* one line */
+
+#endif

@@ -3,23 +3,22 @@
 #include "fanout/edge.h"
 
 enum { LOG_EVERY_S = 10 };
+#define TIME_MAX ((INT64_C(1) << 47) - 1) /* ms: the same as of reports */
 
 /* An item counts for a session if it came by the session's route and the user is opted in. */
 static bool listens(const struct edge *edge, const struct session *session, int32_t route) {
-    int64_t offset;
-    return session->route == route && !session->leaving && copies_sharing(edge->copies, session->user, &offset) != SHARING_OFF;
+    return session->route == route && !session->leaving && report_wanted(edge, session);
 }
 
-static bool shown(const struct edge *edge, int64_t friend) {
-    int64_t offset;
-    return copies_sharing(edge->copies, friend, &offset) != SHARING_OFF;
+/* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had (it
+ * came from elsewhere) counts for nothing. */
+static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t lng, int64_t time) {
+    return time >= 0 && time <= TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
+           edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;
 }
-
-/* A position from so long ago makes nobody active. */
-static bool outdated(const struct edge *edge, int64_t time) { return edge_now(edge) - time >= edge_inactive_ms(edge); }
 
 static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
-    if (!shown(edge, move->user) || outdated(edge, move->time)) return;
+    if (!shown(edge, move->user, move->lat, move->lng, move->time)) return;
     for (size_t i = 0; i < move->recipients.count; i++) {
         for (struct session *session = sessions_of(edge, move->recipients.items[i]); session; session = session->twin) {
             if (!listens(edge, session, route) || session->inactive) continue;
@@ -61,8 +60,9 @@ static void apply_roster(struct edge *edge, int32_t route, const struct roster *
     nearby_roster_start(&session->nearby);
     for (size_t i = 0; i < roster->friends.count && !session->inactive; i++) {
         const struct roster_friend *friend = &roster->friends.items[i];
-        if (shown(edge, friend->user) && !outdated(edge, friend->time))
-            nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng}, friend->time);
+        if (shown(edge, friend->user, friend->lat, friend->lng, friend->time))
+            nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng},
+                                friend->time);
     }
     nearby_roster_end(&session->nearby, roster->complete);
     session_answered(edge, session);
@@ -72,16 +72,19 @@ static void apply_digest(struct edge *edge, int32_t route, const struct digest *
     struct session *session = meant(edge, route, digest->recipient, digest->session);
     if (!session) return;
     nearby_expire(&session->nearby, edge_now(edge), edge_inactive_ms(edge));
-    if (nearby_digest(&session->nearby, digest->time, digest->count, (uint64_t)digest->hash, (uint32_t)edge->settings.strikes))
-        session_rejoin(edge, session);
+    if (nearby_digest(&session->nearby, digest->time, digest->count, (uint64_t)digest->hash,
+                      (uint32_t)edge->settings.strikes))
+        report_rejoin(edge, session);
     session_changed(edge, session);
 }
 
 static void apply_self(struct edge *edge, int32_t route, const struct self *self) {
     struct session *session = meant(edge, route, self->recipient, self->session);
-    if (!session || self->time <= session->nearby.time) return;
+    if (!session || self->time <= session->nearby.time || self->time > TIME_MAX) return;
+    if (!geo_valid((struct geo_point){self->lat, self->lng})) return;
     nearby_locate(&session->nearby, (struct geo_point){self->lat, self->lng}, self->time);
-    session->inactive = false;
+    session->accuracy = -1;
+    session->inactive = edge_now(edge) - self->time >= edge_inactive_ms(edge);
     session_changed(edge, session);
 }
 
@@ -90,8 +93,8 @@ static void apply_superseded(struct edge *edge, int32_t route, const struct supe
     for (struct session *session = sessions_of(edge, superseded->user); session; session = next) {
         next = session->twin;
         if (session->route != route || session->id >= superseded->session || session->leaving) continue;
-        if (!session->rostered && !session->retried) {
-            session_join_again(edge, session, superseded->session);
+        if (!session->rostered && !session->retried && superseded->session < INT64_MAX) {
+            report_join_again(edge, session, superseded->session);
             continue;
         }
         edge->metrics.superseded->value++;
@@ -102,27 +105,13 @@ static void apply_superseded(struct edge *edge, int32_t route, const struct supe
 
 static void apply(struct edge *edge, int32_t route, const struct delivery_item *item) {
     switch (item->kind) {
-    case DELIVERY_ITEM_MOVE:
-        apply_move(edge, route, &item->move);
-        break;
-    case DELIVERY_ITEM_ROSTER:
-        apply_roster(edge, route, &item->roster);
-        break;
-    case DELIVERY_ITEM_DIGEST:
-        apply_digest(edge, route, &item->digest);
-        break;
-    case DELIVERY_ITEM_SELF:
-        apply_self(edge, route, &item->self);
-        break;
-    case DELIVERY_ITEM_LEFT:
-        apply_left(edge, route, &item->left);
-        break;
-    case DELIVERY_ITEM_PARTED:
-        apply_parted(edge, route, &item->parted);
-        break;
-    case DELIVERY_ITEM_SUPERSEDED:
-        apply_superseded(edge, route, &item->superseded);
-        break;
+    case DELIVERY_ITEM_MOVE: apply_move(edge, route, &item->move); break;
+    case DELIVERY_ITEM_ROSTER: apply_roster(edge, route, &item->roster); break;
+    case DELIVERY_ITEM_DIGEST: apply_digest(edge, route, &item->digest); break;
+    case DELIVERY_ITEM_SELF: apply_self(edge, route, &item->self); break;
+    case DELIVERY_ITEM_LEFT: apply_left(edge, route, &item->left); break;
+    case DELIVERY_ITEM_PARTED: apply_parted(edge, route, &item->parted); break;
+    case DELIVERY_ITEM_SUPERSEDED: apply_superseded(edge, route, &item->superseded); break;
     }
 }
 
@@ -149,6 +138,10 @@ static void apply_batch(struct edge *edge, const struct kafka_record *record) {
     struct error error = {.text = "malformed item"};
     if (delivery_reader_start(&reader, edge->codec, record->value, record->value_size, &error)) {
         refuse(edge, record, error.text);
+        return;
+    }
+    if (reader.stream_time < 0 || reader.stream_time > TIME_MAX) {
+        refuse(edge, record, "stream_time is out of range"); /* it would stop the clock for ever */
         return;
     }
     advance_stream(edge, reader.stream_time);

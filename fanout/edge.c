@@ -16,12 +16,15 @@ enum {
     RETRY_MS = 500,
     DRAIN_STEP_MS = 100,
     RECONNECT_SPREAD_MS = 2000,
+    OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
     PRODUCER_FLUSH_MS = 5000
 };
 
 int64_t edge_now(const struct edge *edge) {
     return service_settings(edge->service)->clock == SERVICE_CLOCK_STREAM ? edge->stream_time : clock_wall_ms();
 }
+
+int64_t edge_clock(void) { return clock_monotonic_us() / 1000; }
 
 int64_t edge_inactive_ms(const struct edge *edge) { return service_settings(edge->service)->inactive_after_s * 1000; }
 
@@ -39,32 +42,21 @@ static void expiry_fired(void *context, struct wheel_timer *timer) {
 
 static void tick(void *context) {
     struct edge *edge = context;
-    int64_t now = clock_wall_ms();
-    wheel_advance(&edge->deadlines, now, deadline_fired, edge);
-    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) wheel_advance(&edge->expiries, now, expiry_fired, edge);
-}
-
-/* The latest position of every session whose report could not be produced, once a broker is there again. */
-static void retry(void *context) {
-    struct edge *edge = context;
-    edge->metrics.unsent->value = (double)edge->unsent_count;
-    if (!edge->unsent_count || !kafka_producer_up(edge->producer)) return;
-    for (struct session *session = edge->sessions; session; session = session->next) {
-        if (session->unsent) session_produce_latest(edge, session);
-    }
+    wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
+    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL)
+        wheel_advance(&edge->expiries, clock_wall_ms(), expiry_fired, edge);
 }
 
 static void flush_more(void *context) { sessions_flush_ready(context); }
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
-    struct edge *edge = context;
-    (void)partition;
-    (void)offset;
-    if (code == 0 || topic != TOPIC_LOCATIONS) return;
-    struct session *session = map_pointer(edge->ids, (uint64_t)(uintptr_t)opaque);
-    if (!session) return;
-    session->joined = false; /* it may have been the JOIN that was lost */
-    session_unsent(edge, session, true);
+/* ---- the door ---- */
+
+void edge_accept(struct edge *edge) {
+    bool accept = edge->server && edge->route_count && copies_ready(edge->copies) && !edge->draining;
+    if (!edge->server || accept == edge->accepting) return;
+    edge->accepting = accept;
+    int code = ws_server_accept(edge->server, accept);
+    if (code) service_fail(edge->service, "the WebSocket listener cannot be opened again");
 }
 
 /* ---- start ---- */
@@ -75,27 +67,36 @@ static void metrics_start(struct edge *edge) {
     edge->metrics = (struct edge_metrics){
         .sessions = metrics_gauge(m, "starling_edge_sessions", "Open WebSocket connections.", NULL),
         .hellos = metrics_counter(m, "starling_edge_hellos_total", "Sessions that said a good hello.", NULL),
-        .reports = metrics_counter(m, "starling_edge_locations_produced_total", "Location records produced, repairs included.", NULL),
-        .unsent = metrics_gauge(m, "starling_edge_unsent_sessions", "Sessions whose latest position waits for a broker.", NULL),
+        .reports = metrics_counter(m, "starling_edge_locations_produced_total",
+                                   "Location records produced, repairs included.", NULL),
+        .unsent = metrics_gauge(m, "starling_edge_unsent_sessions",
+                                "Sessions whose latest position waits for a broker.", NULL),
         .frames = metrics_counter(m, "starling_edge_frames_total", "Frames sent.", NULL),
-        .entries = metrics_counter(m, "starling_edge_entries_total", "Friends told in nearby and update frames, gone ones included.", NULL),
+        .entries = metrics_counter(m, "starling_edge_entries_total",
+                                   "Friends told in nearby and update frames, gone ones included.", NULL),
         .frame_bytes = metrics_counter(m, "starling_edge_frame_bytes_total", "Payload bytes of frames sent.", NULL),
-        .rejoins = metrics_counter(m, "starling_edge_rejoins_total", "Complete lists asked for: routes changed, and repairs.", NULL),
-        .superseded = metrics_counter(m, "starling_edge_superseded_total", "Sessions closed because the user connected elsewhere.", NULL),
-        .slow = metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.", NULL),
+        .rejoins = metrics_counter(m, "starling_edge_rejoins_total",
+                                   "Complete lists asked for: routes changed, and repairs.", NULL),
+        .superseded = metrics_counter(m, "starling_edge_superseded_total",
+                                      "Sessions closed because the user connected elsewhere.", NULL),
+        .slow = metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.",
+                                NULL),
+        .refused = metrics_counter(m, "starling_edge_overloaded_total",
+                                   "Connections refused because there are too many.", NULL),
         .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
         .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
         .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
         .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
-                                     "From Kafka's time of a batch's oldest location to its application here.", NULL, SECONDS,
-                                     ARRAY_SIZE(SECONDS)),
+                                     "From Kafka's time of a batch's oldest location to its application here.", NULL,
+                                     SECONDS, ARRAY_SIZE(SECONDS)),
     };
 }
 
 static void copies_are_ready(void *context) {
     struct edge *edge = context;
     service_ready(edge->service, "copies", true);
+    edge_accept(edge);
 }
 
 static int start_kafka(struct edge *edge, struct error *error) {
@@ -106,7 +107,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
             .context = edge,
-            .on_delivered = delivered,
+            .on_delivered = reports_delivered,
         },
         &edge->producer, error);
     if (result) return result;
@@ -142,18 +143,22 @@ static int start_kafka(struct edge *edge, struct error *error) {
 }
 
 static int start_server(struct edge *edge, struct error *error) {
-    return ws_server_new(
+    int result = ws_server_new(
         &(struct ws_server_options){
             .loop = service_loop(edge->service),
             .listen = edge->settings.listen,
             .subprotocol = "starling.v1",
             .max_message = (size_t)edge->settings.max_message,
-            .max_connections = (unsigned)edge->settings.max_sessions,
+            .max_connections = (unsigned)edge->settings.max_sessions + OVERLOAD_ROOM,
             .ping_s = (unsigned)edge->settings.ping_s,
             .context = edge,
-            .callbacks = {sessions_open, sessions_message, sessions_writable, sessions_close},
+            .callbacks = {phones_open, phones_message, phones_writable, phones_close},
         },
         &edge->server, error);
+    if (result) return result;
+    edge->accepting = true;
+    edge_accept(edge);
+    return 0;
 }
 
 static void edge_free(void *state) {
@@ -174,7 +179,7 @@ static void edge_free(void *state) {
     map_free(edge->ids);
     buffer_free(&edge->frame);
     buffer_free(&edge->record);
-    free(edge->routes);
+    routes_free(edge);
     free(edge);
 }
 
@@ -190,10 +195,10 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
         .ids = map_new(),
     };
     edge->ready_tail = &edge->ready;
-    wheel_init(&edge->deadlines, TICK_MS, clock_wall_ms());
+    wheel_init(&edge->deadlines, TICK_MS, edge_clock());
     wheel_init(&edge->expiries, EXPIRY_STEP_MS, common->clock == SERVICE_CLOCK_WALL ? clock_wall_ms() : 0);
     edge->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, edge);
-    edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, retry, edge);
+    edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, reports_retry, edge);
     edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
     metrics_start(edge);
 
@@ -236,7 +241,7 @@ static void edge_drain(void *state) {
     struct edge *edge = state;
     if (edge->draining) return;
     edge->draining = true;
-    ws_server_accept(edge->server, false);
+    edge_accept(edge);
     size_t steps = (size_t)(edge->settings.drain_s * 1000 / DRAIN_STEP_MS) + 1;
     edge->drain_slice = edge->session_count / steps + 1;
     edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);

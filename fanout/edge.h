@@ -1,7 +1,12 @@
-/* The inside of the edge, shared by this folder's files: one struct edge a process, one struct session a phone. Nothing outside includes it.
+/* The inside of the edge, shared by this folder's files: one struct edge a process, one struct session a phone. Nothing
+ * outside includes it.
+ *
+ *     phone ----> phones.c ----> reports.c ----> locations
+ *           <---- sessions.c <-- deliveries.c <- deliveries
  *
  *     edge.c        made, drained, freed; timers         routes.c      which routes this process has
- *     sessions.c    hello, reports, frames to the phone  deliveries.c  what routers say
+ *     phones.c      connections, and what they say       reports.c     what Kafka is told of a session
+ *     sessions.c    screens: frames, deadlines           deliveries.c  what routers say
  *
  * Everything: the loop's thread.
  */
@@ -29,33 +34,36 @@ struct session {
     struct session *ready_next, **ready_link; /* edge->ready, while it waits to be flushed */
     struct session *twin;                     /* the next session of the same user */
     int64_t user;
-    int64_t id;                  /* ms of the hello << 21 | random: rises, and nobody guesses two alike */
+    int64_t id; /* ms of the hello << 21 | random: rises, and nobody guesses two alike */
     struct nearby nearby;
     struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
-    struct wheel_timer expiry;   /* on edge->expiries: when nearby_expire must look, or the session itself goes inactive */
-    int64_t opened_ms;           /* wall, all of these; 0: none */
+    struct wheel_timer
+        expiry;        /* on edge->expiries: when nearby_expire must look, or the session itself goes inactive */
+    int64_t opened_ms; /* edge_clock(), all of these; 0: none */
     int64_t token_expires_ms;
     int64_t first_page_ms;
     int64_t flushed_ms;
     int64_t slow_since_ms;
     int64_t rejoin_ms;
+    struct nearby_cursor page_after; /* of the page that is wanted */
     int32_t route;
-    int32_t accuracy;
+    int32_t accuracy; /* of the latest report */
     unsigned errors;
-    bool greeted;    /* its hello was good: it is in the table of users */
-    bool joined;     /* a JOIN was produced since it opted in */
-    bool unsent;     /* its latest report could not be produced */
-    bool rostered;   /* a router has answered its JOIN */
-    bool paged;      /* the first page was sent */
-    bool retried;    /* took the id after a winner's, once */
-    bool superseded; /* or never joined: says no QUIT */
-    bool inactive;   /* its own last report is too old: its list is empty */
-    bool leaving;    /* told to reconnect, or being closed */
+    bool greeted;     /* its hello was good: it is in the table of users */
+    bool joined;      /* a JOIN was produced since it opted in */
+    bool unsent;      /* its latest report could not be produced */
+    bool rostered;    /* a router has answered its JOIN */
+    bool paged;       /* the first page was sent */
+    bool page_wanted; /* a page is to be sent as soon as the phone takes it */
+    bool retried;     /* took the id after a winner's, once */
+    bool superseded;  /* says no QUIT */
+    bool inactive;    /* its own last report is too old: its list is empty */
+    bool leaving;     /* told to reconnect, or being closed */
 };
 
 struct edge_metrics {
-    struct metric *sessions, *hellos, *reports, *unsent, *frames, *entries, *frame_bytes, *rejoins, *superseded, *slow, *errors,
-        *items, *routes, *stream_time;
+    struct metric *sessions, *hellos, *reports, *unsent, *frames, *entries, *frame_bytes, *rejoins, *superseded, *slow,
+        *refused, *errors, *items, *routes, *stream_time;
     struct histogram *latency; /* from Kafka's time of the oldest location in a batch to the frames being written, s */
 };
 
@@ -80,11 +88,14 @@ struct edge {
     struct loop_timer *tick, *retry, *drain_timer;
     struct loop_idle *flusher;
     size_t drain_slice;
-    bool draining, shut;
+    bool accepting, draining, shut;
 
     int32_t *routes; /* partitions of deliveries that are ours */
     size_t route_count, next_route;
-    bool assigned;
+    struct kafka_position
+        *assigned; /* an assignment whose reading has not begun, because no broker said where it ends */
+    size_t assigned_count;
+    struct loop_timer *assign_again;
 
     int64_t stream_time; /* highest seen; clock=stream only */
     int64_t last_bad_batch_us;
@@ -93,38 +104,61 @@ struct edge {
 
 /* Now, by the clock of the protocol (wall or stream), ms. */
 int64_t edge_now(const struct edge *edge);
+/* For deadlines: ms that never go back, whatever happens to the machine's date. */
+int64_t edge_clock(void);
 int64_t edge_inactive_ms(const struct edge *edge);
 double edge_radius(const struct edge *edge);
+/* Phones are let in while the copies are complete and there is a route. */
+void edge_accept(struct edge *edge);
 
 /* routes.c */
 void routes_assigned(void *edge, const struct kafka_position *owned, size_t count);
 void routes_revoked(void *edge, bool lost);
 bool routes_has(const struct edge *edge, int32_t route);
 int32_t routes_choose(struct edge *edge); /* ROUTE_NONE when there is none */
+void routes_free(struct edge *edge);
 
 /* deliveries.c */
 void deliveries_records(void *edge, const struct kafka_record *records, size_t count);
 
-/* sessions.c: the server's callbacks ... */
-void sessions_open(void *edge, struct ws_connection *connection);
-void sessions_message(void *edge, struct ws_connection *connection, const char *text, size_t size);
-void sessions_writable(void *edge, struct ws_connection *connection);
-void sessions_close(void *edge, struct ws_connection *connection, int code);
+/* phones.c: the server's callbacks. */
+void phones_open(void *edge, struct ws_connection *connection);
+void phones_message(void *edge, struct ws_connection *connection, const char *text, size_t size);
+void phones_writable(void *edge, struct ws_connection *connection);
+void phones_close(void *edge, struct ws_connection *connection, int code);
 
-/* ... and what the others do to sessions. */
+/* reports.c */
+/* The phone's report, which is the session's latest or (time earlier than nearby.time) an older one. */
+void report_produce(struct edge *edge, struct session *session, struct geo_point at, int64_t time, int32_t accuracy);
+void report_latest(struct edge *edge, struct session *session); /* once more, or for the first time */
+void report_rejoin(struct edge *edge, struct session *session); /* asks for the complete list */
+void report_join_again(struct edge *edge, struct session *session, int64_t winner);
+void report_quit(struct edge *edge, struct session *session);
+void report_unsent(struct edge *edge, struct session *session, bool unsent);
+bool report_wanted(const struct edge *edge, const struct session *session); /* the user is opted in */
+void reports_delivered(void *edge, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset);
+void reports_retry(void *edge); /* a timer: what could not be produced, when a broker is there again */
+
+/* sessions.c */
+struct session *session_new(struct edge *edge, struct ws_connection *connection);
+void session_free(struct edge *edge, struct session *session);
+void sessions_free_all(struct edge *edge);
+/* From now on it is the user's; takes an id and a route. */
+void session_greet(struct edge *edge, struct session *session, int64_t user);
+void session_renumber(struct edge *edge, struct session *session, int64_t id);
 struct session *sessions_of(const struct edge *edge, int64_t user); /* walk by ->twin */
-void session_changed(struct edge *edge, struct session *session);   /* nearby may have changed: flush and expiry are arranged */
-void session_rejoin(struct edge *edge, struct session *session);    /* asks for the complete list */
-void session_join_again(struct edge *edge, struct session *session, int64_t winner);
+void session_changed(struct edge *edge, struct session *session);   /* nearby may have changed */
 void session_answered(struct edge *edge, struct session *session);  /* a Roster came */
 void session_due(struct edge *edge, struct session *session);       /* a deadline has passed */
-void session_expire(struct edge *edge, struct session *session);
+void session_expire(struct edge *edge, struct session *session);    /* somebody's report has become too old */
 void session_schedule(struct edge *edge, struct session *session);
-void session_leave(struct edge *edge, struct session *session, int code, const char *reason, int64_t reconnect_ms); /* < 0: not said */
-void session_unsent(struct edge *edge, struct session *session, bool unsent);
-void session_produce_latest(struct edge *edge, struct session *session); /* after a failure to produce */
+void session_send(struct edge *edge, struct session *session, size_t entries); /* edge->frame */
+void session_send_error(struct edge *edge, struct session *session, const char *code, const char *message);
+void session_send_page(struct edge *edge, struct session *session, struct nearby_cursor after);
+void session_readable(struct edge *edge, struct session *session); /* the phone takes frames again */
+/* Closes it; reconnect_ms < 0: not told to come back. */
+void session_leave(struct edge *edge, struct session *session, int code, const char *reason, int64_t reconnect_ms);
 void sessions_flush_ready(struct edge *edge);
 void sessions_sharing(void *edge, int64_t user, enum sharing_mode mode, int64_t offset);
-void sessions_free_all(struct edge *edge);
 
 #endif

@@ -25,7 +25,8 @@ void frame_welcome(struct buffer *frame, const struct welcome *welcome) {
     buffer_byte(frame, '}');
 }
 
-static void put_item(struct buffer *frame, const struct nearby_friend *friend, double distance_m, struct copies *copies) {
+static void put_item(struct buffer *frame, const struct nearby_friend *friend, double distance_m,
+                     struct copies *copies) {
     struct profile profile = {0};
     copies_profile(copies, friend->user, &profile); /* none: an empty name, never a delay (REQUIREMENTS C7) */
     put_member(frame, "{\"user\":", friend->user);

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 
 enum {
-    NAMED = 0x40,         /* flag, within a roster: an entry that it names */
+    NAMED = 0x40,          /* flag, within a roster: an entry that it names */
     FRUITLESS_PATIENT = 2, /* repairs that may fail before the next ones wait longer */
-    BACKOFF_MAX = 5       /* doublings */
+    BACKOFF_MAX = 5        /* doublings */
 };
 
 void nearby_init(struct nearby *nearby, double radius_m) {
@@ -31,8 +31,10 @@ static uint32_t position(const struct nearby *nearby, int64_t user) {
     uint32_t low = 0, high = nearby->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (nearby->friends[middle].user < user) low = middle + 1;
-        else high = middle;
+        if (nearby->friends[middle].user < user)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -73,9 +75,11 @@ static void drop(struct nearby *nearby, struct nearby_friend *friend) {
     if (!(friend->flags & NEARBY_HELD)) return;
     friend->flags &= (uint8_t)~NEARBY_HELD;
     nearby->held--;
-    nearby->hash -= hash_u64((uint64_t)friend->user);
-    if (friend->flags & NEARBY_KNOWN) set_dirty(nearby, friend);
-    else set_clean(nearby, friend);
+    nearby->hash -= hash_u64((uint64_t) friend->user);
+    if (friend->flags & NEARBY_KNOWN)
+        set_dirty(nearby, friend);
+    else
+        set_clean(nearby, friend);
 }
 
 /* Removes the entries that are of no more use. */
@@ -138,7 +142,7 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (!held) {
         friend->flags |= NEARBY_HELD;
         nearby->held++;
-        nearby->hash += hash_u64((uint64_t)friend->user);
+        nearby->hash += hash_u64((uint64_t) friend->user);
     }
     if (!same) set_dirty(nearby, friend);
     if (time < nearby->oldest) nearby->oldest = time;
@@ -201,8 +205,10 @@ int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms) {
         for (uint32_t i = 0; i < nearby->count; i++) {
             struct nearby_friend *friend = &nearby->friends[i];
             if (!(friend->flags & NEARBY_HELD)) continue;
-            if (now - friend->time >= inactive_ms) drop(nearby, friend);
-            else if (friend->time < nearby->oldest) nearby->oldest = friend->time;
+            if (now - friend->time >= inactive_ms)
+                drop(nearby, friend);
+            else if (friend->time < nearby->oldest)
+                nearby->oldest = friend->time;
         }
         compact(nearby);
     }
@@ -245,7 +251,8 @@ static int by_distance(const void *left, const void *right) {
     return (a->friend->user > b->friend->user) - (a->friend->user < b->friend->user);
 }
 
-size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit, bool *more) {
+size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
+                   bool *more) {
     struct nearby_place *all = mem_alloc((nearby->held + 1) * sizeof *all);
     size_t count = 0;
     for (uint32_t i = 0; i < nearby->count; i++) {
@@ -273,8 +280,10 @@ bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_fr
         if (!(at->flags & NEARBY_DIRTY)) continue;
         set_clean(nearby, at);
         *friend = *at;
-        if (at->flags & NEARBY_HELD) at->flags |= NEARBY_KNOWN;
-        else at->flags &= (uint8_t)~NEARBY_KNOWN;
+        if (at->flags & NEARBY_HELD)
+            at->flags |= NEARBY_KNOWN;
+        else
+            at->flags &= (uint8_t)~NEARBY_KNOWN;
         return true;
     }
     compact(nearby);

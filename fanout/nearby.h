@@ -31,7 +31,7 @@ struct nearby_friend {
     uint64_t flags : 8;
 };
 
-struct nearby { /* zero-initialised by nearby_init; opaque to others but for reading */
+struct nearby {          /* zero-initialised by nearby_init; opaque to others but for reading */
     struct geo_point at; /* the session's own place */
     int64_t time;        /* of its own latest report; -1: none yet */
     double radius_m;
@@ -43,8 +43,8 @@ struct nearby { /* zero-initialised by nearby_init; opaque to others but for rea
     int64_t oldest; /* no held entry is older than this: when expiry must look again */
     int64_t *barred;
     uint32_t barred_count, barred_capacity;
-    uint32_t strikes;   /* digests in a row that differed */
-    uint32_t fruitless; /* repairs in a row after which a complete Roster came and digests still differed */
+    uint32_t strikes;     /* digests in a row that differed */
+    uint32_t fruitless;   /* repairs in a row after which a complete Roster came and digests still differed */
     bool asked, repaired; /* a repair was asked for; and its complete Roster has come */
 };
 
@@ -87,7 +87,8 @@ struct nearby_cursor { /* a page's end; {-1, -1}: before the first */
     double distance_m;
     int64_t user;
 };
-size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit, bool *more);
+size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
+                   bool *more);
 
 /* Walks what must be told: each dirty entry once, told by that. Start with *cursor = 0; NULL: no more. An entry that is not HELD is gone.
  * The entry is valid until the next call. */

@@ -17,9 +17,9 @@ struct request {
     enum request_type type;
     struct geo_point at; /* HELLO, LOCATION */
     int64_t time;
-    int32_t accuracy;    /* metres; -1: not said */
+    int32_t accuracy;           /* metres; -1: not said */
     struct nearby_cursor after; /* MORE */
-    size_t token_size;   /* HELLO */
+    size_t token_size;          /* HELLO */
     char token[REQUEST_TOKEN_MAX];
 };
 

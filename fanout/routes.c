@@ -1,12 +1,12 @@
 /* Routes: the partitions of deliveries that this process reads. A session has one of them; it changes only when the
  * partition was really lost. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "fanout/edge.h"
 
-enum { ASK_TIMEOUT_MS = 10000, REJOIN_SPREAD_MS = 1000 };
+enum { ASK_TIMEOUT_MS = 2000, ASK_AGAIN_MS = 1000, REJOIN_SPREAD_MS = 1000, RECONNECT_SPREAD_MS = 2000 };
 
 bool routes_has(const struct edge *edge, int32_t route) {
     for (size_t i = 0; i < edge->route_count; i++) {
@@ -19,24 +19,40 @@ int32_t routes_choose(struct edge *edge) {
     return edge->route_count ? edge->routes[edge->next_route++ % edge->route_count] : ROUTE_NONE;
 }
 
+static void forget_assignment(struct edge *edge) {
+    free(edge->assigned);
+    edge->assigned = NULL;
+    edge->assigned_count = 0;
+    loop_timer_free(edge->assign_again);
+    edge->assign_again = NULL;
+}
+
+void routes_free(struct edge *edge) {
+    forget_assignment(edge);
+    free(edge->routes);
+}
+
+/* Nothing is committed, deliveries are the state of sessions, and those stay: most routes come back in a moment. */
 void routes_revoked(void *context, bool lost) {
     struct edge *edge = context;
-    (void)lost; /* nothing is committed: deliveries are the state of sessions, and those stay */
-    edge->assigned = false;
+    (void)lost;
+    forget_assignment(edge);
     service_ready(edge->service, "routes", false);
 }
 
 /* A route that was ours is read on from where it was, a new one from its end: no session has listened there yet. The end is
  * asked for before any session uses the route, or the answer to its JOIN might be written before the reading starts. */
-static int read_routes(struct edge *edge, const struct kafka_position *owned, size_t count, struct error *error) {
+static int read_routes(struct edge *edge, struct error *error) {
+    size_t count = edge->assigned_count;
     struct kafka_position *positions = mem_alloc((count + 1) * sizeof *positions);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        int64_t low, high;
-        positions[i] = owned[i];
-        positions[i].offset = kafka_consumer_position(edge->consumer, owned[i].topic, owned[i].partition);
-        if (routes_has(edge, owned[i].partition) && positions[i].offset >= 0) continue;
-        result = kafka_consumer_watermarks(edge->consumer, owned[i].topic, owned[i].partition, &low, &high, ASK_TIMEOUT_MS, error);
+        int64_t low, high = 0;
+        positions[i] = edge->assigned[i];
+        positions[i].offset = kafka_consumer_position(edge->consumer, positions[i].topic, positions[i].partition);
+        if (routes_has(edge, positions[i].partition) && positions[i].offset >= 0) continue;
+        result = kafka_consumer_watermarks(edge->consumer, positions[i].topic, positions[i].partition, &low, &high,
+                                           ASK_TIMEOUT_MS, error);
         positions[i].offset = high;
     }
     if (result == 0) result = kafka_consumer_read(edge->consumer, positions, count, error);
@@ -44,26 +60,51 @@ static int read_routes(struct edge *edge, const struct kafka_position *owned, si
     return result;
 }
 
-void routes_assigned(void *context, const struct kafka_position *owned, size_t count) {
+/* Sessions whose route is gone get another one, and ask for their lists; with no route at all they are of no use here. */
+static void move_sessions(struct edge *edge) {
+    int64_t now = edge_clock();
+    for (struct session *session = edge->sessions; session; session = session->next) {
+        if (!session->greeted || session->leaving || routes_has(edge, session->route)) continue;
+        session->route = routes_choose(edge);
+        if (session->route == ROUTE_NONE) {
+            session_leave(edge, session, WS_RESTART, "no_route", random() % RECONNECT_SPREAD_MS);
+        } else {
+            session->rejoin_ms = now + 1 + random() % REJOIN_SPREAD_MS;
+            session_schedule(edge, session);
+        }
+    }
+}
+
+static void take_assignment(void *context) {
     struct edge *edge = context;
     struct error error;
-    if (read_routes(edge, owned, count, &error)) {
-        service_fail(edge->service, error.text);
+    if (read_routes(edge, &error)) {
+        log_warn(service_log(edge->service), "routes cannot be read yet", LOG_TEXT("reason", error.text));
+        if (!edge->assign_again)
+            edge->assign_again =
+                loop_timer_new(service_loop(edge->service), ASK_AGAIN_MS, ASK_AGAIN_MS, take_assignment, edge);
         return;
     }
+    size_t count = edge->assigned_count;
     edge->routes = mem_resize(edge->routes, count + 1, sizeof *edge->routes);
-    for (size_t i = 0; i < count; i++) edge->routes[i] = owned[i].partition;
+    for (size_t i = 0; i < count; i++) edge->routes[i] = edge->assigned[i].partition;
     edge->route_count = count;
-    edge->assigned = true;
     edge->metrics.routes->value = (double)count;
-    log_info(service_log(edge->service), "routes assigned", LOG_INT("count", (int64_t)count));
-
-    int64_t now = clock_wall_ms();
-    for (struct session *session = edge->sessions; session; session = session->next) {
-        if (!session->greeted || routes_has(edge, session->route)) continue;
-        session->route = routes_choose(edge);
-        session->rejoin_ms = now + 1 + random() % REJOIN_SPREAD_MS;
-        session_schedule(edge, session);
-    }
+    forget_assignment(edge);
+    if (count)
+        log_info(service_log(edge->service), "routes assigned", LOG_INT("count", (int64_t)count));
+    else
+        log_warn(service_log(edge->service), "no route is left: there are more edges than partitions of deliveries");
+    move_sessions(edge);
+    edge_accept(edge);
     service_ready(edge->service, "routes", count > 0);
+}
+
+void routes_assigned(void *context, const struct kafka_position *owned, size_t count) {
+    struct edge *edge = context;
+    forget_assignment(edge);
+    edge->assigned = mem_alloc((count + 1) * sizeof *owned);
+    if (count) memcpy(edge->assigned, owned, count * sizeof *owned);
+    edge->assigned_count = count;
+    take_assignment(edge);
 }

@@ -10,7 +10,8 @@ static const struct config_property PROPERTIES[] = {
     {"edge.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8081",
      .doc = "Address of the WebSocket listener. Several processes on one machine may share it."},
     {"edge.flush.window.ms", CONFIG_INT, AT(flush_ms), "1000", .max = 60000,
-     .doc = "Updates to one screen are gathered this long into one frame (ms); a screen that was quiet gets its first at once."},
+     .doc =
+         "Updates to one screen are gathered this long into one frame (ms); a screen that was quiet gets its first at once."},
     {"edge.digest.strikes", CONFIG_INT, AT(strikes), "2", .min = 1, .max = 100,
      .doc = "Digests in a row that must differ from what a session holds before it asks for the complete list again."},
     {"edge.first.page.ms", CONFIG_INT, AT(first_page_ms), "2000", .min = 1, .max = 60000,
@@ -24,7 +25,7 @@ static const struct config_property PROPERTIES[] = {
     {"edge.drain.s", CONFIG_INT, AT(drain_s), "5", .max = 3600,
      .doc = "Draining moves the sessions away evenly over this time (s)."},
     {"edge.max.sessions", CONFIG_INT, AT(max_sessions), "18000", .min = 1, .max = 1000000,
-     .doc = "Connections beyond this many are not accepted by this process."},
+     .doc = "Connections of this process; further ones are closed with 1013."},
     {"edge.max.message.bytes", CONFIG_INT, AT(max_message), "8192", .min = 128, .max = 1048576,
      .doc = "A client's message longer than this (bytes) closes its connection with 1009."},
     {"edge.report.every.s", CONFIG_INT, AT(report_every_s), "30", .min = 1, .max = 3600,

@@ -42,12 +42,15 @@ static void fire_slot(struct wheel *wheel, struct wheel_timer **slot, int64_t no
     while (waiting) {
         struct wheel_timer *timer = waiting;
         wheel_clear(timer);
-        if (timer->due <= now) fire(context, timer);
-        else wheel_set(wheel, timer, timer->due);
+        if (timer->due <= now)
+            fire(context, timer);
+        else
+            wheel_set(wheel, timer, timer->due);
     }
 }
 
-void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context, struct wheel_timer *timer), void *context) {
+void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context, struct wheel_timer *timer),
+                   void *context) {
     int64_t last = now / wheel->granularity;
     /* A jump of more than a turn visits every slot once. */
     int64_t first = last - wheel->step > WHEEL_SLOTS ? last - WHEEL_SLOTS + 1 : wheel->step + 1;

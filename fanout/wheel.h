@@ -32,6 +32,7 @@ void wheel_set(struct wheel *wheel, struct wheel_timer *timer, int64_t due);
 void wheel_clear(struct wheel_timer *timer); /* not set is fine */
 
 /* Calls fire for every timer that is due at `now`; it is clear by then, and fire may set, clear or free any timer. */
-void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context, struct wheel_timer *timer), void *context);
+void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context, struct wheel_timer *timer),
+                   void *context);
 
 #endif

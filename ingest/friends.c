@@ -46,7 +46,8 @@ static void answered(void *context, int code, unsigned status, const char *reply
     free(outcome);
 }
 
-static void ask_outcome(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset) {
+static void ask_outcome(struct gateway *gateway, struct http_request *request, void *context, int code,
+                        int32_t partition, int64_t offset) {
     struct outcome *outcome = context;
     char path[PATH_MAX_BYTES];
     (void)partition;
@@ -56,8 +57,8 @@ static void ask_outcome(struct gateway *gateway, struct http_request *request, v
         return;
     }
     gateway->commands->value++;
-    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64 "?offset=%" PRId64 "&wait_ms=%" PRId64, outcome->from, outcome->to,
-             offset, gateway->settings.outcome_wait_ms);
+    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64 "?offset=%" PRId64 "&wait_ms=%" PRId64,
+             outcome->from, outcome->to, offset, gateway->settings.outcome_wait_ms);
     int64_t lower = outcome->from < outcome->to ? outcome->from : outcome->to;
     peers_fetch(gateway->routers, lower, path, (int)gateway->settings.outcome_wait_ms + 500, answered, outcome);
 }
@@ -99,7 +100,8 @@ void post_friendship(const struct call *call) {
     struct error error;
     if (json_want_int(object, "a", 0, INT64_MAX, &a, &error) || json_want_int(object, "b", 0, INT64_MAX, &b, &error))
         http_problem(call->request, 400, "bad_user", error.text, 0);
-    else command(call, FRIEND_COMMAND_BEFRIEND, a, b);
+    else
+        command(call, FRIEND_COMMAND_BEFRIEND, a, b);
     json_decref(object);
 }
 
@@ -125,7 +127,8 @@ void get_friends(const struct call *call) {
     if (!call_query_int(call, "after", &after) || !call_query_int(call, "limit", &limit)) return;
     if (!state) state = "friends";
     if (!known_state(state) || limit < 1 || limit > LIMIT_MAX) {
-        http_problem(call->request, 400, "bad_query", "state is one of friends, requested, invited, blocked, all; limit is 1 to 1000", 0);
+        http_problem(call->request, 400, "bad_query",
+                     "state is one of friends, requested, invited, blocked, all; limit is 1 to 1000", 0);
         return;
     }
     if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);

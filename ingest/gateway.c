@@ -34,9 +34,10 @@ static const struct route {
 
 static int parse_int(const char *text, int64_t *value) {
     char *end;
+    if (*text < '0' || *text > '9') return -EINVAL; /* strtoll would pass over spaces and signs */
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (errno || end == text || *end || number < 0) return -EINVAL;
+    if (errno || *end) return -EINVAL;
     *value = number;
     return 0;
 }
@@ -67,19 +68,28 @@ bool call_query_int(const struct call *call, const char *name, int64_t *value) {
 }
 
 void call_pass_on(struct http_request *request, int code, unsigned status, const char *reply, size_t size) {
-    if (code == 0 && status == 200) http_reply(request, status, "application/json", reply, size, NULL, 0);
-    else http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted", RETRY_AFTER_S);
+    static const struct http_field FIELDS[] = {{"Cache-Control", "no-store"}};
+    if (code == 0 && status == 200)
+        http_reply(request, status, "application/json", reply, size, FIELDS, ARRAY_SIZE(FIELDS));
+    else if (code == 0 && status == 400)
+        http_problem(request, 400, "bad_query",
+                     "the owner does not accept the parameters: is `after` of a page before?", 0);
+    else
+        http_problem(request, 503, "owner_unavailable",
+                     "the process that has the answer is just being moved or restarted", RETRY_AFTER_S);
 }
 
 /* ---- routing ---- */
 
-/* 0: not this one; else matched, *parameter -1 or the user. */
+/* *parameter becomes the user in the path, -1 if it is none. */
 static bool match(const char *pattern, const char *path, int64_t *parameter) {
     const char *brace = strchr(pattern, '{');
     *parameter = -1;
     if (!brace) return strcmp(pattern, path) == 0;
     size_t prefix = (size_t)(brace - pattern);
-    return strncmp(pattern, path, prefix) == 0 && parse_int(path + prefix, parameter) == 0;
+    if (strncmp(pattern, path, prefix) != 0 || !path[prefix] || strchr(path + prefix, '/')) return false;
+    parse_int(path + prefix, parameter);
+    return true;
 }
 
 static bool authenticate(struct call *call) {
@@ -89,9 +99,12 @@ static bool authenticate(struct call *call) {
     int code = token ? auth_verify(call->gateway->auth, token, size, clock_wall_ms(), &call->claims, &error) : -ENOENT;
     if (code == 0) return true;
     call->gateway->refused->value++;
-    if (code == -ENOENT) http_problem(call->request, 401, "no_token", "Authorization: Bearer is missing", 0);
-    else if (code == -ETIME) http_problem(call->request, 401, "token_expired", "the token has expired", 0);
-    else http_problem(call->request, 401, "bad_token", "the token is not accepted", 0);
+    if (code == -ENOENT)
+        http_problem(call->request, 401, "no_token", "Authorization: Bearer is missing", 0);
+    else if (code == -ETIME)
+        http_problem(call->request, 401, "token_expired", "the token has expired", 0);
+    else
+        http_problem(call->request, 401, "bad_token", "the token is not accepted", 0);
     return false;
 }
 
@@ -109,10 +122,12 @@ static void reply_page_config(struct gateway *gateway, struct http_request *requ
 
 static void reply_unknown(struct gateway *gateway, struct http_request *request, bool path_known) {
     const char *path = http_path(request);
-    if (path_known) http_problem(request, 405, "bad_method", "the path does not know this method", 0);
+    if (path_known)
+        http_problem(request, 405, "bad_method", "the path does not know this method", 0);
     else if (strcmp(http_method(request), "GET") == 0 && strncmp(path, "/v1/", 4) != 0 && *gateway->settings.web_dir)
         http_reply_file(request, gateway->settings.web_dir, path);
-    else http_problem(request, 404, "no_such_path", "there is nothing here", 0);
+    else
+        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
 }
 
 static void handle(void *context, struct http_request *request) {
@@ -129,8 +144,14 @@ static void handle(void *context, struct http_request *request) {
         if (!match(ROUTES[i].path, path, &call.parameter)) continue;
         path_known = true;
         if (strcmp(method, ROUTES[i].method) != 0) continue;
-        if (!copies_ready(gateway->copies)) http_problem(request, 503, "starting", "the gateway is still reading profiles and sharing", RETRY_AFTER_S);
-        else if (authenticate(&call)) ROUTES[i].handle(&call);
+        if (!copies_ready(gateway->copies))
+            http_problem(request, 503, "starting", "the gateway is still reading profiles and sharing", RETRY_AFTER_S);
+        else if (!authenticate(&call))
+            return;
+        else if (strchr(ROUTES[i].path, '{') && call.parameter < 0)
+            http_problem(request, 400, "bad_user", "the path must end in a user id, a whole number from 0", 0);
+        else
+            ROUTES[i].handle(&call);
         return;
     }
     reply_unknown(gateway, request, path_known);
@@ -143,6 +164,12 @@ static void copies_are_ready(void *context) {
     service_ready(gateway->service, "copies", true);
 }
 
+static void broker_seen(void *context, bool up, const char *reason) {
+    struct gateway *gateway = context;
+    (void)reason; /* the daemon's condition "kafka" says it */
+    service_ready(gateway->service, "producer", up);
+}
+
 static int start_kafka(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;
     int result = kafka_producer_new(
@@ -152,6 +179,7 @@ static int start_kafka(struct gateway *gateway, const struct topics_shape *shape
             .timeout_ms = (int)gateway->settings.produce_timeout_ms,
             .context = gateway,
             .on_delivered = write_delivered,
+            .on_broker = broker_seen,
         },
         &gateway->producer, error);
     if (result) return result;
@@ -223,8 +251,10 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
         .service = service,
         .settings = *(const struct ingest_settings *)INGEST_SECTION.values,
         .reports = metrics_counter(metrics, "starling_ingest_reports_total", "Reports that Kafka acknowledged.", NULL),
-        .refused = metrics_counter(metrics, "starling_ingest_refused_total", "Requests refused for their token or their reports.", NULL),
-        .commands = metrics_counter(metrics, "starling_ingest_friend_commands_total", "Friend commands that Kafka acknowledged.", NULL),
+        .refused = metrics_counter(metrics, "starling_ingest_refused_total",
+                                   "Requests refused for their token or their reports.", NULL),
+        .commands = metrics_counter(metrics, "starling_ingest_friend_commands_total",
+                                    "Friend commands that Kafka acknowledged.", NULL),
     };
     struct auth_options keys = {common->auth_hs256_key_file, common->auth_rs256_public_key_file};
     int result = auth_new(&keys, &gateway->auth, error);
@@ -251,7 +281,7 @@ static void gateway_drain(void *state) {
     gateway->drain_timer = loop_timer_new(service_loop(gateway->service), 0, DRAIN_STEP_MS, drain_step, gateway);
 }
 
-static const char *const CONDITIONS[] = {"copies", NULL};
+static const char *const CONDITIONS[] = {"copies", "producer", NULL};
 
 const struct service_definition INGEST_SERVICE = {
     .name = "starling-ingest",

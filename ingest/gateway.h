@@ -41,11 +41,13 @@ struct call {
  * one's partition and offset: code 0, or the first failure; it answers the request. Freed after done. */
 struct write;
 struct write *write_new(struct gateway *gateway, struct http_request *request, void *context,
-                        void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset));
+                        void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code,
+                                     int32_t partition, int64_t offset));
 /* The record that was encoded into gateway->record. */
 void write_send(struct write *write, enum topic topic, int64_t key_user);
 void write_end(struct write *write); /* no more records follow; done may be called inside */
-void write_delivered(void *gateway, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset); /* the producer's callback */
+void write_delivered(void *gateway, void *opaque, int code, enum topic topic, int32_t partition,
+                     int64_t offset); /* the producer's callback */
 /* The problem for a failed write: 503 with Retry-After, or 500. */
 void write_problem(struct http_request *request, int code);
 
@@ -59,7 +61,7 @@ void call_pass_on(struct http_request *request, int code, unsigned status, const
 bool call_query_int(const struct call *call, const char *name, int64_t *value);
 
 typedef void endpoint(const struct call *call);
-endpoint post_locations, get_profile, put_profile, get_profile_of, get_sharing, put_sharing, get_friends, put_friend, delete_friend, put_block,
-    delete_block, post_friendship, get_history;
+endpoint post_locations, get_profile, put_profile, get_profile_of, get_sharing, put_sharing, get_friends, put_friend,
+    delete_friend, put_block, delete_block, post_friendship, get_history;
 
 #endif

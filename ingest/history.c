@@ -26,12 +26,14 @@ void get_history(const struct call *call) {
     const char *after = http_query(call->request, "after");
     char path[PATH_MAX_BYTES];
     if (user < 0) return;
-    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &until) || !call_query_int(call, "limit", &limit)) return;
+    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &until) ||
+        !call_query_int(call, "limit", &limit))
+        return;
     if (limit < 1 || limit > LIMIT_MAX || (after && !plain(after))) {
         http_problem(call->request, 400, "bad_query", "limit is 1 to 10000; after is the `next` of a page before", 0);
         return;
     }
-    snprintf(path, sizeof path, "/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "%s%s", user, from, until, limit,
-             after ? "&after=" : "", after ? after : "");
+    snprintf(path, sizeof path, "/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "%s%s", user,
+             from, until, limit, after ? "&after=" : "", after ? after : "");
     peers_fetch(call->gateway->sinks, user, path, PEER_TIMEOUT_MS, pass_on, call->request);
 }

@@ -35,18 +35,24 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
     return 0;
 }
 
-static int parse_report(const struct call *call, const json_t *object, struct location *location, struct refusal *refusal) {
+static int parse_report(const struct call *call, const json_t *object, struct location *location,
+                        struct refusal *refusal) {
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
     int code = parse_user(call, object, &location->user, refusal);
     if (code) return code;
-    if (json_want_degrees(object, "lat", 90, &location->lat, &refusal->error)) return refuse(refusal, 400, "bad_location", NULL);
-    if (json_want_degrees(object, "lng", 180, &location->lng, &refusal->error)) return refuse(refusal, 400, "bad_location", NULL);
-    if (json_want_int(object, "time", 0, TIME_MAX, &location->time, &refusal->error)) return refuse(refusal, 400, "bad_time", NULL);
-    if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL && location->time > clock_wall_ms() + AHEAD_MAX_MS)
+    if (json_want_degrees(object, "lat", 90, &location->lat, &refusal->error))
+        return refuse(refusal, 400, "bad_location", NULL);
+    if (json_want_degrees(object, "lng", 180, &location->lng, &refusal->error))
+        return refuse(refusal, 400, "bad_location", NULL);
+    if (json_want_int(object, "time", 0, TIME_MAX, &location->time, &refusal->error))
+        return refuse(refusal, 400, "bad_time", NULL);
+    if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL &&
+        location->time > clock_wall_ms() + AHEAD_MAX_MS)
         return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
     double accuracy = -1;
-    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, &refusal->error) == -EINVAL) return refuse(refusal, 400, "bad_location", NULL);
+    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, &refusal->error) == -EINVAL)
+        return refuse(refusal, 400, "bad_location", NULL);
     location->accuracy = (int32_t)accuracy;
     return 0;
 }
@@ -69,8 +75,10 @@ static int parse_batch(const struct call *call, const json_t *body, struct batch
         return parse_report(call, body, batch->locations, refusal);
     }
     size_t count = json_array_size(list);
-    if (!json_is_array(list) || count == 0) return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
-    if (count > (size_t)call->gateway->settings.max_batch) return refuse(refusal, 413, "too_many", "too many reports in one request");
+    if (!json_is_array(list) || count == 0)
+        return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
+    if (count > (size_t)call->gateway->settings.max_batch)
+        return refuse(refusal, 413, "too_many", "too many reports in one request");
     batch->locations = mem_alloc(count * sizeof *batch->locations);
     for (size_t i = 0; i < count; i++) {
         if (parse_report(call, json_array_get(list, i), &batch->locations[i], refusal)) {
@@ -87,13 +95,15 @@ static void keep_opted_in(struct gateway *gateway, struct batch *batch) {
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (copies_sharing(gateway->copies, location.user, &location.opted) != SHARING_OFF) batch->locations[kept++] = location;
+        if (copies_sharing(gateway->copies, location.user, &location.opted) != SHARING_OFF)
+            batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;
     batch->count = kept;
 }
 
-static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset) {
+static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
+                    int64_t offset) {
     struct batch *batch = context;
     (void)partition;
     (void)offset;

@@ -5,19 +5,27 @@
 #define AT(member) offsetof(struct ingest_settings, member)
 
 static const struct config_property PROPERTIES[] = {
-    {"ingest.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8080", .doc = "Address of the HTTP API. Several processes on one machine may share it."},
-    {"ingest.max.body.bytes", CONFIG_INT, AT(max_body), "262144", .min = 1024, .max = 16777216, .doc = "A longer request body (bytes) is refused with 413."},
-    {"ingest.max.batch", CONFIG_INT, AT(max_batch), "1000", .min = 1, .max = 100000, .doc = "Reports in one request at most."},
-    {"ingest.max.connections", CONFIG_INT, AT(max_connections), "10000", .min = 1, .max = 1000000, .doc = "HTTP connections at most."},
+    {"ingest.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8080",
+     .doc = "Address of the HTTP API. Several processes on one machine may share it."},
+    {"ingest.max.body.bytes", CONFIG_INT, AT(max_body), "262144", .min = 1024, .max = 16777216,
+     .doc = "A longer request body (bytes) is refused with 413."},
+    {"ingest.max.batch", CONFIG_INT, AT(max_batch), "1000", .min = 1, .max = 100000,
+     .doc = "Reports in one request at most."},
+    {"ingest.max.connections", CONFIG_INT, AT(max_connections), "10000", .min = 1, .max = 1000000,
+     .doc = "HTTP connections at most."},
     {"ingest.produce.timeout.ms", CONFIG_INT, AT(produce_timeout_ms), "5000", .min = 100, .max = 60000,
      .doc = "A write that Kafka has not acknowledged by then (ms) is answered 503."},
     {"ingest.outcome.wait.ms", CONFIG_INT, AT(outcome_wait_ms), "2000", .max = 30000,
      .doc = "How long the answer to a friend command waits for its outcome (ms) before it is 202."},
-    {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers, which answer for friends."},
-    {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink", .doc = "Consumer group of the sinks, which answer for history."},
+    {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router",
+     .doc = "Consumer group of the routers, which answer for friends."},
+    {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
+     .doc = "Consumer group of the sinks, which answer for history."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
-    {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "", .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
-    {"web.tile.url", CONFIG_STRING, AT(web_tile_url), "", .doc = "Map tiles for the page, as Leaflet writes them ({z}/{x}/{y}). Empty: a plain grid."},
+    {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "",
+     .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
+    {"web.tile.url", CONFIG_STRING, AT(web_tile_url), "",
+     .doc = "Map tiles for the page, as Leaflet writes them ({z}/{x}/{y}). Empty: a plain grid."},
 };
 
 static struct ingest_settings values;

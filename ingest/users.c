@@ -40,13 +40,16 @@ void get_profile(const struct call *call) {
 void get_profile_of(const struct call *call) { reply_profile(call, call->parameter); }
 
 /* The answer was made when the request was; it is sent when Kafka has the record. */
-static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset) {
+static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
+                    int64_t offset) {
     struct buffer *body = context;
     (void)gateway;
     (void)partition;
     (void)offset;
-    if (code) write_problem(request, code);
-    else http_reply_json(request, 200, body);
+    if (code)
+        write_problem(request, code);
+    else
+        http_reply_json(request, 200, body);
     buffer_free(body);
     free(body);
 }
@@ -64,7 +67,8 @@ static int parse_profile(const json_t *object, struct profile *profile, struct e
     *profile = (struct profile){.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
     if (profile->name.size == 0 || profile->name.size > NAME_MAX_BYTES)
         return error_set(error, -EINVAL, "\"name\" must have 1 to %d bytes", NAME_MAX_BYTES);
-    if (profile->avatar_url.size > URL_MAX_BYTES) return error_set(error, -EINVAL, "\"avatar_url\" must have at most %d bytes", URL_MAX_BYTES);
+    if (profile->avatar_url.size > URL_MAX_BYTES)
+        return error_set(error, -EINVAL, "\"avatar_url\" must have at most %d bytes", URL_MAX_BYTES);
     if (*url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
         return error_set(error, -EINVAL, "\"avatar_url\" must begin with https:// or http://");
     return 0;

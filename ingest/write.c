@@ -11,7 +11,8 @@ struct write {
     struct gateway *gateway;
     struct http_request *request;
     void *context;
-    void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset);
+    void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
+                 int64_t offset);
     size_t waiting; /* records without an acknowledgement, and one for the writer itself until write_end */
     int code;
     int32_t partition;
@@ -19,7 +20,8 @@ struct write {
 };
 
 struct write *write_new(struct gateway *gateway, struct http_request *request, void *context,
-                        void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition, int64_t offset)) {
+                        void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code,
+                                     int32_t partition, int64_t offset)) {
     struct write *write = mem_alloc(sizeof *write);
     *write = (struct write){.gateway = gateway, .request = request, .context = context, .done = done, .waiting = 1};
     return write;
@@ -36,11 +38,13 @@ void write_send(struct write *write, enum topic topic, int64_t key_user) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)key_user);
     int code = kafka_producer_up(gateway->producer)
-                   ? kafka_producer_send(gateway->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key, gateway->record.data,
-                                         gateway->record.size, write)
+                   ? kafka_producer_send(gateway->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+                                         gateway->record.data, gateway->record.size, write)
                    : -EHOSTDOWN;
-    if (code == 0) write->waiting++;
-    else if (write->code == 0) write->code = code;
+    if (code == 0)
+        write->waiting++;
+    else if (write->code == 0)
+        write->code = code;
 }
 
 void write_end(struct write *write) { settle(write); }
@@ -57,6 +61,9 @@ void write_delivered(void *context, void *opaque, int code, enum topic topic, in
 }
 
 void write_problem(struct http_request *request, int code) {
-    if (code == -EINVAL) http_problem(request, 500, "write_refused", "Kafka refused the record", 0);
-    else http_problem(request, 503, "kafka_unavailable", "Kafka does not take writes just now; nothing is lost by trying again", RETRY_AFTER_S);
+    if (code == -EINVAL)
+        http_problem(request, 500, "write_refused", "Kafka refused the record", 0);
+    else
+        http_problem(request, 503, "kafka_unavailable",
+                     "Kafka does not take writes just now; nothing is lost by trying again", RETRY_AFTER_S);
 }

@@ -31,7 +31,8 @@ struct http_server_options {
 int http_server_new(const struct http_server_options *options, struct http_server **server, struct error *error);
 void http_server_quiesce(struct http_server *server);         /* no new connections; those under way are answered */
 size_t http_server_pending(const struct http_server *server); /* requests handed over and not yet answered */
-void http_server_free(struct http_server *server); /* NULL is fine; pending requests get 503 and become invalid */
+/* NULL is fine; pending requests get 503 and become invalid. Not from within handle. */
+void http_server_free(struct http_server *server);
 int http_server_port(const struct http_server *server);
 
 const char *http_method(const struct http_request *request);
@@ -53,7 +54,7 @@ struct http_field {
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count);
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body);
-/* RFC 9457: {"type":"about:blank"-like URN "urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
+/* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
                   int retry_after_s);
 /* A static file under root; refuses what leaves it; If-None-Match/ETag; index.html for "/"; 404 problem if absent. */
@@ -61,10 +62,12 @@ void http_reply_file(struct http_request *request, const char *root, const char 
 
 struct http_client;
 struct http_client *http_client_new(uv_loop_t *loop);
-void http_client_free(struct http_client *client); /* pending fetches get code -ECANCELED */
+/* Pending fetches get code -ECANCELED. May be called from within a done. NULL is fine. */
+void http_client_free(struct http_client *client);
 
-/* One request; `done` is called once on the loop: code 0 with status and body (valid during the call), or negative errno
- * (-ETIMEDOUT, -ECONNREFUSED, -EIO). method "GET"/"POST"/"PUT"/"DELETE"; token NULL: no Authorization; body NULL: none (JSON). */
+/* One request; `done` is called once on the loop, never from within this call unless the client is being freed: code 0 with
+ * status and body (valid during the call), or negative errno (-ETIMEDOUT; -ECONNREFUSED; -EIO: broken off, or more than
+ * 16 MiB). method "GET"/"POST"/"PUT"/"DELETE"; token NULL: no Authorization; body NULL: none (JSON). */
 void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
                 const struct buffer *body, int timeout_ms,
                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);

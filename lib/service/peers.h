@@ -19,10 +19,11 @@ struct peers_options {
 };
 
 int peers_new(const struct peers_options *options, struct peers **peers, struct error *error);
-void peers_free(struct peers *peers);
+void peers_free(struct peers *peers); /* pending ones get -ECANCELED; may be called from within a done; NULL is fine */
 
-/* Sends a request to the owner of the user's partition and hands over its answer, as http_fetch does; asks Kafka anew and tries once
- * more when the one known is not (or no longer) the owner. code -EHOSTUNREACH: nobody owns it now. path begins with "/peer/". */
+/* GETs from the owner of the user's partition and hands over its answer, as http_fetch does; asks Kafka anew and tries once
+ * more when the one known is not (or no longer) the owner. code -EHOSTUNREACH: nobody owns it now. While Kafka does not
+ * answer this may take up to 2.5 s longer than timeout_ms. path begins with "/peer/". */
 void peers_fetch(struct peers *peers, int64_t user, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 

@@ -80,8 +80,7 @@ static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_parti
     free(owned);
 }
 
-static void revoked(struct kafka_consumer *consumer) {
-    bool lost = rd_kafka_assignment_lost(consumer->client);
+static void revoked(struct kafka_consumer *consumer, bool lost) {
     consumer->assigned = false;
     if (consumer->options.on_revoked) consumer->options.on_revoked(consumer->options.context, lost);
     membership_replace(consumer, NULL);
@@ -98,7 +97,7 @@ static void rebalance(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     } else if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         assigned(consumer, list);
     } else {
-        revoked(consumer);
+        revoked(consumer, rd_kafka_assignment_lost(client));
     }
 }
 
@@ -214,6 +213,8 @@ static void poll_queue(void *context) {
     struct kafka_consumer *consumer = context;
     bool more = take_batch(consumer);
     kafka_health_poll(consumer->health);
+    // librdkafka gives up (another process has this instance's id, say) without taking the partitions back.
+    if (consumer->options.group && consumer->assigned && kafka_health_fatal(consumer->health)) revoked(consumer, true);
     kafka_wake_again(consumer->wake, more && (!consumer->held || consumer->hold_paused));
     if (more || !consumer->moved) return;
     consumer->moved = false;

@@ -73,7 +73,7 @@ void kafka_health_down(struct kafka_health *health, const char *reason) {
     snprintf(health->reason, sizeof health->reason, "%s", reason);
 }
 
-void kafka_health_fatal(struct kafka_health *health, const char *reason) {
+static void gone_for_good(struct kafka_health *health, const char *reason) {
     if (health->fatal) return;
     health->fatal = true;
     health->up = false;
@@ -95,7 +95,7 @@ void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafk
     case RD_KAFKA_RESP_ERR__FATAL:
         // The code that the fatal error hides.
         rd_kafka_fatal_error(client, text, sizeof text);
-        kafka_health_fatal(health, text);
+        gone_for_good(health, text);
         break;
     case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
@@ -130,3 +130,5 @@ void kafka_health_poll(struct kafka_health *health) {
 }
 
 bool kafka_health_up(const struct kafka_health *health) { return health->up; }
+
+bool kafka_health_fatal(const struct kafka_health *health) { return health->fatal; }

@@ -49,9 +49,9 @@ struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_set
                                       void (*on_broker)(void *context, bool up, const char *reason), void *context);
 void kafka_health_free(struct kafka_health *health); /* before the client */
 void kafka_health_down(struct kafka_health *health, const char *reason);
-void kafka_health_fatal(struct kafka_health *health, const char *reason); /* never comes up again */
 void kafka_health_poll(struct kafka_health *health);                      /* calls on_broker when there is news */
 bool kafka_health_up(const struct kafka_health *health);
+bool kafka_health_fatal(const struct kafka_health *health); /* it never comes up again */
 
 /* An error_cb's or error event's code: what it says about health. */
 void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafka_resp_err_t err, const char *reason);

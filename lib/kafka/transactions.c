@@ -26,8 +26,9 @@ static bool again(rd_kafka_error_t *failure, int64_t deadline) {
 static int judge(rd_kafka_error_t *failure, const char *doing, struct error *error) {
     if (!failure) return 0;
     rd_kafka_resp_err_t err = rd_kafka_error_code(failure);
-    int code = kafka_code(err) == -ESTALE                   ? -ESTALE
-               : rd_kafka_error_is_fatal(failure)           ? -EIO
+    // Fatal first: a transaction that merely took too long is called "fenced by a newer instance", too.
+    int code = rd_kafka_error_is_fatal(failure)             ? -EIO
+               : kafka_code(err) == -ESTALE                 ? -ESTALE
                : rd_kafka_error_txn_requires_abort(failure) ? -EAGAIN
                : rd_kafka_error_is_retriable(failure)       ? -ETIMEDOUT
                                                             : -EINVAL;

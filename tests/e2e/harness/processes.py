@@ -32,6 +32,7 @@ class Process:
         self.environment = environment or {}
         self._child: subprocess.Popen | None = None
         self._told_to_end = True
+        self._terminated = False
 
     @property
     def pid(self) -> int:
@@ -43,7 +44,7 @@ class Process:
         with open(self.log_path, 'ab') as log:
             self._child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                            env={**clean_environment(), **self.environment}, preexec_fn=_die_with_parent)
-        self._told_to_end = False
+        self._told_to_end = self._terminated = False
 
     def alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
@@ -58,9 +59,11 @@ class Process:
         return self._child.wait(timeout)
 
     def terminate(self):
-        """SIGTERM, without waiting."""
+        """SIGTERM, without waiting. Once: a second one ends a daemon at once, with exit code 1."""
         self._told_to_end = True
-        self.signal(signal.SIGTERM)
+        if not self._terminated:
+            self._terminated = True
+            self.signal(signal.SIGTERM)
 
     def stop(self, timeout=30.0) -> int:
         """SIGTERM, and the exit code. One that does not end in time is killed, which is an error."""

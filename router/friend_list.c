@@ -45,11 +45,13 @@ size_t friend_list_count(const uint8_t *bytes, size_t size) {
 bool friend_list_holds(const uint8_t *bytes, size_t size, int64_t user) {
     const uint8_t *at = bytes, *end = bytes + size;
     uint64_t sum = 0, step;
-    while (at && at < end && sum < (uint64_t)user) {
+    while (at < end) {
         at = varint_get(at, end, &step);
-        if (at) sum += step;
+        if (!at) return false;
+        sum += step;
+        if (sum >= (uint64_t)user) return sum == (uint64_t)user;
     }
-    return at && at > bytes && sum == (uint64_t)user;
+    return false;
 }
 
 bool friend_list_find(const struct friend_list *list, int64_t user, size_t *at) {

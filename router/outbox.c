@@ -89,7 +89,8 @@ void outbox_set_stream_time(struct outbox *outbox, int64_t stream_time) { outbox
 
 static void wait_in_line(struct outbox *outbox, const struct waiting *batch) {
     if (outbox->waiting_first + outbox->waiting_count == outbox->waiting_room) {
-        memmove(outbox->waiting, outbox->waiting + outbox->waiting_first, outbox->waiting_count * sizeof *batch);
+        if (outbox->waiting_first)
+            memmove(outbox->waiting, outbox->waiting + outbox->waiting_first, outbox->waiting_count * sizeof *batch);
         outbox->waiting_first = 0;
         if (outbox->waiting_count * 2 >= outbox->waiting_room) {
             outbox->waiting_room = outbox->waiting_room ? outbox->waiting_room * 2 : 16;

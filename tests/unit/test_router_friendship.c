@@ -1,0 +1,189 @@
+/* What commands make of a pair: rule by rule, and random sequences against a model that keeps the pair in another form. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "router/friendship.h"
+
+enum { LOW = 3, HIGH = 8 };
+
+static struct friendship half(enum friendship_state state, bool by_me, bool by_them, int64_t since) {
+    return (struct friendship){.state = state, .blocked_by_me = by_me, .blocked_by_them = by_them, .since = since};
+}
+
+static struct friend_command command(enum friend_command_kind kind, int64_t from, int64_t to, int64_t time) {
+    return (struct friend_command){.kind = kind, .from = from, .to = to, .time = time, .since = 0};
+}
+
+/* Applies and checks the lower user's half. */
+static void expect(struct friendship *lower, struct friend_command c, struct friendship wanted) {
+    struct friendship next;
+    bool changed = friendship_decide(lower, &c, false, &next);
+    assert_int_equal(changed, !friendship_equal(lower, &wanted));
+    assert_true(friendship_equal(&next, &wanted));
+    *lower = next;
+}
+
+static void test_asking_and_accepting(void **state) {
+    struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0);
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 10), half(FRIENDSHIP_REQUESTED, false, false, 10));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 11), half(FRIENDSHIP_REQUESTED, false, false, 10));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 12), half(FRIENDSHIP_FRIENDS, false, false, 12));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 13), half(FRIENDSHIP_FRIENDS, false, false, 12));
+    expect(&pair, command(FRIEND_COMMAND_REMOVE, HIGH, LOW, 14), half(FRIENDSHIP_NONE, false, false, 0));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 15), half(FRIENDSHIP_INVITED, false, false, 15));
+    expect(&pair, command(FRIEND_COMMAND_REMOVE, LOW, HIGH, 16), half(FRIENDSHIP_NONE, false, false, 0));
+}
+
+static void test_mirror(void **state) {
+    struct friendship a = half(FRIENDSHIP_REQUESTED, true, false, 5), b = friendship_mirror(&a),
+                      c = friendship_mirror(&b);
+    struct friendship wanted = half(FRIENDSHIP_INVITED, false, true, 5);
+    assert_true(friendship_equal(&b, &wanted));
+    assert_true(friendship_equal(&c, &a));
+}
+
+static void test_blocking_removes_and_prevents(void **state) {
+    struct friendship pair = half(FRIENDSHIP_FRIENDS, false, false, 10);
+    expect(&pair, command(FRIEND_COMMAND_BLOCK, HIGH, LOW, 11), half(FRIENDSHIP_NONE, false, true, 11));
+    // The blocked one asks as if nothing were: the other sees nothing of it until he unblocks.
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 12), half(FRIENDSHIP_REQUESTED, false, true, 12));
+    struct friendship other = friendship_mirror(&pair);
+    assert_int_equal(friendship_view(&pair), FRIENDSHIP_VIEW_REQUESTED);
+    assert_int_equal(friendship_view(&other), FRIENDSHIP_VIEW_BLOCKED);
+    // Who blocks cannot ask, and a gateway cannot befriend them.
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 13), half(FRIENDSHIP_REQUESTED, false, true, 12));
+    expect(&pair, command(FRIEND_COMMAND_BEFRIEND, LOW, HIGH, 14), half(FRIENDSHIP_REQUESTED, false, true, 12));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, LOW, HIGH, 15), half(FRIENDSHIP_REQUESTED, false, true, 12));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, HIGH, LOW, 16), half(FRIENDSHIP_REQUESTED, false, false, 12));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 17), half(FRIENDSHIP_FRIENDS, false, false, 17));
+}
+
+static void test_unblocking_leaves_nothing(void **state) {
+    struct friendship pair = half(FRIENDSHIP_NONE, false, false, 0);
+    expect(&pair, command(FRIEND_COMMAND_BLOCK, LOW, HIGH, 5), half(FRIENDSHIP_NONE, true, false, 5));
+    expect(&pair, command(FRIEND_COMMAND_BLOCK, LOW, HIGH, 6), half(FRIENDSHIP_NONE, true, false, 5));
+    expect(&pair, command(FRIEND_COMMAND_BLOCK, HIGH, LOW, 7), half(FRIENDSHIP_NONE, true, true, 7));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, LOW, HIGH, 8), half(FRIENDSHIP_NONE, false, true, 7));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, HIGH, LOW, 9), half(FRIENDSHIP_NONE, false, false, 0));
+    assert_true(friendship_empty(&pair));
+}
+
+static void test_the_cap_refuses_friends_not_requests(void **state) {
+    struct friendship next, invited = half(FRIENDSHIP_INVITED, false, false, 5),
+                            none = half(FRIENDSHIP_NONE, false, false, 0);
+    struct friend_command accept = command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 6);
+    struct friend_command befriend = command(FRIEND_COMMAND_BEFRIEND, HIGH, LOW, 6);
+    assert_false(friendship_decide(&invited, &accept, true, &next));
+    assert_false(friendship_decide(&none, &befriend, true, &next));
+    assert_true(friendship_decide(&none, &accept, true, &next));
+    assert_int_equal(next.state, FRIENDSHIP_REQUESTED);
+    assert_true(friendship_decide(&invited, &accept, false, &next));
+    assert_int_equal(next.state, FRIENDSHIP_FRIENDS);
+}
+
+static void test_a_removal_of_one_friendship_does_not_hit_the_next(void **state) {
+    struct friendship next, pair = half(FRIENDSHIP_FRIENDS, false, false, 50),
+                            asked = half(FRIENDSHIP_REQUESTED, false, false, 50);
+    struct friend_command remove = command(FRIEND_COMMAND_REMOVE, HIGH, LOW, 60);
+    remove.since = 49;
+    assert_false(friendship_decide(&pair, &remove, false, &next));
+    remove.since = 50;
+    assert_false(friendship_decide(&asked, &remove, false, &next));
+    assert_true(friendship_decide(&pair, &remove, false, &next));
+    assert_true(friendship_empty(&next));
+}
+
+static void test_validity(void **state) {
+    struct friend_command c = command(FRIEND_COMMAND_BEFRIEND, 7, 7, 1);
+    assert_false(friendship_command_valid(&c));
+    c.to = -1;
+    assert_false(friendship_command_valid(&c));
+    c.to = 0;
+    assert_true(friendship_command_valid(&c));
+}
+
+/* The model: who has asked, who blocks, and since when they are friends; two people, no halves. */
+struct model {
+    bool asked[2], blocks[2], friends;
+};
+
+static void model_apply(struct model *m, enum friend_command_kind kind, int by) {
+    int to = 1 - by;
+    switch (kind) {
+    case FRIEND_COMMAND_REQUEST:
+        if (m->blocks[by] || m->friends) return;
+        if (m->asked[to] && !m->blocks[to]) {
+            m->friends = true;
+            m->asked[0] = m->asked[1] = false;
+        } else if (!m->asked[to]) {
+            m->asked[by] = true;
+        }
+        return;
+    case FRIEND_COMMAND_REMOVE: m->friends = m->asked[0] = m->asked[1] = false; return;
+    case FRIEND_COMMAND_BLOCK:
+        m->friends = m->asked[0] = m->asked[1] = false;
+        m->blocks[by] = true;
+        return;
+    case FRIEND_COMMAND_UNBLOCK: m->blocks[by] = false; return;
+    case FRIEND_COMMAND_BEFRIEND:
+        if (m->blocks[0] || m->blocks[1]) return;
+        m->friends = true;
+        m->asked[0] = m->asked[1] = false;
+        return;
+    }
+}
+
+static void check_model(const struct model *m, const struct friendship *lower) {
+    enum friendship_state wanted = m->friends    ? FRIENDSHIP_FRIENDS
+                                   : m->asked[0] ? FRIENDSHIP_REQUESTED
+                                   : m->asked[1] ? FRIENDSHIP_INVITED
+                                                 : FRIENDSHIP_NONE;
+    assert_int_equal(lower->state, wanted);
+    assert_int_equal(lower->blocked_by_me, m->blocks[0]);
+    assert_int_equal(lower->blocked_by_them, m->blocks[1]);
+    assert_int_equal(friendship_made(lower), m->friends);
+    if (friendship_empty(lower)) assert_int_equal(lower->since, 0);
+}
+
+static void test_random_sequences(void **state) {
+    uint64_t random = 1;
+    for (int history = 0; history < 20000; history++) {
+        struct model model = {.friends = false};
+        struct friendship lower = half(FRIENDSHIP_NONE, false, false, 0);
+        for (int step = 0; step < 30; step++) {
+            uint64_t r = hash_u64(random++);
+            enum friend_command_kind kind = (enum friend_command_kind)(r % 5);
+            int by = (int)(r >> 32 & 1);
+            struct friend_command c = command(kind, by ? HIGH : LOW, by ? LOW : HIGH, 100 + step);
+            struct friendship next, before = lower;
+            bool changed = friendship_decide(&lower, &c, false, &next);
+            assert_int_equal(changed, !friendship_equal(&before, &next));
+            model_apply(&model, kind, by);
+            check_model(&model, &next);
+            // Decided by the higher half's mirror it is the same: there is one truth.
+            struct friendship mirror = friendship_mirror(&next), back = friendship_mirror(&mirror);
+            assert_true(friendship_equal(&back, &next));
+            lower = next;
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_asking_and_accepting),
+        cmocka_unit_test(test_mirror),
+        cmocka_unit_test(test_blocking_removes_and_prevents),
+        cmocka_unit_test(test_unblocking_leaves_nothing),
+        cmocka_unit_test(test_the_cap_refuses_friends_not_requests),
+        cmocka_unit_test(test_a_removal_of_one_friendship_does_not_hit_the_next),
+        cmocka_unit_test(test_validity),
+        cmocka_unit_test(test_random_sequences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

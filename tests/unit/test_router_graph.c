@@ -1,0 +1,323 @@
+/* Friend lists on disk: random records against a table in memory, restarts, age, paging, the cap's excess and its hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "router/graph.h"
+
+enum { USERS = 12, CAP = 8, PARTITION = 1, DAY_MS = 86400000 };
+
+struct heard {
+    int64_t user, other;
+    bool made;
+};
+
+struct world {
+    char folder[64];
+    struct graph *graph;
+    struct heard changes[4096];
+    size_t change_count;
+    struct {
+        int64_t user, other, since, offset;
+    } excess[256];
+    size_t excess_count;
+};
+
+static void changed(void *context, int64_t user, int64_t other, bool made) {
+    struct world *w = context;
+    assert_true(w->change_count < ARRAY_SIZE(w->changes));
+    w->changes[w->change_count++] = (struct heard){user, other, made};
+}
+
+static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {
+    struct world *w = context;
+    assert_int_equal(partition, PARTITION);
+    assert_true(w->excess_count < ARRAY_SIZE(w->excess));
+    w->excess[w->excess_count].user = user;
+    w->excess[w->excess_count].other = other;
+    w->excess[w->excess_count].since = since;
+    w->excess[w->excess_count++].offset = offset;
+}
+
+static void open_graph(struct world *w, int32_t partitions) {
+    struct error error;
+    char path[80];
+    snprintf(path, sizeof path, "%s/friends", w->folder);
+    struct graph_options options = {.path = path,
+                                    .partitions = partitions,
+                                    .cap = CAP,
+                                    .max_age_ms = DAY_MS * 3,
+                                    .cache_bytes = 1 << 20,
+                                    .memtable_bytes = 1 << 20,
+                                    .context = w,
+                                    .on_change = changed,
+                                    .on_excess = exceeded};
+    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+}
+
+static int64_t attach(struct world *w, int64_t now_ms) {
+    struct error error;
+    int64_t from;
+    if (graph_attach(w->graph, PARTITION, now_ms, &from, &error)) fail_msg("%s", error.text);
+    return from;
+}
+
+static int setup(void **state) {
+    struct world *w = mem_zero(1, sizeof *w);
+    strcpy(w->folder, "/tmp/starling-graph-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    open_graph(w, 4);
+    assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct world *w = *state;
+    char command[128];
+    graph_close(w->graph);
+    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
+    assert_int_equal(system(command), 0);
+    free(w);
+    return 0;
+}
+
+static struct friendship half(enum friendship_state state, bool by_me, bool by_them, int64_t since) {
+    return (struct friendship){.state = state, .blocked_by_me = by_me, .blocked_by_them = by_them, .since = since};
+}
+
+static void add(struct world *w, int64_t offset, int64_t user, int64_t other, struct friendship h) {
+    graph_add(w->graph, PARTITION, offset, user, other, &h);
+}
+
+static void apply(struct world *w, int64_t next, bool restoring) {
+    struct error error;
+    if (graph_apply(w->graph, PARTITION, next, clock_wall_ms(), restoring, &error)) fail_msg("%s", error.text);
+}
+
+static void expect_half(struct world *w, int64_t user, int64_t other, struct friendship wanted, size_t friends) {
+    struct friendship got;
+    struct error error;
+    size_t count;
+    assert_int_equal(graph_half(w->graph, PARTITION, user, other, &got, &count, &error), 0);
+    if (!friendship_equal(&got, &wanted))
+        fail_msg("%lld, %lld: state %d blocked %d %d since %lld, not state %d blocked %d %d since %lld",
+                 (long long)user, (long long)other, (int)got.state, got.blocked_by_me, got.blocked_by_them,
+                 (long long)got.since, (int)wanted.state, wanted.blocked_by_me, wanted.blocked_by_them,
+                 (long long)wanted.since);
+    assert_int_equal(count, friends);
+}
+
+static void test_lists_against_a_table(void **state) {
+    struct world *w = *state;
+    static struct friendship table[USERS][USERS], told[USERS][USERS];
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    uint64_t random = 7;
+    int64_t offset = 0, now = clock_wall_ms();
+    memset(table, 0, sizeof table);
+    memset(told, 0, sizeof told);
+    for (int round = 0; round < 300; round++) {
+        for (int i = 0; i < 20; i++) {
+            uint64_t r = hash_u64(random++);
+            int a = (int)(r % USERS), b = (int)(r >> 8) % USERS;
+            if (b < 0 || a == b || (a + b) % 3 == 0) continue; // no user comes beyond the cap
+            struct friendship h =
+                half((enum friendship_state)(r >> 20 & 3), !(r >> 24 & 7), !(r >> 28 & 7), now + round);
+            if (friendship_empty(&h)) h.since = 0;
+            table[a][b] = h;
+            add(w, offset++, a, b, h);
+        }
+        w->change_count = 0;
+        apply(w, offset, false);
+        if (round % 50 == 49) {
+            graph_close(w->graph);
+            open_graph(w, 4);
+            assert_int_equal(attach(w, now), offset);
+        }
+        for (size_t i = 0; i < w->change_count; i++) {
+            const struct heard *c = &w->changes[i];
+            struct friendship *t = &told[c->user][c->other];
+            assert_int_not_equal(friendship_made(t), c->made);
+            *t = table[c->user][c->other];
+        }
+        for (int a = 0; a < USERS; a++) {
+            size_t count = 0;
+            assert_int_equal(graph_friends(w->graph, PARTITION, a, &list, &error), 0);
+            for (int b = 0; b < USERS; b++) {
+                assert_int_equal(friendship_made(&told[a][b]), friendship_made(&table[a][b]));
+                if (!friendship_made(&table[a][b])) continue;
+                assert_true(count < list.count);
+                assert_int_equal(list.items[count++], b);
+            }
+            assert_int_equal(count, list.count);
+            for (int b = 0; b < USERS; b++)
+                if (a != b) expect_half(w, a, b, table[a][b], count);
+        }
+    }
+    friend_list_free(&list);
+}
+
+static void test_large_ids(void **state) {
+    struct world *w = *state;
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    const int64_t ids[] = {0, 1, 127, 128, 1 << 20, INT64_C(1) << 40, INT64_MAX - 1, INT64_MAX};
+    for (size_t i = ARRAY_SIZE(ids); i-- > 0;) add(w, (int64_t)i, 5, ids[i], half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 20, false);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    assert_int_equal(list.count, ARRAY_SIZE(ids));
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) assert_true(list.items[i] == ids[i]);
+    friend_list_free(&list);
+}
+
+static void test_the_last_record_of_a_batch_counts(void **state) {
+    struct world *w = *state;
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    add(w, 1, 5, 6, half(FRIENDSHIP_NONE, false, false, 0));
+    add(w, 2, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
+    add(w, 3, 5, 7, half(FRIENDSHIP_FRIENDS, false, false, 9));
+    apply(w, 4, false);
+    expect_half(w, 5, 6, half(FRIENDSHIP_NONE, false, false, 0), 1);
+    expect_half(w, 5, 7, half(FRIENDSHIP_FRIENDS, false, false, 9), 1);
+    assert_int_equal(w->change_count, 1);
+    add(w, 4, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, 5, true); // restoring: nobody is told
+    assert_int_equal(w->change_count, 1);
+    expect_half(w, 5, 7, half(FRIENDSHIP_NONE, false, false, 0), 0);
+}
+
+static void test_an_old_store_is_dropped(void **state) {
+    struct world *w = *state;
+    struct error error;
+    int64_t now = clock_wall_ms();
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 1, false);
+    graph_detach(w->graph, PARTITION);
+    assert_int_equal(attach(w, now + 2 * DAY_MS), 1);
+    assert_int_equal(graph_touch(w->graph, PARTITION, now + 2 * DAY_MS, &error), 0); // up to date then
+    graph_detach(w->graph, PARTITION);
+    assert_int_equal(attach(w, now + 4 * DAY_MS), 1);
+    expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1); // `since` is dropped after a day
+    graph_detach(w->graph, PARTITION);
+    assert_int_equal(attach(w, now + 6 * DAY_MS), GRAPH_FROM_BEGINNING);
+    expect_half(w, 5, 6, half(FRIENDSHIP_NONE, false, false, 0), 0);
+}
+
+static void test_another_number_of_partitions_is_another_store(void **state) {
+    struct world *w = *state;
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 1, false);
+    graph_close(w->graph);
+    open_graph(w, 8);
+    assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
+}
+
+static void page(struct world *w, unsigned views, int64_t after, size_t limit, const int64_t *wanted, size_t count,
+                 bool more) {
+    struct graph_entry entries[16];
+    struct error error;
+    size_t got;
+    bool beyond;
+    assert_int_equal(graph_page(w->graph, PARTITION, 5, views, after, entries, limit, &got, &beyond, &error), 0);
+    assert_int_equal(got, count);
+    assert_int_equal(beyond, more);
+    for (size_t i = 0; i < count; i++) assert_true(entries[i].other == wanted[i]);
+}
+
+static void test_pages(void **state) {
+    struct world *w = *state;
+    add(w, 0, 5, 10, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    add(w, 1, 5, 30, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    add(w, 2, 5, 20, half(FRIENDSHIP_REQUESTED, false, true, 1));
+    add(w, 3, 5, 25, half(FRIENDSHIP_INVITED, false, false, 1));
+    add(w, 4, 5, 26, half(FRIENDSHIP_INVITED, true, false, 1)); // hidden: shows as blocked
+    add(w, 5, 5, 40, half(FRIENDSHIP_NONE, false, true, 1));    // never shown
+    add(w, 6, 6, 1, half(FRIENDSHIP_INVITED, false, false, 1)); // somebody else's
+    apply(w, 7, false);
+    unsigned all = ~(1u << FRIENDSHIP_VIEW_NONE);
+    page(w, all, -1, 10, (int64_t[]){10, 20, 25, 26, 30}, 5, false);
+    page(w, all, -1, 2, (int64_t[]){10, 20}, 2, true);
+    page(w, all, 20, 2, (int64_t[]){25, 26}, 2, true);
+    page(w, all, 26, 2, (int64_t[]){30}, 1, false);
+    page(w, all, INT64_MAX, 2, NULL, 0, false);
+    page(w, 1u << FRIENDSHIP_VIEW_FRIENDS, -1, 2, (int64_t[]){10, 30}, 2, false);
+    page(w, 1u << FRIENDSHIP_VIEW_INVITED, -1, 2, (int64_t[]){25}, 1, false);
+    page(w, 1u << FRIENDSHIP_VIEW_BLOCKED, -1, 2, (int64_t[]){26}, 1, false);
+}
+
+static void test_excess_holds_the_offset(void **state) {
+    struct world *w = *state;
+    for (int i = 0; i < CAP; i++) add(w, i, 5, 100 + i, half(FRIENDSHIP_FRIENDS, false, false, 50 + i));
+    apply(w, CAP, false);
+    assert_int_equal(w->excess_count, 0);
+    add(w, CAP, 5, 50, half(FRIENDSHIP_FRIENDS, false, false, 77));
+    add(w, CAP + 1, 5, 51, half(FRIENDSHIP_FRIENDS, false, false, 78));
+    add(w, CAP + 2, 5, 100, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, CAP + 3, false);
+    assert_int_equal(w->excess_count, 1); // the later of the two
+    assert_int_equal(w->excess[0].other, 51);
+    assert_int_equal(w->excess[0].since, 78);
+    assert_int_equal(w->excess[0].offset, CAP + 1);
+
+    // A crash now: the record is read, and noticed, again.
+    graph_close(w->graph);
+    open_graph(w, 4);
+    assert_int_equal(attach(w, clock_wall_ms()), CAP + 1);
+    w->excess_count = 0;
+    add(w, CAP + 1, 5, 51, half(FRIENDSHIP_FRIENDS, false, false, 78));
+    add(w, CAP + 2, 5, 100, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, CAP + 3, true);
+    assert_int_equal(w->excess_count, 1);
+    assert_int_equal(w->excess[0].other, 51);
+
+    graph_release(w->graph, PARTITION, INT64_MAX);
+    add(w, CAP + 3, 5, 51, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, CAP + 4, false);
+    graph_close(w->graph);
+    open_graph(w, 4);
+    assert_int_equal(attach(w, clock_wall_ms()), CAP + 4);
+}
+
+static void test_a_damaged_list_is_refused(void **state) {
+    struct friend_list list = {.items = NULL};
+    const uint8_t cut[] = {5, 0x80}, twice[] = {5, 0}, fine[] = {5, 1};
+    assert_int_not_equal(friend_list_decode(&list, cut, sizeof cut), 0);
+    assert_int_not_equal(friend_list_decode(&list, twice, sizeof twice), 0);
+    assert_int_equal(list.count, 0);
+    assert_int_equal(friend_list_decode(&list, fine, sizeof fine), 0);
+    assert_int_equal(list.count, 2);
+    assert_true(friend_list_holds(fine, sizeof fine, 6));
+    assert_false(friend_list_holds(fine, sizeof fine, 7));
+    const uint8_t nobody_first[] = {0, 3}; // user 0 is a user
+    assert_true(friend_list_holds(nobody_first, sizeof nobody_first, 0));
+    assert_false(friend_list_holds(fine, sizeof fine, 0));
+    assert_false(friend_list_holds(fine, 0, 0));
+    friend_list_free(&list);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_lists_against_a_table),
+        TEST(test_large_ids),
+        TEST(test_the_last_record_of_a_batch_counts),
+        TEST(test_an_old_store_is_dropped),
+        TEST(test_another_number_of_partitions_is_another_store),
+        TEST(test_pages),
+        TEST(test_excess_holds_the_offset),
+        cmocka_unit_test(test_a_damaged_list_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

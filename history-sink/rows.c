@@ -1,0 +1,143 @@
+#include "history-sink/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 24 };
+
+struct rows {
+    struct store *store;
+    struct store_family *rows, *partitions;
+    struct store_batch *batch;
+    struct buffer value;
+};
+
+int rows_open(const char *path, size_t cache_bytes, size_t memtable_bytes, struct rows **out, struct error *error) {
+    // Queries walk ranges; nothing is looked up by a whole key.
+    const struct store_options options = {
+        .cache_bytes = cache_bytes, .memtable_bytes = memtable_bytes, .point_lookups = false};
+    struct rows *rows = mem_alloc(sizeof *rows);
+    *rows = (struct rows){.store = NULL, .rows = NULL, .partitions = NULL, .batch = NULL, .value = {.data = NULL}};
+    int code = store_open(path, &options, &rows->store, error);
+    if (code == 0) code = store_family(rows->store, "rows", &rows->rows, error);
+    if (code == 0) code = store_family(rows->store, "partitions", &rows->partitions, error);
+    if (code) {
+        rows_close(rows);
+        return code;
+    }
+    rows->batch = store_batch_new();
+    *out = rows;
+    return 0;
+}
+
+void rows_close(struct rows *rows) {
+    if (!rows) return;
+    store_batch_free(rows->batch);
+    store_close(rows->store);
+    buffer_free(&rows->value);
+    free(rows);
+}
+
+void rows_key(uint8_t key[ROWS_KEY_SIZE], int64_t user, int64_t time, int64_t offset) {
+    bytes_put_be64(key, (uint64_t)user);
+    bytes_put_be64(key + 8, (uint64_t)time);
+    bytes_put_be64(key + 16, (uint64_t)offset);
+}
+
+void rows_put(struct rows *rows, const struct history_row *row) {
+    uint8_t key[ROWS_KEY_SIZE], value[ROWS_VALUE_SIZE];
+    rows_key(key, row->user, row->time, row->offset);
+    bytes_put_be32(value, (uint32_t)row->lat);
+    bytes_put_be32(value + 4, (uint32_t)row->lng);
+    bytes_put_be32(value + 8, (uint32_t)row->accuracy);
+    bytes_put_be64(value + 12, (uint64_t)row->received);
+    store_batch_put(rows->batch, rows->rows, key, sizeof key, value, sizeof value);
+}
+
+void rows_put_mark(struct rows *rows, int32_t partition, const struct rows_mark *mark) {
+    uint8_t key[PARTITION_KEY_SIZE], value[MARK_SIZE];
+    bytes_put_be32(key, (uint32_t)partition);
+    bytes_put_be64(value, (uint64_t)mark->next);
+    bytes_put_be64(value + 8, (uint64_t)mark->file);
+    bytes_put_be64(value + 16, (uint64_t)mark->end);
+    store_batch_put(rows->batch, rows->partitions, key, sizeof key, value, sizeof value);
+}
+
+size_t rows_waiting(const struct rows *rows) { return store_batch_count(rows->batch); }
+
+int rows_write(struct rows *rows, struct error *error) {
+    if (rows_waiting(rows) == 0) return 0;
+    int code = store_write(rows->store, rows->batch, false, error);
+    store_batch_clear(rows->batch);
+    return code;
+}
+
+int rows_mark(struct rows *rows, int32_t partition, struct rows_mark *mark, struct error *error) {
+    uint8_t key[PARTITION_KEY_SIZE];
+    bytes_put_be32(key, (uint32_t)partition);
+    int found = store_get(rows->store, rows->partitions, key, sizeof key, &rows->value, error);
+    if (found < 0) return found;
+    if (found && rows->value.size != MARK_SIZE)
+        return error_set(error, -EBADMSG, "the store's entry of partition %d is malformed", partition);
+    *mark = found ? (struct rows_mark){.next = (int64_t)bytes_get_be64(rows->value.data),
+                                       .file = (int64_t)bytes_get_be64(rows->value.data + 8),
+                                       .end = (int64_t)bytes_get_be64(rows->value.data + 16)}
+                  : (struct rows_mark){.next = 0, .file = -1, .end = 0};
+    return 0;
+}
+
+/* The row at the cursor; false: the query's end. */
+static bool row_at(const struct store_cursor *cursor, const struct rows_query *query, struct history_row *row) {
+    size_t key_size, value_size;
+    if (!store_cursor_valid(cursor)) return false;
+    const uint8_t *key = store_cursor_key(cursor, &key_size);
+    const uint8_t *value = store_cursor_value(cursor, &value_size);
+    if (key_size != ROWS_KEY_SIZE || value_size != ROWS_VALUE_SIZE) return false;
+    int64_t user = (int64_t)bytes_get_be64(key), time = (int64_t)bytes_get_be64(key + 8);
+    // Times below 0 sort behind all others: the end, as `from` is never below 0.
+    if (user != query->user || time < 0 || time >= query->to) return false;
+    *row = (struct history_row){
+        .user = user,
+        .lat = (int32_t)bytes_get_be32(value),
+        .lng = (int32_t)bytes_get_be32(value + 4),
+        .time = time,
+        .accuracy = (int32_t)bytes_get_be32(value + 8),
+        .received = (int64_t)bytes_get_be64(value + 12),
+        .partition = -1,
+        .offset = (int64_t)bytes_get_be64(key + 16),
+    };
+    return true;
+}
+
+int rows_find(struct rows *rows, const struct rows_query *query,
+              void (*found)(void *context, const struct history_row *row), void *context, bool *more,
+              struct error *error) {
+    uint8_t key[ROWS_KEY_SIZE];
+    struct history_row row;
+    size_t count = 0;
+    struct store_cursor *cursor = store_cursor_new(rows->store, rows->rows);
+    bool behind = query->resume && query->after_time >= query->from;
+    rows_key(key, query->user, behind ? query->after_time : query->from, behind ? query->after_offset : 0);
+    store_cursor_seek(cursor, key, sizeof key);
+    bool some = row_at(cursor, query, &row);
+    if (some && behind && row.time == query->after_time && row.offset == query->after_offset) {
+        store_cursor_next(cursor);
+        some = row_at(cursor, query, &row);
+    }
+    for (; some && count < query->limit; count++) {
+        found(context, &row);
+        store_cursor_next(cursor);
+        some = row_at(cursor, query, &row);
+    }
+    int code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (code == 0) *more = some;
+    return code;
+}
+
+uint64_t rows_bytes(struct rows *rows) { return store_usage(rows->store).sst_files; }

@@ -1,0 +1,23 @@
+/* What the tests of history files share: a folder of their own, and rows. */
+#ifndef TESTS_HISTORY_WORLD_H
+#define TESTS_HISTORY_WORLD_H
+
+#include "history-sink/segment.h"
+
+enum { HISTORY_HOUR_MS = 3600000 };
+
+/* cmocka fixtures: *state is the path of an empty folder, removed with all that is in it. */
+int history_make_folder(void **state);
+int history_remove_folder(void **state);
+
+/* A row of that partition and offset, arrived then; its other fields follow from the offset. */
+struct history_row history_row_at(int32_t partition, int64_t offset, int64_t received_ms);
+
+/* How many entries, hidden ones too, there are below a folder whose names end so. */
+size_t history_count_files(const char *folder, const char *ending);
+
+/* Writes and publishes rows of offsets [first, last], an hour's, behind `before`. Asserts that it works. */
+struct segment_published history_publish(const char *folder, int32_t partition, const struct archive_file *before,
+                                         int64_t first, int64_t last, int64_t hour);
+
+#endif

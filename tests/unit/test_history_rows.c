@@ -1,0 +1,196 @@
+/* The store of rows: how keys sort, what ranges and pages give, and what survives a restart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "history-sink/rows.h"
+#include "history_world.h"
+
+static struct rows *open_rows(const char *folder) {
+    struct rows *rows;
+    char *path = mem_format("%s/rows", folder);
+    assert_int_equal(rows_open(path, 1 << 20, 1 << 20, &rows, NULL), 0);
+    free(path);
+    return rows;
+}
+
+static void test_keys_sort_by_user_time_offset(void **state) {
+    static const int64_t SORTED[][3] = {
+        {0, 0, 0},         {0, 0, 1},   {0, 0, 256}, {0, 1, 0},
+        {0, 255, 9},       {0, 256, 0}, {1, 0, 0},   {1, 1700000000000, 5},
+        {1, INT64_MAX, 0}, {255, 0, 0}, {256, 0, 0}, {INT64_MAX, 0, 0},
+    };
+    for (size_t i = 1; i < sizeof SORTED / sizeof SORTED[0]; i++) {
+        uint8_t a[ROWS_KEY_SIZE], b[ROWS_KEY_SIZE];
+        rows_key(a, SORTED[i - 1][0], SORTED[i - 1][1], SORTED[i - 1][2]);
+        rows_key(b, SORTED[i][0], SORTED[i][1], SORTED[i][2]);
+        assert_true(memcmp(a, b, ROWS_KEY_SIZE) < 0);
+    }
+}
+
+struct answer {
+    struct history_row rows[512];
+    size_t count;
+};
+
+static void gather(void *context, const struct history_row *row) {
+    struct answer *answer = context;
+    assert_true(answer->count < sizeof answer->rows / sizeof answer->rows[0]);
+    answer->rows[answer->count++] = *row;
+}
+
+static struct history_row make_row(int64_t user, int64_t time, int64_t offset) {
+    return (struct history_row){.user = user,
+                                .lat = (int32_t)(offset * 31 - 900000000),
+                                .lng = (int32_t)(-offset * 17),
+                                .time = time,
+                                .accuracy = (int32_t)(offset % 5) - 1,
+                                .received = time + 77,
+                                .partition = 3,
+                                .offset = offset};
+}
+
+static void check_row(const struct history_row *row, int64_t user, int64_t time, int64_t offset) {
+    const struct history_row expected = make_row(user, time, offset);
+    assert_true(row->user == user && row->time == time && row->offset == offset);
+    assert_true(row->lat == expected.lat && row->lng == expected.lng);
+    assert_true(row->accuracy == expected.accuracy && row->received == expected.received);
+}
+
+/* Random rows of a few users with many equal times; every range, in pages of every size, against a sorted table. */
+static int by_key(const void *a, const void *b) {
+    const struct history_row *x = a, *y = b;
+    if (x->user != y->user) return x->user < y->user ? -1 : 1;
+    if (x->time != y->time) return x->time < y->time ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void check_query(struct rows *rows, const struct history_row *table, size_t count, struct rows_query query) {
+    struct answer answer = {.count = 0};
+    size_t pages = 0, at = 0;
+    bool more = true;
+    for (; more; pages++) {
+        size_t before = answer.count;
+        assert_int_equal(rows_find(rows, &query, gather, &answer, &more, NULL), 0);
+        assert_true(answer.count - before <= query.limit);
+        if (more) assert_int_equal(answer.count - before, query.limit);
+        if (!answer.count) break;
+        query.resume = true;
+        query.after_time = answer.rows[answer.count - 1].time;
+        query.after_offset = answer.rows[answer.count - 1].offset;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (table[i].user != query.user || table[i].time < query.from || table[i].time >= query.to) continue;
+        assert_true(at < answer.count);
+        check_row(&answer.rows[at++], table[i].user, table[i].time, table[i].offset);
+    }
+    assert_int_equal(at, answer.count);
+}
+
+static void test_ranges_and_pages(void **state) {
+    enum { COUNT = 400, TIMES = 40 };
+    struct rows *rows = open_rows(*state);
+    struct history_row table[COUNT];
+    uint64_t random = 7;
+    for (int64_t i = 0; i < COUNT; i++) {
+        random = hash_u64(random);
+        table[i] = make_row((int64_t)(random % 5), 1000 + (int64_t)(random / 8 % TIMES), i);
+        rows_put(rows, &table[i]);
+        if (i % 7 == 0) rows_put(rows, &table[i / 2]); // written again: the same key
+        if (i % 50 == 0) assert_int_equal(rows_write(rows, NULL), 0);
+    }
+    assert_true(rows_waiting(rows) > 0);
+    assert_int_equal(rows_write(rows, NULL), 0);
+    assert_int_equal(rows_waiting(rows), 0);
+    qsort(table, COUNT, sizeof table[0], by_key);
+    for (int i = 0; i < 2000; i++) {
+        random = hash_u64(random);
+        int64_t from = 995 + (int64_t)(random % 50), to = 995 + (int64_t)(random / 50 % 50);
+        size_t limit = 1 + random / 2500 % 20;
+        check_query(rows, table, COUNT,
+                    (struct rows_query){.user = (int64_t)(random / 50000 % 6), .from = from, .to = to, .limit = limit});
+    }
+    check_query(rows, table, COUNT, (struct rows_query){.user = 2, .from = 0, .to = INT64_MAX, .limit = 1000});
+    rows_close(rows);
+}
+
+/* A cursor from before the range does not widen it. */
+static void test_a_cursor_outside_the_range(void **state) {
+    struct rows *rows = open_rows(*state);
+    struct answer answer = {.count = 0};
+    bool more;
+    for (int64_t i = 0; i < 10; i++) {
+        struct history_row row = make_row(1, i * 10, i);
+        rows_put(rows, &row);
+    }
+    assert_int_equal(rows_write(rows, NULL), 0);
+    struct rows_query query = {.user = 1, .from = 50, .to = 80, .resume = true, .after_time = 20, .limit = 100};
+    assert_int_equal(rows_find(rows, &query, gather, &answer, &more, NULL), 0);
+    assert_int_equal(answer.count, 3);
+    assert_int_equal(answer.rows[0].time, 50);
+    query.after_time = 90;
+    assert_int_equal(rows_find(rows, &query, gather, &answer, &more, NULL), 0);
+    assert_int_equal(answer.count, 3);
+    rows_close(rows);
+}
+
+/* An outside producer may write a time before 1970; it must not end up in everybody's answer. */
+static void test_times_below_zero_are_not_found(void **state) {
+    struct rows *rows = open_rows(*state);
+    struct answer answer = {.count = 0};
+    bool more;
+    struct history_row row = make_row(1, -5, 0);
+    rows_put(rows, &row);
+    row = make_row(1, 5, 1);
+    rows_put(rows, &row);
+    assert_int_equal(rows_write(rows, NULL), 0);
+    const struct rows_query query = {.user = 1, .from = 0, .to = INT64_MAX, .limit = 100};
+    assert_int_equal(rows_find(rows, &query, gather, &answer, &more, NULL), 0);
+    assert_int_equal(answer.count, 1);
+    assert_false(more);
+    rows_close(rows);
+}
+
+static void check_mark(struct rows *rows, int32_t partition, int64_t next, int64_t file, int64_t end) {
+    struct rows_mark mark;
+    assert_int_equal(rows_mark(rows, partition, &mark, NULL), 0);
+    assert_int_equal(mark.next, next);
+    assert_int_equal(mark.file, file);
+    assert_int_equal(mark.end, end);
+}
+
+static void test_marks_survive(void **state) {
+    struct rows *rows = open_rows(*state);
+    check_mark(rows, 3, 0, -1, 0);
+    rows_put_mark(rows, 3, &(struct rows_mark){.next = 100, .file = 40, .end = 90});
+    rows_put_mark(rows, 300, &(struct rows_mark){.next = 7, .file = -1, .end = 0});
+    check_mark(rows, 3, 0, -1, 0); // not written yet
+    assert_int_equal(rows_write(rows, NULL), 0);
+    rows_close(rows);
+    rows = open_rows(*state);
+    check_mark(rows, 3, 100, 40, 90);
+    check_mark(rows, 300, 7, -1, 0);
+    check_mark(rows, 4, 0, -1, 0);
+    rows_close(rows);
+    rows_close(NULL);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_sort_by_user_time_offset),
+        WITH_FOLDER(test_ranges_and_pages),
+        WITH_FOLDER(test_a_cursor_outside_the_range),
+        WITH_FOLDER(test_times_below_zero_are_not_found),
+        WITH_FOLDER(test_marks_survive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

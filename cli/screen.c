@@ -1,0 +1,238 @@
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NAME_COLUMNS = 24, ROWS_MIN = 4 };
+
+struct entry {
+    struct screen_friend who; /* owns the name */
+    bool old;                 /* shown by the session before, and not yet by this one */
+};
+
+struct screen {
+    struct screen_options options;
+    struct geo_point at;
+    struct map *friends; /* user -> struct entry, ours */
+    struct screen_friend *sorted;
+};
+
+struct screen *screen_new(const struct screen_options *options) {
+    struct screen *screen = mem_alloc(sizeof *screen);
+    *screen = (struct screen){
+        .options = *options,
+        .at = {.lat = 0, .lng = 0},
+        .friends = map_new(),
+        .sorted = NULL,
+    };
+    return screen;
+}
+
+static struct entry *entry_of(uint64_t value) { return (struct entry *)(uintptr_t)value; }
+
+static void entry_free(struct entry *entry) {
+    free((char *)(uintptr_t)entry->who.name);
+    free(entry);
+}
+
+void screen_free(struct screen *screen) {
+    if (!screen) return;
+    size_t cursor = 0;
+    uint64_t key, value;
+    while (map_next(screen->friends, &cursor, &key, &value)) entry_free(entry_of(value));
+    map_free(screen->friends);
+    free(screen->sorted);
+    free(screen);
+}
+
+void screen_place(struct screen *screen, struct geo_point at) {
+    screen->at = at;
+    size_t cursor = 0;
+    uint64_t key, value;
+    while (map_next(screen->friends, &cursor, &key, &value)) {
+        struct screen_friend *who = &entry_of(value)->who;
+        who->distance_m = geo_distance(at, who->at);
+    }
+}
+
+void screen_begin(struct screen *screen) {
+    size_t cursor = 0;
+    uint64_t key, value;
+    while (map_next(screen->friends, &cursor, &key, &value)) entry_of(value)->old = true;
+}
+
+static void tell(const struct screen *screen, enum screen_change change, const struct screen_friend *who) {
+    if (screen->options.on_change) screen->options.on_change(screen->options.context, change, who);
+}
+
+static void hide(struct screen *screen, int64_t user) {
+    uint64_t value;
+    if (!map_remove(screen->friends, (uint64_t)user, &value)) return;
+    tell(screen, SCREEN_LEFT, &entry_of(value)->who);
+    entry_free(entry_of(value));
+}
+
+static int show(struct screen *screen, const json_t *item) {
+    struct screen_friend seen = {.user = 0};
+    const char *name = "";
+    if (json_want_int(item, "user", 0, INT64_MAX, &seen.user, NULL) ||
+        json_want_degrees(item, "lat", 90, &seen.at.lat, NULL) ||
+        json_want_degrees(item, "lng", 180, &seen.at.lng, NULL) ||
+        json_want_int(item, "time", INT64_MIN, INT64_MAX, &seen.time, NULL) ||
+        json_want_text(item, "name", &name, NULL) == -EINVAL) {
+        return -EBADMSG;
+    }
+    bool created;
+    uint64_t *value = map_put(screen->friends, (uint64_t)seen.user, &created);
+    struct entry *entry = created ? mem_zero(1, sizeof *entry) : entry_of(*value);
+    if (created) *value = (uint64_t)(uintptr_t)entry;
+    struct screen_friend *who = &entry->who;
+    bool news = created || who->time != seen.time || who->at.lat != seen.at.lat || who->at.lng != seen.at.lng;
+    free((char *)(uintptr_t)who->name);
+    seen.name = mem_string(name);
+    seen.distance_m = geo_distance(screen->at, seen.at);
+    *entry = (struct entry){.who = seen, .old = false};
+    if (news) tell(screen, created ? SCREEN_CAME : SCREEN_MOVED, who);
+    return 0;
+}
+
+static int show_all(struct screen *screen, const json_t *items) {
+    if (!json_is_array(items)) return -EBADMSG;
+    int code = 0;
+    for (size_t i = 0; !code && i < json_array_size(items); i++) code = show(screen, json_array_get(items, i));
+    return code;
+}
+
+/* All pages of a new session have come: who is on none of them is gone. */
+static void drop_old(struct screen *screen) {
+    size_t found = 0, cursor = 0;
+    uint64_t key, value;
+    int64_t *old = mem_alloc((map_count(screen->friends) + 1) * sizeof *old);
+    while (map_next(screen->friends, &cursor, &key, &value)) {
+        if (entry_of(value)->old) old[found++] = (int64_t)key;
+    }
+    for (size_t i = 0; i < found; i++) hide(screen, old[i]);
+    free(old);
+}
+
+int screen_nearby(struct screen *screen, const json_t *frame, const char **next) {
+    const json_t *items = json_object_get(frame, "items");
+    const char *cursor = NULL;
+    if (!json_is_array(items) || json_want_text(frame, "next", &cursor, NULL) == -EINVAL) return -EBADMSG;
+    int code = show_all(screen, items);
+    if (code) return code;
+    if (!cursor) drop_old(screen);
+    *next = cursor;
+    return 0;
+}
+
+int screen_update(struct screen *screen, const json_t *frame) {
+    const json_t *gone = json_object_get(frame, "gone");
+    int code = show_all(screen, json_object_get(frame, "near"));
+    if (!code && !json_is_array(gone)) code = -EBADMSG;
+    for (size_t i = 0; !code && i < json_array_size(gone); i++) {
+        if (!json_is_integer(json_array_get(gone, i))) return -EBADMSG;
+        hide(screen, json_integer_value(json_array_get(gone, i)));
+    }
+    return code;
+}
+
+static int nearer(const void *left, const void *right) {
+    const struct screen_friend *a = left, *b = right;
+    if (a->distance_m < b->distance_m) return -1;
+    if (a->distance_m > b->distance_m) return 1;
+    return a->user < b->user ? -1 : a->user > b->user;
+}
+
+const struct screen_friend *screen_sorted(struct screen *screen, size_t *count) {
+    size_t cursor = 0, found = 0;
+    uint64_t key, value;
+    screen->sorted = mem_resize(screen->sorted, map_count(screen->friends) + 1, sizeof *screen->sorted);
+    while (map_next(screen->friends, &cursor, &key, &value)) {
+        screen->sorted[found++] = entry_of(value)->who;
+    }
+    if (found) qsort(screen->sorted, found, sizeof *screen->sorted, nearer);
+    *count = found;
+    return screen->sorted;
+}
+
+static bool obeyed(const char *at, size_t length) {
+    unsigned char first = (unsigned char)at[0], second = (unsigned char)at[1];
+    return length == 1 ? first < 0x20 || first == 0x7f : length == 2 && first == 0xc2 && second < 0xa0;
+}
+
+void screen_put_name(struct buffer *out, const char *name) {
+    size_t left = strlen(name);
+    while (left) {
+        size_t length = text_utf8_length(name, left);
+        if (!length || obeyed(name, length)) {
+            buffer_byte(out, '?');
+            length = length ? length : 1;
+        } else {
+            buffer_append(out, name, length);
+        }
+        name += length;
+        left -= length;
+    }
+}
+
+void screen_put_distance(struct buffer *out, double metres) {
+    if (metres < 1000) {
+        buffer_format(out, "%.0f m", metres);
+    } else {
+        buffer_format(out, "%.2f km", metres / 1000);
+    }
+}
+
+void screen_put_age(struct buffer *out, int64_t age_ms) {
+    int64_t seconds = age_ms / 1000;
+    if (seconds < 1) {
+        buffer_string(out, "now");
+    } else if (seconds < 120) {
+        buffer_format(out, "%" PRId64 " s ago", seconds);
+    } else {
+        buffer_format(out, "%" PRId64 " min ago", seconds / 60);
+    }
+}
+
+/* Pads what was appended since `start` to so many characters, or cuts it. */
+static void fit(struct buffer *out, size_t start, int columns) {
+    int used = 0;
+    size_t at = start;
+    while (at < out->size && used < columns) {
+        size_t length = text_utf8_length((const char *)out->data + at, out->size - at);
+        at += length ? length : 1;
+        used++;
+    }
+    out->size = at;
+    for (; used < columns; used++) buffer_byte(out, ' ');
+}
+
+static void draw_friend(struct buffer *out, const struct screen_friend *who, int64_t now_ms) {
+    size_t start = out->size;
+    screen_put_name(out, *who->name ? who->name : "(no name)");
+    fit(out, start, NAME_COLUMNS);
+    buffer_format(out, " %20" PRId64 "  ", who->user);
+    start = out->size;
+    screen_put_distance(out, who->distance_m);
+    fit(out, start, 12);
+    screen_put_age(out, now_ms - who->time);
+    buffer_string(out, "\x1b[K\r\n");
+}
+
+void screen_draw(struct screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows) {
+    size_t count;
+    const struct screen_friend *friends = screen_sorted(screen, &count);
+    size_t room = (size_t)(rows > ROWS_MIN ? rows : ROWS_MIN) - 3; /* heading, blank line, "and more" */
+    size_t shown = count < room ? count : room;
+    buffer_string(out, heading);
+    buffer_string(out, "\x1b[K\r\n\x1b[K\r\n");
+    for (size_t i = 0; i < shown; i++) draw_friend(out, &friends[i], now_ms);
+    if (shown < count) buffer_format(out, "and %zu more\x1b[K", count - shown);
+}

@@ -1,0 +1,51 @@
+/* One user's list as the server's frames say it is, and how it looks in a terminal. One thread. */
+#ifndef CLI_SCREEN_H
+#define CLI_SCREEN_H
+
+#include "geo/geo.h"
+#include "json/json.h"
+
+struct screen;
+
+struct screen_friend {
+    int64_t user;
+    struct geo_point at;
+    int64_t time; /* of the friend's last report, ms */
+    const char *name;
+    double distance_m;
+};
+
+enum screen_change { SCREEN_CAME, SCREEN_MOVED, SCREEN_LEFT };
+
+struct screen_options {
+    void *context;
+    void (*on_change)(void *context, enum screen_change change, const struct screen_friend *who);
+};
+
+struct screen *screen_new(const struct screen_options *options);
+void screen_free(struct screen *screen); /* NULL is fine */
+
+void screen_place(struct screen *screen, struct geo_point at); /* where the user is: distances are from there */
+
+/* A session begins: who is not on the pages that follow is gone when the last of them has come. */
+void screen_begin(struct screen *screen);
+
+/* A frame of type nearby or update; -EBADMSG when it cannot be understood. *next: cursor of the page to ask for, borrowed from
+ * the frame, or NULL. */
+int screen_nearby(struct screen *screen, const json_t *frame, const char **next);
+int screen_update(struct screen *screen, const json_t *frame);
+
+/* The friends, nearest first; valid until the next call of anything. */
+const struct screen_friend *screen_sorted(struct screen *screen, size_t *count);
+
+/* Appends a name without what a terminal would obey. */
+void screen_put_name(struct buffer *out, const char *name);
+/* "523 m", "1.24 km". */
+void screen_put_distance(struct buffer *out, double metres);
+/* "now", "12 s ago", "3 min ago". */
+void screen_put_age(struct buffer *out, int64_t age_ms);
+
+/* A full picture, `rows` lines at most (heading included), each ended by erase-to-end-of-line. */
+void screen_draw(struct screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
+
+#endif

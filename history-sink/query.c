@@ -1,0 +1,116 @@
+/* GET /peer/history/{user}?from=&to=&after=&limit=, times in ms: from <= time < to. A cursor is the time and the offset of the
+ * last row before it, TIME-OFFSET. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "history-sink/sink.h"
+#include "json/json.h"
+
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, RETRY_AFTER_S = 2 };
+
+static const char PATH[] = "/peer/history/";
+
+/* A whole number from 0 that ends at `stop`. */
+static const char *parse(const char *text, char stop, int64_t *value) {
+    char *end;
+    if (*text < '0' || *text > '9') return NULL;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || *end != stop) return NULL;
+    *value = number;
+    return end;
+}
+
+static bool parse_optional(const struct http_request *request, const char *name, int64_t *value) {
+    const char *text = http_query(request, name);
+    return !text || parse(text, 0, value);
+}
+
+static bool parse_query(const struct http_request *request, struct rows_query *query) {
+    int64_t limit = LIMIT_DEFAULT;
+    const char *after = http_query(request, "after");
+    *query = (struct rows_query){.from = 0, .to = INT64_MAX, .resume = after != NULL};
+    if (!parse(http_path(request) + sizeof PATH - 1, 0, &query->user)) return false;
+    if (!parse_optional(request, "from", &query->from) || !parse_optional(request, "to", &query->to) ||
+        !parse_optional(request, "limit", &limit) || limit < 1 || limit > LIMIT_MAX)
+        return false;
+    query->limit = (size_t)limit;
+    const char *middle = after ? parse(after, '-', &query->after_time) : NULL;
+    return !after || (middle && parse(middle + 1, 0, &query->after_offset));
+}
+
+struct page {
+    struct buffer body;
+    struct history_row last;
+    size_t count;
+};
+
+static void put_row(void *context, const struct history_row *row) {
+    struct page *page = context;
+    buffer_string(&page->body, page->count++ ? ",{\"lat\":" : "{\"lat\":");
+    json_put_degrees(&page->body, row->lat);
+    buffer_string(&page->body, ",\"lng\":");
+    json_put_degrees(&page->body, row->lng);
+    buffer_string(&page->body, ",\"time\":");
+    json_put_int(&page->body, row->time);
+    buffer_string(&page->body, ",\"accuracy\":");
+    if (row->accuracy >= 0)
+        json_put_int(&page->body, row->accuracy);
+    else
+        buffer_string(&page->body, "null");
+    buffer_string(&page->body, ",\"received\":");
+    json_put_int(&page->body, row->received);
+    buffer_string(&page->body, "}");
+    page->last = *row;
+}
+
+static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {
+    struct page page = {.body = {.data = NULL}, .count = 0};
+    struct error error;
+    bool more = false;
+    buffer_string(&page.body, "{\"items\":[");
+    int code = rows_find(sink->rows, query, put_row, &page, &more, &error);
+    if (code) {
+        log_error(service_log(sink->service), "query failed", LOG_TEXT("reason", error.text));
+        http_problem(request, 500, "store_failed", "the store cannot be read", 0);
+    } else {
+        if (more)
+            buffer_format(&page.body, "],\"next\":\"%" PRId64 "-%" PRId64 "\"}", page.last.time, page.last.offset);
+        else
+            buffer_string(&page.body, "],\"next\":null}");
+        http_reply_json(request, 200, &page.body);
+    }
+    buffer_free(&page.body);
+}
+
+void query_answer(void *context, struct http_request *request) {
+    struct sink *sink = context;
+    struct rows_query query;
+    if (strncmp(http_path(request), PATH, sizeof PATH - 1) != 0) {
+        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
+        return;
+    }
+    if (strcmp(http_method(request), "GET") != 0) {
+        http_problem(request, 405, "bad_method", "history is only read", 0);
+        return;
+    }
+    if (!parse_query(request, &query)) {
+        http_problem(
+            request, 400, "bad_query",
+            "/peer/history/{user}?from=&to=&after=&limit=: whole numbers, limit 1 to 10000, after the `next` of a "
+            "page before",
+            0);
+        return;
+    }
+    const struct partition *partition = partition_find(sink, hash_user_partition(query.user, sink->partitions_total));
+    sink->metrics.queries->value++;
+    if (!partition)
+        http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
+    else if (!partition_answers(sink, partition))
+        http_problem(request, 503, "rebuilding", "this user's history is still being read", RETRY_AFTER_S);
+    else
+        reply(sink, request, &query);
+}

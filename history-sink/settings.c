@@ -1,0 +1,28 @@
+#include "history-sink/settings.h"
+
+#include <stddef.h>
+
+#define AT(member) offsetof(struct history_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"group.id", CONFIG_STRING, AT(group), "starling-history-sink",
+     .doc = "Consumer group of the sinks: its assignment of `locations` partitions says who writes whose history."},
+    {"history.dir", CONFIG_STRING, AT(dir), "data/history",
+     .doc = "Folder of the history files, shared by all sinks. What is in it is what has been written: a sink goes on "
+            "where the files end."},
+    {"history.roll.rows", CONFIG_INT, AT(roll_rows), "1000000", .min = 1, .max = 1e9,
+     .doc = "A file is published when it holds this many rows."},
+    {"history.roll.s", CONFIG_INT, AT(roll_s), "900", .min = 1, .max = 3600,
+     .doc = "A file is published at the latest this long (s) after it was begun, and when the hour of its rows ends."},
+    {"history.roll.bytes", CONFIG_INT, AT(roll_bytes), "134217728", .min = 65536, .max = 1e12,
+     .doc = "A file is published when it is about this large on disk (bytes)."},
+    {"history.store.cache.bytes", CONFIG_INT, AT(store_cache), "67108864", .min = 1048576, .max = 1e12,
+     .doc = "Block cache (bytes) of the store that answers queries, which is in data.dir."},
+    {"history.store.memtable.bytes", CONFIG_INT, AT(store_memtables), "33554432", .min = 1048576, .max = 1e12,
+     .doc = "What that store gathers in memory (bytes) before it writes it out."},
+};
+
+static struct history_settings values;
+
+const struct config_section HISTORY_SECTION = {"History (starling-history-sink)", PROPERTIES, ARRAY_SIZE(PROPERTIES),
+                                               &values};

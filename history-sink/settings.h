@@ -1,0 +1,17 @@
+/* The sink's own section of the configuration. */
+#ifndef HISTORY_SINK_SETTINGS_H
+#define HISTORY_SINK_SETTINGS_H
+
+#include "base/config.h"
+
+struct history_settings {
+    const char *group;
+    const char *dir;
+    int64_t roll_rows, roll_s, roll_bytes;
+    int64_t store_cache, store_memtables; /* bytes */
+};
+
+/* Filled by the configuration before the daemon starts, which takes a copy. */
+extern const struct config_section HISTORY_SECTION;
+
+#endif

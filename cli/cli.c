@@ -164,15 +164,15 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     struct error error = {.text = ""};
     *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
-    if (code) goto failed;
+    if (code) goto finish;
     if (parse.help) {
         print_help(command, options, count);
         *done = true;
-        return 0;
+        goto finish;
     }
     if (load_environment(cli->config, &error) || config_finish(cli->config, &error)) {
         code = cli_fail(command, WRONG_USAGE, "%s", error.text);
-        goto failed;
+        goto finish;
     }
     size_t extra_count;
     const struct config_pair *extra = config_kafka(cli->config, &extra_count);
@@ -185,7 +185,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         .log = NULL,
     };
     return 0;
-failed:
+finish:
     cli_close(cli);
     return code;
 }

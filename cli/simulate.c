@@ -85,9 +85,9 @@ static int put_pair(void *context, int64_t a, int64_t b) {
 
 static int put_users(struct simulation *s, struct putting *putting) {
     size_t cursor = 0;
-    uint64_t user;
+    uint64_t user, unused;
     int result = 0;
-    while (result == 0 && map_next(putting->users, &cursor, &user, NULL)) {
+    while (result == 0 && map_next(putting->users, &cursor, &user, &unused)) {
         result = setup_share(putting->setup, (int64_t)user, SHARING_FRIENDS, putting->error);
         if (result == 0 && s->city)
             result = setup_profile(putting->setup, (int64_t)user, city_name(s->city, (int64_t)user), putting->error);

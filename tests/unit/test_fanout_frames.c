@@ -1,0 +1,243 @@
+/* What the edge says: every frame is read back by jansson, which wrote none of it. Names come from a real copy of the
+ * profiles on disk; there is no broker. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "copies/profiles.h"
+#include "fanout/frames.h"
+#include "fanout/request.h"
+#include "json/json.h"
+#include "ws/ws.h"
+
+enum { FRIENDS = 45, PARTITIONS = 1 };
+
+static const char NASTY[] = "Zoë \"the\\quote\" </script>\n\t\x01 \xf0\x9f\x9a\xb2 \xff.";
+
+struct fixture {
+    uv_loop_t loop;
+    char *root;
+    struct kafka_settings settings;
+    struct metrics *metrics;
+    struct copies *copies;
+    struct nearby nearby;
+    struct buffer frame;
+};
+
+static void put_profile(struct profiles *profiles, int64_t user, const char *name, const char *url) {
+    struct buffer value = {0};
+    struct profile profile = {.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
+    event_encode_profile(&value, &profile);
+    profiles_put(profiles, user, value.data, value.size);
+    buffer_free(&value);
+}
+
+static void make_profiles(const char *root) {
+    struct profiles *profiles;
+    struct error error = {""};
+    char *path = mem_format("%s/profiles", root);
+    if (profiles_open(path, PARTITIONS, &profiles, &error)) fail_msg("%s", error.text);
+    put_profile(profiles, 1, "Ada", "https://example.org/ada.png?a=1&b=2");
+    put_profile(profiles, 2, NASTY, "");
+    assert_int_equal(profiles_write(profiles, &error), 0);
+    profiles_close(profiles);
+    free(path);
+}
+
+static int setup(void **state) {
+    struct fixture *f = mem_zero(1, sizeof *f);
+    char template[] = "/tmp/test-frames-XXXXXX";
+    struct error error = {""};
+    assert_non_null(mkdtemp(template));
+    f->root = mem_string(template);
+    make_profiles(f->root);
+    uv_loop_init(&f->loop);
+    f->metrics = metrics_new();
+    f->settings = (struct kafka_settings){.bootstrap = "127.0.0.1:1", .prefix = "test."};
+    struct copies_options options = {.loop = &f->loop,
+                                     .settings = &f->settings,
+                                     .data_dir = f->root,
+                                     .partitions = PARTITIONS,
+                                     .metrics = f->metrics};
+    if (copies_new(&options, &f->copies, &error)) fail_msg("%s", error.text);
+    nearby_init(&f->nearby, 8046.72);
+    nearby_locate(&f->nearby, (struct geo_point){399847021, 1163184170}, 1000);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    copies_free(f->copies);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    metrics_free(f->metrics);
+    nearby_free(&f->nearby);
+    buffer_free(&f->frame);
+    char *command = mem_format("rm -rf %s", f->root);
+    int status = system(command);
+    free(command);
+    free(f->root);
+    free(f);
+    return status;
+}
+
+/* The frame as the phone's JSON parser sees it. */
+static json_t *read_frame(const struct fixture *f, const char *type) {
+    struct error error = {""};
+    json_t *json = json_parse(f->frame.data + WS_HEADROOM, f->frame.size - WS_HEADROOM, &error);
+    if (!json) fail_msg("%s: %.*s", error.text, (int)(f->frame.size - WS_HEADROOM), f->frame.data + WS_HEADROOM);
+    assert_string_equal(json_string_value(json_object_get(json, "type")), type);
+    return json;
+}
+
+static int64_t integer(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_integer(value));
+    return json_integer_value(value);
+}
+
+static const char *text(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_string(value));
+    return json_string_value(value);
+}
+
+static void meet(struct fixture *f, int64_t user, int32_t north_e7) {
+    nearby_upsert(&f->nearby, user, (struct geo_point){399847021 + north_e7, 1163184170}, 900 + user);
+}
+
+static void welcome_says_everything(void **state) {
+    struct fixture *f = *state;
+    struct welcome welcome = {.user = INT64_MAX,
+                              .server_time = 1790000000123,
+                              .report_every_s = 30,
+                              .inactive_after_s = 600,
+                              .radius_m = 8046.72};
+    frame_welcome(&f->frame, &welcome);
+    json_t *json = read_frame(f, "welcome");
+    assert_true(integer(json, "user") == INT64_MAX);
+    assert_int_equal(integer(json, "server_time"), 1790000000123);
+    assert_true(json_real_value(json_object_get(json, "radius_m")) == 8046.72);
+    assert_int_equal(integer(json, "report_every_s"), 30);
+    assert_int_equal(integer(json, "inactive_after_s"), 600);
+    assert_int_equal(json_object_size(json), 6);
+    json_decref(json);
+}
+
+static void items_say_who_where_and_when(void **state) {
+    struct fixture *f = *state;
+    meet(f, 1, 100000);
+    meet(f, 2, -90);
+    meet(f, 3, 0);
+    assert_int_equal(frame_nearby(&f->frame, &f->nearby, (struct nearby_cursor){-1, -1}, f->copies), 3);
+    json_t *json = read_frame(f, "nearby"), *items = json_object_get(json, "items");
+    assert_int_equal(integer(json, "total"), 3);
+    assert_int_equal(json_array_size(items), 3);
+    assert_true(json_is_null(json_object_get(json, "next")));
+
+    const json_t *nobody = json_array_get(items, 0), *nasty = json_array_get(items, 1), *ada = json_array_get(items, 2);
+    assert_int_equal(integer(nobody, "user"), 3);
+    assert_string_equal(text(nobody, "name"), "");
+    assert_string_equal(text(nobody, "avatar_url"), "");
+    assert_true(json_number_value(json_object_get(nobody, "distance_m")) == 0);
+    assert_string_equal(text(nasty, "name"), "Zoë \"the\\quote\" </script>\n\t\x01 \xf0\x9f\x9a\xb2 \xef\xbf\xbd.");
+    assert_string_equal(text(ada, "name"), "Ada");
+    assert_string_equal(text(ada, "avatar_url"), "https://example.org/ada.png?a=1&b=2");
+    assert_true(json_number_value(json_object_get(ada, "lat")) == 39.9947021);
+    assert_true(json_number_value(json_object_get(ada, "lng")) == 116.318417);
+    assert_true(json_number_value(json_object_get(ada, "distance_m")) == 1112.0);
+    assert_int_equal(integer(ada, "time"), 901);
+    assert_int_equal(json_object_size(ada), 7);
+    json_decref(json);
+}
+
+static void pages_hold_twenty(void **state) {
+    struct fixture *f = *state;
+    int seen[FRIENDS + 1] = {0};
+    size_t sizes[3];
+    struct nearby_cursor cursor = {-1, -1};
+    for (int64_t user = 1; user <= FRIENDS; user++) meet(f, user, (int32_t)(user * 1000));
+    for (int page = 0; page < 3; page++) {
+        sizes[page] = frame_nearby(&f->frame, &f->nearby, cursor, f->copies);
+        json_t *json = read_frame(f, "nearby"), *items = json_object_get(json, "items");
+        const json_t *next = json_object_get(json, "next");
+        assert_int_equal(json_array_size(items), sizes[page]);
+        assert_int_equal(integer(json, "total"), FRIENDS);
+        for (size_t i = 0; i < sizes[page]; i++) seen[integer(json_array_get(items, i), "user")]++;
+        if (page == 2) {
+            assert_true(json_is_null(next));
+        } else {
+            struct request request;
+            struct error error;
+            const char *code;
+            char *more = mem_format("{\"type\":\"more\",\"after\":\"%s\"}", json_string_value(next));
+            assert_int_equal(request_parse(more, strlen(more), &request, &code, &error), 0);
+            cursor = request.after;
+            free(more);
+        }
+        json_decref(json);
+    }
+    assert_int_equal(sizes[0], FRAMES_PAGE);
+    assert_int_equal(sizes[1], FRAMES_PAGE);
+    assert_int_equal(sizes[2], FRIENDS - 2 * FRAMES_PAGE);
+    for (int user = 1; user <= FRIENDS; user++) assert_int_equal(seen[user], 1);
+}
+
+static void updates_name_the_near_and_the_gone(void **state) {
+    struct fixture *f = *state;
+    assert_int_equal(frame_update(&f->frame, &f->nearby, f->copies), 0);
+    assert_int_equal(f->frame.size, WS_HEADROOM); /* nothing to tell: no frame */
+    meet(f, 1, 1000);
+    meet(f, 2, 2000);
+    meet(f, 3, 3000);
+    frame_nearby(&f->frame, &f->nearby, (struct nearby_cursor){-1, -1}, f->copies);
+    nearby_remove(&f->nearby, 1);
+    nearby_remove(&f->nearby, 3);
+    meet(f, 2, 2500);
+    nearby_upsert(&f->nearby, 2, (struct geo_point){399847021, 1163184170}, 2000);
+    meet(f, 4, 4000);
+    assert_int_equal(frame_update(&f->frame, &f->nearby, f->copies), 4);
+    json_t *json = read_frame(f, "update"), *near = json_object_get(json, "near"),
+           *gone = json_object_get(json, "gone");
+    assert_int_equal(json_array_size(near), 2);
+    assert_int_equal(integer(json_array_get(near, 0), "user"), 2);
+    assert_int_equal(integer(json_array_get(near, 0), "time"), 2000);
+    assert_int_equal(integer(json_array_get(near, 1), "user"), 4);
+    assert_int_equal(json_array_size(gone), 2);
+    assert_int_equal(json_integer_value(json_array_get(gone, 0)), 1);
+    assert_int_equal(json_integer_value(json_array_get(gone, 1)), 3);
+    json_decref(json);
+    assert_int_equal(frame_update(&f->frame, &f->nearby, f->copies), 0);
+}
+
+static void errors_and_reconnect_are_quoted(void **state) {
+    struct fixture *f = *state;
+    frame_error(&f->frame, "bad_\"code", NASTY);
+    json_t *json = read_frame(f, "error");
+    assert_string_equal(text(json, "code"), "bad_\"code");
+    assert_non_null(strstr(text(json, "message"), "</script>"));
+    json_decref(json);
+    frame_reconnect(&f->frame, 1234);
+    json = read_frame(f, "reconnect");
+    assert_int_equal(integer(json, "after_ms"), 1234);
+    json_decref(json);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(welcome_says_everything, setup, teardown),
+        cmocka_unit_test_setup_teardown(items_say_who_where_and_when, setup, teardown),
+        cmocka_unit_test_setup_teardown(pages_hold_twenty, setup, teardown),
+        cmocka_unit_test_setup_teardown(updates_name_the_near_and_the_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_and_reconnect_are_quoted, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* What a session's screen shows, against a plain model, under random operations; and a simulated phone, which knows only the
+ * pages and updates that it is sent, against both. Then what digests ask for, case by case. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "fanout/nearby.h"
+
+enum { USERS = 24, HISTORIES = 400, STEPS = 300, PAGE = 4, INACTIVE = 50, CROWD = 131 };
+#define RADIUS_M 1000.0
+#define CELL_E7 20000 /* some 222 m: positions repeat, and lie on both sides of the radius */
+
+struct entry {
+    bool there;
+    struct geo_point at;
+    int64_t time;
+};
+
+struct world {
+    uint64_t seed;
+    int64_t now;
+    struct nearby nearby;
+    /* the model */
+    struct geo_point at;
+    struct entry held[USERS];
+    bool barred[USERS];
+    /* the phone */
+    struct entry phone[USERS];
+    bool paged, more;
+    struct nearby_cursor cursor;
+};
+
+static uint64_t chance(struct world *w, uint64_t below) { return hash_u64(w->seed++) % below; }
+
+/* User ids are not their indexes, and do not lie close together. */
+static int64_t id_of(uint64_t user) { return (int64_t)(user * user * 7919 + 3); }
+
+static int user_of(int64_t id) {
+    for (int user = 0; user < USERS; user++) {
+        if (id_of((uint64_t)user) == id) return user;
+    }
+    fail_msg("nobody has the id %lld", (long long)id);
+    return -1;
+}
+
+static struct geo_point somewhere(struct world *w) {
+    return (struct geo_point){399000000 + (int32_t)chance(w, 12) * CELL_E7,
+                              1163000000 + (int32_t)chance(w, 12) * CELL_E7};
+}
+
+static bool same(const struct entry *entry, struct geo_point at, int64_t time) {
+    return entry->there && entry->at.lat == at.lat && entry->at.lng == at.lng && entry->time == time;
+}
+
+/* ---- the model ---- */
+
+static void model_locate(struct world *w, struct geo_point at) {
+    w->at = at;
+    for (int user = 0; user < USERS; user++) {
+        if (geo_distance(at, w->held[user].at) > RADIUS_M) w->held[user].there = false;
+    }
+}
+
+static void model_upsert(struct world *w, int user, struct geo_point at, int64_t time) {
+    if (w->barred[user] || (w->held[user].there && w->held[user].time > time)) return;
+    w->held[user] = (struct entry){.there = geo_distance(w->at, at) <= RADIUS_M, .at = at, .time = time};
+}
+
+/* ---- what is done to both ---- */
+
+static void locate(struct world *w) {
+    struct geo_point at = somewhere(w);
+    model_locate(w, at);
+    nearby_locate(&w->nearby, at, w->now);
+}
+
+static void upsert(struct world *w) {
+    int user = (int)chance(w, USERS);
+    struct geo_point at = somewhere(w);
+    int64_t time = w->now - (int64_t)chance(w, 5);
+    model_upsert(w, user, at, time);
+    nearby_upsert(&w->nearby, id_of((uint64_t)user), at, time);
+}
+
+static void take_away(struct world *w, bool part) {
+    int user = (int)chance(w, USERS);
+    w->held[user].there = false;
+    w->barred[user] |= part;
+    if (part)
+        nearby_part(&w->nearby, id_of((uint64_t)user));
+    else
+        nearby_remove(&w->nearby, id_of((uint64_t)user));
+}
+
+static void clear(struct world *w) {
+    for (int user = 0; user < USERS; user++) w->held[user].there = false;
+    nearby_clear(&w->nearby);
+}
+
+static void roster(struct world *w) {
+    bool complete = chance(w, 2), named[USERS] = {false};
+    nearby_roster_start(&w->nearby);
+    for (int i = (int)chance(w, USERS); i > 0; i--) {
+        int user = (int)chance(w, USERS);
+        struct geo_point at = somewhere(w);
+        int64_t time = w->now - (int64_t)chance(w, 5);
+        named[user] = true;
+        w->barred[user] = false;
+        model_upsert(w, user, at, time);
+        nearby_roster_entry(&w->nearby, id_of((uint64_t)user), at, time);
+    }
+    for (int user = 0; complete && user < USERS; user++) w->held[user].there &= named[user];
+    nearby_roster_end(&w->nearby, complete);
+}
+
+static void expire(struct world *w) {
+    int64_t next = INT64_MAX;
+    w->now += (int64_t)chance(w, 2 * INACTIVE);
+    for (int user = 0; user < USERS; user++) {
+        w->held[user].there &= w->now - w->held[user].time < INACTIVE;
+        if (w->held[user].there && w->held[user].time + INACTIVE < next) next = w->held[user].time + INACTIVE;
+    }
+    /* It may say to come too early, never too late, and never a time that has passed. */
+    int64_t said = nearby_expire(&w->nearby, w->now, INACTIVE);
+    assert_true(said <= next);
+    assert_true(said > w->now);
+}
+
+/* ---- the phone ---- */
+
+static void show(struct world *w, const struct nearby_friend *friend) {
+    int user = user_of(friend->user);
+    assert_true(same(&w->held[user], friend->at, friend->time));
+    w->phone[user] = w->held[user];
+}
+
+static void get_page(struct world *w, struct nearby_cursor after) {
+    struct nearby_place places[PAGE];
+    size_t count = nearby_page(&w->nearby, after, places, PAGE, &w->more);
+    assert_true(count == PAGE || !w->more);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(places[i].distance_m == geo_distance(w->at, places[i].friend->at));
+        if (i) assert_true(places[i].distance_m >= places[i - 1].distance_m);
+        show(w, places[i].friend);
+    }
+    if (count) w->cursor = (struct nearby_cursor){places[count - 1].distance_m, places[count - 1].friend->user};
+    w->paged = true;
+}
+
+static void page(struct world *w) {
+    if (w->paged && w->more)
+        get_page(w, w->cursor);
+    else if (chance(w, 4) == 0)
+        get_page(w, (struct nearby_cursor){-1, -1});
+}
+
+static void check_phone(struct world *w) {
+    for (int user = 0; user < USERS; user++) {
+        const struct entry *held = &w->held[user];
+        assert_int_equal(w->phone[user].there, held->there);
+        if (held->there) assert_true(same(&w->phone[user], held->at, held->time));
+    }
+}
+
+static void update(struct world *w) {
+    struct nearby_friend friend;
+    uint32_t cursor = 0, told = 0, dirty = w->nearby.dirty;
+    if (!w->paged) return;
+    while (nearby_next_dirty(&w->nearby, &cursor, &friend)) {
+        told++;
+        if (friend.flags & NEARBY_HELD) {
+            show(w, &friend);
+        } else {
+            assert_true(w->phone[user_of(friend.user)].there); /* nobody is gone who was not there */
+            w->phone[user_of(friend.user)].there = false;
+        }
+    }
+    assert_int_equal(told, dirty);
+    assert_int_equal(w->nearby.dirty, 0);
+    check_phone(w);
+}
+
+/* ---- the comparison ---- */
+
+static void check(const struct world *w) {
+    uint32_t held = 0, dirty = 0;
+    uint64_t hash = 0;
+    for (int user = 0; user < USERS; user++) {
+        const struct nearby_friend *friend = nearby_find(&w->nearby, id_of((uint64_t)user));
+        bool there = friend && friend->flags & NEARBY_HELD;
+        assert_int_equal(there, w->held[user].there);
+        if (!friend) assert_false(w->phone[user].there);
+        if (!there) continue;
+        assert_true(same(&w->held[user], friend->at, friend->time));
+        assert_true(w->nearby.oldest <= friend->time);
+        hash += hash_u64((uint64_t) friend->user);
+        held++;
+    }
+    for (uint32_t i = 0; i < w->nearby.count; i++) {
+        const struct nearby_friend *friend = &w->nearby.friends[i];
+        if (i) assert_true(friend->user > w->nearby.friends[i - 1].user);
+        assert_true(friend->flags & (NEARBY_HELD | NEARBY_KNOWN));
+        assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY), 0);
+        if (!(friend->flags & NEARBY_HELD)) assert_true(friend->flags & NEARBY_DIRTY); /* the phone must hear of it */
+        dirty += friend->flags & NEARBY_DIRTY ? 1 : 0;
+    }
+    assert_int_equal(w->nearby.held, held);
+    assert_int_equal(w->nearby.dirty, dirty);
+    assert_true(w->nearby.hash == hash);
+}
+
+static void agrees_with_a_model(void **state) {
+    for (uint64_t history = 0; history < HISTORIES; history++) {
+        struct world w = {.seed = history << 32, .now = 1000};
+        nearby_init(&w.nearby, RADIUS_M);
+        locate(&w);
+        for (int step = 0; step < STEPS; step++) {
+            uint64_t what = chance(&w, 100);
+            w.now += (int64_t)chance(&w, 2);
+            if (what < 45)
+                upsert(&w);
+            else if (what < 55)
+                locate(&w);
+            else if (what < 60)
+                take_away(&w, false);
+            else if (what < 65)
+                take_away(&w, true);
+            else if (what < 66)
+                clear(&w);
+            else if (what < 75)
+                roster(&w);
+            else if (what < 80)
+                expire(&w);
+            else if (what < 90)
+                page(&w);
+            else
+                update(&w);
+            check(&w);
+        }
+        w.paged = true;
+        update(&w);
+        nearby_free(&w.nearby);
+    }
+}
+
+/* ---- paging ---- */
+
+static void crowd(struct nearby *nearby) {
+    nearby_init(nearby, RADIUS_M);
+    nearby_locate(nearby, (struct geo_point){0, 0}, 1);
+    /* Every third stands where another one stands: equal distances must not lose anybody. */
+    for (int64_t user = 0; user < CROWD; user++)
+        nearby_upsert(nearby, user, (struct geo_point){(int32_t)(user - user % 3) * 300, 0}, 1);
+    assert_int_equal(nearby->held, CROWD);
+}
+
+static size_t page_through(struct nearby *nearby, int *seen) {
+    struct nearby_place places[20];
+    struct nearby_cursor cursor = {-1, -1};
+    size_t pages = 0;
+    bool more = true;
+    while (more) {
+        size_t count = nearby_page(nearby, cursor, places, 20, &more);
+        for (size_t i = 0; i < count; i++) {
+            seen[places[i].friend->user]++;
+            assert_true(places[i].distance_m >= cursor.distance_m);
+            cursor = (struct nearby_cursor){places[i].distance_m, places[i].friend->user};
+        }
+        pages++;
+    }
+    return pages;
+}
+
+static void pages_name_everybody_once(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    for (int known = 0; known < 2; known++) { /* the second time the phone knows them all */
+        int seen[CROWD] = {0};
+        assert_int_equal(page_through(&nearby, seen), (CROWD + 19) / 20);
+        for (int user = 0; user < CROWD; user++) assert_int_equal(seen[user], 1);
+    }
+    uint32_t cursor = 0;
+    struct nearby_friend friend;
+    assert_false(nearby_next_dirty(&nearby, &cursor, &friend)); /* told by the pages */
+    nearby_free(&nearby);
+}
+
+static void whoever_comes_nearer_between_two_pages_is_not_missed(void **state) {
+    struct nearby nearby;
+    struct nearby_place places[20];
+    bool more;
+    crowd(&nearby);
+    nearby_page(&nearby, (struct nearby_cursor){-1, -1}, places, 20, &more);
+    struct nearby_cursor cursor = {places[19].distance_m, places[19].friend->user};
+    nearby_upsert(&nearby, CROWD - 1, (struct geo_point){1, 1}, 2);
+    nearby_page(&nearby, cursor, places, 20, &more);
+    assert_int_equal(places[0].friend->user, CROWD - 1);
+    nearby_free(&nearby);
+}
+
+static void an_empty_list_is_one_page(void **state) {
+    struct nearby nearby;
+    struct nearby_place places[20];
+    bool more = true;
+    nearby_init(&nearby, RADIUS_M);
+    assert_int_equal(nearby_page(&nearby, (struct nearby_cursor){-1, -1}, places, 20, &more), 0);
+    assert_false(more);
+    nearby_free(&nearby);
+}
+
+/* ---- digests ---- */
+
+static void digests_that_agree_or_are_not_of_the_latest_report_ask_for_nothing(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    for (int i = 0; i < 5; i++) {
+        assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash, 2));
+        assert_false(nearby_digest(&nearby, 0, 0, 0, 2));
+        assert_false(nearby_digest(&nearby, 2, 0, 0, 2));
+    }
+    nearby_free(&nearby);
+}
+
+static void the_second_difference_in_a_row_asks_for_a_repair(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    assert_false(nearby_digest(&nearby, 1, CROWD - 1, nearby.hash, 2));
+    assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash, 2)); /* a strike is forgiven */
+    assert_false(nearby_digest(&nearby, 1, CROWD, nearby.hash + 1, 2));
+    assert_true(nearby_digest(&nearby, 1, CROWD, nearby.hash + 1, 2));
+    nearby_free(&nearby);
+}
+
+static int digests_until_repair(struct nearby *nearby) {
+    for (int count = 1; count < 1000; count++) {
+        if (nearby_digest(nearby, 1, 0, 0, 2)) return count;
+    }
+    return -1;
+}
+
+static void complete_roster(struct nearby *nearby) {
+    nearby_roster_start(nearby);
+    nearby_roster_entry(nearby, 5, (struct geo_point){1, 1}, 1);
+    nearby_roster_end(nearby, true);
+}
+
+static void repairs_that_do_not_help_become_rare(void **state) {
+    static const int EXPECTED[] = {2, 2, 2, 2, 4, 8, 16, 32, 64, 64};
+    struct nearby nearby;
+    crowd(&nearby);
+    for (size_t i = 0; i < sizeof EXPECTED / sizeof *EXPECTED; i++) {
+        assert_int_equal(digests_until_repair(&nearby), EXPECTED[i]);
+        complete_roster(&nearby);
+    }
+    assert_false(nearby_digest(&nearby, 1, 1, nearby.hash, 2)); /* one agrees */
+    assert_int_equal(digests_until_repair(&nearby), 2);
+    nearby_free(&nearby);
+}
+
+static void repairs_that_nobody_answered_are_asked_for_as_often_as_ever(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    for (int i = 0; i < 10; i++) assert_int_equal(digests_until_repair(&nearby), 2);
+    nearby_free(&nearby);
+}
+
+/* ---- bars ---- */
+
+static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    nearby_part(&nearby, 7);
+    nearby_upsert(&nearby, 7, (struct geo_point){0, 0}, 9);
+    assert_null(nearby_find(&nearby, 7));
+    nearby_roster_start(&nearby);
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10);
+    nearby_roster_end(&nearby, false);
+    assert_non_null(nearby_find(&nearby, 7));
+    assert_int_equal(nearby.held, CROWD);
+    nearby_free(&nearby);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_a_model),
+        cmocka_unit_test(pages_name_everybody_once),
+        cmocka_unit_test(whoever_comes_nearer_between_two_pages_is_not_missed),
+        cmocka_unit_test(an_empty_list_is_one_page),
+        cmocka_unit_test(digests_that_agree_or_are_not_of_the_latest_report_ask_for_nothing),
+        cmocka_unit_test(the_second_difference_in_a_row_asks_for_a_repair),
+        cmocka_unit_test(repairs_that_do_not_help_become_rare),
+        cmocka_unit_test(repairs_that_nobody_answered_are_asked_for_as_often_as_ever),
+        cmocka_unit_test(the_parted_are_hidden_until_a_roster_names_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* What phones say: every frame that is good, and every way in which one is not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/config.h"
+#include "fanout/request.h"
+
+static struct request parse(const char *text) {
+    struct request request;
+    struct error error = {""};
+    const char *code;
+    if (request_parse(text, strlen(text), &request, &code, &error)) fail_msg("%s: %s: %s", text, code, error.text);
+    return request;
+}
+
+static void refused(const char *text, const char *code, const char *reason) {
+    struct request request;
+    struct error error = {""};
+    const char *said = NULL;
+    if (request_parse(text, strlen(text), &request, &said, &error) != -EINVAL) fail_msg("taken: %s", text);
+    if (strcmp(said, code) || !strstr(error.text, reason))
+        fail_msg("%s: %s: %s, not %s: %s", text, said, error.text, code, reason);
+}
+
+static void good_frames_are_read(void **state) {
+    struct request hello =
+        parse("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":39.9847021,\"lng\":-116.5,\"time\":1790000000000}");
+    assert_int_equal(hello.type, REQUEST_HELLO);
+    assert_string_equal(hello.token, "abc");
+    assert_int_equal(hello.token_size, 3);
+    assert_int_equal(hello.at.lat, 399847021);
+    assert_int_equal(hello.at.lng, -1165000000);
+    assert_int_equal(hello.time, 1790000000000);
+    assert_int_equal(hello.accuracy, -1);
+
+    struct request location =
+        parse("{\"accuracy\":12.7,\"time\":0,\"lng\":180,\"lat\":-90,\"type\":\"location\",\"new\":[]}");
+    assert_int_equal(location.type, REQUEST_LOCATION);
+    assert_int_equal(location.at.lat, -900000000);
+    assert_int_equal(location.at.lng, 1800000000);
+    assert_int_equal(location.accuracy, 12);
+
+    struct request more = parse("{\"type\":\"more\"}");
+    assert_int_equal(more.type, REQUEST_MORE);
+    assert_true(more.after.distance_m < 0);
+    assert_true(parse("{\"type\":\"more\",\"after\":null}").after.distance_m < 0);
+}
+
+static void bad_frames_are_named(void **state) {
+    static const char *const CASES[][3] = {
+        {"", "bad_message", "malformed"},
+        {"{", "bad_message", "malformed"},
+        {"[]", "bad_message", "object"},
+        {"{} {}", "bad_message", "malformed"},
+        {"{\"type\":\"more\",\"type\":\"more\"}", "bad_message", "duplicate"},
+        {"{\"type\":\"more\",\"after\":\"\\u0000\"}", "bad_message", "malformed"},
+        {"{\"type\":\"\xff\"}", "bad_message", "malformed"},
+        {"{}", "bad_message", "\"type\" is missing"},
+        {"{\"type\":5}", "bad_message", "\"type\" must be a string"},
+        {"{\"type\":\"Hello\"}", "unknown_type", "none of"},
+        {"{\"type\":\"hello\",\"lat\":1,\"lng\":1,\"time\":1}", "bad_token", "\"token\" is missing"},
+        {"{\"type\":\"hello\",\"token\":7,\"lat\":1,\"lng\":1,\"time\":1}", "bad_token", "must be a string"},
+        {"{\"type\":\"hello\",\"token\":\"t\",\"lng\":1,\"time\":1}", "bad_location", "\"lat\" is missing"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) refused(CASES[i][0], CASES[i][1], CASES[i][2]);
+}
+
+static void places_and_times_are_checked(void **state) {
+    static const char *const CASES[][3] = {
+        {"\"lat\":90.0000001,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be from -90 to 90"},
+        {"\"lat\":-91,\"lng\":1,\"time\":1", "bad_location", "\"lat\""},
+        {"\"lat\":1,\"lng\":180.1,\"time\":1", "bad_location", "\"lng\" must be from -180 to 180"},
+        {"\"lat\":1,\"lng\":-1e300,\"time\":1", "bad_location", "\"lng\""},
+        {"\"lat\":\"1\",\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
+        {"\"lat\":true,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
+        {"\"lat\":1,\"lng\":[1],\"time\":1", "bad_location", "\"lng\" must be a number"},
+        {"\"lat\":1,\"lng\":null,\"time\":1", "bad_location", "\"lng\" is missing"},
+        {"\"lat\":1,\"lng\":1", "bad_time", "\"time\" is missing"},
+        {"\"lat\":1,\"lng\":1,\"time\":1.5", "bad_time", "whole number"},
+        {"\"lat\":1,\"lng\":1,\"time\":\"1\"", "bad_time", "whole number"},
+        {"\"lat\":1,\"lng\":1,\"time\":-1", "bad_time", "must be from 0"},
+        {"\"lat\":1,\"lng\":1,\"time\":140737488355328", "bad_time", "must be from 0 to 140737488355327"},
+        {"\"lat\":1,\"lng\":1,\"time\":1,\"accuracy\":\"far\"", "bad_location", "\"accuracy\" must be a number"},
+        {"\"lat\":1,\"lng\":1,\"time\":1,\"accuracy\":-1", "bad_location", "\"accuracy\" must be from 0"},
+    };
+    char text[256];
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        snprintf(text, sizeof text, "{\"type\":\"location\",%s}", CASES[i][0]);
+        refused(text, CASES[i][1], CASES[i][2]);
+        snprintf(text, sizeof text, "{\"type\":\"hello\",\"token\":\"t\",%s}", CASES[i][0]);
+        refused(text, CASES[i][1], CASES[i][2]);
+    }
+}
+
+static void a_token_has_a_longest(void **state) {
+    struct buffer text = {0};
+    for (int extra = 0; extra < 2; extra++) {
+        buffer_clear(&text);
+        buffer_string(&text, "{\"type\":\"hello\",\"lat\":1,\"lng\":1,\"time\":1,\"token\":\"");
+        for (int i = 0; i < REQUEST_TOKEN_MAX - 1 + extra; i++) buffer_byte(&text, 'x');
+        buffer_string(&text, "\"}");
+        if (extra)
+            refused(buffer_cstring(&text), "bad_token", "too long");
+        else
+            assert_int_equal(parse(buffer_cstring(&text)).token_size, REQUEST_TOKEN_MAX - 1);
+    }
+    buffer_free(&text);
+}
+
+static void cursors_come_back_as_they_went(void **state) {
+    static const struct nearby_cursor CASES[] = {{-1, -1}, {0, 0},        {8046.719999999999, INT64_MAX},
+                                                 {0.1, 1}, {1.0 / 3, 42}, {20015114.35, 7}};
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        char text[CURSOR_TEXT_MAX], frame[CURSOR_TEXT_MAX + 64];
+        struct nearby_cursor back;
+        cursor_format(CASES[i], text);
+        assert_int_equal(cursor_parse(text, &back), 0);
+        assert_memory_equal(&back, &CASES[i], sizeof back);
+        snprintf(frame, sizeof frame, "{\"type\":\"more\",\"after\":\"%s\"}", text);
+        back = parse(frame).after;
+        assert_memory_equal(&back, &CASES[i], sizeof back);
+    }
+}
+
+static void strange_cursors_are_refused(void **state) {
+    static const char *const CASES[] = {"",
+                                        "_",
+                                        "1",
+                                        "1_",
+                                        "_1",
+                                        "1_2_3",
+                                        "1_x",
+                                        "x_1",
+                                        "nan_1",
+                                        "inf_1",
+                                        "1 _1",
+                                        "1_1 ",
+                                        "1_99999999999999999999",
+                                        "0x1p3",
+                                        "1,5_10"};
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct nearby_cursor cursor;
+        char frame[128];
+        if (cursor_parse(CASES[i], &cursor) != -EINVAL) fail_msg("taken: %s", CASES[i]);
+        snprintf(frame, sizeof frame, "{\"type\":\"more\",\"after\":\"%s\"}", CASES[i]);
+        refused(frame, "bad_cursor", "cursor");
+    }
+    refused("{\"type\":\"more\",\"after\":5}", "bad_cursor", "must be a string");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_frames_are_read),           cmocka_unit_test(bad_frames_are_named),
+        cmocka_unit_test(places_and_times_are_checked),   cmocka_unit_test(a_token_has_a_longest),
+        cmocka_unit_test(cursors_come_back_as_they_went), cmocka_unit_test(strange_cursors_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -37,7 +37,7 @@ test_e2e() {
     shift
     say "End-to-end tests (pytest, against $folder)"
     (cd "$ROOT/tests/e2e" &&
-        STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
+        STARLING_BUILD=$ROOT/$folder STARLING_TEST_BUILD=$ROOT/build-asan STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
 }
 
 prepare_unit() {
@@ -46,7 +46,8 @@ prepare_unit() {
 }
 
 prepare_e2e() {
-    if [ "$1" = build ]; then build_release; else build_sanitized; fi
+    build_sanitized # its tests against a real broker are run here, whatever the daemons are built with
+    [ "$1" != build ] || build_release
     build_web tests
     fetch_kafka
     need_venv

@@ -29,7 +29,8 @@ class Phone:
         self._closed = None
         self._subprotocol = subprotocol
         self._socket = connect(url, subprotocols=[subprotocol] if subprotocol else None, compression=None,
-                               open_timeout=10, close_timeout=2, max_size=None, ping_interval=None, proxy=None)
+                               open_timeout=10, close_timeout=2, max_size=None, ping_interval=None, proxy=None,
+                               legacy=True)
         self._thread = threading.Thread(target=self._receive, daemon=True, name=f'phone-{user}')
         self._thread.start()
 

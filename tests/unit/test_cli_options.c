@@ -1,0 +1,180 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static int unused(int argc, char **argv) { return 0; }
+
+static const struct cli_command COMMAND = {
+    .name = "test", .synopsis = "FILE [--level N]", .summary = "is tested", .run = unused};
+
+struct outcome {
+    struct cli cli;
+    const char *level, *name;
+    bool quick, done;
+    int code;
+    char said[512]; /* on standard error */
+};
+
+/* Parses as a subcommand does; standard error is kept. arguments ends with NULL. */
+static void parse(struct outcome *out, char **arguments) {
+    *out = (struct outcome){.level = "3"};
+    const struct cli_option options[] = {
+        {"level", "N", "how much", &out->level, NULL},
+        {"name", "NAME", "whose", &out->name, NULL},
+        {"quick", NULL, "at once", NULL, &out->quick},
+    };
+    int argc = 0, kept = dup(STDERR_FILENO);
+    while (arguments[argc]) argc++;
+    FILE *file = tmpfile();
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    out->code = cli_open(&out->cli, &COMMAND, argc, arguments, options, ARRAY_SIZE(options), &out->done);
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    out->said[fread(out->said, 1, sizeof out->said - 1, file)] = '\0';
+    fclose(file);
+}
+
+#define PARSE(out, ...) parse(out, (char *[]){(char[]){"test"}, ##__VA_ARGS__, NULL})
+#define ARG(text) ((char[]){text})
+
+static void options_stand_before_and_after_arguments(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("--quick"), ARG("one"), ARG("--level"), ARG("-5"), ARG("two"), ARG("--name=a=b"));
+    assert_int_equal(out.code, 0);
+    assert_int_equal(out.cli.argument_count, 2);
+    assert_string_equal(out.cli.arguments[0], "one");
+    assert_string_equal(out.cli.arguments[1], "two");
+    assert_string_equal(out.level, "-5");
+    assert_string_equal(out.name, "a=b");
+    assert_true(out.quick);
+    cli_close(&out.cli);
+}
+
+static void options_that_are_not_given_keep_their_value_and_the_last_counts(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("--name"), ARG("a"), ARG("--name"), ARG("b"));
+    assert_int_equal(out.code, 0);
+    assert_string_equal(out.level, "3");
+    assert_string_equal(out.name, "b");
+    assert_false(out.quick);
+    assert_int_equal(out.cli.argument_count, 0);
+    cli_close(&out.cli);
+}
+
+static void two_dashes_end_the_options_and_one_is_an_argument(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("-"), ARG("--"), ARG("--level"));
+    assert_int_equal(out.code, 0);
+    assert_int_equal(out.cli.argument_count, 2);
+    assert_string_equal(out.cli.arguments[0], "-");
+    assert_string_equal(out.cli.arguments[1], "--level");
+    cli_close(&out.cli);
+}
+
+static void wrong_options_are_named_with_the_usage(void **state) {
+    static const struct {
+        const char *argument, *reason;
+    } WRONG[] = {
+        {"--levle", "starling test: unknown option --levle\n"},
+        {"-l", "unknown option -l\n"},
+        {"--levels=3", "unknown option --levels=3\n"},
+        {"--level", "--level needs a value\n"},
+        {"--quick=yes", "--quick takes no value\n"},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
+        struct outcome out;
+        char argument[32];
+        snprintf(argument, sizeof argument, "%s", WRONG[i].argument);
+        PARSE(&out, argument);
+        assert_int_equal(out.code, 2);
+        assert_non_null(strstr(out.said, WRONG[i].reason));
+        assert_non_null(strstr(out.said, "usage: starling test FILE [--level N]\n"));
+    }
+}
+
+static void settings_come_from_set_and_kafka_is_passed_on(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("--set"), ARG("topics.prefix=x."), ARG("--set=kafka.client.rack=r1"));
+    assert_int_equal(out.code, 0);
+    assert_string_equal(out.cli.kafka.prefix, "x.");
+    assert_string_equal(out.cli.kafka.bootstrap, "127.0.0.1:9092");
+    assert_string_equal(out.cli.settings.router_group, "starling-router");
+    assert_int_equal(out.cli.kafka.extra_count, 1);
+    assert_string_equal(out.cli.kafka.extra[0].key, "client.rack");
+    cli_close(&out.cli);
+}
+
+static void unknown_settings_are_refused_with_the_nearest(void **state) {
+    struct outcome out;
+    PARSE(&out, ARG("--set"), ARG("topic.prefix=x."));
+    assert_int_equal(out.code, 2);
+    assert_non_null(strstr(out.said, "topics.prefix"));
+}
+
+static void the_environment_counts_but_not_what_is_for_daemons(void **state) {
+    struct outcome out;
+    setenv("STARLING_TOPICS_PREFIX", "env.", 1);
+    setenv("STARLING_EDGE_LISTEN", "127.0.0.1:1", 1);
+    setenv("STARLING_KAFKA_CLIENT_RACK", "r2", 1);
+    PARSE(&out, ARG("x"));
+    assert_int_equal(out.code, 0);
+    assert_string_equal(out.cli.kafka.prefix, "env.");
+    assert_int_equal(out.cli.kafka.extra_count, 1);
+    cli_close(&out.cli);
+    PARSE(&out, ARG("--set"), ARG("topics.prefix=set."));
+    assert_string_equal(out.cli.kafka.prefix, "set.");
+    cli_close(&out.cli);
+    unsetenv("STARLING_TOPICS_PREFIX");
+    unsetenv("STARLING_EDGE_LISTEN");
+    unsetenv("STARLING_KAFKA_CLIENT_RACK");
+}
+
+static void whole_numbers_are_whole_and_within_their_range(void **state) {
+    static const char *const WRONG[] = {"",   " 1", "1 ", "+1", "0x1", "1.0", "-", "a", "9223372036854775808",
+                                        "11", "-3"};
+    int64_t value = 7;
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_false(cli_int(WRONG[i], -2, 10, &value));
+    assert_int_equal(value, 7);
+    assert_true(cli_int("-2", -2, 10, &value));
+    assert_int_equal(value, -2);
+    assert_true(cli_int("9223372036854775807", 0, INT64_MAX, &value));
+    assert_int_equal(value, INT64_MAX);
+}
+
+static void real_numbers_are_finite_and_within_their_range(void **state) {
+    static const char *const WRONG[] = {"", " 1", "nan", "inf", "0x1p3", "1e999", "1.5.2", "90.1", "--1", "e"};
+    double value = 7;
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_false(cli_real(WRONG[i], -90, 90, &value));
+    assert_true(value == 7);
+    assert_true(cli_real("-12.5", -90, 90, &value));
+    assert_true(value == -12.5);
+    assert_true(cli_real("1e1", -90, 90, &value));
+    assert_true(value == 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_stand_before_and_after_arguments),
+        cmocka_unit_test(options_that_are_not_given_keep_their_value_and_the_last_counts),
+        cmocka_unit_test(two_dashes_end_the_options_and_one_is_an_argument),
+        cmocka_unit_test(wrong_options_are_named_with_the_usage),
+        cmocka_unit_test(settings_come_from_set_and_kafka_is_passed_on),
+        cmocka_unit_test(unknown_settings_are_refused_with_the_nearest),
+        cmocka_unit_test(the_environment_counts_but_not_what_is_for_daemons),
+        cmocka_unit_test(whole_numbers_are_whole_and_within_their_range),
+        cmocka_unit_test(real_numbers_are_finite_and_within_their_range),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/pairs.h"
+
+static char folder[] = "/tmp/starling-pairs-XXXXXX";
+
+static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
+static int remove_folder(void **state) { return rmdir(folder); }
+
+static char *path_of(const char *name) { return mem_format("%s/%s", folder, name); }
+
+static char *write_text(const char *name, const char *text) {
+    char *path = path_of(name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+static void drop(char *path) {
+    unlink(path);
+    free(path);
+}
+
+struct seen {
+    size_t count;
+    int64_t last_a, last_b, sum;
+    size_t stop_at; /* 0: never */
+};
+
+static int see(void *context, int64_t a, int64_t b) {
+    struct seen *seen = context;
+    seen->count++;
+    seen->last_a = a;
+    seen->last_b = b;
+    seen->sum += a + b;
+    return seen->stop_at == seen->count ? 42 : 0;
+}
+
+static void lines_hold_two_ids(void **state) {
+    static const char *const RIGHT[] = {"1 2", " 1\t2\r\n", "1,2\n", "1, 2 ", "01 2"};
+    static const char *const NONE[] = {"", "\n", "  \r\n", "# 1 2", " #\n"};
+    static const char *const WRONG[] = {"1",     "1 2 3", "a b", "1 b", "-1 2", "1.5 2", "1 9223372036854775808",
+                                        "1 2 #", "1;2"};
+    for (size_t i = 0; i < ARRAY_SIZE(RIGHT); i++) {
+        int64_t a = 0, b = 0;
+        assert_int_equal(pairs_parse_line(RIGHT[i], &a, &b), 1);
+        assert_int_equal(a, 1);
+        assert_int_equal(b, 2);
+    }
+    int64_t a, b;
+    for (size_t i = 0; i < ARRAY_SIZE(NONE); i++) assert_int_equal(pairs_parse_line(NONE[i], &a, &b), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) assert_int_equal(pairs_parse_line(WRONG[i], &a, &b), -EINVAL);
+    assert_int_equal(pairs_parse_line("0 9223372036854775807", &a, &b), 1);
+    assert_int_equal(b, INT64_MAX);
+}
+
+static void a_broken_line_is_named(void **state) {
+    char *path = write_text("bad", "# a comment\n1 2\n\n3 x\n5 6\n");
+    struct seen seen = {0};
+    struct error error = {.text = ""};
+    assert_int_equal(cli_read_pairs(path, see, &seen, &error), -EINVAL);
+    assert_int_equal(seen.count, 1);
+    assert_non_null(strstr(error.text, "bad:4: not two ids"));
+    drop(path);
+}
+
+static void long_comments_are_passed_over_and_other_long_lines_are_not(void **state) {
+    char text[3000];
+    memset(text, 'x', sizeof text);
+    text[0] = '#';
+    memcpy(text + sizeof text - 6, "\n1 2\n", 6);
+    char *path = write_text("long", text);
+    struct seen seen = {0};
+    struct error error = {.text = ""};
+    assert_int_equal(cli_read_pairs(path, see, &seen, &error), 0);
+    assert_int_equal(seen.count, 1);
+    drop(path);
+
+    memset(text, ' ', sizeof text - 6);
+    text[0] = '7';
+    path = write_text("long", text);
+    assert_int_equal(cli_read_pairs(path, see, &seen, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "long:1:"));
+    drop(path);
+}
+
+static void the_reader_stops_when_told(void **state) {
+    char *path = write_text("many", "1 2\n3 4\n5 6");
+    struct seen seen = {.stop_at = 2};
+    assert_int_equal(cli_read_pairs(path, see, &seen, NULL), 42);
+    assert_int_equal(seen.last_b, 4);
+    seen = (struct seen){.stop_at = 0};
+    assert_int_equal(cli_read_pairs(path, see, &seen, NULL), 0);
+    assert_int_equal(seen.last_b, 6); // without a newline behind it
+    drop(path);
+}
+
+static void a_file_that_is_not_there_is_named(void **state) {
+    struct error error = {.text = ""};
+    assert_int_equal(cli_read_pairs("/nonexistent/x", see, NULL, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "/nonexistent/x"));
+    struct pairs_out *out;
+    assert_int_equal(pairs_out_new("/nonexistent/x", &out, &error), -ENOENT);
+}
+
+static size_t size_of(const char *path) {
+    FILE *file = fopen(path, "r");
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    fclose(file);
+    return size;
+}
+
+static char *write_pairs(const char *name, int count) {
+    char *path = path_of(name);
+    struct pairs_out *out;
+    struct error error;
+    assert_int_equal(pairs_out_new(path, &out, &error), 0);
+    for (int i = 0; i < count; i++) assert_int_equal(pairs_out_put(out, i, i + 1, &error), 0);
+    assert_int_equal(pairs_out_close(out, &error), 0);
+    return path;
+}
+
+static void what_is_written_is_read_back(void **state) {
+    static const char *const NAMES[] = {"plain", "packed.gz"};
+    size_t sizes[ARRAY_SIZE(NAMES)];
+    for (size_t i = 0; i < ARRAY_SIZE(NAMES); i++) {
+        char *path = write_pairs(NAMES[i], 50000);
+        struct seen seen = {0};
+        assert_int_equal(cli_read_pairs(path, see, &seen, NULL), 0);
+        assert_int_equal(seen.count, 50000);
+        assert_int_equal(seen.sum, 50000LL * 50000);
+        sizes[i] = size_of(path);
+        drop(path);
+    }
+    assert_true(sizes[1] < sizes[0] / 2);
+}
+
+static void a_packed_file_that_is_cut_short_or_damaged_is_refused(void **state) {
+    char *path = write_pairs("cut.gz", 50000);
+    struct seen seen = {0};
+    struct error error = {.text = ""};
+    assert_int_equal(truncate(path, (off_t)size_of(path) / 2), 0);
+    assert_true(cli_read_pairs(path, see, &seen, &error) < 0);
+    assert_non_null(strstr(error.text, "cut.gz"));
+    drop(path);
+    path = write_pairs("bent.gz", 50000);
+    FILE *file = fopen(path, "r+");
+    fseek(file, (long)size_of(path) / 2, SEEK_SET);
+    fputs("damage damage damage", file);
+    fclose(file);
+    assert_true(cli_read_pairs(path, see, &seen, &error) < 0);
+    drop(path);
+}
+
+static void a_full_disk_is_told(void **state) {
+    struct pairs_out *out;
+    struct error error = {.text = ""};
+    assert_int_equal(pairs_out_new("/dev/full", &out, &error), 0);
+    assert_int_equal(pairs_out_put(out, 1, 2, &error), 0);
+    assert_true(pairs_out_close(out, &error) < 0);
+    assert_non_null(strstr(error.text, "/dev/full: No space left on device"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_hold_two_ids),
+        cmocka_unit_test(a_broken_line_is_named),
+        cmocka_unit_test(long_comments_are_passed_over_and_other_long_lines_are_not),
+        cmocka_unit_test(the_reader_stops_when_told),
+        cmocka_unit_test(a_file_that_is_not_there_is_named),
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(a_packed_file_that_is_cut_short_or_damaged_is_refused),
+        cmocka_unit_test(a_full_disk_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

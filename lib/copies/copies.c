@@ -19,8 +19,8 @@ enum {
 
 static const enum topic COPIED_TOPICS[COPIED] = {TOPIC_SHARING, TOPIC_PROFILES};
 
-/* Asking the broker where the topics end blocks, so it is done on a worker. It belongs to both sides: whoever of them is
- * last frees it. */
+/* Asking the broker where the topics end blocks, so it is done on a worker. It belongs to both sides: whoever of them
+ * is last frees it. */
 struct question {
     struct copies *copies; /* NULL once those are gone; the loop's thread only */
     struct kafka_consumer *consumer;
@@ -276,8 +276,8 @@ static void tell(struct copies *copies, const struct kafka_record *record) {
         if (options->on_profile) options->on_profile(options->context, user);
     } else if (options->on_sharing) {
         enum sharing_mode mode = copies_sharing(copies, user, &offset);
-        // A record that could not be read left an older one standing; one that a later one of the batch replaced is told
-        // with that.
+        // A record that could not be read left an older one standing; one that a later one of the batch replaced is
+        // told with that.
         if (offset == record->offset) options->on_sharing(options->context, user, mode, offset);
     }
 }

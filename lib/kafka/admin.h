@@ -15,8 +15,8 @@ struct topics_plan {
     int replication;         /* -1: the broker's default */
 };
 
-/* Creates what is missing with DESIGN 2's settings (dead letter queues included) and sets the settings of what is there;
- * never changes a partition count. Idempotent. */
+/* Creates what is missing with DESIGN 2's settings (dead letter queues included) and sets the settings of what is
+ * there; never changes a partition count. Idempotent. */
 int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms, struct error *error);
 
 /* Partition counts of all topics; -ENOENT when one is missing, -EINVAL when the co-partitioned ones differ (error names
@@ -42,7 +42,8 @@ int kafka_group_describe(struct kafka_admin *admin, const char *group, struct ka
                          struct error *error);
 void kafka_group_clear(struct kafka_group *group);
 
-/* Committed offset (KAFKA_OFFSET_NONE if none) and end of every partition of a topic for a group; arrays of `count` = partitions. */
+/* Committed offset (KAFKA_OFFSET_NONE if none) and end of every partition of a topic for a group; arrays of `count` =
+ * partitions. */
 int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
                         int64_t *end, int timeout_ms, struct error *error);
 

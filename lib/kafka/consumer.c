@@ -15,8 +15,9 @@ struct kafka_membership {
     rd_kafka_consumer_group_metadata_t *metadata;
 };
 
-/* The group metadata of a transaction must be those under which its partitions were owned. librdkafka's of the moment may
- * be of nobody (generation -1, no member id) just after a lost session, and the broker lets such a commit pass. */
+/* The group metadata of a transaction must be those under which its partitions were owned. librdkafka's of the moment
+ * may be of the next generation already, and the broker asks who commits, not who owns the partition; or, before the
+ * first join, of nobody (generation -1, no member id), which it lets pass. */
 static struct kafka_membership *membership_new(struct kafka_consumer *consumer) {
     rd_kafka_consumer_group_metadata_t *metadata = rd_kafka_consumer_group_metadata(consumer->client);
     char *id = rd_kafka_memberid(consumer->client);
@@ -194,8 +195,8 @@ static bool take_batch(struct kafka_consumer *consumer) {
     size_t count = got > 0 ? (size_t)got : 0;
     bool more = count == options->batch;
     if (consumer->changed && count) {
-        // A rebalance came in the middle of the batch, and nothing says which of its records are older than that. None is
-        // delivered; those of the new assignment are fetched again.
+        // A rebalance came in the middle of the batch, and nothing says which of its records are older than that. None
+        // is delivered; those of the new assignment are fetched again.
         more = true;
         if (consumer->assigned) kafka_consumer_apply(consumer, NULL);
     } else {
@@ -231,8 +232,8 @@ static void woken(void *context) {
     }
 }
 
-/* Once a second: a consumer that is held must be polled all the same, or it hears of no rebalance and is thrown out of the
- * group. Pausing makes what librdkafka has fetched outdated, so that only such news comes out of the queue. */
+/* Once a second: a consumer that is held must be polled all the same, or it hears of no rebalance and is thrown out of
+ * the group. Pausing makes what librdkafka has fetched outdated, so that only such news comes out of the queue. */
 static void ticked(void *context) {
     struct kafka_consumer *consumer = context;
     if (consumer->held && !consumer->hold_paused) {
@@ -250,8 +251,8 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
         {"partition.assignment.strategy", "range"},
         {"session.timeout.ms", "6000"},
         {"heartbeat.interval.ms", "2000"},
-        // Records come at once whatever this says; it bounds how long a change of what is read waits for the request that
-        // is under way, and how soon an end is known to be one.
+        // Records come at once whatever this says; it bounds how long a change of what is read waits for the request
+        // that is under way, and how soon an end is known to be one.
         {"fetch.wait.max.ms", "10"},
         {NULL, NULL},
     };

@@ -50,26 +50,29 @@ struct kafka_consumer_options {
     /* The assignment is gone (revoked; lost: true when another may own it already, so nothing may be committed).
      * Nothing is read after it until on_assigned. */
     void (*on_revoked)(void *context, bool lost);
-    /* Everything delivered so far was handled and the batch queue is empty: flush what waits. NULL: not wanted. */
+    /* Everything delivered so far was handled and the batch queue is empty: flush what waits. Also when a position moved
+     * without a record (past transaction markers, or when a start became known). NULL: not wanted. */
     void (*on_drained)(void *context);
     /* An offset that is gone or was never there: the owner decides by kafka_consumer_read again. NULL: restart at the
      * beginning of what is kept. */
     void (*on_offset_lost)(void *context, enum topic topic, int32_t partition);
-    /* Broker trouble (up = false, with the reason) and recovery. NULL: not wanted. */
+    /* Broker trouble (up = false, with the reason) and recovery. Trouble that librdkafka calls fatal (another process has
+     * this instance's id) has no recovery, and the assignment is lost with it. NULL: not wanted. */
     void (*on_broker)(void *context, bool up, const char *reason);
 };
 
 int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **consumer,
                        struct error *error);
-void kafka_consumer_free(
-    struct kafka_consumer *consumer); /* leaves the group (dynamic members); blocks some 20 ms; NULL is fine */
+/* Leaves the group (dynamic members), calls nobody, blocks some 20 ms. Not from a callback of its own. NULL is fine. */
+void kafka_consumer_free(struct kafka_consumer *consumer);
 
-/* Replaces the set of partitions that are read, each from its offset (>= 0, BEGINNING or END). */
+/* Replaces the set of partitions that are read, each from its offset (>= 0, BEGINNING or END). These three: -EINVAL for
+ * what cannot be read, -ESTALE when the group has nothing assigned (before on_assigned, after on_revoked). */
 int kafka_consumer_read(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
                         struct error *error);
 
-/* Adds to or removes from what is read, the others going on undisturbed (rd_kafka_incremental_* is for cooperative groups
- * only: internally this re-assigns with the tracked positions). */
+/* Adds to or removes from what is read, the others going on undisturbed (rd_kafka_incremental_* is for cooperative
+ * groups only: internally this re-assigns with the tracked positions). */
 int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
                              struct error *error);
 int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,

@@ -1,5 +1,5 @@
-/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes what is read, queries.c
- * asks the broker questions that block. */
+/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes what is read,
+ * queries.c asks the broker questions that block. */
 #ifndef KAFKA_CONSUMER_PRIVATE_H
 #define KAFKA_CONSUMER_PRIVATE_H
 
@@ -13,7 +13,8 @@ struct kafka_consumer {
     struct kafka_wake *wake;
     struct kafka_health *health;
 
-    /* Made when first needed and kept, so that a record's topic is found by its handle's opaque (enum + 1), not by its name. */
+    /* Made when first needed and kept, so that a record's topic is found by its handle's opaque (enum + 1), not by its
+     * name. */
     rd_kafka_topic_t *topics[TOPICS];
     struct positions positions;
 

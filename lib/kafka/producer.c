@@ -108,8 +108,8 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
         {"enable.idempotence", "true"},
         {"partitioner", "murmur2_random"},
         {"linger.ms", linger},
-        // A transaction's messages live as long as it (librdkafka's default for them), and it is kept short: what it holds
-        // open, its readers wait for when its producer dies.
+        // A transaction's messages live as long as it (librdkafka's default for them), and it is kept short: what it
+        // holds open, its readers wait for when its producer dies.
         {"message.timeout.ms", plain ? timeout : NULL},
         {"transaction.timeout.ms", plain ? NULL : "2000"},
         {"queue.buffering.max.kbytes", queue},

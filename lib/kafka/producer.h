@@ -17,7 +17,8 @@ struct kafka_producer_options {
     int timeout_ms;               /* message.timeout.ms; 0: 30,000 */
     size_t queue_bytes;           /* queue.buffering.max.kbytes; 0: 64 MiB */
     void *context;
-    /* A message's fate: code 0 acknowledged (offset says where), else negative errno. `opaque` as given to send. NULL: not wanted. */
+    /* A message's fate: code 0 acknowledged (offset says where), else negative errno. `opaque` as given to send. NULL:
+     * not wanted. */
     void (*on_delivered)(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset);
     void (*on_broker)(void *context, bool up, const char *reason); /* NULL: not wanted */
 };
@@ -27,20 +28,27 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
 /* Waits up to flush_ms for what is under way (callbacks are called), then frees. NULL is fine. */
 void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
 
-/* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY or explicit. 0; -EAGAIN: the queue is full (nothing
- * was taken); -EHOSTDOWN: the queue is full because no broker can be reached; -EINVAL otherwise (too large, unknown partition). */
+/* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY (friendships: by the user, the key's
+ * first 8 bytes) or explicit. 0; -EAGAIN: the queue is full (nothing was taken); -EHOSTDOWN: the queue is full because
+ * no broker can be reached; -EIO: librdkafka has given up (on_broker said why); -EINVAL otherwise (too large, unknown
+ * partition). */
 int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque);
 size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
 
-/* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset, .exception.message, ...). */
+/* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset,
+ * .exception.message, ...). on_delivered does not hear of it. */
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason);
 uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dead letters that did not get there */
 
-/* Transactions (transactional_id given). All blocking: call on a worker (loop_work), one at a time, except begin and send.
- * 0, -EAGAIN (abort, then try again), -ESTALE (fenced: this member no longer owns the partitions; abort, drop state),
- * other negatives: fatal, make a new producer. */
+/* Transactions (transactional_id given). All blocking: call on a worker (loop_work), one at a time, except begin and send;
+ * the loop must go on meanwhile, as commit and abort wait for delivery reports. 0, or
+ *   -EAGAIN  abort, then try again;
+ *   -ESTALE  the group has moved on, and another member may own the partitions: abort, drop state;
+ *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (2 s),
+ *            or one whose commit got no answer in time, which may then be committed or not: the committed offsets say.
+ * The membership is that of the consumer's assignment when the commit starts: abort what was begun before on_revoked. */
 int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error);
 int kafka_transaction_begin(struct kafka_producer *producer, struct error *error);
 /* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */

@@ -60,8 +60,8 @@ int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_posit
     int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
     rd_kafka_topic_partition_list_t *list = list_of(consumer, positions, count);
     rd_kafka_resp_err_t err;
-    // With isolation.level=read_committed the broker refuses to name an offset that an open transaction may still change;
-    // librdkafka asks again a few times, we for as long as the caller waits.
+    // With isolation.level=read_committed the broker refuses to name an offset that an open transaction may still
+    // change; librdkafka asks again a few times, we for as long as the caller waits.
     for (;;) {
         err = first_error(rd_kafka_committed(consumer->client, list, remaining_ms(deadline)), list);
         bool passing = err == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ||

@@ -135,8 +135,8 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
     place->next = position->offset;
     rd_kafka_topic_partition_list_t *list = list_of(consumer, position);
     rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);
-    // A partition whose fetching is only just being started refuses, and would then drop all that it fetches as outdated
-    // (librdkafka has counted the seek already): starting it anew, at the new place, cures both.
+    // A partition whose fetching is only just being started refuses, and would then drop all that it fetches as
+    // outdated (librdkafka has counted the seek already): starting it anew, at the new place, cures both.
     bool refused = failure || list->elems[0].err;
     rd_kafka_error_destroy(failure);
     rd_kafka_topic_partition_list_destroy(list);

@@ -45,8 +45,8 @@ static rocksdb_options_t *make_options(const struct store_options *wanted, size_
                                        rocksdb_cache_t *cache) {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_block_cache(table, cache);
-    // Index and filters count in the cache. In pieces of a block's size, as the strict cache fails a read whose block has
-    // no room, and a whole filter of a large file is bigger than a shard of a small cache.
+    // Index and filters count in the cache. In pieces of a block's size, as the strict cache fails a read whose block
+    // has no room, and a whole filter of a large file is bigger than a shard of a small cache.
     rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
     rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_two_level_index_search);
     rocksdb_block_based_options_set_format_version(table, 5);
@@ -63,7 +63,8 @@ static rocksdb_options_t *make_options(const struct store_options *wanted, size_
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_write_buffer_size(options, buffer > WRITE_BUFFER_MIN ? buffer : WRITE_BUFFER_MIN);
     rocksdb_options_set_max_write_buffer_number(options, 2);
-    // What a family takes for its first key; RocksDB's eighth of a buffer, times many families, would be most of the limit.
+    // What a family takes for its first key; RocksDB's eighth of a buffer, times many families, would be most of the
+    // limit.
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK);
     rocksdb_options_set_db_write_buffer_size(options, memtable_bytes);
     // A family that is hardly written keeps the log of all others alive until it is written out.
@@ -213,8 +214,8 @@ static uint64_t total_property(const struct store *store, const char *property) 
     return total;
 }
 
-/* RocksDB's own limit on all memtables starts flushes but waits for none, and many families outrun it (8 to 18 times the
- * limit was seen). So the writer waits: the largest are written out until the rest fits. */
+/* RocksDB's own limit on all memtables starts flushes but waits for none, and many families outrun it (8 to 18 times
+ * the limit was seen). So the writer waits: the largest are written out until the rest fits. */
 static int throttle(struct store *store, struct error *error) {
     store->unchecked_bytes = 0;
     // "cur": without those written out already that a cursor still pins, which no flush would make smaller.

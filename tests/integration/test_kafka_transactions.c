@@ -208,8 +208,8 @@ static void test_who_was_replaced_cannot_commit(void **state) {
     free(group);
 }
 
-/* A member in a process of its own, which can be stopped dead and woken: it begins a transaction, says so on a pipe, and
- * commits when told; its exit code is the commit's. */
+/* A member in a process of its own, which can be stopped dead and woken: it begins a transaction, says so on a pipe,
+ * and commits when told; its exit code is the commit's. */
 static int zombie(struct world *parent, const char *group, int say, int hear) {
     // Longer than it is stopped: what fences it is the group.
     struct config_pair patient = {.key = "transaction.timeout.ms", .value = "60000"};

@@ -1,0 +1,202 @@
+/* Topics: made once, kept as they should be, and refused when they are not. */
+#include <errno.h>
+#include <librdkafka/rdkafka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "world.h"
+
+static const struct topics_plan PLAN = {
+    .partitions = PARTITIONS, .delivery_partitions = DELIVERY_PARTITIONS, .replication = -1};
+
+static void create(struct world *world) {
+    struct error error = {.text = ""};
+    if (kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+}
+
+/* librdkafka itself, to look at topics and to make wrong ones. */
+static rd_kafka_t *stranger(struct world *world) {
+    char reason[256];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", world->settings.bootstrap, reason, sizeof reason);
+    rd_kafka_t *client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof reason);
+    assert_non_null(client);
+    return client;
+}
+
+static void make_topic(struct world *world, enum topic topic, int partitions) {
+    char reason[256];
+    rd_kafka_t *client = stranger(world);
+    char *name = topic_full_name(&world->settings, topic, false);
+    rd_kafka_NewTopic_t *new = rd_kafka_NewTopic_new(name, partitions, 1, reason, sizeof reason);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
+    rd_kafka_CreateTopics(client, &new, 1, NULL, queue);
+    rd_kafka_event_t *event = rd_kafka_queue_poll(queue, PATIENCE_MS);
+    assert_non_null(event);
+    assert_int_equal(rd_kafka_event_error(event), 0);
+    rd_kafka_event_destroy(event);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_NewTopic_destroy(new);
+    // Until it shows.
+    const struct rd_kafka_metadata *metadata = NULL;
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(client, name, NULL);
+    for (bool there = false; !there;) {
+        assert_int_equal(rd_kafka_metadata(client, 0, handle, &metadata, PATIENCE_MS), 0);
+        there = metadata->topics[0].partition_cnt == partitions;
+        rd_kafka_metadata_destroy(metadata);
+    }
+    rd_kafka_topic_destroy(handle);
+    rd_kafka_destroy(client);
+    free(name);
+}
+
+/* A topic's setting; alter: gives it that value first. Caller frees. */
+static char *setting(struct world *world, enum topic topic, bool dead, const char *name, const char *alter) {
+    rd_kafka_t *client = stranger(world);
+    char *full = topic_full_name(&world->settings, topic, dead);
+    rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, full);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
+    rd_kafka_event_t *event;
+    if (alter) {
+        rd_kafka_ConfigResource_set_config(resource, name, alter); // and nothing else: all others are gone
+        rd_kafka_AlterConfigs(client, &resource, 1, NULL, queue);
+        event = rd_kafka_queue_poll(queue, PATIENCE_MS);
+        assert_non_null(event);
+        assert_int_equal(rd_kafka_event_error(event), 0);
+        rd_kafka_event_destroy(event);
+    }
+    rd_kafka_DescribeConfigs(client, &resource, 1, NULL, queue);
+    event = rd_kafka_queue_poll(queue, PATIENCE_MS);
+    assert_non_null(event);
+    size_t count = 0;
+    const rd_kafka_ConfigResource_t **found =
+        rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count);
+    assert_int_equal(count, 1);
+    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(found[0], &count);
+    char *value = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(rd_kafka_ConfigEntry_name(entries[i]), name))
+            value = mem_string(rd_kafka_ConfigEntry_value(entries[i]));
+    }
+    rd_kafka_event_destroy(event);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_ConfigResource_destroy(resource);
+    rd_kafka_destroy(client);
+    free(full);
+    return value;
+}
+
+/* Acknowledged changes reach what a broker answers a moment later. */
+static void until_setting(struct world *world, enum topic topic, bool dead, const char *name, bool equal,
+                          const char *expected) {
+    for (int tries = 0; tries < 100; tries++) {
+        char *value = setting(world, topic, dead, name, NULL);
+        bool settled = value && !strcmp(value, expected) == equal;
+        free(value);
+        if (settled) return;
+        world_run(world, 50);
+    }
+    fail_msg("%s of %s does not become %s%s", name, topic_name(topic), equal ? "" : "other than ", expected);
+}
+
+static void assert_setting(struct world *world, enum topic topic, bool dead, const char *name, const char *expected) {
+    until_setting(world, topic, dead, name, true, expected);
+}
+
+static void test_creates_and_verifies(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct topics_shape shape = {.partitions = 0, .delivery_partitions = 0};
+    struct error error = {.text = ""};
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -ENOENT);
+    for (int t = 0; t < TOPICS; t++) assert_non_null(strstr(error.text, topic_name((enum topic)t)));
+    create(world);
+    create(world);
+    if (kafka_topics_verify(world->admin, &shape, 5000, &error)) fail_msg("%s", error.text);
+    assert_int_equal(shape.partitions, PARTITIONS);
+    assert_int_equal(shape.delivery_partitions, DELIVERY_PARTITIONS);
+
+    assert_setting(world, TOPIC_LOCATIONS, false, "retention.ms", "86400000");
+    assert_setting(world, TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
+    assert_setting(world, TOPIC_FRIEND_COMMANDS, false, "retention.ms", "86400000");
+    for (enum topic t = TOPIC_FRIENDSHIPS; t <= TOPIC_SHARING; t++) {
+        assert_setting(world, t, false, "cleanup.policy", "compact");
+        assert_setting(world, t, false, "delete.retention.ms", "604800000");
+    }
+    assert_setting(world, TOPIC_DELIVERIES, false, "retention.ms", "600000");
+    assert_setting(world, TOPIC_DELIVERIES, false, "segment.ms", "60000");
+    assert_setting(world, TOPIC_SHARING, true, "cleanup.policy", "delete");
+    assert_setting(world, TOPIC_SHARING, true, "retention.ms", "604800000");
+}
+
+static void test_mends_settings_and_keeps_what_an_operator_set(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    create(world);
+    free(setting(world, TOPIC_LOCATIONS, false, "max.message.bytes", "2000000"));
+    until_setting(world, TOPIC_LOCATIONS, false, "retention.ms", false, "86400000");
+    create(world);
+    assert_setting(world, TOPIC_LOCATIONS, false, "retention.ms", "86400000");
+    assert_setting(world, TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
+    assert_setting(world, TOPIC_LOCATIONS, false, "max.message.bytes", "2000000");
+}
+
+static void test_completes_what_is_half_there(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct topics_shape shape;
+    make_topic(world, TOPIC_PROFILES, PARTITIONS);
+    create(world);
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, NULL), 0);
+    assert_setting(world, TOPIC_PROFILES, false, "cleanup.policy", "compact");
+}
+
+static void test_never_changes_partitions(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    struct topics_shape shape;
+    make_topic(world, TOPIC_FRIENDSHIPS, PARTITIONS + 1);
+    assert_int_equal(kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "friendships has 5 partitions, not 4"));
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -ENOENT); // nothing was made
+    assert_non_null(strstr(error.text, "locations"));
+}
+
+static void test_refuses_counts_that_differ(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    struct topics_shape shape;
+    for (int t = 0; t < TOPICS; t++) make_topic(world, (enum topic)t, t == TOPIC_SHARING ? 3 : 4);
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "sharing has 3"));
+    assert_non_null(strstr(error.text, "locations has 4"));
+}
+
+static void test_no_broker_is_said_in_time(void **state) {
+    struct kafka_settings nowhere = {.bootstrap = "127.0.0.1:1", .prefix = "x."};
+    struct kafka_admin *admin = NULL;
+    struct topics_shape shape;
+    struct kafka_group group;
+    struct error error = {.text = ""};
+    int64_t committed, end;
+    assert_int_equal(kafka_admin_new(&nowhere, &admin, &error), 0);
+    assert_int_equal(kafka_topics_verify(admin, &shape, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_topics_create(admin, &PLAN, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_group_describe(admin, "g", &group, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_group_offsets(admin, "g", TOPIC_SHARING, 1, &committed, &end, 500, &error), -EHOSTDOWN);
+    kafka_admin_free(admin);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_bare, world_destroy)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_creates_and_verifies),         TEST(test_mends_settings_and_keeps_what_an_operator_set),
+        TEST(test_completes_what_is_half_there), TEST(test_never_changes_partitions),
+        TEST(test_refuses_counts_that_differ),   cmocka_unit_test(test_no_broker_is_said_in_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

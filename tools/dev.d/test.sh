@@ -37,7 +37,7 @@ test_e2e() {
     shift
     say "End-to-end tests (pytest, against $folder)"
     (cd "$ROOT/tests/e2e" &&
-        STARLING_BUILD=$ROOT/$folder STARLING_TEST_BUILD=$ROOT/build-asan STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
+        STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
 }
 
 prepare_unit() {

@@ -28,10 +28,10 @@ struct entry {
 struct phone {
     int64_t user, time;
     struct geo_point at;
-    struct ws_connection *connection;     /* NULL: none */
-    struct phone *next;                   /* in the list of all, and below */
-    struct phone *waiting_next;           /* in the list of those who want to connect */
-    bool waiting, welcomed, unsent, over; /* over: superseded, does not come back */
+    struct ws_connection *connection;                 /* NULL: none */
+    struct phone *next;                               /* in the list of all, and below */
+    struct phone *waiting_next;                       /* in the list of those who want to connect */
+    bool waiting, connecting, welcomed, unsent, over; /* over: superseded, does not come back */
     int64_t retry_us;
     int retry_ms;
     size_t url;
@@ -129,7 +129,7 @@ static void send_more(struct phones *phones, struct phone *phone, const char *af
 /* ---- connecting ---- */
 
 static void want_connection(struct phones *phones, struct phone *phone) {
-    if (phone->waiting || phone->connection || phone->over || phones->closing) return;
+    if (phone->waiting || phone->connecting || phone->connection || phone->over || phones->closing) return;
     phone->waiting = true;
     phone->waiting_next = NULL;
     *phones->waiting_tail = phone;
@@ -148,12 +148,22 @@ static int grow_delay(struct phone *phone) {
     return delay / 2 + (int)(random() % delay);
 }
 
-static void connect_phone(struct phones *phones, struct phone *phone) {
-    const char *url = phones->options.urls[phone->url % phones->options.url_count];
-    if (ws_connect(phones->clients, url, phone, NULL) == 0)
+static void set_connecting(struct phones *phones, struct phone *phone, bool connecting) {
+    if (phone->connecting == connecting) return;
+    phone->connecting = connecting;
+    if (connecting)
         phones->counts.connecting++;
     else
+        phones->counts.connecting--;
+}
+
+static void connect_phone(struct phones *phones, struct phone *phone) {
+    const char *url = phones->options.urls[phone->url % phones->options.url_count];
+    if (ws_connect(phones->clients, url, phone, NULL)) {
         retry_later(phones, phone, grow_delay(phone));
+        return;
+    }
+    set_connecting(phones, phone, true);
 }
 
 /* Lets some of those who wait connect: a crowd at the door makes nobody faster. */
@@ -238,7 +248,7 @@ static bool receive(struct phones *phones, struct phone *phone, const json_t *fr
 static void on_open(void *context, struct ws_connection *connection) {
     struct phones *phones = context;
     struct phone *phone = ws_context(connection);
-    phones->counts.connecting--;
+    set_connecting(phones, phone, false);
     phone->connection = connection;
     phone->count = 0;
     send_hello(phones, phone);
@@ -262,7 +272,7 @@ static void on_writable(void *context, struct ws_connection *connection) {
 static void on_close(void *context, struct ws_connection *connection, int code) {
     struct phones *phones = context;
     struct phone *phone = ws_context(connection);
-    if (!phone->connection) phones->counts.connecting--; /* an attempt that failed */
+    set_connecting(phones, phone, false); /* an attempt that failed */
     if (phone->welcomed) phones->counts.online--;
     set_unsent(phones, phone, false);
     phone->connection = NULL;

@@ -33,9 +33,9 @@ build_web() {
     [ "${1:-}" != tests ] || omit=--include=dev
     need_packages nodejs npm ca-certificates
     say "Fetching the page's libraries"
-    cd "$web"
+    cd "$web" || exit
     quietly "npm ci" npm ci --no-audit --no-fund "$omit"
     quietly "npm run build" npm run build
-    cd "$ROOT"
+    cd "$ROOT" || exit
     touch "$web/node_modules/.built" "$stamp"
 }

@@ -83,11 +83,23 @@ any_running() {
     return 1
 }
 
+# outdated NAME KIND: what a running daemon has missed, as a remark.
+outdated() {
+    local setting pid
+    read -r pid _ <"$RUN/pid/$1"
+    [[ $(readlink "/proc/$pid/exe") != *' (deleted)' ]] || echo ", of an older build: ./dev down to renew it"
+    for setting in ${SETTINGS[@]+"${SETTINGS[@]}"}; do
+        setting=${setting#"$2":}
+        grep -qxF -- "$setting" "$RUN/$1.properties" || ! knows "$2" "${setting%%=*}" ||
+            echo ", without $setting: ./dev down first"
+    done
+}
+
 # start_daemon KIND INSTANCE
 start_daemon() {
     local kind=$1 instance=$2 name=$1-$2
     if running "$name"; then
-        note "$name runs"
+        note "$name runs$(outdated "$name" "$kind")"
         return 0
     fi
     mkdir -p "$RUN/data/$name" "$RUN/history"

@@ -86,7 +86,7 @@ static void revoked(struct kafka_consumer *consumer, bool lost) {
     if (consumer->options.on_revoked) consumer->options.on_revoked(consumer->options.context, lost);
     membership_replace(consumer, NULL);
     positions_stop(&consumer->positions);
-    rd_kafka_assign(consumer->client, NULL);
+    kafka_consumer_assign(consumer, NULL);
 }
 
 static void rebalance(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
@@ -94,7 +94,7 @@ static void rebalance(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
     consumer->changed = true;
     if (consumer->closing) {
-        rd_kafka_assign(client, NULL);
+        kafka_consumer_assign(consumer, NULL);
     } else if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         assigned(consumer, list);
     } else {

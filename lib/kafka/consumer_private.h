@@ -36,7 +36,10 @@ struct kafka_consumer {
     struct kafka_opaque plain_opaque;
 };
 
-/* reading.c: tells librdkafka what positions says. */
+/* reading.c: rd_kafka_assign, until librdkafka is done with it. NULL: nothing, and the group may go on. */
+rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list);
+
+/* Tells librdkafka what positions says. */
 int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error);
 
 /* Pauses (or resumes) in librdkafka all that is read, but for what the owner paused. */

@@ -29,6 +29,19 @@ static void gather_one(void *context, const struct kafka_position *position, str
     }
 }
 
+rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer,
+                                          const rd_kafka_topic_partition_list_t *list) {
+    rd_kafka_resp_err_t err = rd_kafka_assign(consumer->client, list);
+    // What is no longer read is stopped by two further steps of librdkafka's own queue: to stop, and that it has stopped.
+    // The next list must not come in between (librdkafka 2.0.2 stops the same partition twice, and aborts). Each question
+    // that is answered through that queue sees one step done.
+    for (int step = 0; step < 2; step++) {
+        char *answer = rd_kafka_memberid(consumer->client);
+        if (answer) rd_kafka_mem_free(consumer->client, answer);
+    }
+    return err;
+}
+
 int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error) {
     int count = (int)positions_reading(&consumer->positions);
     struct gather gather = {
@@ -38,7 +51,7 @@ int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error) {
     };
     positions_each(&consumer->positions, gather_one, &gather);
     // An empty list, never NULL: NULL would end the membership's assignment and have the group rebalance.
-    rd_kafka_resp_err_t err = rd_kafka_assign(consumer->client, gather.all);
+    rd_kafka_resp_err_t err = kafka_consumer_assign(consumer, gather.all);
     // No record gets through in between: pausing makes those that librdkafka has fetched already outdated.
     if (!err && gather.paused->cnt) err = rd_kafka_pause_partitions(consumer->client, gather.paused);
     rd_kafka_topic_partition_list_destroy(gather.all);

@@ -93,6 +93,30 @@ static void test_more_and_less_disturb_nobody(void **state) {
     reader_close(&reader);
 }
 
+/* librdkafka alone aborts when it is given a third list while it still stops a partition of the first. */
+static void test_changes_in_quick_succession(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    fill(world, TOPIC_LOCATIONS, 0, 0, 50);
+    reader_open(&reader, world, NULL, NULL);
+    struct kafka_position all[3 * PARTITIONS];
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        all[3 * p] = (struct kafka_position){TOPIC_LOCATIONS, p, 0};
+        all[3 * p + 1] = (struct kafka_position){TOPIC_SHARING, p, 0};
+        all[3 * p + 2] = (struct kafka_position){TOPIC_PROFILES, p, KAFKA_OFFSET_BEGINNING};
+    }
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(kafka_consumer_read(reader.consumer, all, (size_t)(3 * PARTITIONS - i % 2), NULL), 0);
+        if (i % 50 == 0) world_run(world, 10);
+    }
+    reader.count = 0;
+    assert_int_equal(kafka_consumer_read(reader.consumer, all, 3 * PARTITIONS, NULL), 0);
+    reader_until(&reader, 50);
+    assert_values(&reader, 0, 0, 50);
+    reader_close(&reader);
+}
+
 static void test_refuses_what_cannot_be_read(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
@@ -321,6 +345,7 @@ int main(void) {
         TEST(test_reads_in_order_and_knows_the_position),
         TEST(test_position_of_an_empty_partition_becomes_known),
         TEST(test_more_and_less_disturb_nobody),
+        TEST(test_changes_in_quick_succession),
         TEST(test_refuses_what_cannot_be_read),
         TEST(test_seeks),
         TEST(test_seeks_from_within_records),

@@ -15,7 +15,7 @@ struct look {
     struct archive_wanted *wanted;
     size_t count;
     int64_t *committed, *ends;
-    int code;
+    int folder_code, kafka_code;
     struct error error;
     bool busy, closing;
 };
@@ -33,7 +33,8 @@ int look_new(const struct look_options *options, struct look **out, struct error
         .count = 0,
         .committed = mem_zero((size_t)options->partitions, sizeof *look->committed),
         .ends = mem_zero((size_t)options->partitions, sizeof *look->ends),
-        .code = 0,
+        .folder_code = 0,
+        .kafka_code = 0,
         .error = {.text = ""},
         .busy = false,
         .closing = false,
@@ -69,18 +70,25 @@ bool look_busy(const struct look *look) { return look->busy; }
 static void work(void *context) {
     struct look *look = context;
     // The files first: Kafka, asked later, ends no earlier than they do.
-    look->code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
-    if (look->code == 0)
-        look->code = kafka_group_offsets(look->admin, look->options.group, TOPIC_LOCATIONS, look->options.partitions,
-                                         look->committed, look->ends, ASK_TIMEOUT_MS, &look->error);
+    look->kafka_code = 0;
+    look->folder_code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
+    if (look->folder_code) return;
+    look->kafka_code = kafka_group_offsets(look->admin, look->options.group, TOPIC_LOCATIONS, look->options.partitions,
+                                           look->committed, look->ends, ASK_TIMEOUT_MS, &look->error);
 }
 
 static void done(void *context) {
     struct look *look = context;
     look->busy = false;
     if (!look->closing) {
-        look->options.on_seen(look->options.context, look->code, look->wanted, look->count, look->ends,
-                              look->error.text);
+        look->options.on_seen(look->options.context, &(struct look_seen){
+                                                         .wanted = look->wanted,
+                                                         .count = look->count,
+                                                         .ends = look->ends,
+                                                         .folder_code = look->folder_code,
+                                                         .kafka_code = look->kafka_code,
+                                                         .reason = look->error.text,
+                                                     });
         wanted_clear(look);
     } else
         look_destroy(look);

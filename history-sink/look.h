@@ -8,6 +8,15 @@
 
 struct look;
 
+struct look_seen {
+    const struct archive_wanted *wanted; /* with what was found */
+    size_t count;
+    const int64_t *ends; /* by partition: where it ended in Kafka when asked */
+    int folder_code;     /* 0, or the folder's trouble: nothing else is known */
+    int kafka_code;      /* 0, or Kafka's: ends are not known */
+    const char *reason;  /* of the trouble */
+};
+
 struct look_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
@@ -15,10 +24,8 @@ struct look_options {
     const char *group; /* the sinks' consumer group */
     int partitions;    /* of locations */
     void *context;
-    /* Not the place for look_start. code 0: ends[partition] is where that partition ended in Kafka when asked, and found of everything wanted is
-     * filled. What is handed over is valid during the call. */
-    void (*on_seen)(void *context, int code, const struct archive_wanted *wanted, size_t count, const int64_t *ends,
-                    const char *reason);
+    /* Not the place for look_start. What is handed over is valid during the call. */
+    void (*on_seen)(void *context, const struct look_seen *seen);
 };
 
 int look_new(const struct look_options *options, struct look **look, struct error *error);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "history-sink/sink.h"
 
-enum { TICK_MS = 200, AGAIN_S = 10, COMMIT_S = 5, SECOND_US = 1000000 };
+enum { TICK_MS = 200, AGAIN_S = 10, COMMIT_S = 5, LOG_EVERY_S = 10, SECOND_US = 1000000, KAFKA_AGAIN_US = 300000 };
 
 static void settle_soon(struct sink *sink) { loop_timer_again(sink->tick, 1, TICK_MS); }
 
@@ -132,20 +132,29 @@ static void partition_found(struct sink *sink, struct partition *partition, cons
     loop_idle_on(sink->loader, 1);
 }
 
-void partitions_seen(void *context, int code, const struct archive_wanted *wanted, size_t count, const int64_t *ends,
-                     const char *reason) {
+/* Nothing is wrong with the partition: it is asked for again. */
+static void kafka_away(struct sink *sink, const char *reason) {
+    if (log_due(&sink->kafka_away_us, LOG_EVERY_S))
+        log_warn(service_log(sink->service), "Kafka does not say where partitions end", LOG_TEXT("reason", reason));
+    settle_soon(sink);
+}
+
+void partitions_seen(void *context, const struct look_seen *seen) {
     struct sink *sink = context;
     if (sink->looked != sink->assignment) {
         settle_soon(sink); // for another assignment
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        struct partition *partition = partition_find(sink, wanted[i].partition);
+    if (seen->kafka_code) kafka_away(sink, seen->reason);
+    for (size_t i = 0; i < seen->count; i++) {
+        struct partition *partition = partition_find(sink, seen->wanted[i].partition);
         if (!partition || partition->state != PARTITION_LOOKING) continue;
-        if (code)
-            partition_restart(sink, partition, code == -EEXIST ? -EIO : code, reason);
+        if (seen->kafka_code)
+            partition->look_at_us = clock_monotonic_us() + KAFKA_AGAIN_US;
+        else if (seen->folder_code)
+            partition_restart(sink, partition, seen->folder_code == -EEXIST ? -EIO : seen->folder_code, seen->reason);
         else
-            partition_found(sink, partition, &wanted[i], ends[wanted[i].partition]);
+            partition_found(sink, partition, &seen->wanted[i], seen->ends[partition->id]);
     }
 }
 

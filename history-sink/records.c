@@ -72,6 +72,7 @@ static bool take_row(struct sink *sink, struct partition *partition, const struc
     }
     if (row->offset >= partition->stored) rows_put(sink->rows, row);
     sink->metrics.rows->value++;
+    if (segment_rows(partition->open) >= sink->limits.rows) return records_publish(sink, partition);
     return true;
 }
 

@@ -79,7 +79,7 @@ struct sink {
     size_t count;
     bool assigned, draining;
     unsigned assignment, looked; /* the number of this assignment, and of the one that a look under way is for */
-    int64_t committed_us, bad_record_us;
+    int64_t committed_us, bad_record_us, kafka_away_us;
     struct sink_metrics metrics;
 };
 
@@ -87,8 +87,7 @@ struct sink {
 void partitions_assigned(void *sink, const struct kafka_position *owned, size_t count);
 void partitions_revoked(void *sink, bool lost);
 void partitions_offset_lost(void *sink, enum topic topic, int32_t id);
-void partitions_seen(void *sink, int code, const struct archive_wanted *wanted, size_t count, const int64_t *ends,
-                     const char *reason);
+void partitions_seen(void *sink, const struct look_seen *seen);
 void partitions_tick(struct sink *sink);                                            /* whatever is due */
 void partitions_publish(struct sink *sink);                                         /* all open files */
 void partitions_clear(struct sink *sink);                                           /* drops what is open */

@@ -1,0 +1,454 @@
+"""History: every REPORT and JOIN of `locations` is a row once, in files that follow each other, and in answers to queries,
+whatever happens to the sinks."""
+import collections
+import datetime
+import random
+import re
+import shutil
+import struct
+import threading
+import time
+
+import fastavro
+import pytest
+import requests
+from confluent_kafka import Producer
+
+from harness.http import Http
+from harness.records import decode, encode, user_key
+from harness.waiting import eventually, now_ms
+
+ROWS = {'REPORT', 'JOIN'}
+KINDS = ['REPORT'] * 8 + ['JOIN', 'REJOIN', 'QUIT', 'LEAVE']
+SECONDS = {'history-sink:history.roll.s': 1}  # files every second: the tests are about what is between them
+NAME = re.compile(r'date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})\.avro')
+
+
+def location(user, number, kind='REPORT', time=None):
+    return {'user': user, 'lat': 399_847_000 + number, 'lng': -1_163_184_000 + number, 'kind': kind, 'session': 0,
+            'route': -1, 'opted': -1, 'time': now_ms() if time is None else time, 'accuracy': number % 50 - 1}
+
+
+class Feed:
+    """Records of all kinds for some users, as fast as told, until the `with` ends; then all are in Kafka."""
+
+    def __init__(self, cluster, users, per_second=300):
+        self.cluster, self.users, self.pause = cluster, users, 10 / per_second
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.failures = []
+
+    def _run(self):
+        chance = random.Random(1)
+        producer = Producer({'bootstrap.servers': self.cluster.broker.bootstrap, 'partitioner': 'murmur2_random',
+                             'linger.ms': 0})
+        number = 0
+        while not self._stop.wait(self.pause):
+            for _ in range(10):
+                number += 1
+                user = chance.choice(self.users)
+                producer.produce(self.cluster.topics.name('locations'), key=user_key(user),
+                                 value=encode('location', location(user, number, chance.choice(KINDS))),
+                                 on_delivery=lambda error, _: self.failures.append(error) if error else None)
+            producer.poll(0)
+        producer.flush(30)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+        assert not self.failures
+
+
+def produce(cluster, users, count):
+    """That many records of all kinds, in Kafka when it returns."""
+    chance = random.Random(count)
+    producer = Producer({'bootstrap.servers': cluster.broker.bootstrap, 'partitioner': 'murmur2_random'})
+    for number in range(count):
+        user = chance.choice(users)
+        record = location(user, number, chance.choice(KINDS), time=1_700_000_000_000 + number // 3)
+        producer.produce(cluster.topics.name('locations'), key=user_key(user), value=encode('location', record))
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def wanted_rows(cluster):
+    """{(partition, offset): row} that history must hold, from Kafka."""
+    found = {}
+    for message in cluster.topics.read('locations'):
+        try:
+            record = decode(message.value)
+        except Exception:
+            continue
+        if record is not None and record.get('kind') in ROWS:
+            found[message.partition, message.offset] = {
+                **{field: record[field] for field in ('user', 'lat', 'lng', 'time', 'accuracy')},
+                'received': message.timestamp, 'partition': message.partition, 'offset': message.offset}
+    return found
+
+
+def ms(moment: datetime.datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def read_files(folder):
+    """{partition: [(first, date and hour, rows)]} of all published files, by first."""
+    files = collections.defaultdict(list)
+    for path in folder.rglob('*'):
+        if path.is_dir() or path.name.startswith('.'):
+            continue
+        date, hour, partition, first = NAME.fullmatch(str(path.relative_to(folder))).groups()
+        with open(path, 'rb') as stream:
+            rows = [{**row, 'time': ms(row['time']), 'received': ms(row['received'])}
+                    for row in fastavro.reader(stream)]
+        files[int(partition)].append((int(first), (date, hour), rows))
+    return {partition: sorted(chain, key=lambda file: file[0]) for partition, chain in files.items()}
+
+
+def check_files(cluster):
+    """The files are whole chains, and their rows are what Kafka says. Returns how many rows and files there were."""
+    wanted = wanted_rows(cluster)
+    found, files = [], read_files(cluster.history)
+    for partition, chain in files.items():
+        end = 0
+        for first, folder, rows in chain:
+            assert first == end, f'partition {partition}: a file from {first} behind the end {end}'
+            assert rows, f'partition {partition}: an empty file from {first}'
+            offsets = [row['offset'] for row in rows]
+            assert offsets == sorted(set(offsets)) and offsets[0] >= first
+            assert {row['partition'] for row in rows} == {partition}
+            for row in rows:
+                arrived = datetime.datetime.fromtimestamp(row['received'] / 1000, datetime.timezone.utc)
+                assert folder == (f'{arrived:%Y-%m-%d}', f'{arrived:%H}')
+            end = offsets[-1] + 1
+            found += rows
+    assert len(found) == len({(row['partition'], row['offset']) for row in found}), 'a row is there twice'
+    assert {(row['partition'], row['offset']): row for row in found} == wanted
+    return len(found), sum(map(len, files.values()))
+
+
+def published(cluster):
+    return sum(sink.metrics().total('starling_history_published_rows_total') for sink in cluster.sinks if sink.alive())
+
+
+def hidden_files(cluster):
+    return [path for path in cluster.history.rglob('.*') if path.is_file()]
+
+
+def peer(cluster, sink, path, token=None):
+    http = Http(f'http://{sink.peer}', cluster.keys.peer_token if token is None else token)
+    return http.get(path)
+
+
+def owner_says(cluster, user, query=''):
+    """The answer of the sink that owns the user, waiting for rebalances and rebuilds."""
+
+    def ask():
+        answers = [peer(cluster, sink, f'/peer/history/{user}{query}') for sink in cluster.sinks if sink.alive()]
+        assert {answer.status_code for answer in answers} <= {200, 421, 503}, [a.text for a in answers]
+        good = [answer.json() for answer in answers if answer.status_code == 200]
+        assert len(good) <= 1, 'two sinks answer for one user'
+        return good[0] if good else None
+
+    return eventually(ask, 40, what=f'an answer about {user}')
+
+
+def all_pages(cluster, user, query, limit):
+    items, after = [], ''
+    while True:
+        page = owner_says(cluster, user, f'?limit={limit}{query}{after}')
+        assert len(page['items']) <= limit
+        items += page['items']
+        if page['next'] is None:
+            return items
+        assert len(page['items']) == limit and re.fullmatch(r'[A-Za-z0-9._-]+', page['next'])
+        after = f'&after={page["next"]}'
+
+
+def answer_of(rows, start=0, end=2**63):
+    """What a query must answer from these rows of one user."""
+    return [{'lat': row['lat'] / 1e7, 'lng': row['lng'] / 1e7, 'time': row['time'], 'received': row['received'],
+             'accuracy': None if row['accuracy'] < 0 else row['accuracy']}
+            for row in sorted(rows, key=lambda row: (row['time'], row['offset'])) if start <= row['time'] < end]
+
+
+def of_user(rows, user):
+    return [row for row in rows.values() if row['user'] == user]
+
+
+def check_answers(cluster, users):
+    wanted = wanted_rows(cluster)
+    for user in users:
+        expected = answer_of(of_user(wanted, user))
+        eventually(lambda: all_pages(cluster, user, '', 1000) == expected, 30, what=f'the whole history of {user}')
+
+
+@pytest.fixture
+def sinks(make_cluster):
+    """sinks(2, settings): a cluster of history sinks alone."""
+    def start(count=1, settings=None, **options):
+        cluster = make_cluster(settings={**SECONDS, **(settings or {})}, **options)
+        return cluster.start(ingests=0, routers=0, fanouts=0, sinks=count)
+
+    return start
+
+
+def test_rows_are_the_reports_and_joins(sinks, users):
+    cluster, ours = sinks(), users(20)
+    produce(cluster, ours, 3000)
+    count = len(wanted_rows(cluster))
+    assert 1500 < count < 3000
+    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    assert not hidden_files(cluster)
+    assert check_files(cluster) == (count, 4)
+    check_answers(cluster, ours[:5])
+
+
+def test_sigterm_publishes_what_is_open(sinks, users):
+    cluster = sinks(settings={'history-sink:history.roll.s': 3600})
+    produce(cluster, users(20), 500)
+    sink, = cluster.sinks
+    count = len(wanted_rows(cluster))
+    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, what='all rows are in open files')
+    assert len(hidden_files(cluster)) == 4
+    assert sink.metrics().total('starling_history_oldest_unpublished_seconds') > 0
+    assert published(cluster) == 0
+    assert sink.stop() == 0
+    assert check_files(cluster) == (count, 4)
+    assert not hidden_files(cluster)
+
+
+def test_files_roll_by_rows(sinks, users):
+    cluster = sinks(settings={'history-sink:history.roll.s': 3600, 'history-sink:history.roll.rows': 100})
+    produce(cluster, users(20), 3000)
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) > count - 4 * 100, what='all but the last files are published')
+    sizes = {len(rows) for chain in read_files(cluster.history).values() for _, _, rows in chain}
+    assert sizes == {100}
+    cluster.sinks[0].stop()
+    rows, files = check_files(cluster)
+    assert rows == count and count / 100 <= files < count / 100 + 4
+
+
+def test_undecodable_records_go_to_the_dead_letters(sinks, users):
+    cluster, (ada, ben) = sinks(), users(2)
+    before = cluster.topics.produce('locations', ada, ('location', location(ada, 1)))
+    bad = [cluster.topics.produce('locations', ada, value, partition=before.partition)
+           for value in (b'', b'garbage', encode('location', location(ada, 2))[:-1],
+                         encode('profile', {'name': 'x', 'avatar_url': ''}), struct.pack('>bI', 0, 99) + b'x')]
+    cluster.topics.produce('locations', ada, ('location', location(ada, 3)))
+    cluster.topics.produce('locations', ben, ('location', location(ben, 4, 'JOIN')))
+    eventually(lambda: published(cluster) == 3, what='the good rows are published')
+    assert check_files(cluster)[0] == 3
+    sink, = cluster.sinks
+    assert sink.metrics().total('starling_history_undecodable_total') == len(bad)
+    dead = eventually(lambda: (found := cluster.topics.read('locations.dlq')) and len(found) == len(bad) and found)
+    assert sorted(message.value or b'' for message in dead) == sorted(message.value or b'' for message in bad)
+    headers = [dict(message.headers) for message in dead]
+    assert {int(header['__connect.errors.offset']) for header in headers} == {message.offset for message in bad}
+    assert {header['__connect.errors.topic'].decode() for header in headers} == {cluster.topics.name('locations')}
+    check_answers(cluster, [ada, ben])
+
+
+def test_ranges_and_pages(sinks, users):
+    cluster, (ada, ben) = sinks(), users(2)
+    produce(cluster, [ada, ben], 600)
+    mine = of_user(wanted_rows(cluster), ada)
+    times = sorted(row['time'] for row in mine)
+    assert len(times) > len(set(times)), 'equal times are part of this test'
+    eventually(lambda: owner_says(cluster, ada, '?limit=10000')['items'] == answer_of(mine), what='all rows are stored')
+    for limit in (1, 7, 100):
+        assert all_pages(cluster, ada, '', limit) == answer_of(mine)
+    start, end = times[50], times[120]
+    assert all_pages(cluster, ada, f'&from={start}&to={end}', 9) == answer_of(mine, start, end)
+    assert all_pages(cluster, ada, f'&from={start}&to={start}', 9) == []
+    stranger, = users(1)
+    assert owner_says(cluster, stranger) == {'items': [], 'next': None}
+
+
+def test_bad_queries(sinks):
+    sink = (cluster := sinks()).sinks[0]
+    for query in ('x', '', '-1', '1/2', f'{2**63}', '1?from=a', '1?to=-1', '1?limit=0', '1?limit=10001', '1?after=x',
+                  '1?after=1', '1?after=1-', '1?after=1-2-3', '1?from=1.5', '1?from=%2B1'):
+        answer = peer(cluster, sink, f'/peer/history/{query}')
+        assert (answer.status_code, answer.headers['Content-Type']) == (400, 'application/problem+json'), query
+        assert answer.json()['code'] == 'bad_query'
+    assert peer(cluster, sink, '/peer/elsewhere').status_code == 404
+    assert peer(cluster, sink, '/peer/history/1', token='wrong').status_code == 401
+    post = requests.post(f'http://{sink.peer}/peer/history/1', timeout=5,
+                         headers={'Authorization': f'Bearer {cluster.keys.peer_token}'})
+    assert post.status_code == 405
+
+
+def test_history_by_the_api(make_cluster, users):
+    cluster, (ada, ben) = make_cluster(settings=SECONDS).start(routers=0, fanouts=0, sinks=2), users(2)
+    cluster.share(ada, ben)
+    start = now_ms()
+    for number in range(25):
+        for user in (ada, ben):
+            assert cluster.report_http(user, 39.9 + number / 1000, 116.3, time=start + number).ok
+
+    def pages():
+        items, after = [], {}
+        while True:
+            page = cluster.http(ada).ok('GET', '/v1/history', params={'from': start + 5, 'to': start + 20, 'limit': 4,
+                                                                       **after})
+            items += page['items']
+            if page['next'] is None:
+                return items
+            after = {'after': page['next']}
+
+    eventually(lambda: [item['time'] for item in pages()] == list(range(start + 5, start + 20)), what='15 rows')
+    assert [item['lat'] for item in pages()] == [round(39.9 + number / 1000, 7) for number in range(5, 20)]
+    assert {tuple(sorted(item)) for item in pages()} == {('accuracy', 'lat', 'lng', 'received', 'time')}
+
+
+@pytest.mark.slow
+def test_kill_and_restart(sinks, users):
+    """kill -9 again and again while records come in."""
+    cluster, ours = sinks(settings={'history-sink:group.instance.id': 'the only one'}), users(30)
+    sink, = cluster.sinks
+    with Feed(cluster, ours):
+        for pause in (2.5, 0.3, 1.2, 2.2):
+            time.sleep(pause)  # anywhere in the life of a file
+            sink.kill()
+            sink.start()
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster)[0] == count, 20, what='all rows are published')
+    assert not hidden_files(cluster)
+    check_answers(cluster, ours[:6])
+
+
+@pytest.mark.slow
+def test_two_sinks_and_rebalances(sinks, users):
+    """A third sink joins, one is killed and comes back, one ends: rows stay exact, and each user has one who answers."""
+    cluster, ours = sinks(2), users(40)
+    one, two = cluster.sinks
+    with Feed(cluster, ours):
+        time.sleep(2)
+        three = cluster.add('history-sink')
+        time.sleep(1.5)
+        one.kill()
+        eventually(lambda: all(sink.metrics().total('starling_history_partitions') for sink in (two, three)) and
+                   two.metrics().total('starling_history_partitions') +
+                   three.metrics().total('starling_history_partitions') == 4, 30, what='the dead one is replaced')
+        one.start()
+        time.sleep(1)
+        assert two.stop() == 0
+        time.sleep(1.5)
+    count = len(wanted_rows(cluster))
+
+    def exact():
+        assert check_files(cluster)[0] == count
+        return True
+
+    eventually(exact, 40)
+    check_answers(cluster, ours[:10])
+    assert not hidden_files(cluster)
+
+
+@pytest.mark.slow
+def test_a_sink_that_slept_does_no_harm(sinks, users):
+    """Stopped for so long that another takes over, with a file open: it must not publish what the other has."""
+    cluster, ours = sinks(2), users(40)
+    sleeper, other = cluster.sinks
+    with Feed(cluster, ours):
+        eventually(lambda: all(sink.metrics().total('starling_history_files_total') > 0 for sink in cluster.sinks), 20)
+        sleeper.pause()
+        eventually(lambda: other.metrics().total('starling_history_partitions') == 4, 40, what='the other takes over')
+        seen = other.metrics().total('starling_history_files_total')
+        eventually(lambda: other.metrics().total('starling_history_files_total') > seen + 4, 20)
+        sleeper.resume()
+        eventually(lambda: sleeper.metrics().total('starling_history_partitions') == 2, 40, what='it is back')
+        time.sleep(2)
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) >= count, 30, what='all is published')
+    assert check_files(cluster)[0] == count
+    check_answers(cluster, ours[:10])
+
+
+def test_a_new_store_is_rebuilt_from_the_files(sinks, users):
+    cluster, ours = sinks(), users(20)
+    sink, = cluster.sinks
+    for _ in range(3):  # several files a partition
+        count = len(wanted_rows(cluster))
+        produce(cluster, ours, 400)
+        eventually(lambda: published(cluster) == len(wanted_rows(cluster)) > count, 20)
+    sink.stop()
+    shutil.rmtree(sink.settings['data.dir'])
+    sink.start()
+    metrics = sink.metrics()
+    assert metrics.total('starling_history_rebuilt_rows_total') == len(wanted_rows(cluster))
+    assert metrics.total('starling_history_rows_total') == 0, 'read from Kafka what is in files'
+    check_answers(cluster, ours)
+    # The same store again: nothing to load.
+    sink.restart()
+    assert sink.metrics().total('starling_history_rebuilt_rows_total') == 0
+    check_answers(cluster, ours[:3])
+
+
+def test_rows_that_no_file_has_yet_are_answered_after_a_crash(sinks, users):
+    cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600}), users(20)
+    sink, = cluster.sinks
+    produce(cluster, ours, 500)
+    check_answers(cluster, ours[:3])
+    assert not read_files(cluster.history)
+    sink.kill()
+    sink.start()
+    check_answers(cluster, ours)
+    sink.stop()
+    check_files(cluster)
+
+
+def test_an_unreadable_file_refuses_its_partition(sinks, users):
+    cluster, ours = sinks(), users(20)
+    sink, = cluster.sinks
+    produce(cluster, ours, 30_000)  # some blocks a file
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) == count, 20)
+    sink.stop()
+    victim = next(path for path in sorted(cluster.history.rglob('*.avro')) if path.name.startswith('00002-'))
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[:len(whole) // 2])
+    shutil.rmtree(sink.settings['data.dir'])
+    sink.start(wait=False)
+    sink.wait_for_log('partition refused')
+    assert victim.name in sink.log()
+    assert not sink.ready()
+    assert sink.metrics().total('starling_history_refused_partitions') == 1
+    produce(cluster, ours, 200)
+    eventually(lambda: sink.metrics().total('starling_history_published_rows_total') > 0, 20)
+
+    # Nothing is written behind the broken file; queries of its users, and only theirs, are refused.
+    time.sleep(1.5)
+    assert len([path for path in cluster.history.rglob('00002-*')]) == 1
+    statuses = collections.Counter(peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours)
+    assert set(statuses) == {200, 503}
+
+    victim.write_bytes(whole)
+    sink.wait_ready()
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster)[0] == count, 20, what='the rest is published')
+    check_answers(cluster, ours)
+    assert sink.metrics().total('starling_history_refused_partitions') == 0
+
+
+def test_files_of_another_topic_are_refused(sinks, users):
+    """history.dir of a topic that was made anew: its offsets mean something else."""
+    old, ours = sinks(), users(20)
+    produce(old, ours, 500)
+    eventually(lambda: published(old) == len(wanted_rows(old)), 20)
+    old.sinks[0].stop()
+    before = read_files(old.history)
+    new = sinks(count=0)
+    new.history = old.history
+    produce(new, ours, 40)
+    sink = new.add('history-sink', wait=False)
+    sink.wait_for_log('was it made anew?', 20)
+    assert not sink.ready()
+    assert sink.metrics().total('starling_history_refused_partitions') == 4
+    sink.stop()
+    assert read_files(old.history) == before

@@ -49,6 +49,7 @@ static int by_pair_and_offset(const void *a, const void *b) {
 /* Sorts, and keeps the last record of each pair. */
 static void tidy(struct graph_part *part) {
     size_t kept = 0;
+    if (!part->count) return;
     qsort(part->updates, part->count, sizeof *part->updates, by_pair_and_offset);
     for (size_t i = 0; i < part->count; i++) {
         const struct graph_update *next = i + 1 < part->count ? &part->updates[i + 1] : NULL;

@@ -129,13 +129,15 @@ void join_friends(const struct join_context *context, const int64_t *friends, si
 void join_befriended(const struct join_context *context, int64_t user, int64_t other, struct join_result *result) {
     reset(result, user);
     const struct presence_slot *mine = presence_find(context->presence, user);
-    if (!presence_active(mine, context->now, context->inactive_ms) || mine->route == PRESENCE_ROUTE_NONE) return;
-    const struct presence_slot *theirs = presence_find(context->presence, other);
-    if (!presence_active(theirs, context->now, context->inactive_ms)) return;
-    struct geo_circle circle = geo_circle(mine->at, context->radius_m);
-    if (!geo_near(&circle, theirs->at)) return;
+    if (!mine || mine->route == PRESENCE_ROUTE_NONE) return;
     join_reserve(result, 1);
     answer_to(result, mine);
-    add_to_roster(result, theirs);
+    const struct presence_slot *theirs = presence_find(context->presence, other);
+    bool active = presence_active(mine, context->now, context->inactive_ms) &&
+                  presence_active(theirs, context->now, context->inactive_ms);
+    if (active)
+        add_to_roster(result, theirs);
+    else
+        result->roster_friends[result->roster_count++] = (struct roster_friend){.user = other, .time = -1};
     result->roster = true;
 }

@@ -75,7 +75,8 @@ bool join_event(const struct join_context *context, const struct location *event
 /* Fills the result in for the friend list (any order, no duplicates). */
 void join_friends(const struct join_context *context, const int64_t *friends, size_t count, struct join_result *result);
 
-/* user and other have just become friends: a partial Roster to user, if the two are near (result->roster). */
+/* user and other have just become friends: a partial Roster to user that names the other, wherever they are (result->roster): an
+ * edge that was told of an earlier parting bars them until then. Time -1: not both are active. */
 void join_befriended(const struct join_context *context, int64_t user, int64_t other, struct join_result *result);
 
 #endif

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import requests
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from harness.geo import north_of
@@ -79,9 +79,9 @@ class Stage:
     def befriend(self, *pairs):
         for a, b in pairs:
             self.command('BEFRIEND', a, b)
-        for a, b in pairs:
-            self.wait_state(a, b, 'FRIENDS')
-            self.wait_state(b, a, 'FRIENDS')
+        wanted = {pair for a, b in pairs for pair in ((a, b), (b, a))}
+        eventually(lambda: wanted <= {pair for pair, half in self.halves().items() if half['state'] == 'FRIENDS'}, 15,
+                   every=0.1, what='they are friends')
         self.wait_applied()
 
     def halves(self):
@@ -638,6 +638,14 @@ def test_the_broker_goes_away_and_comes_back(make_stage, broker, users):
     broker.kill()
     time.sleep(2)
     broker.start()
+
+    def readable():
+        try:
+            return stage.topics.read('deliveries')
+        except KafkaException:  # it recovers its logs
+            return None
+
+    eventually(readable, 60, every=0.5, what='Kafka is whole again')
     b = stage.join(ben, route=1)
     stage.roster(ben, b, {ada}, timeout=30)
     last = stage.command('REMOVE', ada, ben)

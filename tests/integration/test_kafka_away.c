@@ -51,6 +51,7 @@ static void test_broker_goes_and_comes(void **state) {
     struct kafka_producer_options options = {
         .loop = &world->loop,
         .settings = &world->settings,
+        .timeout_ms = 10 * PATIENCE_MS, // a busy machine takes its time to start a broker
         .queue_bytes = 64 << 10,
         .context = &fates,
         .on_delivered = delivered,

@@ -290,20 +290,20 @@ static void test_ends_and_times(void **state) {
     int64_t between = clock_wall_ms();
     world_run(world, 20);
     fill(world, TOPIC_LOCATIONS, 0, 3, 5);
-    if (kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 0, &low, &high, 5000, &error))
+    if (kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 0, &low, &high, PATIENCE_MS, &error))
         fail_msg("%s", error.text);
     assert_int_equal(low, 0);
     assert_int_equal(high, 5);
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 99, &low, &high, 2000, &error),
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 99, &low, &high, PATIENCE_MS, &error),
                      -ENOENT);
 
     struct kafka_position at[] = {{TOPIC_LOCATIONS, 0, 0}, {TOPIC_LOCATIONS, 1, 0}};
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, between, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, between, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_int_equal(at[0].offset, 3);
     assert_int_equal(at[1].offset, 0);
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, 0, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, 0, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_int_equal(at[0].offset, 0);
-    if (kafka_consumer_offsets_at(reader.consumer, at, 2, clock_wall_ms() + 60000, 5000, &error))
+    if (kafka_consumer_offsets_at(reader.consumer, at, 2, clock_wall_ms() + 60000, PATIENCE_MS, &error))
         fail_msg("%s", error.text);
     assert_int_equal(at[0].offset, 5);
     assert_int_equal(at[1].offset, 0);

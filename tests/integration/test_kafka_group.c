@@ -139,7 +139,7 @@ static void test_commits_and_goes_on_there(void **state) {
     reader_open(&a, world, "commits", NULL);
     reader_until_assigned(&a, 2 * PARTITIONS);
     struct kafka_position where[] = {{TOPIC_LOCATIONS, 2, 0}, {TOPIC_LOCATIONS, 3, 0}, {TOPIC_FRIEND_COMMANDS, 2, 0}};
-    if (kafka_consumer_committed(a.consumer, where, 3, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     for (int i = 0; i < 3; i++) assert_int_equal(where[i].offset, KAFKA_OFFSET_NONE);
     world_until(world, hundred_seen, &a, "all is read");
     struct kafka_position done[] = {{TOPIC_LOCATIONS, 2, 64}, {TOPIC_FRIEND_COMMANDS, 2, 0}};
@@ -149,12 +149,13 @@ static void test_commits_and_goes_on_there(void **state) {
     reader_open(&a, world, "commits", NULL);
     a.read_nothing = true;
     reader_until_assigned(&a, 2 * PARTITIONS);
-    if (kafka_consumer_committed(a.consumer, where, 3, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_int_equal(where[0].offset, 64);
     assert_int_equal(where[1].offset, KAFKA_OFFSET_NONE);
     assert_int_equal(where[2].offset, 0);
     int64_t committed[PARTITIONS], end[PARTITIONS];
-    if (kafka_group_offsets(world->admin, "commits", TOPIC_LOCATIONS, PARTITIONS, committed, end, 5000, &error)) {
+    if (kafka_group_offsets(world->admin, "commits", TOPIC_LOCATIONS, PARTITIONS, committed, end, PATIENCE_MS,
+                            &error)) {
         fail_msg("%s", error.text);
     }
     assert_int_equal(committed[2], 64);
@@ -191,7 +192,7 @@ static void test_groups_are_described(void **state) {
     struct kafka_group group;
     struct error error = {.text = ""};
     char *name = mem_format("%sdescribed", world->prefix);
-    if (kafka_group_describe(world->admin, name, &group, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_string_equal(group.state, "Dead");
     assert_int_equal(group.count, 0);
     kafka_group_clear(&group);
@@ -203,7 +204,7 @@ static void test_groups_are_described(void **state) {
     world->settings.client_id = "starling-router@10.0.0.2:9220";
     reader_open(&b, world, name, NULL);
     world_until(world, all_owned_once, both, "both own half");
-    if (kafka_group_describe(world->admin, name, &group, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_string_equal(group.state, "Stable");
     assert_int_equal(group.count, 2);
     for (size_t i = 0; i < group.count; i++) {

@@ -109,11 +109,11 @@ static void test_creates_and_verifies(void **state) {
     struct world *world = *state;
     struct topics_shape shape = {.partitions = 0, .delivery_partitions = 0};
     struct error error = {.text = ""};
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -ENOENT);
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -ENOENT);
     for (int t = 0; t < TOPICS; t++) assert_non_null(strstr(error.text, topic_name((enum topic)t)));
     create(world);
     create(world);
-    if (kafka_topics_verify(world->admin, &shape, 5000, &error)) fail_msg("%s", error.text);
+    if (kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     assert_int_equal(shape.partitions, PARTITIONS);
     assert_int_equal(shape.delivery_partitions, DELIVERY_PARTITIONS);
 
@@ -148,7 +148,7 @@ static void test_completes_what_is_half_there(void **state) {
     struct topics_shape shape;
     make_topic(world, TOPIC_PROFILES, PARTITIONS);
     create(world);
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, NULL), 0);
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, NULL), 0);
     assert_setting(world, TOPIC_PROFILES, false, "cleanup.policy", "compact");
 }
 
@@ -160,7 +160,7 @@ static void test_never_changes_partitions(void **state) {
     make_topic(world, TOPIC_FRIENDSHIPS, PARTITIONS + 1);
     assert_int_equal(kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &error), -EINVAL);
     assert_non_null(strstr(error.text, "friendships has 5 partitions, not 4"));
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -ENOENT); // nothing was made
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -ENOENT); // nothing was made
     assert_non_null(strstr(error.text, "locations"));
 }
 
@@ -170,7 +170,7 @@ static void test_refuses_counts_that_differ(void **state) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     for (int t = 0; t < TOPICS; t++) make_topic(world, (enum topic)t, t == TOPIC_SHARING ? 3 : 4);
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, 5000, &error), -EINVAL);
+    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -EINVAL);
     assert_non_null(strstr(error.text, "sharing has 3"));
     assert_non_null(strstr(error.text, "locations has 4"));
 }

@@ -22,7 +22,7 @@ struct writer {
 
 static void init(void *context) {
     struct writer *w = context;
-    w->code = kafka_transactions_init(w->producer, 20000, &w->error);
+    w->code = kafka_transactions_init(w->producer, PATIENCE_MS, &w->error);
 }
 
 static void commit(void *context) {
@@ -35,9 +35,16 @@ static void abort_it(void *context) {
     w->code = kafka_transaction_abort(w->producer, w->timeout_ms, &w->error);
 }
 
+/* A busy machine must not let them time out; where a test is about that, `extra` is its own. */
+static struct config_pair patient = {.key = "transaction.timeout.ms", .value = "60000"};
+
 static void writer_open(struct writer *w, struct world *world, const char *id) {
+    if (!world->settings.extra) {
+        world->settings.extra = &patient;
+        world->settings.extra_count = 1;
+    }
     char *full = mem_format("%s%s", world->prefix, id);
-    *w = (struct writer){.producer = world_producer(world, full), .timeout_ms = 10000};
+    *w = (struct writer){.producer = world_producer(world, full), .timeout_ms = PATIENCE_MS};
     free(full);
     world_work(world, init, w);
     if (w->code) fail_msg("%s", w->error.text);
@@ -97,7 +104,8 @@ static void test_committed_is_seen_and_aborted_is_not(void **state) {
     for (size_t i = 0; i < reader.count; i++) assert_string_not_equal(reader.seen[i].value, "never");
     // Record, marker; record, marker; record, marker: the position gets past the last marker, where the topic ends.
     int64_t low, high;
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, 5000, NULL), 0);
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
+                     0);
     assert_in_range(high, 4, 6); // what was aborted before it was sent leaves nothing, or only a marker
     struct at end = {&reader, 0, high};
     world_until(world, position_is, &end, "the position is the end");
@@ -121,7 +129,8 @@ static void test_ends_count_open_transactions(void **state) {
     writer_begin(&w);
     two_halves(world, &w, "open");
     world_flush(world, w.producer);
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, 5000, NULL), 0);
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
+                     0);
     assert_int_equal(high, 1);
     world_run(world, 200);
     assert_int_equal(reader.count, 0);
@@ -148,14 +157,14 @@ static void test_offsets_are_committed_with_the_records(void **state) {
     writer_begin(&w);
     two_halves(world, &w, "x");
     must(world, &w, commit);
-    assert_int_equal(kafka_consumer_committed(member.consumer, &found, 1, 5000, NULL), 0);
+    assert_int_equal(kafka_consumer_committed(member.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, 7);
     // An aborted one moves nothing.
     offset.offset = 9;
     writer_begin(&w);
     two_halves(world, &w, "y");
     must(world, &w, abort_it);
-    assert_int_equal(kafka_consumer_committed(member.consumer, &found, 1, 5000, NULL), 0);
+    assert_int_equal(kafka_consumer_committed(member.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, 7);
     reader_close(&member);
     kafka_producer_free(w.producer, 1000);
@@ -191,7 +200,7 @@ static void test_who_was_replaced_cannot_commit(void **state) {
     assert_int_equal(w.code, -ESTALE);
     must(world, &w, abort_it);
     reader_until_assigned(&old, PARTITIONS);
-    assert_int_equal(kafka_consumer_committed(new.consumer, &found, 1, 5000, NULL), 0);
+    assert_int_equal(kafka_consumer_committed(new.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, KAFKA_OFFSET_NONE);
     // As a member again it may.
     writer_begin(&w);
@@ -211,12 +220,8 @@ static void test_who_was_replaced_cannot_commit(void **state) {
 /* A member in a process of its own, which can be stopped dead and woken: it begins a transaction, says so on a pipe,
  * and commits when told; its exit code is the commit's. */
 static int zombie(struct world *parent, const char *group, int say, int hear) {
-    // Longer than it is stopped: what fences it is the group.
-    struct config_pair patient = {.key = "transaction.timeout.ms", .value = "60000"};
     struct world world = *parent;
     uv_loop_init(&world.loop);
-    world.settings.extra = &patient;
-    world.settings.extra_count = 1;
     struct reader member = {.world = NULL};
     struct writer w;
     writer_open(&w, &world, "zombie");
@@ -260,7 +265,7 @@ static void test_zombie_is_fenced(void **state) {
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     struct kafka_position found = {TOPIC_FRIEND_COMMANDS, 1, 0};
-    assert_int_equal(kafka_consumer_committed(heir.consumer, &found, 1, 10000, NULL), 0);
+    assert_int_equal(kafka_consumer_committed(heir.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, KAFKA_OFFSET_NONE);
     reader_close(&heir);
     for (int i = 0; i < 2; i++) {
@@ -302,6 +307,9 @@ static void test_transaction_that_takes_too_long(void **state) {
     struct world *world = *state;
     struct writer w;
     struct reader reader = {.world = NULL};
+    struct config_pair two_seconds = {.key = "transaction.timeout.ms", .value = "2000"}; // starling's own
+    world->settings.extra = &two_seconds;
+    world->settings.extra_count = 1;
     writer_open(&w, world, "slow");
     writer_begin(&w);
     two_halves(world, &w, "slow");
@@ -346,7 +354,7 @@ static void test_reports_come_on_the_loop_while_a_worker_commits(void **state) {
                                              .transactional_id = id,
                                              .context = &threads,
                                              .on_delivered = delivered};
-    struct writer w = {.timeout_ms = 10000};
+    struct writer w = {.timeout_ms = PATIENCE_MS};
     assert_int_equal(kafka_producer_new(&options, &w.producer, NULL), 0);
     must(world, &w, init);
     writer_begin(&w);

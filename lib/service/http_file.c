@@ -72,14 +72,14 @@ static bool tag_matches(const char *list, const char *tag) { return list && (!st
 void http_reply_file(struct http_request *request, const char *root, const char *path) {
     bool head = !strcmp(http_method(request), "HEAD");
     if (!head && strcmp(http_method(request), "GET")) {
-        http_problem(request, 405, "method-not-allowed", "files can only be read", 0);
+        http_problem(request, 405, "bad_method", "files can only be read", 0);
         return;
     }
     if (!*path || !strcmp(path, "/")) path = "/index.html";
     struct stat info;
     int fd = path_is_plain(path) ? open_below(root, path, &info) : -1;
     if (fd < 0) {
-        http_problem(request, 404, "not-found", "there is no such page", 0);
+        http_problem(request, 404, "no_such_path", "there is no such page", 0);
         return;
     }
 

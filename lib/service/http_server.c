@@ -117,7 +117,7 @@ static enum MHD_Result queue_response(struct http_request *request) {
 
 static enum MHD_Result refuse_body(struct http_request *request) {
     buffer_free(&request->body);
-    http_problem(request, 413, "body-too-large", "the request's body is larger than this server accepts", 0);
+    http_problem(request, 413, "body_too_large", "the request's body is larger than this server accepts", 0);
     return queue_response(request);
 }
 
@@ -245,7 +245,7 @@ void http_server_free(struct http_server *server) {
     assert(!server->running);
     if (server->daemon)
         while (server->pending_first)
-            http_problem(server->pending_first, 503, "shutting-down", "this process is going away", 1);
+            http_problem(server->pending_first, 503, "shutting_down", "this process is going away", 1);
     loop_watch_free(server->watch);
     if (server->daemon) {
         // Sends what was just answered; a client that does not read is not waited for.

@@ -173,11 +173,11 @@ static void handle_ops(void *context, struct http_request *request) {
         if (PAGES[i].post ? !strcmp(method, "POST") : !strcmp(method, "GET") || !strcmp(method, "HEAD"))
             PAGES[i].reply(context, request);
         else
-            http_problem(request, 405, "method-not-allowed",
+            http_problem(request, 405, "bad_method",
                          PAGES[i].post ? "POST is wanted here" : "GET is wanted here", 0);
         return;
     }
-    http_problem(request, 404, "not-found", "there are /metrics, /healthz, /readyz and POST /drain", 0);
+    http_problem(request, 404, "no_such_path", "there are /metrics, /healthz, /readyz and POST /drain", 0);
 }
 
 /* In a time that does not tell how much of it is right. */
@@ -196,7 +196,7 @@ static void handle_peer(void *context, struct http_request *request) {
     if (*wanted && (!token || !token_equals(wanted, token, size)))
         http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
     else if (!service->definition->peer)
-        http_problem(request, 404, "not-found", "this daemon answers no peers", 0);
+        http_problem(request, 404, "no_such_path", "this daemon answers no peers", 0);
     else if (!service->state)
         http_problem(request, 503, "starting", "this process has not started yet", 1);
     else

@@ -151,7 +151,7 @@ static void body_up_to_the_limit(void **state) {
     buffer_commit(&body, 1);
     struct answer answer = world_fetch(world, "POST", "/", &body);
     assert_int_equal(answer.status, 413);
-    assert_contains(answer.text, "\"code\":\"body-too-large\"");
+    assert_contains(answer.text, "\"code\":\"body_too_large\"");
     assert_int_equal(world->handled, 1);
     buffer_free(&body);
 }
@@ -288,7 +288,7 @@ static void freed_server_answers_503(void **state) {
     world->server = NULL;
     char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "HTTP/1.1 503 ");
-    assert_contains(reply, "\"code\":\"shutting-down\"");
+    assert_contains(reply, "\"code\":\"shutting_down\"");
     free(reply);
     close(fd);
     world_free(world);

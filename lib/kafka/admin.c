@@ -1,18 +1,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "kafka/admin_private.h"
 
 enum { LATE_MS = 500 }; /* librdkafka answers a request that timed out by itself, a little after the time */
-
-int kafka_remaining_ms(int64_t deadline_us) {
-    int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
-    return left > 0 ? (int)left : 0;
-}
-
-int64_t kafka_deadline_us(int timeout_ms) { return clock_monotonic_us() + timeout_ms * 1000LL; }
 
 int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing) {
     int code = kafka_failed(error, err, doing);

@@ -11,9 +11,6 @@ struct kafka_admin {
     rd_kafka_t *client;
 };
 
-int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
-int64_t kafka_deadline_us(int timeout_ms);
-
 /* kafka_failed, with -EHOSTDOWN for whatever means that no broker answered in time. */
 int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
 

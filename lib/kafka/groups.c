@@ -42,9 +42,9 @@ static int group_fill(struct kafka_group *out, const rd_kafka_ConsumerGroupDescr
     return 0;
 }
 
-int kafka_group_describe(struct kafka_admin *admin, const char *group, struct kafka_group *out, int timeout_ms,
-                         struct error *error) {
-    int64_t deadline = kafka_deadline_us(timeout_ms);
+/* One question; *err is what the broker says of the group itself. */
+static int describe_once(struct kafka_admin *admin, const char *group, struct kafka_group *out, int64_t deadline,
+                         rd_kafka_resp_err_t *err, struct error *error) {
     struct kafka_request request = kafka_request_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, deadline);
     rd_kafka_DescribeConsumerGroups(admin->client, &group, 1, request.options, request.queue);
     int code = 0;
@@ -53,10 +53,24 @@ int kafka_group_describe(struct kafka_admin *admin, const char *group, struct ka
     size_t count = 0;
     const rd_kafka_ConsumerGroupDescription_t **groups =
         rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event), &count);
-    code = count == 1 ? group_fill(out, groups[0], admin->settings, error)
-                      : error_set(error, -EIO, "the broker described %zu groups, not one", count);
+    if (count == 1) {
+        *err = rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(groups[0]));
+        code = group_fill(out, groups[0], admin->settings, error);
+    } else {
+        code = error_set(error, -EIO, "the broker described %zu groups, not one", count);
+    }
     rd_kafka_event_destroy(event);
     return code;
+}
+
+int kafka_group_describe(struct kafka_admin *admin, const char *group, struct kafka_group *out, int timeout_ms,
+                         struct error *error) {
+    int64_t deadline = kafka_deadline_us(timeout_ms);
+    for (;;) {
+        rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+        int code = describe_once(admin, group, out, deadline, &err, error);
+        if (!kafka_again(err, deadline)) return code;
+    }
 }
 
 void kafka_group_clear(struct kafka_group *group) {
@@ -95,6 +109,17 @@ static int committed_offsets(struct kafka_admin *admin, const char *group, const
     return code;
 }
 
+/* Sets each offset to the partition's end: "by time" -1 asks for that. */
+static rd_kafka_resp_err_t ends(struct kafka_admin *admin, rd_kafka_topic_partition_list_t *list, int64_t deadline) {
+    rd_kafka_resp_err_t err;
+    do {
+        for (int i = 0; i < list->cnt; i++) list->elems[i].offset = RD_KAFKA_OFFSET_END;
+        err = rd_kafka_offsets_for_times(admin->client, list, kafka_remaining_ms(deadline));
+        for (int i = 0; !err && i < list->cnt; i++) err = list->elems[i].err;
+    } while (kafka_again(err, deadline));
+    return err;
+}
+
 int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
                         int64_t *end, int timeout_ms, struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
@@ -106,10 +131,8 @@ int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic
         found[i] = KAFKA_OFFSET_NONE;
     }
     int code = count ? committed_offsets(admin, group, list, found, deadline, error) : 0;
-    // "By time" -1 asks for the end.
-    rd_kafka_resp_err_t err = 0;
-    if (!code && count) err = rd_kafka_offsets_for_times(admin->client, list, kafka_remaining_ms(deadline));
-    for (int i = 0; !err && i < count; i++) err = list->elems[i].err;
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (!code && count) err = ends(admin, list, deadline);
     if (err) code = kafka_admin_failed(error, err, "ends of partitions");
     for (int i = 0; !code && i < list->cnt; i++) {
         end[list->elems[i].partition] = list->elems[i].offset;

@@ -29,6 +29,14 @@ int kafka_code(rd_kafka_resp_err_t err);
 /* Writes "doing: librdkafka's words" and returns kafka_code(err). */
 int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
 
+/* waiting.c: time for calls that block; any thread. */
+int64_t kafka_deadline_us(int timeout_ms);
+int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
+
+/* Whether to ask again, after a short sleep here: a broker is just taking something over (a group, a partition of a new
+ * topic), and there is time left. */
+bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);
+
 /* The topic that a broker's name stands for; false when it is none of ours. */
 bool kafka_topic_of(const struct kafka_settings *settings, const char *name, enum topic *topic);
 

@@ -1,36 +1,9 @@
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "kafka/consumer_private.h"
 
 /* All of this may run on worker threads: librdkafka's handles are safe there, `plain` is guarded by the lock. */
-
-enum { RETRY_MS = 20 };
-
-static int remaining_ms(int64_t deadline_us) {
-    int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
-    return left > 0 ? (int)left : 0;
-}
-
-/* Whether to ask again, a little later: the answer means that a broker is just taking something over (a group, a partition
- * of a new topic) or, with isolation.level=read_committed, that an open transaction may still change the offset. */
-static bool again(rd_kafka_resp_err_t err, int64_t deadline_us) {
-    switch (err) {
-    case RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
-    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
-    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE: break;
-    default: return false;
-    }
-    if (!remaining_ms(deadline_us)) return false;
-    nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
-    return true;
-}
 
 static rd_kafka_topic_partition_list_t *list_of(const struct kafka_consumer *consumer,
                                                 const struct kafka_position *positions, size_t count) {
@@ -74,12 +47,12 @@ static int plain_client(struct kafka_consumer *consumer, rd_kafka_t **client, st
 int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                              int timeout_ms, struct error *error) {
     if (!count) return 0;
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     rd_kafka_topic_partition_list_t *list = list_of(consumer, positions, count);
     rd_kafka_resp_err_t err;
     do {
-        err = first_error(rd_kafka_committed(consumer->client, list, remaining_ms(deadline)), list);
-    } while (again(err, deadline));
+        err = first_error(rd_kafka_committed(consumer->client, list, kafka_remaining_ms(deadline)), list);
+    } while (kafka_again(err, deadline));
     if (!err) {
         for (size_t i = 0; i < count; i++) {
             const rd_kafka_topic_partition_t *entry = entry_of(consumer, list, &positions[i]);
@@ -96,12 +69,12 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic,
     int code = plain_client(consumer, &client, error);
     if (code) return code;
     char *name = topic_full_name(consumer->options.settings, topic, false);
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     int64_t first, end;
     rd_kafka_resp_err_t err;
     do {
-        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, remaining_ms(deadline));
-    } while (again(err, deadline));
+        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, kafka_remaining_ms(deadline));
+    } while (kafka_again(err, deadline));
     if (!err) {
         *low = first;
         *high = end;
@@ -117,8 +90,8 @@ static rd_kafka_resp_err_t offsets_for(rd_kafka_t *client, rd_kafka_topic_partit
     rd_kafka_resp_err_t err;
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
-        err = first_error(rd_kafka_offsets_for_times(client, list, remaining_ms(deadline)), list);
-    } while (again(err, deadline));
+        err = first_error(rd_kafka_offsets_for_times(client, list, kafka_remaining_ms(deadline)), list);
+    } while (kafka_again(err, deadline));
     return err;
 }
 
@@ -128,7 +101,7 @@ int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_posi
     rd_kafka_t *client;
     int code = plain_client(consumer, &client, error);
     if (code) return code;
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     rd_kafka_topic_partition_list_t *ends = list_of(consumer, positions, count);
     rd_kafka_topic_partition_list_t *found = rd_kafka_topic_partition_list_copy(ends);
     // The ends first: asked for afterwards they would skip what arrives between the two questions.

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "kafka/producer_private.h"
 
 /* These block, on a worker thread. Meanwhile the loop takes the delivery reports, which flushing waits for: they are
@@ -9,14 +8,9 @@
 
 enum { RETRY_MS = 20 };
 
-static int remaining_ms(int64_t deadline_us) {
-    int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
-    return left > 0 ? (int)left : 0;
-}
-
 /* Whether to make the same call again; takes the failure if so. */
 static bool again(rd_kafka_error_t *failure, int64_t deadline) {
-    if (!failure || !rd_kafka_error_is_retriable(failure) || !remaining_ms(deadline)) return false;
+    if (!failure || !rd_kafka_error_is_retriable(failure) || !kafka_remaining_ms(deadline)) return false;
     rd_kafka_error_destroy(failure);
     nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
     return true;
@@ -38,10 +32,10 @@ static int judge(rd_kafka_error_t *failure, const char *doing, struct error *err
 }
 
 int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error) {
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     for (;;) {
         // Retriable until the coordinator is there (a broker that just started loads its log first).
-        rd_kafka_error_t *failure = rd_kafka_init_transactions(producer->client, remaining_ms(deadline));
+        rd_kafka_error_t *failure = rd_kafka_init_transactions(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
         int code = judge(failure, "starting transactions", error);
         return code == -ETIMEDOUT ? -EAGAIN : code;
@@ -61,7 +55,7 @@ static int add_offsets(struct kafka_producer *producer, struct kafka_consumer *c
     rd_kafka_error_t *failure;
     for (;;) {
         failure = rd_kafka_send_offsets_to_transaction(producer->client, list, kafka_membership_metadata(membership),
-                                                       remaining_ms(deadline));
+                                                       kafka_remaining_ms(deadline));
         if (!again(failure, deadline)) break;
     }
     rd_kafka_topic_partition_list_destroy(list);
@@ -73,13 +67,13 @@ static int add_offsets(struct kafka_producer *producer, struct kafka_consumer *c
 
 int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer,
                              const struct kafka_position *offsets, size_t count, int timeout_ms, struct error *error) {
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     if (consumer && count) {
         int code = add_offsets(producer, consumer, offsets, count, deadline, error);
         if (code) return code;
     }
     for (;;) {
-        rd_kafka_error_t *failure = rd_kafka_commit_transaction(producer->client, remaining_ms(deadline));
+        rd_kafka_error_t *failure = rd_kafka_commit_transaction(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
         // Out of time here means nobody knows whether it was committed: only a new producer of the same id finds out.
         return judge(failure, "committing a transaction", error);
@@ -87,9 +81,9 @@ int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consu
 }
 
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error) {
-    int64_t deadline = clock_monotonic_us() + timeout_ms * 1000LL;
+    int64_t deadline = kafka_deadline_us(timeout_ms);
     for (;;) {
-        rd_kafka_error_t *failure = rd_kafka_abort_transaction(producer->client, remaining_ms(deadline));
+        rd_kafka_error_t *failure = rd_kafka_abort_transaction(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
         return judge(failure, "aborting a transaction", error);
     }

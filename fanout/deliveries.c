@@ -58,11 +58,11 @@ static void apply_roster(struct edge *edge, int32_t route, const struct roster *
     struct session *session = meant(edge, route, roster->recipient, roster->session);
     if (!session) return;
     nearby_roster_start(&session->nearby);
-    for (size_t i = 0; i < roster->friends.count && !session->inactive; i++) {
+    for (size_t i = 0; i < roster->friends.count; i++) {
         const struct roster_friend *friend = &roster->friends.items[i];
-        if (shown(edge, friend->user, friend->lat, friend->lng, friend->time))
-            nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng},
-                                friend->time);
+        bool seen = !session->inactive && shown(edge, friend->user, friend->lat, friend->lng, friend->time);
+        nearby_roster_entry(&session->nearby, friend->user, (struct geo_point){friend->lat, friend->lng},
+                            seen ? friend->time : -1);
     }
     nearby_roster_end(&session->nearby, roster->complete);
     session_answered(edge, session);

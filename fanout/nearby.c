@@ -184,6 +184,7 @@ void nearby_roster_start(struct nearby *nearby) {
 
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
     unbar(nearby, user);
+    if (time < 0) return;
     nearby_upsert(nearby, user, at, time);
     struct nearby_friend *friend = find(nearby, user);
     if (friend) friend->flags |= NAMED;

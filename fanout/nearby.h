@@ -61,7 +61,8 @@ void nearby_remove(struct nearby *nearby, int64_t user); /* Left, or opted out *
 void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
 void nearby_clear(struct nearby *nearby);                /* an empty screen: inactive, or opted out */
 
-/* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. */
+/* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. time -1: it names a friend who is not
+ * to be seen now (and so is barred no more). */
 void nearby_roster_start(struct nearby *nearby);
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
 void nearby_roster_end(struct nearby *nearby, bool complete);

@@ -5,42 +5,30 @@
 
 #include "base/mem.h"
 
-enum { ASK_TIMEOUT_MS = 3000 };
-
 /* While busy, everything but the two flags is the worker's. */
 struct look {
     struct look_options options;
     char *dir;
-    struct kafka_admin *admin;
     struct archive_wanted *wanted;
     size_t count;
-    int64_t *committed, *ends;
-    int folder_code, kafka_code;
+    int code;
     struct error error;
     bool busy, closing;
 };
 
-int look_new(const struct look_options *options, struct look **out, struct error *error) {
-    struct kafka_admin *admin;
-    int code = kafka_admin_new(options->settings, &admin, error);
-    if (code) return code;
+struct look *look_new(const struct look_options *options) {
     struct look *look = mem_alloc(sizeof *look);
     *look = (struct look){
         .options = *options,
         .dir = mem_string(options->dir),
-        .admin = admin,
         .wanted = NULL,
         .count = 0,
-        .committed = mem_zero((size_t)options->partitions, sizeof *look->committed),
-        .ends = mem_zero((size_t)options->partitions, sizeof *look->ends),
-        .folder_code = 0,
-        .kafka_code = 0,
+        .code = 0,
         .error = {.text = ""},
         .busy = false,
         .closing = false,
     };
-    *out = look;
-    return 0;
+    return look;
 }
 
 static void wanted_clear(struct look *look) {
@@ -52,9 +40,6 @@ static void wanted_clear(struct look *look) {
 
 static void look_destroy(struct look *look) {
     wanted_clear(look);
-    kafka_admin_free(look->admin);
-    free(look->committed);
-    free(look->ends);
     free(look->dir);
     free(look);
 }
@@ -69,29 +54,18 @@ bool look_busy(const struct look *look) { return look->busy; }
 
 static void work(void *context) {
     struct look *look = context;
-    // The files first: Kafka, asked later, ends no earlier than they do.
-    look->kafka_code = 0;
-    look->folder_code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
-    if (look->folder_code) return;
-    look->kafka_code = kafka_group_offsets(look->admin, look->options.group, TOPIC_LOCATIONS, look->options.partitions,
-                                           look->committed, look->ends, ASK_TIMEOUT_MS, &look->error);
+    look->code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
 }
 
 static void done(void *context) {
     struct look *look = context;
     look->busy = false;
-    if (!look->closing) {
-        look->options.on_seen(look->options.context, &(struct look_seen){
-                                                         .wanted = look->wanted,
-                                                         .count = look->count,
-                                                         .ends = look->ends,
-                                                         .folder_code = look->folder_code,
-                                                         .kafka_code = look->kafka_code,
-                                                         .reason = look->error.text,
-                                                     });
-        wanted_clear(look);
-    } else
+    if (look->closing) {
         look_destroy(look);
+        return;
+    }
+    look->options.on_seen(look->options.context, look->code, look->wanted, look->count, look->error.text);
+    wanted_clear(look);
 }
 
 void look_start(struct look *look, const struct archive_wanted *wanted, size_t count) {

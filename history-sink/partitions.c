@@ -7,7 +7,15 @@
 #include "base/mem.h"
 #include "history-sink/sink.h"
 
-enum { TICK_MS = 200, AGAIN_S = 10, COMMIT_S = 5, LOG_EVERY_S = 10, SECOND_US = 1000000, KAFKA_AGAIN_US = 300000 };
+enum {
+    TICK_MS = 200,
+    AGAIN_S = 10,
+    COMMIT_S = 5,
+    LOG_EVERY_S = 10,
+    SECOND_US = 1000000,
+    KAFKA_AGAIN_US = 500000,
+    ASK_TIMEOUT_MS = 2000
+};
 
 static void settle_soon(struct sink *sink) { loop_timer_again(sink->tick, 1, TICK_MS); }
 
@@ -43,7 +51,6 @@ static void partition_reset(struct partition *partition, int64_t look_at_us) {
         .state = PARTITION_LOOKING,
         .subscribed = partition->subscribed,
         .refused = partition->refused,
-        .skip_lost = partition->skip_lost,
         .look_at_us = look_at_us,
         .lag = partition->lag,
     };
@@ -98,23 +105,28 @@ void partition_measured(struct sink *sink, struct partition *partition, int64_t 
         partition_restart(sink, partition, -EINVAL, error.text);
         return;
     }
+    if (end < partition->kept && partition->has_newest) {
+        sink->metrics.dropped->value += (double)(partition->kept - end);
+        log_warn(service_log(sink->service), "Kafka has dropped records that were not read",
+                 LOG_INT("partition", partition->id), LOG_INT("from_offset", end),
+                 LOG_INT("to_offset", partition->kept));
+    }
     partition->state = PARTITION_FOUND;
-    partition->end = partition->next = end;
+    partition->end = end;
+    partition->next = end > partition->kept ? end : partition->kept;
     // More is stored than published when the sink that wrote the store was killed.
     partition->whole = partition->stored >= end;
     partition->marked = true;
     settle_soon(sink);
 }
 
-static void partition_found(struct sink *sink, struct partition *partition, const struct archive_wanted *wanted,
-                            int64_t kafka_end) {
+static void partition_found(struct sink *sink, struct partition *partition, const struct archive_wanted *wanted) {
     struct rows_mark mark;
     struct error error;
     if (rows_mark(sink->rows, partition->id, &mark, &error)) {
         service_fail(sink->service, error.text);
         return;
     }
-    partition->target = kafka_end;
     partition->stored = mark.next;
     partition->has_newest = wanted->found.count > 0;
     if (!partition->has_newest) {
@@ -132,29 +144,35 @@ static void partition_found(struct sink *sink, struct partition *partition, cons
     loop_idle_on(sink->loader, 1);
 }
 
-/* Nothing is wrong with the partition: it is asked for again. */
-static void kafka_away(struct sink *sink, const char *reason) {
-    if (log_due(&sink->kafka_away_us, LOG_EVERY_S))
-        log_warn(service_log(sink->service), "Kafka does not say where partitions end", LOG_TEXT("reason", reason));
-    settle_soon(sink);
+/* Where it begins and ends in Kafka, asked after its files, which then end no later. Kafka's silence is no fault of the
+ * partition: it is asked again. */
+static int ask_kafka(struct sink *sink, struct partition *partition) {
+    struct error error;
+    int code = kafka_consumer_watermarks(sink->consumer, TOPIC_LOCATIONS, partition->id, &partition->kept,
+                                         &partition->target, ASK_TIMEOUT_MS, &error);
+    if (code && log_due(&sink->kafka_away_us, LOG_EVERY_S))
+        log_warn(service_log(sink->service), "Kafka does not say where partitions end", LOG_TEXT("reason", error.text));
+    return code;
 }
 
-void partitions_seen(void *context, const struct look_seen *seen) {
+void partitions_seen(void *context, int code, const struct archive_wanted *wanted, size_t count, const char *reason) {
     struct sink *sink = context;
-    if (sink->looked != sink->assignment) {
-        settle_soon(sink); // for another assignment
-        return;
-    }
-    if (seen->kafka_code) kafka_away(sink, seen->reason);
-    for (size_t i = 0; i < seen->count; i++) {
-        struct partition *partition = partition_find(sink, seen->wanted[i].partition);
+    int kafka_code = 0;
+    settle_soon(sink);
+    if (sink->looked != sink->assignment) return; // for another assignment
+    for (size_t i = 0; i < count; i++) {
+        struct partition *partition = partition_find(sink, wanted[i].partition);
         if (!partition || partition->state != PARTITION_LOOKING) continue;
-        if (seen->kafka_code)
+        if (code) {
+            partition_restart(sink, partition, code == -EEXIST ? -EIO : code, reason);
+            continue;
+        }
+        // One question that got no answer is enough: this blocks the loop.
+        if (!kafka_code) kafka_code = ask_kafka(sink, partition);
+        if (kafka_code)
             partition->look_at_us = clock_monotonic_us() + KAFKA_AGAIN_US;
-        else if (seen->folder_code)
-            partition_restart(sink, partition, seen->folder_code == -EEXIST ? -EIO : seen->folder_code, seen->reason);
         else
-            partition_found(sink, partition, &seen->wanted[i], seen->ends[partition->id]);
+            partition_found(sink, partition, &wanted[i]);
     }
 }
 
@@ -233,13 +251,10 @@ void partitions_offset_lost(void *context, enum topic topic, int32_t id) {
     struct sink *sink = context;
     struct partition *partition = partition_find(sink, id);
     if (!partition || partition->state != PARTITION_READING) return;
-    log_warn(service_log(sink->service), "Kafka has dropped records that were not read", LOG_INT("partition", id),
-             LOG_INT("from_offset", partition->next));
-    // Publish what there is and go on from what Kafka has; the look tells whether it is the same topic.
+    // Publish what there is; the look that follows tells whether Kafka has dropped records or is another one.
     if (!records_publish(sink, partition)) return;
     records_write(sink);
     partition_reset(partition, 0);
-    partition->skip_lost = true;
     settle_soon(sink);
 }
 
@@ -253,7 +268,6 @@ static bool settle_reading(struct sink *sink, struct error *error) {
         struct partition *partition = &sink->partitions[i];
         struct kafka_position position = {TOPIC_LOCATIONS, partition->id, partition->next};
         bool found = partition->state == PARTITION_FOUND;
-        if (partition->skip_lost) position.offset = KAFKA_OFFSET_BEGINNING;
         if (partition->subscribed && partition->state != PARTITION_READING) less[less_count++] = position;
         if (found) more[more_count++] = position;
         if (found) partition->state = PARTITION_READING;

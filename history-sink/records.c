@@ -113,10 +113,6 @@ void records_arrived(void *context, const struct kafka_record *records, size_t c
         struct partition *partition = partition_find(sink, records[i].partition);
         // Not ours, on its way back to LOOKING, or read again from before where its files end.
         if (!partition || partition->state != PARTITION_READING || records[i].offset < partition->next) continue;
-        if (partition->skip_lost) {
-            sink->metrics.dropped->value += (double)(records[i].offset - partition->next);
-            partition->skip_lost = false;
-        }
         if (!take_record(sink, partition, &records[i])) continue;
         partition->next = records[i].offset + 1;
         partition->marked = true;

@@ -67,18 +67,6 @@ static int start_kafka(struct sink *sink, struct error *error) {
         &(struct kafka_producer_options){.loop = service_loop(service), .settings = service_kafka(service)},
         &sink->producer, error);
     if (code) return code;
-    code = look_new(
-        &(struct look_options){
-            .loop = service_loop(service),
-            .settings = service_kafka(service),
-            .dir = sink->settings.dir,
-            .group = sink->settings.group,
-            .partitions = sink->partitions_total,
-            .context = sink,
-            .on_seen = partitions_seen,
-        },
-        &sink->look, error);
-    if (code) return code;
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(service),
@@ -121,6 +109,8 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .codec = codec_new(),
     };
     sink->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, sink);
+    sink->look = look_new(&(struct look_options){
+        .loop = service_loop(service), .dir = settings->dir, .context = sink, .on_seen = partitions_seen});
     sink->loader = loop_idle_new(service_loop(service), rebuild_more, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);
     int code = archive_create(settings->dir, error);

@@ -23,6 +23,7 @@
 #include "history-sink/rows.h"
 #include "history-sink/segment.h"
 #include "history-sink/settings.h"
+#include "kafka/consumer.h"
 #include "kafka/producer.h"
 #include "service/service.h"
 
@@ -33,7 +34,6 @@ struct partition {
     enum partition_state state;
     bool subscribed;    /* the consumer reads it */
     bool refused;       /* its last look ended badly, and that was logged */
-    bool skip_lost;     /* Kafka has dropped the offset that it should go on from: read what is left */
     int64_t look_at_us; /* LOOKING: not before */
 
     /* The chain of files. */
@@ -43,8 +43,8 @@ struct partition {
     struct segment *open; /* the next file; NULL until it has a row */
 
     /* Kafka. */
-    int64_t next;   /* offset expected next */
-    int64_t target; /* where it ended at the look */
+    int64_t next;         /* offset expected next */
+    int64_t kept, target; /* the first offset that it had, and where it ended, at the look */
 
     /* The store. */
     int64_t stored;                /* every row before this offset is in it */
@@ -87,7 +87,7 @@ struct sink {
 void partitions_assigned(void *sink, const struct kafka_position *owned, size_t count);
 void partitions_revoked(void *sink, bool lost);
 void partitions_offset_lost(void *sink, enum topic topic, int32_t id);
-void partitions_seen(void *sink, const struct look_seen *seen);
+void partitions_seen(void *sink, int code, const struct archive_wanted *wanted, size_t count, const char *reason);
 void partitions_tick(struct sink *sink);                                            /* whatever is due */
 void partitions_publish(struct sink *sink);                                         /* all open files */
 void partitions_clear(struct sink *sink);                                           /* drops what is open */

@@ -20,7 +20,8 @@ from harness.waiting import eventually, now_ms
 
 ROWS = {'REPORT', 'JOIN'}
 KINDS = ['REPORT'] * 8 + ['JOIN', 'REJOIN', 'QUIT', 'LEAVE']
-SECONDS = {'history-sink:history.roll.s': 1}  # files every second: the tests are about what is between them
+SECONDS_OF_SINK = {'history.roll.s': 1}  # files every second: the tests are about what is between them
+SECONDS = {'history-sink:history.roll.s': 1}
 NAME = re.compile(r'date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})\.avro')
 
 
@@ -403,37 +404,79 @@ def test_rows_that_no_file_has_yet_are_answered_after_a_crash(sinks, users):
     check_files(cluster)
 
 
-def test_an_unreadable_file_refuses_its_partition(sinks, users):
-    cluster, ours = sinks(), users(20)
+class Broken:
+    """A published file cut in half, beyond its first block, until mended."""
+
+    def __init__(self, path):
+        self.path, self.whole = path, path.read_bytes()
+        path.write_bytes(self.whole[:len(self.whole) * 3 // 4])
+
+    def mend(self):
+        self.path.write_bytes(self.whole)
+
+
+def files_of(cluster, partition):
+    return sorted(cluster.history.rglob(f'{partition:05}-*.avro'))
+
+
+def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
+    cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600}), users(20)
     sink, = cluster.sinks
     produce(cluster, ours, 30_000)  # some blocks a file
     count = len(wanted_rows(cluster))
-    eventually(lambda: published(cluster) == count, 20)
+    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 30)
     sink.stop()
-    victim = next(path for path in sorted(cluster.history.rglob('*.avro')) if path.name.startswith('00002-'))
-    whole = victim.read_bytes()
-    victim.write_bytes(whole[:len(whole) // 2])
+    broken = Broken(*files_of(cluster, 2))
     shutil.rmtree(sink.settings['data.dir'])
-    sink.start(wait=False)
-    sink.wait_for_log('partition refused')
-    assert victim.name in sink.log()
+    sink.start(wait=False, **SECONDS_OF_SINK)
+    sink.wait_for_log('partition refused', 30)
+    assert broken.path.name in sink.log()
     assert not sink.ready()
     assert sink.metrics().total('starling_history_refused_partitions') == 1
     produce(cluster, ours, 200)
-    eventually(lambda: sink.metrics().total('starling_history_published_rows_total') > 0, 20)
+    eventually(lambda: len(files_of(cluster, 1)) > 1, 20, what='other partitions go on')
 
     # Nothing is written behind the broken file; queries of its users, and only theirs, are refused.
     time.sleep(1.5)
-    assert len([path for path in cluster.history.rglob('00002-*')]) == 1
+    assert len(files_of(cluster, 2)) == 1 and not hidden_files(cluster)
     statuses = collections.Counter(peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours)
     assert set(statuses) == {200, 503}
 
-    victim.write_bytes(whole)
+    broken.mend()
     sink.wait_ready()
     count = len(wanted_rows(cluster))
+    eventually(lambda: len(files_of(cluster, 2)) > 1, 20, what='it goes on')
     eventually(lambda: check_files(cluster)[0] == count, 20, what='the rest is published')
-    check_answers(cluster, ours)
+    check_answers(cluster, ours[:8])
     assert sink.metrics().total('starling_history_refused_partitions') == 0
+
+
+def test_an_unreadable_older_file_refuses_queries(sinks, users):
+    """Where files end is known, so that records are still written; but answers would lack rows."""
+    cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600}), users(20)
+    sink, = cluster.sinks
+    for rows in (30_000, 40):
+        produce(cluster, ours, rows)
+        count = len(wanted_rows(cluster))
+        eventually(sink.ready)
+        eventually(lambda: all(lag == 0 for name, lag in sink.metrics().items() if 'lag_records' in name), 30)
+        sink.restart()
+    assert len(files_of(cluster, 2)) == 2
+    sink.stop()
+    broken = Broken(files_of(cluster, 2)[0])
+    shutil.rmtree(sink.settings['data.dir'])
+    sink.start(wait=False, **SECONDS_OF_SINK)
+    sink.wait_for_log('cannot be loaded', 30)
+    assert not sink.ready()
+    assert sink.metrics().total('starling_history_refused_partitions') == 1
+    produce(cluster, ours, 200)
+    eventually(lambda: len(files_of(cluster, 2)) > 2, 20, what='records are written')
+    assert {peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours} == {200, 503}
+    broken.mend()
+    sink.wait_ready()
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster)[0] == count, 20, what='all is published')
+    check_answers(cluster, ours[:8])
 
 
 def test_files_of_another_topic_are_refused(sinks, users):

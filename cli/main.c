@@ -4,13 +4,16 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const COMMANDS[] = {
-    &TOPICS_COMMAND, &GRAPH_COMMAND, &SIMULATE_COMMAND, &WATCH_COMMAND, &REPLAY_COMMAND, &HISTORY_COMMAND, &STATUS_COMMAND,
+    &TOPICS_COMMAND, &GRAPH_COMMAND,   &SIMULATE_COMMAND, &WATCH_COMMAND,
+    &REPLAY_COMMAND, &HISTORY_COMMAND, &STATUS_COMMAND,
 };
 
 static void usage(FILE *out) {
     fprintf(out, "usage: starling COMMAND ...\n\n");
-    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++) fprintf(out, "  %-9s %-36s %s\n", COMMANDS[i]->name, COMMANDS[i]->synopsis, COMMANDS[i]->summary);
-    fprintf(out, "\nstarling COMMAND --help tells more. All take --config FILE and --set key=value.\n");
+    for (size_t i = 0; i < ARRAY_SIZE(COMMANDS); i++) {
+        fprintf(out, "  %-9s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+    }
+    fprintf(out, "\nstarling COMMAND --help tells its arguments. All take --config FILE and --set key=value.\n");
 }
 
 int main(int argc, char **argv) {

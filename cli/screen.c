@@ -223,7 +223,7 @@ static void draw_friend(struct buffer *out, const struct screen_friend *who, int
     screen_put_distance(out, who->distance_m);
     fit(out, start, 12);
     screen_put_age(out, now_ms - who->time);
-    buffer_string(out, "\x1b[K\r\n");
+    buffer_string(out, "\x1b[K\n");
 }
 
 void screen_draw(struct screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows) {
@@ -232,7 +232,7 @@ void screen_draw(struct screen *screen, struct buffer *out, const char *heading,
     size_t room = (size_t)(rows > ROWS_MIN ? rows : ROWS_MIN) - 3; /* heading, blank line, "and more" */
     size_t shown = count < room ? count : room;
     buffer_string(out, heading);
-    buffer_string(out, "\x1b[K\r\n\x1b[K\r\n");
+    buffer_string(out, "\x1b[K\n\x1b[K\n");
     for (size_t i = 0; i < shown; i++) draw_friend(out, &friends[i], now_ms);
     if (shown < count) buffer_format(out, "and %zu more\x1b[K", count - shown);
 }

@@ -43,6 +43,7 @@ struct watch {
     uv_loop_t loop;
     uv_signal_t signals[STOP_SIGNALS];
     struct loop_timer *tick, *report, *retry;
+    struct loop_timer *ending; /* NULL before the end */
     struct token_issuer *issuer;
     struct ws_clients *clients;
     struct ws_connection *connection; /* NULL: none, or not open yet */
@@ -66,13 +67,20 @@ static void on_closed(void *context) {
     loop_timer_free(watch->tick);
     loop_timer_free(watch->report);
     loop_timer_free(watch->retry);
+    loop_timer_free(watch->ending);
 }
 
+static void shut_down(void *context) {
+    struct watch *watch = context;
+    ws_clients_shutdown(watch->clients, on_closed, watch);
+}
+
+/* Ends everything, outside of the callback in which that was decided: a connection may just be closing in it. */
 static void finish(struct watch *watch, int code) {
     if (watch->closing) return;
     watch->closing = true;
     watch->code = code;
-    ws_clients_shutdown(watch->clients, on_closed, watch);
+    watch->ending = loop_timer_new(&watch->loop, 1, 0, shut_down, watch);
 }
 
 /* ---- showing ---- */
@@ -224,6 +232,7 @@ static int take_frame(struct watch *watch, const json_t *frame) {
 
 static void on_open(void *context, struct ws_connection *connection) {
     struct watch *watch = context;
+    if (watch->closing) return;
     watch->connection = connection;
     watch->trouble.text[0] = '\0';
     screen_begin(watch->screen);

@@ -1,0 +1,557 @@
+"""The `starling` command against a real broker and real daemons."""
+import concurrent.futures
+import contextlib
+import csv
+import gzip
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from harness.cluster import build_folder
+from harness.geo import distance_m, north_of
+from harness.processes import clean_environment
+from harness.records import decode, key_users, pair_key
+from harness.waiting import eventually, now_ms
+
+HOME = 39.9847, 116.3184
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def fails(cluster, *arguments, code=1):
+    """What it says on standard error when it fails with that exit code."""
+    done = cluster.starling(*arguments, check=False)
+    assert done.returncode == code, done
+    assert 'Sanitizer' not in done.stderr and 'runtime error' not in done.stderr, done.stderr
+    return done.stderr
+
+
+class Running:
+    """The command in the background; its lines as they come."""
+
+    def __init__(self, cluster, *arguments):
+        self._child = subprocess.Popen(
+            [build_folder() / 'starling', *map(str, arguments), '--config', cluster.folder / 'starling.properties'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1, env=clean_environment())
+        self.lines = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._child.stdout:
+            self.lines.append(line.rstrip('\n'))
+
+    def wait_line(self, pattern, timeout=20.0):
+        return eventually(lambda: next((line for line in self.lines if re.search(pattern, line)), None), timeout,
+                          what=f'a line {pattern} in {self.lines}')
+
+    def interrupt(self, number=signal.SIGINT):
+        self._child.send_signal(number)
+        return self.wait()
+
+    def wait(self, timeout=20.0):
+        code = self._child.wait(timeout)
+        self._reader.join(5)
+        return code, self._child.stderr.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._child.kill()
+        self._child.wait()
+
+
+# topics
+
+
+def test_topics_are_made_once_and_never_changed(make_cluster):
+    cluster = make_cluster(partitions=3, delivery_partitions=5)
+    create = 'topics', 'create', '--partitions', 3, '--delivery-partitions', 5
+    first = cluster.starling(*create)
+    assert 'Created' in first.stdout
+    assert re.search(rf'{re.escape(cluster.prefix)}locations +3 partitions', first.stdout)
+    assert re.search(rf'{re.escape(cluster.prefix)}deliveries +5 partitions', first.stdout)
+    again = cluster.starling(*create)
+    assert 'were there already' in again.stdout
+    reason = fails(cluster, 'topics', 'create', '--partitions', 4, '--delivery-partitions', 5)
+    assert f'{cluster.prefix}locations has 3 partitions, not 4' in reason
+    assert len(cluster.topics.ends('locations')) == 3
+
+
+# graph
+
+
+def befriended(cluster, *pairs):
+    """Imports the pairs from a file and waits until the router has handled them."""
+    file = cluster.folder / 'pairs'
+    file.write_text(''.join(f'{a} {b}\n' for a, b in pairs))
+    return cluster.starling('graph', 'import', file, '--wait', 60)
+
+
+def exported(cluster, *arguments):
+    return {tuple(map(int, line.split())) for line in
+            cluster.starling('graph', 'export', *arguments).stdout.splitlines()}
+
+
+def test_friendships_go_in_and_come_out(shared_cluster, users, tmp_path):
+    ids = users(40)
+    pairs = {(a, b) for i, a in enumerate(ids) for b in ids[i + 1::7]}
+    packed = tmp_path / 'friends.gz'
+    with gzip.open(packed, 'wt') as file:
+        file.write('# people\n\n')
+        for number, (a, b) in enumerate(sorted(pairs)):
+            file.write(f'{a},{b}\n' if number % 2 else f'{b}\t{a}\r\n')
+        file.write(f'{ids[0]} {ids[0]}\n')
+    done = shared_cluster.starling('graph', 'import', packed, '--wait', 60)
+    assert f'{len(pairs)} friendships sent' in done.stderr
+    assert '1 lines name one user twice' in done.stderr
+    for user in ids[:3]:
+        assert shared_cluster.friends_of(user) == {b if a == user else a for a, b in pairs if user in (a, b)}
+    ours = {pair for pair in exported(shared_cluster) if pair[0] in ids}
+    assert ours == pairs
+
+    (a, b), (c, d) = sorted(pairs)[:2]
+    shared_cluster.http(a).ok('DELETE', f'/v1/friends/{b}')
+    eventually(lambda: b not in shared_cluster.friends_of(a), what=f'{a} and {b} are no friends')
+    out = tmp_path / 'out.gz'
+    assert shared_cluster.starling('graph', 'export', out).stdout == ''
+    with gzip.open(out, 'rt') as file:
+        written = {tuple(map(int, line.split())) for line in file}
+    assert (a, b) not in written and (c, d) in written
+    assert {pair for pair in written if pair[0] in ids} == pairs - {(a, b)}
+
+
+def test_importing_twice_changes_nothing(shared_cluster, users):
+    a, b = users(2)
+    befriended(shared_cluster, (a, b))
+    before = shared_cluster.topics.ends('friendships')
+    befriended(shared_cluster, (b, a))
+    assert shared_cluster.topics.ends('friendships') == before
+
+
+def commands_among(cluster, ids):
+    found = [decode(m.value) for m in cluster.topics.read('friend-commands')]
+    return [(c['from'], c['to']) for c in found if c['from'] in ids]
+
+
+def test_an_import_goes_on_where_it_stopped(shared_cluster, users, tmp_path):
+    ids = users(6)
+    file, state = tmp_path / 'friends', tmp_path / 'state'
+    file.write_text(f'{ids[0]} {ids[1]}\n{ids[2]} {ids[3]}\n{ids[4]} {ids[5]}\n')
+    state.write_text(f'size {file.stat().st_size} pairs 2\n')
+    done = shared_cluster.starling('graph', 'import', file, '--resume', state)
+    assert '1 friendships sent' in done.stderr and '2 were sent by an earlier run' in done.stderr
+    assert commands_among(shared_cluster, ids) == [(ids[4], ids[5])]
+    assert not state.exists()
+
+    state.write_text('size 7 pairs 2\n')
+    assert 'belongs to another file' in fails(shared_cluster, 'graph', 'import', file, '--resume', state)
+    state.write_text('whatever\n')
+    assert 'not a state of an import' in fails(shared_cluster, 'graph', 'import', file, '--resume', state)
+
+
+def test_a_killed_import_is_resumed(shared_cluster, users, tmp_path):
+    """The state that a run leaves behind holds for pairs that Kafka has, and no pair is left out."""
+    ids = users(2)
+    file, state = tmp_path / 'friends', tmp_path / 'state'
+    file.write_text(''.join(f'{ids[0]} {ids[1] + i}\n' for i in range(400_000)))
+    begun = sum(shared_cluster.topics.ends('friend-commands').values())
+    with Running(shared_cluster, 'graph', 'import', file, '--resume', state) as running:
+        eventually(state.exists, 60, every=0.005, what='a first state is written')
+        running.interrupt(signal.SIGKILL)
+    sent = sum(shared_cluster.topics.ends('friend-commands').values()) - begun
+    done_before = int(state.read_text().split()[3])
+    assert 0 < done_before <= sent < 400_000
+    done = shared_cluster.starling('graph', 'import', file, '--resume', state)
+    assert f'{400_000 - done_before} friendships sent' in done.stderr
+    assert not state.exists()
+
+
+def test_a_bad_file_is_refused_with_its_line(shared_cluster, tmp_path):
+    file = tmp_path / 'friends'
+    file.write_text('1 x\n')
+    assert f'{file}:1: not two ids' in fails(shared_cluster, 'graph', 'import', file)
+    assert 'No such file' in fails(shared_cluster, 'graph', 'import', tmp_path / 'none')
+
+
+def test_an_import_that_no_router_handles_says_so(make_cluster, tmp_path):
+    cluster = make_cluster()
+    cluster.create_topics()
+    file = tmp_path / 'friends'
+    file.write_text('1 2\n')
+    reason = fails(cluster, 'graph', 'import', file, '--wait', 2)
+    assert '1 friend commands are not handled after 2 s: does a router of group ' \
+        f'{cluster.group("router")} run?' in reason
+
+
+# replay
+
+
+def reported(cluster, user, count):
+    """Reports of a user, by HTTP, and the records they became."""
+    for i in range(count):  # the gateway hears of an opt-in a moment later
+        eventually(lambda at=north_of(*HOME, 10 * i): cluster.report_http(user, *at).status_code in (200, 202))
+        time.sleep(0.01)
+    return [m for m in cluster.topics.read('locations') if m.key and key_users(m.key) == (user,)]
+
+
+def test_a_topic_is_replayed_as_json(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada, ben)
+    mine, others = reported(shared_cluster, ada, 5), reported(shared_cluster, ben, 2)
+    found = lines(shared_cluster.starling('replay', 'locations', '--user', ada).stdout)
+    assert [line['offset'] for line in found] == [m.offset for m in mine]
+    for line, message in zip(found, mine):
+        record = decode(message.value)
+        assert line['topic'] == shared_cluster.topics.name('locations') and line['partition'] == message.partition
+        assert line['timestamp'] == message.timestamp and line['key'] == ada
+        assert {name: line['value'][name] for name in ('user', 'lat', 'lng', 'time', 'kind')} == {
+            name: record[name] for name in ('user', 'lat', 'lng', 'time', 'kind')}
+
+    whole = lines(shared_cluster.starling('replay', shared_cluster.topics.name('locations')).stdout)
+    assert {(m.partition, m.offset) for m in mine + others} <= {(line['partition'], line['offset']) for line in whole}
+    assert len(whole) == len(shared_cluster.topics.read('locations'))
+    one = lines(shared_cluster.starling('replay', 'locations', '--partition', mine[0].partition).stdout)
+    assert {line['partition'] for line in one} == {mine[0].partition}
+
+
+def test_a_replay_is_of_a_range_of_time(shared_cluster, users):
+    ada, = users(1)
+    shared_cluster.share(ada)
+    mine = reported(shared_cluster, ada, 6)
+    first, last = mine[2].timestamp, mine[4].timestamp
+    wanted = [m.offset for m in mine if first <= m.timestamp < last]
+    assert 0 < len(wanted) < 6
+    iso = [time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(ms // 1000)) + f'.{ms % 1000:03}Z' for ms in (first, last)]
+    for begin, end in (first, last), iso:
+        found = lines(shared_cluster.starling('replay', 'locations', '--user', ada, '--from', begin, '--to', end).stdout)
+        assert [line['offset'] for line in found] == wanted
+    assert shared_cluster.starling('replay', 'locations', '--from', now_ms() + 60_000).stdout == ''
+    assert shared_cluster.starling('replay', 'locations', '--to', 1000).stdout == ''
+
+
+def test_friendships_tombstones_and_what_cannot_be_read_are_replayed(shared_cluster, users):
+    ada, ben = users(2)
+    befriended(shared_cluster, (ada, ben))
+    shared_cluster.http(ada).ok('DELETE', f'/v1/friends/{ben}')
+    eventually(lambda: [m for m in shared_cluster.topics.read('friendships') if m.key == pair_key(ada, ben)][-1].value
+               is None, what='the half is gone')
+    found = lines(shared_cluster.starling('replay', 'friendships', '--user', ada).stdout)
+    assert [(line['key'], line['value'] and line['value']['state']) for line in found] == [
+        ([ada, ben], 'FRIENDS'), ([ada, ben], None)]
+    commands = lines(shared_cluster.starling('replay', 'friend-commands', '--user', ben).stdout)
+    assert [line['value']['kind'] for line in commands] == ['BEFRIEND', 'REMOVE']
+
+    message = shared_cluster.topics.produce('profiles', ada, b'\x07junk')
+    found = lines(shared_cluster.starling('replay', 'profiles', '--user', ada).stdout)
+    assert found[-1]['offset'] == message.offset and found[-1]['value'] is None
+    assert found[-1]['bytes'] == b'\x07junk'.hex() and found[-1]['error']
+
+
+def test_deliveries_are_replayed_by_user(shared_cluster, users):
+    ada, ben, eve = users(3)
+    shared_cluster.share(ada, ben, eve)
+    befriended(shared_cluster, (ada, ben))
+    with shared_cluster.online(ada, *HOME) as a, shared_cluster.online(ben, *north_of(*HOME, 100)):
+        a.wait_screen({ben})
+    found = lines(shared_cluster.starling('replay', 'deliveries', '--user', ada).stdout)
+    assert found and all(str(ada) in json.dumps(line['value']) for line in found)
+    assert shared_cluster.starling('replay', 'deliveries', '--user', eve).stdout == ''
+
+
+def test_a_replay_follows_until_it_is_interrupted(shared_cluster, users):
+    ada, = users(1)
+    shared_cluster.share(ada)
+    reported(shared_cluster, ada, 1)
+    for number in signal.SIGINT, signal.SIGTERM:
+        with Running(shared_cluster, 'replay', 'locations', '--user', ada, '--follow') as running:
+            running.wait_line(f'"user":{ada}')
+            before = len(running.lines)
+            last = reported(shared_cluster, ada, 1)[-1]
+            running.wait_line(f'"offset":{last.offset},')
+            assert len(running.lines) == before + 1
+            code, said = running.interrupt(number)
+            assert (code, said) == (0, '')
+
+
+# history
+
+
+def test_history_is_printed_as_json_and_csv(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada)
+    start = now_ms() - 100_000
+    for i in range(5):
+        reply = shared_cluster.report_http(ada, *north_of(*HOME, 100 * i), time=start + 1000 * i, accuracy=10 + i)
+        assert reply.status_code in (200, 202)
+
+    def history(*arguments):
+        return lines(shared_cluster.starling('history', ada, *arguments).stdout)
+
+    rows = eventually(lambda: found if len(found := history()) == 5 else None, what='five rows')
+    assert [row['time'] for row in rows] == [start + 1000 * i for i in range(5)]
+    assert [row['accuracy'] for row in rows] == [10 + i for i in range(5)]
+    assert all(row['user'] == ada and row['received'] >= start for row in rows)
+    assert distance_m(rows[3]['lat'], rows[3]['lng'], *north_of(*HOME, 300)) < 0.02
+    assert [row['time'] for row in history('--from', start + 1000, '--to', start + 3000)] == [start + 1000, start + 2000]
+
+    text = shared_cluster.starling('history', ada, '--format', 'csv').stdout
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert [{name: float(value) for name, value in row.items()} for row in table] == [
+        {name: float(value) for name, value in row.items()} for row in rows]
+    assert shared_cluster.starling('history', ben).stdout == ''
+
+
+def test_long_histories_come_in_pages(shared_cluster, users):
+    ada, = users(1)
+    shared_cluster.share(ada)
+    start, count = now_ms() - 10_000_000, 4500
+    gateway = shared_cluster.gateway()
+    for first in range(0, count, 900):
+        gateway.ok('POST', '/v1/locations', json={'locations': [
+            {'user': ada, 'lat': HOME[0], 'lng': HOME[1], 'time': start + i} for i in range(first, first + 900)]})
+    wanted = [start + i for i in range(count)]
+    eventually(lambda: [row['time'] for row in lines(shared_cluster.starling('history', ada).stdout)] == wanted, 30,
+               every=0.5, what='all rows, each once, in order')
+
+
+def test_history_says_why_there_is_none(make_cluster):
+    cluster = make_cluster()
+    cluster.start(ingests=0, routers=0, fanouts=0, sinks=1)
+    assert 'refuses peer.token' in fails(cluster, 'history', 5, '--set', 'peer.token=wrong')
+    cluster.sinks[0].stop()
+    begun = time.monotonic()
+    reason = fails(cluster, 'history', 5)
+    assert f"no history sink (group {cluster.group('history-sink')}) has this user's history now" in reason
+    assert time.monotonic() - begun < 25
+
+
+# status
+
+
+def test_status_tells_members_partitions_and_lag(shared_cluster, users):
+    ada, = users(1)
+    shared_cluster.share(ada)
+    reported(shared_cluster, ada, 3)
+
+    def caught_up():
+        found = json.loads(shared_cluster.starling('status', '--json').stdout)
+        groups = {group['group']: group for group in found['groups']}
+        lags = [topic['lag'] for kind in ('router', 'history-sink') for topic in groups[shared_cluster.group(kind)]['topics']]
+        return (found, groups) if set(lags) == {0} else None
+
+    found, groups = eventually(caught_up, 30, what='no lag')
+    topics = {topic['topic']: topic for topic in found['topics']}
+    assert set(topics) == {shared_cluster.topics.name(name) for name in (
+        'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries')}
+    locations = topics[shared_cluster.topics.name('locations')]
+    assert locations['partitions'] == 4
+    assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())
+    for kind in 'router', 'fanout', 'history-sink':
+        daemon, group = shared_cluster.of(kind)[0], shared_cluster.group(kind)
+        member, = groups[group]['members']
+        assert groups[group]['state'] == 'Stable' and member['client_id'].endswith('@' + daemon.settings['peer.listen'])
+        for topic in groups[group]['topics']:
+            assert member['partitions'][topic['topic']] == [0, 1, 2, 3]
+            assert [p['owner'] for p in topic['partitions']] == [member['client_id']] * 4
+    text = shared_cluster.starling('status', '--partitions').stdout
+    assert f'routers: group {shared_cluster.group("router")}, Stable, 1 member\n' in text
+    assert 'locations 0-3; friend-commands 0-3' in text
+    assert re.search(r'partition 3 +lag 0 +end \d+ +starling-router@', text)
+
+
+def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
+    cluster = make_cluster()
+    cluster.start(routers=1, sinks=0, fanouts=0)
+    ada, = users(1)
+    cluster.share(ada)
+    cluster.report_http(ada, *HOME)
+
+    def handled():
+        found = json.loads(cluster.starling('status', '--json').stdout)
+        return next(g for g in found['groups'] if g['group'] == cluster.group('router'))['topics'][0]['lag'] == 0
+
+    eventually(handled, 30, what='the router has committed')
+    cluster.routers[0].stop()
+    for _ in range(7):
+        cluster.report_http(ada, *HOME)
+    text = cluster.starling('status').stdout
+    assert re.search(rf'routers: group {re.escape(cluster.group("router"))}, Empty, 0 members\n  locations +lag 7, 0\.0/s handled\n'
+                     r"    partition \d +lag 7 .*\(nobody's\)", text), text
+
+
+# watch
+
+
+def test_watch_prints_what_happens_to_a_list(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada, ben)
+    befriended(shared_cluster, (ada, ben))
+    shared_cluster.http(ben).ok('PUT', '/v1/profile', json={'name': 'Ben \x1b[31m 本'})
+    with Running(shared_cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', shared_cluster.ws_url) as running:
+        running.wait_line('Z connected$')
+        with shared_cluster.online(ben, *north_of(*HOME, 500)) as phone:
+            running.wait_line(rf'Z near {ben} 500\.0 m ')
+            phone.report(*north_of(*HOME, 300))
+            line = running.wait_line(rf'Z moved {ben} 300\.0 m ')
+            assert line.endswith('Ben ?[31m 本')
+            phone.report(*north_of(*HOME, 30_000))
+            running.wait_line(rf'Z gone {ben}$')
+        assert running.interrupt() == (0, '')
+
+
+def test_watch_begins_where_the_user_was_last(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada, ben)
+    befriended(shared_cluster, (ada, ben))
+    assert 'has reported nothing for a day: give --at' in fails(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url)
+    shared_cluster.report_http(ada, *north_of(*HOME, 9_000))
+    shared_cluster.report_http(ada, *HOME)
+    eventually(lambda: len(lines(shared_cluster.starling('history', ada).stdout)) == 2, what='two rows')
+    with shared_cluster.online(ben, *north_of(*HOME, 400)):
+        with Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
+            running.wait_line(rf'near {ben} 400\.0 m')
+            assert running.interrupt(signal.SIGTERM) == (0, '')
+
+
+def test_watch_ends_when_there_is_no_hope(shared_cluster, users):
+    ada, ben = users(2)
+    at = '--at', f'{HOME[0]},{HOME[1]}', '--ws', shared_cluster.ws_url
+    reason = fails(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ada, ttl=-60))
+    assert 'the server refuses the token' in reason
+    assert f"the token is user {ben}'s" in fails(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ben))
+    with Running(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ada)) as running:
+        running.wait_line('connected')
+        with shared_cluster.online(ada, *HOME):
+            code, said = running.wait()
+            assert code == 1 and 'the user has connected elsewhere' in said
+    with contextlib.closing(socket.create_server(('127.0.0.1', 0))) as silent:
+        url = f'ws://127.0.0.1:{silent.getsockname()[1]}/'
+        begun = time.monotonic()
+        assert 'does not answer' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
+        assert time.monotonic() - begun < 15
+    assert 'no connection' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
+
+
+def test_watch_outlives_its_edge(make_cluster, users):
+    cluster = make_cluster()
+    cluster.start(ingests=1, sinks=0)
+    ada, ben = users(2)
+    cluster.share(ada, ben)
+    befriended(cluster, (ada, ben))
+    with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
+        running.wait_line('connected')
+        cluster.fanouts[0].restart()
+        running.wait_line('disconnected')
+        eventually(lambda: sum(line.endswith(' connected') for line in running.lines) == 2, 30, what='connected again')
+        with cluster.online(ben, *HOME):
+            running.wait_line(f'near {ben} 0.0 m')
+        assert running.interrupt() == (0, '')
+
+
+def read_terminal(fd, seconds, until):
+    """What the terminal was sent, until the pattern is in it."""
+    text, deadline = b'', time.monotonic() + seconds
+    while time.monotonic() < deadline and not re.search(until, text):
+        if select.select([fd], [], [], 0.2)[0]:
+            text += os.read(fd, 65536)
+    assert re.search(until, text), text
+    return text
+
+
+def test_watch_draws_a_picture_in_a_terminal(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada, ben)
+    befriended(shared_cluster, (ada, ben))
+    shared_cluster.http(ben).ok('PUT', '/v1/profile', json={'name': 'Benjamin'})
+    shared_cluster.starling('topics', 'create', '--partitions', 4, '--delivery-partitions', 4)  # writes the properties
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [build_folder() / 'starling', 'watch', str(ada), '--at', f'{HOME[0]},{HOME[1]}', '--ws', shared_cluster.ws_url,
+         '--config', shared_cluster.folder / 'starling.properties'], stdout=slave, stdin=slave,
+        env=clean_environment())
+    os.close(slave)
+    try:
+        read_terminal(master, 20, rb'\x1b\[\?1049h')
+        read_terminal(master, 20, b'0 near within 8046 m')
+        with shared_cluster.online(ben, *north_of(*HOME, 2_500)):
+            read_terminal(master, 20, rb'1 near within 8046 m\x1b\[K\r\n\x1b\[K\r\nBenjamin +%d +2.50 km +' % ben)
+            child.send_signal(signal.SIGINT)
+            read_terminal(master, 20, rb'\x1b\[\?1049l')
+        assert child.wait(10) == 0
+    finally:
+        child.kill()
+        child.wait()
+        os.close(master)
+
+
+# trouble
+
+
+COMMANDS = [('topics', 'create'), ('graph', 'import', '/dev/null'), ('graph', 'export'), ('replay', 'locations'),
+            ('history', 5), ('status',), ('watch', 5)]
+
+
+def test_a_broker_that_is_away_is_named_within_seconds(make_cluster):
+    cluster = make_cluster()
+    begun = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(len(COMMANDS)) as pool:  # each waits a while
+        reasons = pool.map(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1'), COMMANDS)
+        for command, reason in zip(COMMANDS, reasons):
+            assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
+    assert time.monotonic() - begun < 12
+
+
+@pytest.mark.parametrize('command', COMMANDS[1:], ids=lambda command: '-'.join(map(str, command[:2])).replace('/', ''))
+def test_topics_that_are_missing_are_named(make_cluster, command):
+    cluster = make_cluster()
+    reason = fails(cluster, *command)
+    assert 'starling topics create' in reason and f'{cluster.prefix}locations' in reason
+
+
+@pytest.mark.parametrize('arguments', [
+    (), ('nothing',), ('topics',), ('topics', 'delete'), ('topics', 'create', '--partitions', '0'),
+    ('topics', 'create', '--partitions', 'x'), ('graph',), ('graph', 'import'), ('graph', 'import', 'a', 'b'),
+    ('graph', 'export', '--wait', '3'), ('graph', 'import', 'a', '--wait', '0'), ('replay',), ('replay', 'nothing'),
+    ('replay', 'locations', '--from', 'soon'), ('replay', 'locations', '--user', '-1'),
+    ('replay', 'locations', '--follow', '--to', '5'), ('history',), ('history', 'ada'), ('history', '5', '--format', 'xml'),
+    ('history', '5', '--to', 'x'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
+    ('watch', '5', '--at', '1'), ('watch', '5', '--ws', 'http://x'), ('watch', '5', '--set', 'nonsense'),
+    ('status', '--set', 'topic.prefix=x')], ids=lambda arguments: ' '.join(arguments))
+def test_wrong_usage_ends_with_2_and_the_usage(arguments):
+    done = subprocess.run([build_folder() / 'starling', *arguments], capture_output=True, text=True, timeout=20,
+                          env=clean_environment())
+    assert done.returncode == 2 and done.stdout == ''
+    assert 'usage: starling' in done.stderr
+
+
+def test_help_is_no_failure():
+    for command in 'topics', 'graph', 'watch', 'replay', 'history', 'status':
+        done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
+                          env=clean_environment())
+        assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''
+
+
+def test_output_that_cannot_be_written_is_a_failure(shared_cluster, users):
+    ada, = users(1)
+    shared_cluster.share(ada)
+    reported(shared_cluster, ada, 1)
+    shared_cluster.starling('status')
+    with open('/dev/full', 'w') as full:
+        for command in ('replay', 'sharing'), ('status',), ('graph', 'export', '/dev/full'):
+            done = subprocess.run([build_folder() / 'starling', *command, '--config',
+                                   shared_cluster.folder / 'starling.properties'],
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, env=clean_environment())
+            assert done.returncode == 1 and ('cannot be written' in done.stderr or 'No space left' in done.stderr)

@@ -168,6 +168,11 @@ def test_left_and_parted_hide_and_the_parted_stay_hidden(stage, pair):
     stage.deliver(join['route'], roster(join, [(friend, at(70), t + 3)], complete=False))
     phone.wait_item(friend, lambda item: item['time'] == t + 3)
     assert all(item['time'] != t + 2 for frame in phone.frames if frame['type'] == 'update' for item in frame['near'])
+    # Friends again while the other one is silent: nothing to be seen yet, but no bar either.
+    stage.deliver(join['route'], parted(phone.user, friend), roster(join, [(friend, at(70), -1)], complete=False))
+    phone.wait_screen(set())
+    stage.deliver(join['route'], move(friend, at(60), t + 4, phone.user))
+    phone.wait_item(friend, lambda item: item['time'] == t + 4)
 
 
 def test_twenty_a_page_and_more_on_request(stage, users):

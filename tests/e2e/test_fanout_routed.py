@@ -1,7 +1,12 @@
 """What people see of each other with everything running: friends made and parted, sharing, devices, reports by HTTP, and
 all of it again after the broker was away."""
+import re
+import subprocess
+import sys
+
 import pytest
 
+from harness.broker import REPOSITORY
 from harness.geo import north_of
 from harness.waiting import eventually, now_ms
 
@@ -76,6 +81,23 @@ def test_a_report_by_http_moves_both_screens(two):
     cluster.report_http(a.user, *at(400))
     b.wait_item(a.user, lambda item: item['distance_m'] == pytest.approx(100, abs=1))
     a.wait_screen({b.user})
+
+
+def test_the_phone_in_the_documentation_works(two, users, tmp_path):
+    cluster, a, b = two
+    reader, = users(1)
+    cluster.share(reader)
+    cluster.befriend((reader, a.user))
+    program = re.search(r'```python\n(.*?)```', (REPOSITORY / 'docs/PROTOCOL.md').read_text(), re.S)[1]
+    program = program.replace('ws://127.0.0.1:8081/', cluster.ws_url)
+    (tmp_path / 'token').write_text(cluster.token(reader) + '\n')
+    with subprocess.Popen([sys.executable, '-u', '-W', 'ignore', '-c', program], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as phone:
+        try:
+            line = next((line for line in phone.stdout if str(a.user) in line or 'Error' in line), 'ended')
+            assert str(a.user) in line, line
+        finally:
+            phone.kill()
 
 
 def test_pages_of_real_friends(shared_cluster, users):

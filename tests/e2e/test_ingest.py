@@ -1,0 +1,477 @@
+"""The HTTP gateway: every endpoint, every named error, and what happens to it when Kafka or the owners are away."""
+import re
+import threading
+import time
+
+import pytest
+
+from harness.broker import REPOSITORY
+from harness.forged import bad_tokens
+from harness.geo import e7
+from harness.records import decode
+from harness.waiting import eventually, now_ms
+
+HOME = 39.9847, 116.3184
+
+
+def report(**fields):
+    return {'lat': HOME[0], 'lng': HOME[1], 'time': now_ms(), **fields}
+
+
+def problem(response, status, code, retry=False):
+    """The response is that problem, as RFC 9457 wants it."""
+    assert (response.status_code, response.json().get('code')) == (status, code), response.text
+    assert response.headers['Content-Type'] == 'application/problem+json'
+    body = response.json()
+    assert body['status'] == status and body['type'] == f'urn:starling:{code}' and body['title'] and body['detail']
+    assert ('Retry-After' in response.headers) == retry
+    return body
+
+
+def said(cluster, user, topic='locations'):
+    return [decode(m.value) for m in cluster.topics.read(topic) if m.key == user.to_bytes(8, 'big')]
+
+
+def sharing_known(cluster, user, mode):
+    eventually(lambda: cluster.http(user).ok('GET', '/v1/sharing')['mode'] == mode)
+
+
+@pytest.fixture
+def member(shared_cluster, users):
+    """A user who shares, and a session as that user."""
+    user, = users(1)
+    shared_cluster.share(user)
+    sharing_known(shared_cluster, user, 'friends')
+    return user, shared_cluster.http(user)
+
+
+# reports
+
+
+def test_a_report(shared_cluster, member):
+    user, http = member
+    assert http.ok('POST', '/v1/locations', json=report(time=1000, accuracy=12.5)) == {'accepted': 1, 'sharing_off': 0}
+    record, = said(shared_cluster, user)
+    opted = record.pop('opted')
+    assert record == {'user': user, 'lat': e7(HOME[0]), 'lng': e7(HOME[1]), 'time': 1000, 'kind': 'REPORT', 'session': 0,
+                      'route': -1, 'accuracy': 12}
+    offsets = {m.key: m.offset for m in shared_cluster.topics.read('sharing')}
+    assert opted == offsets[user.to_bytes(8, 'big')]
+
+
+def test_several_reports_in_order(shared_cluster, member):
+    user, http = member
+    body = {'locations': [report(time=1000 + i) for i in range(5)]}
+    assert http.ok('POST', '/v1/locations', json=body) == {'accepted': 5, 'sharing_off': 0}
+    assert [record['time'] for record in said(shared_cluster, user)] == [1000, 1001, 1002, 1003, 1004]
+
+
+def test_a_gateway_reports_for_others(shared_cluster, users):
+    a, b, off = users(3)
+    shared_cluster.share(a, b)
+    sharing_known(shared_cluster, b, 'friends')
+    body = {'locations': [report(user=user) for user in (a, off, b)]}
+    assert shared_cluster.gateway().ok('POST', '/v1/locations', json=body) == {'accepted': 2, 'sharing_off': 1}
+    assert [len(said(shared_cluster, user)) for user in (a, b, off)] == [1, 1, 0]
+    problem(shared_cluster.gateway().post('/v1/locations', json=report()), 400, 'bad_user')
+    problem(shared_cluster.gateway().post('/v1/locations', json=report(user=off)), 403, 'sharing_off')
+    both = shared_cluster.http(a, scope='read gateway')  # a user who is a gateway as well
+    assert both.ok('POST', '/v1/locations', json=report())['accepted'] == 1
+
+
+BAD_REPORTS = [
+    (400, 'bad_location', {'lat': 90.0000001}), (400, 'bad_location', {'lat': -90.1}), (400, 'bad_location', {'lat': 1e400}),
+    (400, 'bad_location', {'lng': 180.1}), (400, 'bad_location', {'lng': '116'}), (400, 'bad_location', {'lng': True}),
+    (400, 'bad_location', {'lat': None}), (400, 'bad_location', {'lat': {}}),
+    (400, 'bad_location', {'accuracy': '3'}), (400, 'bad_location', {'accuracy': -1}),
+    (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': '0'}), (400, 'bad_time', {'time': 0.5}),
+    (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': None}), (400, 'bad_time', {'time': 4_000_000_000_000}),
+    (400, 'bad_user', {'user': 'me'}), (400, 'bad_user', {'user': -1}), (403, 'not_your_user', {'user': 1}),
+]
+
+
+def test_bad_reports_are_named_and_produce_nothing(shared_cluster, member):
+    user, http = member
+    ends = shared_cluster.topics.ends('locations')
+    for status, code, fields in BAD_REPORTS:
+        if fields.get('lat') == 1e400:
+            response = http.post('/v1/locations', data='{"lat":1e400,"lng":0,"time":0}')
+            problem(response, 400, 'bad_message')  # no number of JSON's readers
+            continue
+        problem(http.post('/v1/locations', json=report(**fields)), status, code)
+        # One bad one spoils all: none is produced, and it is said which.
+        mixed = problem(http.post('/v1/locations', json={'locations': [report(), report(**fields)]}), status, code)
+        assert mixed['detail'].startswith('locations[1]')
+    for text in '', '{', 'null', '[]', '5', '"x"', '{"lat":1,"lat":2}', '{"locations":{}}', '{"locations":[]}', \
+            '{"locations":[5]}', '\xff':
+        problem(http.post('/v1/locations', data=text.encode('latin-1')), 400, 'bad_message')
+    problem(http.post('/v1/locations', json={'locations': [report()] * 1001}), 413, 'too_many')
+    assert shared_cluster.topics.ends('locations') == ends
+
+
+def test_an_oversized_body_is_refused(shared_cluster, member):
+    user, http = member
+    response = http.post('/v1/locations', data=b' ' * 262_145)
+    assert response.status_code == 413
+    assert response.headers['Content-Type'] == 'application/problem+json'
+    assert http.post('/v1/locations', data=b'{"lat":1,"lng":1,"time":1}' + b' ' * 200_000).ok
+    assert len(said(shared_cluster, user)) == 1
+
+
+def test_who_does_not_share_reports_nothing(shared_cluster, users):
+    user, = users(1)
+    http = shared_cluster.http(user)
+    problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
+    shared_cluster.share(user)
+    sharing_known(shared_cluster, user, 'friends')
+    assert http.post('/v1/locations', json=report()).ok
+    shared_cluster.share(user, mode='off')
+    sharing_known(shared_cluster, user, 'off')
+    problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
+    assert len([r for r in said(shared_cluster, user) if r['kind'] == 'REPORT']) == 1
+
+
+# tokens
+
+ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
+             ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
+             ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('POST', '/v1/friendships'),
+             ('GET', '/v1/history')]
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing'
+
+
+def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
+    user, = users(1)
+    ends = {topic: shared_cluster.topics.ends(topic) for topic in WRITTEN}
+    http = shared_cluster.http(None)
+    body = {'mode': 'friends', 'name': 'X', 'a': 1, 'b': 2, **report()}
+    for method, path in ENDPOINTS:
+        response = http.request(method, path, json=body)
+        problem(response, 401, 'no_token')
+        assert response.headers['WWW-Authenticate'] == 'Bearer'
+    for code, token in bad_tokens(shared_cluster.keys, user):
+        response = http.put('/v1/sharing', json=body, headers={'Authorization': f'Bearer {token}'})
+        problem(response, 401, code)
+    for method, path in ENDPOINTS:
+        expired = shared_cluster.token(user, ttl=-5)
+        problem(http.request(method, path, json=body, headers={'Authorization': f'Bearer {expired}'}), 401, 'token_expired')
+    problem(http.get('/v1/profile', headers={'Authorization': 'Basic dTpw'}), 401, 'no_token')
+    assert {topic: shared_cluster.topics.ends(topic) for topic in WRITTEN} == ends
+    assert 'eyJ' not in shared_cluster.ingest.log()
+
+
+def test_rs256_is_accepted_with_its_own_key(shared_cluster, users):
+    user, = users(1)
+    assert shared_cluster.http(user, algorithm='RS256').get('/v1/sharing').ok
+
+
+def test_a_gateway_is_nobody(shared_cluster):
+    for method, path in ENDPOINTS:
+        if path not in ('/v1/locations', '/v1/profiles/5', '/v1/friendships'):
+            response = shared_cluster.gateway().request(method, path, json={'mode': 'off', 'name': 'x'})
+            problem(response, 403, 'not_a_user')
+
+
+# profiles and sharing
+
+
+def test_profiles(shared_cluster, users):
+    user, other = users(2)
+    http = shared_cluster.http(user)
+    problem(http.get('/v1/profile'), 404, 'no_profile')
+    profile = {'user': user, 'name': 'Zoë "Z" 🚲\u0001', 'avatar_url': 'https://example.org/z.png'}
+    assert http.ok('PUT', '/v1/profile', json={'name': profile['name'], 'avatar_url': profile['avatar_url']}) == profile
+    eventually(lambda: http.get('/v1/profile').ok)
+    assert http.ok('GET', '/v1/profile') == profile
+    assert shared_cluster.http(other).ok('GET', f'/v1/profiles/{user}') == profile
+    problem(http.get(f'/v1/profiles/{other}'), 404, 'no_profile')
+    assert said(shared_cluster, user, 'profiles') == [{'name': profile['name'], 'avatar_url': profile['avatar_url']}]
+    http.ok('PUT', '/v1/profile', json={'name': 'Z'})
+    eventually(lambda: http.ok('GET', '/v1/profile') == {'user': user, 'name': 'Z', 'avatar_url': ''})
+
+
+def test_bad_profiles_are_named(shared_cluster, users):
+    user, = users(1)
+    http = shared_cluster.http(user)
+    for body in [{}, {'name': ''}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
+                 {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000}]:
+        problem(http.put('/v1/profile', json=body), 400, 'bad_profile')
+    problem(http.put('/v1/profile', data='x'), 400, 'bad_message')
+    assert said(shared_cluster, user, 'profiles') == []
+
+
+def test_sharing(shared_cluster, users):
+    user, = users(1)
+    http = shared_cluster.http(user)
+    assert http.ok('GET', '/v1/sharing') == {'user': user, 'mode': 'off'}
+    for mode in 'friends', 'public', 'off':
+        assert http.ok('PUT', '/v1/sharing', json={'mode': mode}) == {'user': user, 'mode': mode}
+        sharing_known(shared_cluster, user, mode)
+    assert [record['mode'] for record in said(shared_cluster, user, 'sharing')] == ['FRIENDS', 'PUBLIC', 'OFF']
+    for body in {}, {'mode': 'FRIENDS'}, {'mode': 1}, {'mode': None}:
+        problem(http.put('/v1/sharing', json=body), 400, 'bad_mode')
+    assert len(said(shared_cluster, user, 'sharing')) == 3
+
+
+# friends
+
+
+def state(http, other):
+    """What my lists say of the other one."""
+    items = http.ok('GET', '/v1/friends', params={'state': 'all'})['items']
+    return next((item['state'] for item in items if item['user'] == other), 'none')
+
+
+def outcome(response, wanted, other):
+    """200 with the state; with everything running, the owner answers in time."""
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert (body['user'], body['state']) == (other, wanted)
+    if wanted != 'none':
+        assert abs(body['since'] - now_ms()) < 60_000
+
+
+def test_asking_accepting_and_parting(shared_cluster, users):
+    a, b = users(2)
+    for asker, asked in ((a, b), (b, a)):  # the lower asks, then the higher
+        first, second = shared_cluster.http(asker), shared_cluster.http(asked)
+        outcome(first.put(f'/v1/friends/{asked}'), 'requested', asked)
+        outcome(first.put(f'/v1/friends/{asked}'), 'requested', asked)  # asking again changes nothing
+        eventually(lambda: state(second, asker) == 'invited')
+        assert state(first, asked) == 'requested'
+        assert [i['user'] for i in second.ok('GET', '/v1/friends', params={'state': 'invited'})['items']] == [asker]
+        assert second.ok('GET', '/v1/friends')['items'] == []
+        outcome(second.put(f'/v1/friends/{asker}'), 'friends', asker)
+        eventually(lambda: (state(first, asked), state(second, asker)) == ('friends', 'friends'))
+        assert [i['user'] for i in first.ok('GET', '/v1/friends')['items']] == [asked]
+        outcome(second.delete(f'/v1/friends/{asker}'), 'none', asker)
+        eventually(lambda: (state(first, asked), state(second, asker)) == ('none', 'none'))
+        outcome(first.delete(f'/v1/friends/{asked}'), 'none', asked)
+
+
+def test_a_request_can_be_taken_back_and_refused(shared_cluster, users):
+    a, b = users(2)
+    outcome(shared_cluster.http(a).put(f'/v1/friends/{b}'), 'requested', b)
+    outcome(shared_cluster.http(a).delete(f'/v1/friends/{b}'), 'none', b)
+    outcome(shared_cluster.http(b).put(f'/v1/friends/{a}'), 'requested', a)
+    outcome(shared_cluster.http(a).delete(f'/v1/friends/{b}'), 'none', b)
+    eventually(lambda: state(shared_cluster.http(b), a) == 'none')
+
+
+def test_blocking_removes_hides_and_prevents(shared_cluster, users):
+    a, b = users(2)
+    mine, theirs = shared_cluster.http(a), shared_cluster.http(b)
+    shared_cluster.befriend((a, b))
+    outcome(mine.put(f'/v1/blocks/{b}'), 'blocked', b)
+    eventually(lambda: state(mine, b) == 'blocked' and state(theirs, a) == 'none')
+    assert [i['user'] for i in mine.ok('GET', '/v1/friends', params={'state': 'blocked'})['items']] == [b]
+    response = theirs.put(f'/v1/friends/{a}')
+    assert response.status_code == 200 and response.json()['state'] != 'friends'  # and it is not said why
+    assert 'block' not in response.text
+    assert state(mine, b) == 'blocked'
+    assert mine.delete(f'/v1/blocks/{b}').status_code == 200
+    eventually(lambda: state(mine, b) != 'blocked')
+
+
+def test_a_gateway_makes_friends(shared_cluster, users):
+    a, b = users(2)
+    outcome(shared_cluster.gateway().post('/v1/friendships', json={'a': a, 'b': b}), 'friends', b)
+    outcome(shared_cluster.gateway().post('/v1/friendships', json={'a': b, 'b': a}), 'friends', a)
+    eventually(lambda: state(shared_cluster.http(b), a) == 'friends')
+
+
+def test_bad_friend_commands_are_named_and_produce_nothing(shared_cluster, users):
+    user, = users(1)
+    http = shared_cluster.http(user)
+    ends = shared_cluster.topics.ends('friend-commands')
+    for method, path in ('PUT', 'friends'), ('DELETE', 'friends'), ('PUT', 'blocks'), ('DELETE', 'blocks'):
+        problem(http.request(method, f'/v1/{path}/{user}'), 400, 'same_user')
+        for other in 'me', '-1', '+5', '5x', '9223372036854775808', '%205', '0x5':
+            problem(http.request(method, f'/v1/{path}/{other}'), 400, 'bad_user')
+    gateway = shared_cluster.gateway()
+    problem(gateway.post('/v1/friendships', json={'a': user, 'b': user}), 400, 'same_user')
+    for body in {}, {'a': 1}, {'a': 1, 'b': '2'}, {'a': -1, 'b': 2}, {'a': 1.5, 'b': 2}:
+        problem(gateway.post('/v1/friendships', json=body), 400, 'bad_user')
+    problem(gateway.post('/v1/friendships', data='['), 400, 'bad_message')
+    problem(http.post('/v1/friendships', json={'a': user, 'b': 5}), 403, 'gateways_only')
+    assert shared_cluster.topics.ends('friend-commands') == ends
+
+
+def test_lists_come_in_pages(shared_cluster, users):
+    user, *others = users(8)
+    http = shared_cluster.http(user)
+    shared_cluster.befriend(*[(user, other) for other in others[:5]])
+    for other in others[5:]:
+        outcome(http.put(f'/v1/friends/{other}'), 'requested', other)
+
+    def listed(**query):
+        found, after = [], None
+        while True:
+            page = http.ok('GET', '/v1/friends', params={**query, **({} if after is None else {'after': after})})
+            assert len(page['items']) <= query.get('limit', 100)
+            found += [item['user'] for item in page['items']]
+            after = page['next']
+            if after is None:
+                return found
+
+    for limit in 1, 2, 5, 100:
+        assert listed(limit=limit) == others[:5]
+        eventually(lambda: listed(limit=limit, state='requested') == others[5:])
+        assert sorted(listed(limit=limit, state='all')) == others
+    for query in {'state': 'foes'}, {'limit': 0}, {'limit': 1001}, {'limit': 'x'}, {'after': '-1'}, {'after': 'x'}, {'limit': ''}:
+        problem(http.get('/v1/friends', params=query), 400, 'bad_query')
+
+
+# history
+
+
+def test_history_is_ones_own(shared_cluster, member, users):
+    user, http = member
+    other, = users(1)
+    start = now_ms() - 10_000
+    body = {'locations': [{**report(time=start + i), 'lat': round(39 + i / 100, 7)} for i in range(5)]}
+    http.ok('POST', '/v1/locations', json=body)
+    eventually(lambda: len(http.ok('GET', '/v1/history')['items']) == 5, 20)
+    times = [item['time'] for item in http.ok('GET', '/v1/history', params={'from': start + 1, 'to': start + 4})['items']]
+    assert times[0] == start + 1 and set(times) >= {start + 1, start + 2, start + 3}
+    pages, after = [], None
+    while True:
+        page = http.ok('GET', '/v1/history', params={'limit': 2, **({} if after is None else {'after': after})})
+        pages += page['items']
+        after = page['next']
+        if after is None:
+            break
+    assert [item['time'] for item in pages] == [start + i for i in range(5)]
+    assert pages[2]['lat'] == pytest.approx(39.02, abs=1e-7)
+    assert shared_cluster.http(other).ok('GET', '/v1/history')['items'] == []
+    for query in {'from': 'x'}, {'to': '-1'}, {'limit': 0}, {'limit': 10_001}, {'after': 'a b'}, {'after': 'x' * 200}, \
+            {'after': 'nonsense'}:
+        problem(http.get('/v1/history', params=query), 400, 'bad_query')
+
+
+# the rest of HTTP
+
+
+def test_unknown_paths_and_methods(shared_cluster, member):
+    _, http = member
+    for path in '/v1/nothing', '/v1/', '/v1/friends/', '/v1/friends/5/6', '/v1/profiles/':
+        problem(http.get(path), 404, 'no_such_path')
+    problem(http.post('/nothing', json={}), 404, 'no_such_path')
+    for method, path in ('DELETE', '/v1/locations'), ('POST', '/v1/profile'), ('GET', '/v1/blocks/5'), ('PATCH', '/v1/friends/5'):
+        problem(http.request(method, path), 405, 'bad_method')
+
+
+def test_the_page_and_its_settings_need_no_token(shared_cluster):
+    http = shared_cluster.http(None)
+    config = http.ok('GET', '/v1/config')
+    assert config == {'ws_url': shared_cluster.ws_url, 'tile_url': '', 'radius_m': 8046.72}
+    problem(http.get('/../../etc/passwd'), 404, http.get('/../../etc/passwd').json()['code'])
+
+
+def test_the_description_names_what_there_is():
+    """docs/openapi.yaml against the table in ingest/gateway.c and what this file tests: every path and method, both ways;
+    and every problem's code."""
+    source = (REPOSITORY / 'ingest/gateway.c').read_text()
+    served = set(re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+\}', source))
+    tested = {(method, re.sub(r'/5$', '/{user}', path)) for method, path in ENDPOINTS}
+    assert served == tested
+    described, path = set(), None
+    text = (REPOSITORY / 'docs/openapi.yaml').read_text()
+    for line in text.splitlines():
+        if match := re.match(r'  (/\S+):$', line):
+            path = match[1]
+        elif match := re.match(r'    (get|put|post|delete|patch):$', line):
+            described.add((match[1].upper(), path))
+    assert described == served | {('GET', '/v1/config')}
+
+    def codes(folder):
+        return {code for file in (REPOSITORY / folder).glob('*.c')
+                for code in re.findall(r'\b[45]\d\d,\s*"([a-z_]+)"', file.read_text())}
+
+    listed = set(re.search(r'enum: &codes\n((?: +- \w+\n)+)', text)[1].replace('-', ' ').split())
+    assert codes('ingest') | {'bad_token', 'body_too_large', 'shutting_down'} == listed
+
+
+# trouble
+
+
+def test_without_routers_commands_are_accepted_and_lists_are_not(make_cluster, users):
+    cluster = make_cluster().start(routers=0, sinks=0, fanouts=0)
+    a, b = users(2)
+    http = cluster.http(a)
+    response = http.put(f'/v1/friends/{b}')
+    assert (response.status_code, response.json()) == (202, {'user': b, 'state': 'pending'})
+    command, = said(cluster, a, 'friend-commands')
+    assert abs(command.pop('time') - now_ms()) < 60_000
+    assert command == {'kind': 'REQUEST', 'from': a, 'to': b, 'since': 0}
+    problem(http.get('/v1/friends'), 503, 'owner_unavailable', retry=True)
+    problem(http.get('/v1/history'), 503, 'owner_unavailable', retry=True)
+
+    router = cluster.add('router')
+    eventually(lambda: state(http, b) == 'requested', 30)  # the command was not lost
+    router.pause()  # there, but it says nothing
+    began = time.monotonic()
+    assert cluster.http(b).put(f'/v1/friends/{a}').status_code == 202
+    assert time.monotonic() - began < 6
+    router.resume()
+    eventually(lambda: state(http, b) == 'friends', 30)
+
+
+def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
+    cluster = make_cluster().start(routers=0, sinks=0, fanouts=0)
+    user, other = users(2)
+    http = cluster.http(user)
+    cluster.share(user)
+    http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    sharing_known(cluster, user, 'friends')
+    eventually(lambda: http.get('/v1/profile').ok)
+    try:
+        broker.stop()
+        eventually(lambda: not cluster.ingest.ready(), 20)
+        for method, path, body in [('POST', '/v1/locations', report()), ('PUT', '/v1/sharing', {'mode': 'off'}),
+                                   ('PUT', '/v1/profile', {'name': 'Eve'}), ('PUT', f'/v1/friends/{other}', None)]:
+            problem(http.request(method, path, json=body), 503, 'kafka_unavailable', retry=True)
+        assert http.ok('GET', '/v1/profile')['name'] == 'Ada'  # what it knows, it says
+        assert http.ok('GET', '/v1/sharing')['mode'] == 'friends'
+        unstarted = cluster.add('ingest', wait=False)
+        unstarted.wait_for_log('waiting for Kafka', 20)
+        eventually(lambda: unstarted.get('/readyz').status_code == 503)
+        assert unstarted.get('/healthz').status_code == 200
+    finally:
+        broker.start()
+    for daemon in cluster.daemons:
+        daemon.wait_ready(60)
+    eventually(lambda: http.post('/v1/locations', json=report(time=777)).ok)
+    assert [record['time'] for record in said(cluster, user)] == [777]
+    assert said(cluster, user, 'profiles') == [{'name': 'Ada', 'avatar_url': ''}]
+
+
+def test_a_frozen_broker_is_503_in_time(make_cluster, broker, users):
+    cluster = make_cluster(settings={'ingest:ingest.produce.timeout.ms': 1500}).start(routers=0, sinks=0, fanouts=0)
+    user, = users(1)
+    http = cluster.http(user)
+    http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    try:
+        broker.pause()
+        began = time.monotonic()
+        problem(http.put('/v1/profile', json={'name': 'Eve'}), 503, 'kafka_unavailable', retry=True)
+        assert time.monotonic() - began < 8
+    finally:
+        broker.resume()
+    eventually(lambda: http.put('/v1/profile', json={'name': 'Bea'}).ok, 30)
+    cluster.ingest.wait_ready()
+
+
+def test_draining_answers_what_is_under_way(make_cluster, users):
+    cluster = make_cluster().start(sinks=0, fanouts=0)
+    a, b = users(2)
+    http = cluster.http(a)
+    cluster.routers[0].pause()
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(http.put(f'/v1/friends/{b}').status_code))
+    waiting.start()
+    eventually(lambda: said(cluster, a, 'friend-commands'))
+    assert cluster.ingest.stop() == 0
+    waiting.join(10)
+    assert answers == [202]
+    cluster.routers[0].resume()

@@ -160,7 +160,7 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
                             .session = r->session,
                             .complete = r->complete,
                             .count = (int)r->roster_count};
-        memcpy(m.friends, r->roster_friends, r->roster_count * sizeof *r->roster_friends);
+        if (r->roster_count) memcpy(m.friends, r->roster_friends, r->roster_count * sizeof *r->roster_friends);
         send(w, r->route, m);
     }
     if (r->digest)

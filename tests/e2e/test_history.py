@@ -419,6 +419,11 @@ def files_of(cluster, partition):
     return sorted(cluster.history.rglob(f'{partition:05}-*.avro'))
 
 
+def largest(cluster):
+    """The partition with the largest file: one of several blocks, as avro-c leaks when it cannot read the first."""
+    return max(range(cluster.partitions), key=lambda partition: files_of(cluster, partition)[0].stat().st_size)
+
+
 def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600}), users(20)
     sink, = cluster.sinks
@@ -426,7 +431,8 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     count = len(wanted_rows(cluster))
     eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 30)
     sink.stop()
-    broken = Broken(*files_of(cluster, 2))
+    victim = largest(cluster)
+    broken = Broken(*files_of(cluster, victim))
     shutil.rmtree(sink.settings['data.dir'])
     sink.start(wait=False, **SECONDS_OF_SINK)
     sink.wait_for_log('partition refused', 30)
@@ -434,18 +440,18 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     assert not sink.ready()
     assert sink.metrics().total('starling_history_refused_partitions') == 1
     produce(cluster, ours, 200)
-    eventually(lambda: len(files_of(cluster, 1)) > 1, 20, what='other partitions go on')
+    eventually(lambda: len(files_of(cluster, (victim + 1) % 4)) > 1, 20, what='other partitions go on')
 
     # Nothing is written behind the broken file; queries of its users, and only theirs, are refused.
     time.sleep(1.5)
-    assert len(files_of(cluster, 2)) == 1 and not hidden_files(cluster)
+    assert len(files_of(cluster, victim)) == 1 and not hidden_files(cluster)
     statuses = collections.Counter(peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours)
     assert set(statuses) == {200, 503}
 
     broken.mend()
     sink.wait_ready()
     count = len(wanted_rows(cluster))
-    eventually(lambda: len(files_of(cluster, 2)) > 1, 20, what='it goes on')
+    eventually(lambda: len(files_of(cluster, victim)) > 1, 20, what='it goes on')
     eventually(lambda: check_files(cluster)[0] == count, 20, what='the rest is published')
     check_answers(cluster, ours[:8])
     assert sink.metrics().total('starling_history_refused_partitions') == 0
@@ -461,16 +467,17 @@ def test_an_unreadable_older_file_refuses_queries(sinks, users):
         eventually(sink.ready)
         eventually(lambda: all(lag == 0 for name, lag in sink.metrics().items() if 'lag_records' in name), 30)
         sink.restart()
-    assert len(files_of(cluster, 2)) == 2
+    victim = largest(cluster)
+    assert len(files_of(cluster, victim)) == 2
     sink.stop()
-    broken = Broken(files_of(cluster, 2)[0])
+    broken = Broken(files_of(cluster, victim)[0])
     shutil.rmtree(sink.settings['data.dir'])
     sink.start(wait=False, **SECONDS_OF_SINK)
     sink.wait_for_log('cannot be loaded', 30)
     assert not sink.ready()
     assert sink.metrics().total('starling_history_refused_partitions') == 1
     produce(cluster, ours, 200)
-    eventually(lambda: len(files_of(cluster, 2)) > 2, 20, what='records are written')
+    eventually(lambda: len(files_of(cluster, victim)) > 2, 20, what='records are written')
     assert {peer(cluster, sink, f'/peer/history/{user}').status_code for user in ours} == {200, 503}
     broken.mend()
     sink.wait_ready()

@@ -251,9 +251,10 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
         {"partition.assignment.strategy", "range"},
         {"session.timeout.ms", "6000"},
         {"heartbeat.interval.ms", "2000"},
-        // Records come at once whatever this says; it bounds how long a change of what is read waits for the request
-        // that is under way, and how soon an end is known to be one.
-        {"fetch.wait.max.ms", "10"},
+        // Records come at once whatever this says; it bounds how long a change of what is read waits for the request that
+        // is under way, and how soon an end is known to be one. At 10 ms an idle consumer took 2.6% of a core from the
+        // broker, at 50 ms 0.5%.
+        {"fetch.wait.max.ms", "50"},
         {NULL, NULL},
     };
     const struct kafka_property fixed[] = {

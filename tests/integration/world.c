@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <librdkafka/rdkafka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +40,32 @@ int world_create(void **state) { return make(state, true); }
 
 int world_bare(void **state) { return make(state, false); }
 
+/* So that the broker of a whole run does not carry some thousand partitions from test to test. */
+static void delete_topics(struct world *world) {
+    char reason[256];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "bootstrap.servers", getenv("STARLING_TEST_BROKER"), reason, sizeof reason);
+    rd_kafka_t *client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof reason);
+    rd_kafka_DeleteTopic_t *topics[2 * TOPICS];
+    for (int i = 0; i < 2 * TOPICS; i++) {
+        char *name = topic_full_name(&world->settings, (enum topic)(i % TOPICS), i >= TOPICS);
+        topics[i] = rd_kafka_DeleteTopic_new(name);
+        free(name);
+    }
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
+    rd_kafka_DeleteTopics(client, topics, 2 * TOPICS, NULL, queue);
+    rd_kafka_event_t *event = rd_kafka_queue_poll(queue, PATIENCE_MS);
+    if (event) rd_kafka_event_destroy(event);
+    rd_kafka_DeleteTopic_destroy_array(topics, 2 * TOPICS);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_destroy(client);
+}
+
 int world_destroy(void **state) {
     struct world *world = *state;
     if (!world) return 0;
     kafka_admin_free(world->admin);
+    delete_topics(world);
     // What is being closed needs some turns; what a failed test left open would never end.
     for (int turn = 0; turn < 100 && uv_run(&world->loop, UV_RUN_NOWAIT); turn++) usleep(10000);
     if (uv_loop_close(&world->loop)) {

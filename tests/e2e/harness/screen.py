@@ -1,0 +1,182 @@
+"""The page in a browser: what a person does on it, what it shows, and everything that it must not do."""
+import json
+import re
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser
+
+from .geo import distance_m
+from .waiting import eventually
+
+WIDE = {'width': 1280, 'height': 800}
+PHONE = {'width': 390, 'height': 844}
+
+_ROWS = '''rows => rows.map(row => ({
+    user: Number(row.dataset.user), distance: Number(row.dataset.distance), time: Number(row.dataset.time),
+    stale: row.classList.contains('stale'), name: row.querySelector('.name').textContent}))'''
+
+
+class Screen:
+    """One tab with the page. A context manager that, at its end, asserts that the browser had nothing to complain about
+    and that the page talked to nobody but this machine.
+
+    frames: every frame that the page received over WebSockets, parsed, in order. sockets: their addresses.
+    allowed: a pattern of what the browser itself may say, where a test makes the server refuse or go away.
+    """
+
+    def __init__(self, browser: Browser, address: str, viewport: dict, **options):
+        self.address, self.allowed = address, None
+        self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
+        self._context = browser.new_context(viewport=viewport, **options)
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.page.on('request', lambda request: self.requests.append(request.url))
+        self.page.on('websocket', self._opened)
+        self.page.on('pageerror', lambda error: self._complaints.append(error.message))
+        self.page.on('console', lambda said: said.type in ('error', 'warning') and self._complaints.append(said.text))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                self.assert_quiet()
+        finally:
+            self.close()
+
+    def _opened(self, socket):
+        self.sockets.append(socket.url)
+        socket.on('framereceived', lambda data: self.frames.append(json.loads(data)))
+
+    def close(self):
+        self._context.close()
+
+    def assert_quiet(self):
+        unexpected = [text for text in self._complaints if not (self.allowed and re.search(self.allowed, text))]
+        assert not unexpected, f'the browser complains: {unexpected}'
+        outside = [url for url in self.requests + self.sockets if urlsplit(url).hostname != '127.0.0.1']
+        assert not outside, f'the page asks others: {outside}'
+
+    # what a person does
+
+    def open(self, token=None, at=None):
+        """The page's address; with token and place it signs in by itself."""
+        parts = ([f'token={token}'] if token else []) + ([f'at={at[0]},{at[1]}'] if at else [])
+        self.page.goto(f'{self.address}/' + ('#' + '&'.join(parts) if parts else ''))
+        return self
+
+    def sign_in(self, token: str, lat: float, lng: float):
+        """By hand, in the sheet that the page opens with."""
+        self.page.fill('#token', token)
+        self.page.fill('#start', f'{lat}, {lng}')
+        self.page.click('#sign-in')
+
+    def more(self):
+        self.page.click('#more')
+
+    def go(self, lat: float, lng: float):
+        """By number, under my name."""
+        with self.panel():
+            self.page.fill('#place', f'{lat}, {lng}')
+            self.page.click('#go')
+
+    def share(self, mode: str):
+        with self.panel():
+            self.page.click(f'#sharing label:has(input[value={mode}])')
+
+    def rename(self, name: str):
+        with self.panel():
+            self.page.fill('#name', name)
+            self.page.click('#save-name')
+
+    def panel(self):
+        return _Panel(self.page)
+
+    # what the page shows
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).text_content().strip()
+
+    def rows(self) -> list[dict]:
+        """The list, from the top: user, distance (m), time (ms), stale, name."""
+        return self.page.eval_on_selector_all('#list > li', _ROWS)
+
+    def row(self, user) -> dict | None:
+        return next((row for row in self.rows() if row['user'] == user), None)
+
+    def friends(self) -> set:
+        return {row['user'] for row in self.rows()}
+
+    def faces(self) -> set:
+        """Whose markers are on the map."""
+        return set(self.page.eval_on_selector_all('.face', 'faces => faces.map(face => Number(face.dataset.user))'))
+
+    def face(self, user) -> tuple[float, float]:
+        """Where on the glass that marker is."""
+        box = self.page.locator(f'.face[data-user="{user}"]').bounding_box()
+        return box['x'], box['y']
+
+    def place(self) -> tuple[float, float]:
+        """Where the page believes me to be."""
+        return tuple(map(float, self.page.eval_on_selector('#map', 'map => [map.dataset.lat, map.dataset.lng]')))
+
+    def told(self) -> dict:
+        """friend -> item as the server last said it on the newest connection, by the page's own frames."""
+        start = max((i for i, frame in enumerate(self.frames) if frame['type'] == 'welcome'), default=0)
+        items = {}
+        for frame in self.frames[start:]:
+            for item in frame['items'] if frame['type'] == 'nearby' else frame.get('near', []):
+                items[item['user']] = item
+            for user in frame.get('gone', []):
+                items.pop(user, None)
+        return items
+
+    # what must become true
+
+    def wait_state(self, state: str, reason=None, timeout=15.0):
+        wanted = f'#state[data-state="{state}"]' + (f'[data-reason="{reason}"]' if reason else '')
+        self.page.wait_for_selector(wanted, timeout=timeout * 1000)
+
+    def wait_friends(self, users, timeout=10.0):
+        """Exactly these are on the list, and on the map."""
+        wanted = set(users)
+
+        def same():
+            assert self.friends() == wanted, f'list: {sorted(self.friends())}, not {sorted(wanted)}'
+            assert self.faces() == wanted, f'map: {sorted(self.faces())}, not {sorted(wanted)}'
+            return True
+
+        eventually(same, timeout)
+
+    def wait_list(self, positions: dict, total: int, timeout=10.0) -> list[dict]:
+        """Waits until the list is the nearest of positions {friend: (lat, lng)}, in order and to the centimetre, from
+        where I am; as many as the list has rows. Returns the rows."""
+        def right():
+            here = self.place()
+            truth = sorted((round(distance_m(*here, *at), 2), user) for user, at in positions.items())
+            rows = self.rows()
+            assert rows or not positions, 'the list is empty'
+            shown, wanted = [row['user'] for row in rows], [user for _, user in truth[:len(rows)]]
+            assert shown == wanted, f'list {shown}, not {wanted}'
+            wrong = {row['user']: (row['distance'], metres) for row, (metres, _) in zip(rows, truth)
+                     if abs(row['distance'] - metres) > 0.011}  # a hundredth, but for how it is rounded
+            assert not wrong, f'distances shown and true: {wrong}'
+            assert self.text('#total') == str(total), f"total {self.text('#total')}, not {total}"
+            return True
+
+        eventually(right, timeout)
+        return self.rows()
+
+
+class _Panel:
+    """The panel under my name, open while something is done in it."""
+
+    def __init__(self, page):
+        self._page = page
+
+    def __enter__(self):
+        self._page.click('#me summary')
+
+    def __exit__(self, *_):
+        self._page.keyboard.press('Escape')

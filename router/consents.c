@@ -54,6 +54,10 @@ bool consents_record(struct consents *consents, int32_t partition, int64_t user,
     return mode == SHARING_OFF && offset >= part->told;
 }
 
+void consents_pass(struct consents *consents, int32_t partition, int64_t offset) {
+    consents->parts[partition].next = offset + 1;
+}
+
 bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted,
                       int64_t *offset) {
     const struct part *part = &consents->parts[partition];
@@ -97,6 +101,8 @@ bool consents_restart(struct consents *consents, int32_t partition, int64_t *tol
     *told = part->told;
     return true;
 }
+
+int64_t consents_told(const struct consents *consents, int32_t partition) { return consents->parts[partition].told; }
 
 size_t consents_count(const struct consents *consents) {
     size_t count = 0;

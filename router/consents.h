@@ -25,6 +25,9 @@ void consents_detach(struct consents *consents, int32_t partition);
 bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
                      int64_t offset);
 
+/* The next record says nothing (it cannot be read). */
+void consents_pass(struct consents *consents, int32_t partition, int64_t offset);
+
 /* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF and that is not
  * older (no record is OFF at -1). *offset: of the user's record. */
 bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
@@ -42,6 +45,7 @@ void consents_committed(struct consents *consents, int32_t partition, int64_t to
 /* True when a LEAVE was lost: sharing must be read again from *told. Clears it. */
 bool consents_restart(struct consents *consents, int32_t partition, int64_t *told);
 
-size_t consents_count(const struct consents *consents); /* users with a record */
+int64_t consents_told(const struct consents *consents, int32_t partition); /* opt-outs before it need no LEAVE */
+size_t consents_count(const struct consents *consents);                    /* users with a record */
 
 #endif

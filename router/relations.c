@@ -108,7 +108,10 @@ static void take_sharing(struct relations *relations, const struct kafka_record 
     if (!reason && hash_user_partition(user, router->partitions) != record->partition)
         reason = "not in the partition of its user";
     if (reason) {
-        router_undecodable(router, record, reason);
+        // Sharing is read from its beginning by each owner; what was dead to one before stays so in silence.
+        if (record->offset >= consents_told(router->consents, record->partition))
+            router_undecodable(router, record, reason);
+        consents_pass(router->consents, record->partition, record->offset);
         return;
     }
     if (!consents_record(router->consents, record->partition, user, sharing.mode, record->offset)) return;

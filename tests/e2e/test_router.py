@@ -459,6 +459,7 @@ def test_an_orderly_end_commits_everything(make_stage, users):
     for i in range(50):
         stage.event(ada, 'REPORT', north_of(*HOME, i))
         stage.event(ben, 'REPORT', north_of(*HOME, i + 10))
+    stage.wait_applied()
     assert stage.routers[0].stop() == 0
     for topic in ('locations', 'friend-commands', 'sharing'):
         ends = stage.topics.ends(topic)
@@ -651,3 +652,38 @@ def test_the_broker_goes_away_and_comes_back(make_stage, broker, users):
     last = stage.command('REMOVE', ada, ben)
     assert stage.peer(f'/peer/friendship/{ada}/{ben}?offset={last.offset}&wait_ms=20000').json()['state'] == 'none'
     stage.wait_applied(30)
+
+
+def test_lost_deliveries_are_made_again(make_stage, broker, users):
+    """Kafka stands still for longer than a delivery may wait: what was not acknowledged is joined once more."""
+    stage = make_stage(settings={'router:kafka.message.timeout.ms': 1000})
+    router = stage.routers[0]
+    people = users(30)
+    stage.share(*people)
+    sessions = {}
+
+    def lost():
+        return router.metrics().total('starling_router_batches_lost_total')
+
+    for _ in range(8):
+        going = threading.Event()
+
+        def talk():
+            for user in people:
+                sessions[user] = stage.join(user)
+                going.set()
+
+        talking = threading.Thread(target=talk)
+        talking.start()
+        going.wait()
+        time.sleep(0.02)
+        broker.pause()
+        time.sleep(2.5)
+        broker.resume()
+        talking.join()
+        if lost():
+            break
+    assert lost() > 0, 'nothing was under way when Kafka stood still'
+    stage.wait_applied(30)
+    told = {item['session'] for _, kind, item in stage.deliveries() if kind == 'Roster'}
+    assert told >= set(sessions.values())

@@ -72,38 +72,39 @@ class Written:
 
     def __init__(self, messages: list):
         self.halves = collections.defaultdict(list)  # (user, other) -> [(offset, record or None)]
-        self._counts = collections.defaultdict(list)  # user -> [(offset, all friends, friends of higher ids)] after each
+        self.counts = collections.defaultdict(list)  # user -> [(offset, friends of lower ids, of higher ids)], after each
         friends = collections.defaultdict(set)
         for message in messages:
             user, other = key_users(message.key)
             record = decode(message.value)
             self.halves[user, other].append((message.offset, record))
             (friends[user].add if record and record['state'] == 'FRIENDS' else friends[user].discard)(other)
-            self._counts[user].append((message.offset, len(friends[user]), sum(f > user for f in friends[user])))
+            above = sum(friend > user for friend in friends[user])
+            self.counts[user].append((message.offset, len(friends[user]) - above, above))
 
     def last(self, user: int, other: int) -> dict | None:
         written = self.halves.get((user, other))
         return written[-1][1] if written else None
 
-    def most_friends(self, user: int, start: int, end: int) -> int:
-        """The greatest number of friends that the user had at any moment while the log went from start (all before it
-        is there) to end (nothing from there on is)."""
-        before = [count for offset, count, _ in self._counts[user] if offset < start]
-        between = [count for offset, count, _ in self._counts[user] if start <= offset < end]
-        return max(before[-1:] + between, default=0)
+    def least(self, user: int, end: int) -> int:
+        """How many friends the user's owner must have known of when it wrote the record at `end`: those of higher ids, about
+        whom it decides itself."""
+        return next((above for offset, _, above in reversed(self.counts[user]) if offset < end), 0)
 
-    def own_friends(self, user: int, end: int) -> int:
-        """How many friendships with higher users the user had when nothing from `end` on was written."""
-        return next((own for offset, _, own in reversed(self._counts[user]) if offset < end), 0)
+    def most(self, user: int, start: int, end: int) -> int:
+        """How many friends it may have known of when it decided something between two records of its own. Friends of lower
+        ids are written by other owners, and may have been read a good deal later."""
+        above = [self.least(user, start)] + [above for offset, _, above in self.counts[user] if start <= offset < end]
+        below = [below for offset, below, _ in self.counts[user] if offset < end]
+        return max(above) + max(below, default=0)
 
 
 def replay(commands: list[dict], written: Written, cap: int) -> list[Pair]:
     """The commands of one pair in the order of the log; fails unless they, each handled exactly once and in that order,
     explain every record that was written about the pair. Returns the states that the pair went through.
 
-    What the cap decides does not follow from the pair's own commands. So both decisions are tried where they differ, and
-    a refusal is believed only if the lower user's list was full some time between the records before and behind it, an
-    acceptance only if the friendships that the same owner had decided, which it cannot have missed, left room.
+    What the cap decides does not follow from the pair's own commands. So both decisions are tried where they differ; a
+    refusal is believed only if the lower user's list may have been full, an acceptance only if it need not have been.
     """
     lower, higher = sorted((commands[0]['from'], commands[0]['to']))
     log = written.halves[lower, higher]
@@ -116,9 +117,9 @@ def replay(commands: list[dict], written: Written, cap: int) -> list[Pair]:
             accepted, refused = decide(pair, command, False), decide(pair, command, True)
             outcomes = {accepted}
             if accepted != refused:
-                if written.own_friends(lower, offsets[done + 1]) >= cap:
+                if written.least(lower, offsets[done + 1]) >= cap:
                     outcomes.discard(accepted)
-                if written.most_friends(lower, offsets[done] + 1, offsets[done + 1]) >= cap:
+                if written.most(lower, offsets[done] + 1, offsets[done + 1]) >= cap:
                     outcomes.add(refused)
             for outcome in outcomes:
                 if outcome == pair:

@@ -120,6 +120,16 @@ void partition_measured(struct sink *sink, struct partition *partition, int64_t 
     settle_soon(sink);
 }
 
+/* Files whose rows would all be too old for the store. */
+static void skip_old_files(const struct sink *sink, struct partition *partition) {
+    int64_t hour = archive_hour_of(sink_horizon(sink));
+    const struct archive_file *files = partition->files.files;
+    while (partition->file_at + 1 < partition->file_count && files[partition->file_at].hour < hour)
+        partition->file_at++;
+    if (files[partition->file_at].first > partition->stored && partition->file_at)
+        partition->stored = files[partition->file_at].first;
+}
+
 static void partition_found(struct sink *sink, struct partition *partition, const struct archive_wanted *wanted) {
     struct rows_mark mark;
     struct error error;
@@ -137,6 +147,7 @@ static void partition_found(struct sink *sink, struct partition *partition, cons
     partition->files.files = mem_alloc(wanted->found.count * sizeof *wanted->found.files);
     for (size_t i = 0; i < wanted->found.count; i++) partition->files.files[i] = wanted->found.files[i];
     partition->newest = wanted->found.files[wanted->found.count - 1];
+    skip_old_files(sink, partition);
     if (mark.file == partition->newest.first)
         partition_measured(sink, partition, mark.end);
     else

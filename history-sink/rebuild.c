@@ -35,6 +35,7 @@ static struct partition *next_partition(const struct sink *sink) {
 static int load_slice(struct sink *sink, struct partition *partition, struct archive_file file, int64_t limit,
                       struct error *error) {
     struct history_row row;
+    int64_t horizon = sink_horizon(sink);
     int code = 1;
     if (!partition->reader)
         code = segment_reader_open(sink->settings.dir, partition->id, file, &partition->reader, error);
@@ -47,7 +48,7 @@ static int load_slice(struct sink *sink, struct partition *partition, struct arc
                              "the file of partition %d from offset %" PRId64
                              " reaches into the next one, from %" PRId64,
                              partition->id, file.first, limit);
-        if (row.offset < partition->stored) continue;
+        if (row.offset < partition->stored || row.time < horizon) continue;
         rows_put(sink->rows, &row);
         sink->metrics.loaded_rows->value++;
     }
@@ -71,7 +72,7 @@ static void measure(struct sink *sink, struct partition *partition) {
     reader_close(partition);
     partition->file_count--; // it is loaded now
     // Alone it does not make the store whole: `stored` follows the files before it.
-    if (partition->file_count == 0 && partition->stored < end) partition->stored = end;
+    if (partition->file_count == partition->file_at && partition->stored < end) partition->stored = end;
     partition_measured(sink, partition, end);
 }
 

@@ -140,4 +140,33 @@ int rows_find(struct rows *rows, const struct rows_query *query,
     return code;
 }
 
+int rows_expire(struct rows *rows, int64_t before, int users, int64_t *user, struct error *error) {
+    uint8_t from[ROWS_KEY_SIZE], to[ROWS_KEY_SIZE];
+    size_t size;
+    bool more = true;
+    struct store_cursor *cursor = store_cursor_new(rows->store, rows->rows);
+    for (int i = 0; i < users && more; i++) {
+        rows_key(from, *user, 0, 0);
+        store_cursor_seek(cursor, from, sizeof from);
+        if (!store_cursor_valid(cursor)) more = false;
+        if (!more) break;
+        const uint8_t *key = store_cursor_key(cursor, &size);
+        int64_t found = (int64_t)bytes_get_be64(key);
+        if ((int64_t)bytes_get_be64(key + 8) < before) {
+            rows_key(from, found, 0, 0);
+            rows_key(to, found, before, 0);
+            store_batch_delete_range(rows->batch, rows->rows, from, sizeof from, to, sizeof to);
+        }
+        more = found >= 0 && found < INT64_MAX;
+        if (more) *user = found + 1;
+    }
+    int code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (code == 0)
+        code = rows_write(rows, error);
+    else
+        store_batch_clear(rows->batch);
+    return code ? code : more;
+}
+
 uint64_t rows_bytes(struct rows *rows) { return store_usage(rows->store).sst_files; }

@@ -20,6 +20,10 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Block cache (bytes) of the store that answers queries, which is in data.dir."},
     {"history.store.memtable.bytes", CONFIG_INT, AT(store_memtables), "33554432", .min = 1048576, .max = 1e12,
      .doc = "What that store gathers in memory (bytes) before it writes it out."},
+    {"history.store.days", CONFIG_INT, AT(store_days), "0", .max = 36500,
+     .doc =
+         "Rows whose time is older than this (days) leave the store, and are not loaded into a new one; 0: none do. The "
+         "files stay as they are."},
 };
 
 static struct history_settings values;

@@ -9,6 +9,7 @@ struct history_settings {
     const char *dir;
     int64_t roll_rows, roll_s, roll_bytes;
     int64_t store_cache, store_memtables; /* bytes */
+    int64_t store_days;                   /* 0: for ever */
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

@@ -7,9 +7,33 @@
 #include "base/mem.h"
 #include "history-sink/history_sink.h"
 
-enum { TICK_MS = 200, PRODUCER_FLUSH_MS = 5000 };
+enum { TICK_MS = 200, PRODUCER_FLUSH_MS = 5000, EXPIRE_EVERY_S = 3600, EXPIRE_USERS = 500 };
 
-static void tick(void *context) { partitions_tick(context); }
+int64_t sink_horizon(const struct sink *sink) {
+    int64_t days = sink->settings.store_days;
+    return days ? clock_wall_ms() - days * 24 * 3600 * 1000 : 0;
+}
+
+/* Once an hour all users are looked at, some at each tick. */
+static void expire(struct sink *sink) {
+    struct error error;
+    int64_t now = clock_monotonic_us();
+    if (!sink->settings.store_days) return;
+    if (sink->expire_user < 0) {
+        if (now - sink->expired_us < (int64_t)EXPIRE_EVERY_S * 1000000) return;
+        sink->expired_us = now;
+        sink->expire_user = 0;
+        sink->expire_before = sink_horizon(sink);
+    }
+    int more = rows_expire(sink->rows, sink->expire_before, EXPIRE_USERS, &sink->expire_user, &error);
+    if (more < 0) service_fail(sink->service, error.text);
+    if (more <= 0) sink->expire_user = -1;
+}
+
+static void tick(void *context) {
+    partitions_tick(context);
+    expire(context);
+}
 
 /* Gauges that are worked out when somebody looks. */
 static void collect(void *context) {
@@ -107,6 +131,8 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .limits = {.rows = settings->roll_rows, .bytes = settings->roll_bytes, .age_ms = settings->roll_s * 1000},
         .partitions_total = shape->partitions,
         .codec = codec_new(),
+        .expired_us = -(int64_t)EXPIRE_EVERY_S * 1000000, // at once
+        .expire_user = -1,
     };
     sink->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, sink);
     sink->look = look_new(&(struct look_options){

@@ -80,6 +80,8 @@ struct sink {
     bool assigned, draining;
     unsigned assignment, looked; /* the number of this assignment, and of the one that a look under way is for */
     int64_t committed_us, bad_record_us, kafka_away_us;
+    int64_t expired_us;                 /* when ridding the store of old rows last began */
+    int64_t expire_before, expire_user; /* how far that is; expire_user -1: it is done */
     struct sink_metrics metrics;
 };
 
@@ -107,6 +109,9 @@ void records_write(struct sink *sink); /* what waits for the store, with the mar
 /* rebuild.c */
 void rebuild_more(void *sink); /* one slice of work; the loop calls it as long as there is some */
 size_t rebuild_files_left(const struct sink *sink);
+
+/* Rows before this time are not kept in the store, ms; 0: all are. */
+int64_t sink_horizon(const struct sink *sink);
 
 /* query.c */
 void query_answer(void *sink, struct http_request *request);

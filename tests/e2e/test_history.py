@@ -391,6 +391,44 @@ def test_a_new_store_is_rebuilt_from_the_files(sinks, users):
     check_answers(cluster, ours[:3])
 
 
+def test_old_rows_leave_the_store_and_stay_in_files(sinks, users):
+    cluster, (ada, ben) = sinks(settings={'history-sink:history.store.days': 30}), users(2)
+    sink, = cluster.sinks
+    produce(cluster, [ada, ben], 200)  # their times are long ago
+    for number in range(3):
+        cluster.topics.produce('locations', ada, ('location', location(ada, number)))
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    fresh = [row for row in of_user(wanted_rows(cluster), ada) if row['time'] > 1_700_000_100_000]
+    assert len(fresh) == 3
+    sink.restart()  # looks at once, and then every hour
+    eventually(lambda: all_pages(cluster, ada, '', 1000) == answer_of(fresh), what='only the new rows are answered')
+    assert all_pages(cluster, ben, '', 1000) == []
+    sink.stop()
+    shutil.rmtree(sink.settings['data.dir'])
+    sink.start()
+    assert all_pages(cluster, ada, '', 1000) == answer_of(fresh)
+    assert sink.metrics().total('starling_history_rebuilt_rows_total') == 3
+    assert check_files(cluster)[0] == count
+
+
+def test_the_folder_goes_away_for_a_while(sinks, users):
+    cluster, ours = sinks(), users(20)
+    sink, = cluster.sinks
+    away = cluster.history.with_name('away')
+    with Feed(cluster, ours):
+        eventually(lambda: published(cluster) > 0, 20)
+        cluster.history.rename(away)
+        sink.wait_for_log('partition refused', 20)
+        away.rename(cluster.history)
+        eventually(lambda: not sink.ready(), 5)
+        sink.wait_ready()
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster)[0] == count, 30, what='all rows are published')
+    assert not hidden_files(cluster)
+    check_answers(cluster, ours[:5])
+
+
 def test_rows_that_no_file_has_yet_are_answered_after_a_crash(sinks, users):
     cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600}), users(20)
     sink, = cluster.sinks

@@ -158,6 +158,38 @@ static void test_times_below_zero_are_not_found(void **state) {
     rows_close(rows);
 }
 
+static void test_old_rows_expire(void **state) {
+    struct rows *rows = open_rows(*state);
+    bool more;
+    for (int64_t user = 0; user < 25; user++) {
+        for (int64_t i = 0; i < 20; i++) {
+            struct history_row row = make_row(user == 24 ? INT64_MAX : user * user, 10 * i, 100 * user + i);
+            if (user != 7 || i >= 10) rows_put(rows, &row); // one has nothing old
+        }
+    }
+    assert_int_equal(rows_write(rows, NULL), 0);
+    int64_t user = 0;
+    int slices = 0;
+    while (rows_expire(rows, 95, 4, &user, NULL) > 0) slices++;
+    assert_in_range(slices, 5, 7);
+    for (int64_t u = 0; u < 25; u++) {
+        struct answer answer = {.count = 0};
+        const struct rows_query query = {.user = u == 24 ? INT64_MAX : u * u, .to = INT64_MAX, .limit = 100};
+        assert_int_equal(rows_find(rows, &query, gather, &answer, &more, NULL), 0);
+        assert_int_equal(answer.count, 10);
+        assert_int_equal(answer.rows[0].time, 100);
+    }
+    user = 0;
+    assert_int_equal(rows_expire(rows, INT64_MAX, 1000, &user, NULL), 0);
+    struct answer answer = {.count = 0};
+    const struct rows_query all = {.user = 4, .to = INT64_MAX, .limit = 100};
+    assert_int_equal(rows_find(rows, &all, gather, &answer, &more, NULL), 0);
+    assert_int_equal(answer.count, 0);
+    user = 0;
+    assert_int_equal(rows_expire(rows, INT64_MAX, 1000, &user, NULL), 0); // nothing is left
+    rows_close(rows);
+}
+
 static void check_mark(struct rows *rows, int32_t partition, int64_t next, int64_t file, int64_t end) {
     struct rows_mark mark;
     assert_int_equal(rows_mark(rows, partition, &mark, NULL), 0);
@@ -190,6 +222,7 @@ int main(void) {
         WITH_FOLDER(test_ranges_and_pages),
         WITH_FOLDER(test_a_cursor_outside_the_range),
         WITH_FOLDER(test_times_below_zero_are_not_found),
+        WITH_FOLDER(test_old_rows_expire),
         WITH_FOLDER(test_marks_survive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,8 @@ static bool was_revoked(void *context) { return ((struct reader *)context)->lost
 /* Two processes that were given the same instance id by mistake: the earlier one is told, and says why. */
 static bool is_down(void *context) { return ((struct reader *)context)->downs > 0; }
 
+static bool has_given_up(void *context) { return ((struct reader *)context)->fatal > 0; }
+
 static void test_second_of_the_same_instance_fences_the_first(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
@@ -237,6 +239,9 @@ static void test_second_of_the_same_instance_fences_the_first(void **state) {
     reader_until_assigned(&b, 2 * PARTITIONS);
     world_until(world, is_down, &a, "the first is told");
     world_until(world, was_revoked, &a, "the first has lost its partitions");
+    world_until(world, has_given_up, &a, "the first has given up");
+    assert_int_equal(b.downs + b.fatal, 0);
+    assert_int_equal(a.fatal, 1);
     reader_close(&a);
     reader_close(&b);
 }

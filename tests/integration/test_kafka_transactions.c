@@ -38,11 +38,13 @@ static void abort_it(void *context) {
 /* A busy machine must not let them time out; where a test is about that, `extra` is its own. */
 static struct config_pair patient = {.key = "transaction.timeout.ms", .value = "60000"};
 
+static void be_patient(struct world *world) {
+    world->settings.extra = &patient;
+    world->settings.extra_count = 1;
+}
+
 static void writer_open(struct writer *w, struct world *world, const char *id) {
-    if (!world->settings.extra) {
-        world->settings.extra = &patient;
-        world->settings.extra_count = 1;
-    }
+    if (!world->settings.extra) be_patient(world);
     char *full = mem_format("%s%s", world->prefix, id);
     *w = (struct writer){.producer = world_producer(world, full), .timeout_ms = PATIENCE_MS};
     free(full);
@@ -348,6 +350,7 @@ static void test_reports_come_on_the_loop_while_a_worker_commits(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
     struct threads threads = {.loop = pthread_self(), .reports = 0, .elsewhere = 0};
+    be_patient(world);
     char *id = mem_format("%sthreads", world->prefix);
     struct kafka_producer_options options = {.loop = &world->loop,
                                              .settings = &world->settings,

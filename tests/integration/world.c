@@ -179,6 +179,14 @@ static void on_broker(void *context, bool up, const char *reason) {
     up ? reader->ups++ : reader->downs++;
 }
 
+static void on_fatal(void *context, const char *reason) {
+    struct reader *reader = context;
+    assert_true(reason[0]);
+    assert_int_equal(reader->downs, 1);
+    assert_int_equal(reader->owned_count, 0); // taken back before
+    reader->fatal++;
+}
+
 void reader_open(struct reader *reader, struct world *world, const char *group, const char *instance) {
     static const enum topic SUBSCRIBED[] = {TOPIC_LOCATIONS, TOPIC_FRIEND_COMMANDS};
     reader->world = world;
@@ -197,6 +205,7 @@ void reader_open(struct reader *reader, struct world *world, const char *group, 
         .on_drained = on_drained,
         .on_offset_lost = on_offset_lost,
         .on_broker = on_broker,
+        .on_fatal = on_fatal,
     };
     struct error error = {.text = ""};
     if (kafka_consumer_new(&options, &reader->consumer, &error)) fail_msg("%s", error.text);

@@ -61,7 +61,7 @@ struct reader {
     size_t count;
     struct kafka_position *owned;
     size_t owned_count;
-    int assignments, revocations, lost, drained, offsets_lost, ups, downs;
+    int assignments, revocations, lost, drained, offsets_lost, ups, downs, fatal;
     bool read_nothing;                    /* on_assigned does not read */
     void (*on_assigned)(struct reader *); /* instead of reading what is owned from the beginning */
     void (*on_records)(struct reader *);  /* beside remembering */

@@ -138,6 +138,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
             .on_records = deliveries_records,
             .on_assigned = routes_assigned,
             .on_revoked = routes_revoked,
+            .on_fatal = routes_given_up,
         },
         &edge->consumer, error);
 }

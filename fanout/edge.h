@@ -114,6 +114,7 @@ void edge_accept(struct edge *edge);
 /* routes.c */
 void routes_assigned(void *edge, const struct kafka_position *owned, size_t count);
 void routes_revoked(void *edge, bool lost);
+void routes_given_up(void *edge, const char *reason); /* ends the process: only a new one can be a member again */
 bool routes_has(const struct edge *edge, int32_t route);
 int32_t routes_choose(struct edge *edge); /* ROUTE_NONE when there is none */
 void routes_free(struct edge *edge);

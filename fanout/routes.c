@@ -40,6 +40,11 @@ void routes_revoked(void *context, bool lost) {
     service_ready(edge->service, "routes", false);
 }
 
+void routes_given_up(void *context, const char *reason) {
+    struct edge *edge = context;
+    service_fail(edge->service, reason);
+}
+
 /* A route that was ours is read on from where it was, a new one from its end: no session has listened there yet. The end is
  * asked for before any session uses the route, or the answer to its JOIN might be written before the reading starts. */
 static int read_routes(struct edge *edge, struct error *error) {

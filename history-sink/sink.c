@@ -84,6 +84,12 @@ static void metrics_start(struct sink *sink) {
     metrics_on_collect(m, collect, sink);
 }
 
+/* A member again only as a new process. */
+static void given_up(void *context, const char *reason) {
+    struct sink *sink = context;
+    service_fail(sink->service, reason);
+}
+
 static int start_kafka(struct sink *sink, struct error *error) {
     static const enum topic SUBSCRIBED[] = {TOPIC_LOCATIONS};
     struct service *service = sink->service;
@@ -104,6 +110,7 @@ static int start_kafka(struct sink *sink, struct error *error) {
             .on_assigned = partitions_assigned,
             .on_revoked = partitions_revoked,
             .on_offset_lost = partitions_offset_lost,
+            .on_fatal = given_up,
         },
         &sink->consumer, error);
 }

@@ -172,6 +172,12 @@ static void broker_changed(void *context, bool up, const char *reason) {
         log_warn(ownership->router->log, "Kafka cannot be reached", LOG_TEXT("reason", reason));
 }
 
+/* A member again only as a new process: whoever has this one's name now is not to be thrown out in turn. */
+static void given_up(void *context, const char *reason) {
+    struct ownership *ownership = context;
+    service_fail(ownership->router->service, reason);
+}
+
 void ownership_progress(struct ownership *ownership) {
     if (!ownership || !ownership->assigned || ownership->stopped) return;
     struct router *router = ownership->router;
@@ -364,6 +370,7 @@ int ownership_new(struct router *router, struct ownership **out, struct error *e
         .on_revoked = revoked,
         .on_drained = drained,
         .on_broker = broker_changed,
+        .on_fatal = given_up,
     };
     int code = kafka_consumer_new(&options, &ownership->consumer, error);
     if (code) {

@@ -210,12 +210,20 @@ static bool take_batch(struct kafka_consumer *consumer) {
     return more;
 }
 
+/* librdkafka gives up without taking the partitions back. */
+static void give_up(struct kafka_consumer *consumer) {
+    if (consumer->options.group && consumer->assigned) revoked(consumer, true);
+    if (consumer->given_up) return;
+    consumer->given_up = true;
+    if (consumer->options.on_fatal)
+        consumer->options.on_fatal(consumer->options.context, kafka_health_reason(consumer->health));
+}
+
 static void poll_queue(void *context) {
     struct kafka_consumer *consumer = context;
     bool more = take_batch(consumer);
     kafka_health_poll(consumer->health);
-    // librdkafka gives up (another process has this instance's id, say) without taking the partitions back.
-    if (consumer->options.group && consumer->assigned && kafka_health_fatal(consumer->health)) revoked(consumer, true);
+    if (kafka_health_fatal(consumer->health)) give_up(consumer);
     kafka_wake_again(consumer->wake, more && (!consumer->held || consumer->hold_paused));
     if (more || !consumer->moved) return;
     consumer->moved = false;
@@ -307,6 +315,7 @@ int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafk
         .assigned = !options->group,
         .changed = false,
         .answered = false,
+        .given_up = false,
         .held = false,
         .hold_paused = false,
         .moved = false,

@@ -56,9 +56,11 @@ struct kafka_consumer_options {
     /* An offset that is gone or was never there: the owner decides by kafka_consumer_read again. NULL: restart at the
      * beginning of what is kept. */
     void (*on_offset_lost)(void *context, enum topic topic, int32_t partition);
-    /* Broker trouble (up = false, with the reason) and recovery. Trouble that librdkafka calls fatal (another process has
-     * this instance's id) has no recovery, and the assignment is lost with it. NULL: not wanted. */
+    /* Broker trouble (up = false, with the reason) and recovery. NULL: not wanted. */
     void (*on_broker)(void *context, bool up, const char *reason);
+    /* librdkafka has given up: another process has this instance's id, or the broker believes so of one that was away for
+     * longer than its session. Once, after on_broker and on_revoked; this consumer will never read again. NULL: not wanted. */
+    void (*on_fatal)(void *context, const char *reason);
 };
 
 int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **consumer,

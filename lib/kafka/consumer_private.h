@@ -24,6 +24,7 @@ struct kafka_consumer {
     bool assigned; /* between on_assigned and on_revoked; always, without a group */
     bool changed;  /* what is read changed while librdkafka was filling `messages` */
     bool answered; /* on_assigned called kafka_consumer_read */
+    bool given_up; /* on_fatal was called */
     bool held;
     bool hold_paused; /* held for so long that librdkafka had to be polled: all partitions are paused in it */
     bool moved;       /* something was delivered since on_drained */

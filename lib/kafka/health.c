@@ -132,3 +132,5 @@ void kafka_health_poll(struct kafka_health *health) {
 bool kafka_health_up(const struct kafka_health *health) { return health->up; }
 
 bool kafka_health_fatal(const struct kafka_health *health) { return health->fatal; }
+
+const char *kafka_health_reason(const struct kafka_health *health) { return health->reason; }

@@ -59,7 +59,7 @@ void kafka_health_free(struct kafka_health *health); /* before the client */
 void kafka_health_down(struct kafka_health *health, const char *reason);
 void kafka_health_poll(struct kafka_health *health); /* calls on_broker when there is news */
 bool kafka_health_up(const struct kafka_health *health);
-bool kafka_health_fatal(const struct kafka_health *health); /* it never comes up again */
+bool kafka_health_fatal(const struct kafka_health *health);         /* it never comes up again */
 const char *kafka_health_reason(const struct kafka_health *health); /* why it is down */
 
 /* An error_cb's or error event's code: what it says about health. */

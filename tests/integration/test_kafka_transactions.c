@@ -56,6 +56,10 @@ static void writer_begin(struct writer *w) {
     if (kafka_transaction_begin(w->producer, &w->error)) fail_msg("%s", w->error.text);
 }
 
+/* librdkafka ends at once what it has hardly begun (the broker may not have heard of it, and finishes the one before), which
+ * the broker calls an invalid state, and that is fatal: allowed by the header, but not what these tests are about. */
+static void settle(struct world *world, struct writer *w) { world_flush(world, w->producer); }
+
 static void must(struct world *world, struct writer *w, void (*call)(void *context)) {
     world_work(world, call, w);
     if (w->code) fail_msg("%s", w->error.text);
@@ -94,6 +98,7 @@ static void test_committed_is_seen_and_aborted_is_not(void **state) {
     must(world, &w, commit);
     writer_begin(&w);
     two_halves(world, &w, "never");
+    settle(world, &w);
     must(world, &w, abort_it);
     writer_begin(&w);
     two_halves(world, &w, "two");
@@ -108,7 +113,7 @@ static void test_committed_is_seen_and_aborted_is_not(void **state) {
     int64_t low, high;
     assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
                      0);
-    assert_in_range(high, 4, 6); // what was aborted before it was sent leaves nothing, or only a marker
+    assert_int_equal(high, 6);
     struct at end = {&reader, 0, high};
     world_until(world, position_is, &end, "the position is the end");
 
@@ -165,6 +170,7 @@ static void test_offsets_are_committed_with_the_records(void **state) {
     offset.offset = 9;
     writer_begin(&w);
     two_halves(world, &w, "y");
+    settle(world, &w);
     must(world, &w, abort_it);
     assert_int_equal(kafka_consumer_committed(member.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, 7);

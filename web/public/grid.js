@@ -68,7 +68,7 @@ export const GridLabels = Layer.extend({
     _draw() {
         const bounds = this._map.getBounds();
         const size = this._map.getSize();
-        const step = stepAt(this._map.getZoom());
+        const step = stepAt(Math.round(this._map.getZoom())); // that of the tiles
         const digits = Math.max(0, -Math.floor(Math.log10(step)));
         const labels = [];
         for (const lng of multiples(bounds.getWest(), bounds.getEast(), step)) {

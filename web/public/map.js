@@ -16,6 +16,8 @@ import { CoordinateGrid, GridLabels } from './grid.js';
 
 const GLIDE_MS = 900;
 const GLIDING_AT_MOST = 500; // more of them would cost more than they please
+const ME_ABOVE = 10000; // Leaflet stacks markers by their pixel row
+const SELECTED_ABOVE = 9000;
 const KEY_STEP_PX = 12;
 const KEY_STRIDE_PX = 72;
 const KEYS = { ArrowUp: 0, ArrowRight: 90, ArrowDown: 180, ArrowLeft: 270 };
@@ -54,6 +56,7 @@ export class FriendMap {
             attributionControl: false,
             minZoom: 3,
             maxZoom: 18,
+            zoomSnap: tileUrl ? 1 : 0.25, // a grid stays sharp at any zoom, so that the circle can fill a small screen
             zoomAnimation: !calm.matches,
         });
         control.zoom({ position: 'topright' }).addTo(this.#map);
@@ -107,7 +110,7 @@ export class FriendMap {
         friends.forEach((friend, index) => {
             const entry = this.#friends.get(friend.user) ?? this.#makeFriend(friend);
             this.#moveTo(entry, friend);
-            entry.marker.setZIndexOffset(-index);
+            entry.marker.setZIndexOffset(friend.user === this.#selected ? SELECTED_ABOVE : -index);
         });
         this.tick(now);
     }
@@ -124,10 +127,12 @@ export class FriendMap {
         const before = this.#friends.get(this.#selected);
         before?.face.classList.remove('selected');
         before?.marker.closeTooltip();
+        before?.marker.setZIndexOffset(0);
         this.#selected = user;
         const entry = this.#friends.get(user);
         if (!entry) return;
         entry.face.classList.add('selected');
+        entry.marker.setZIndexOffset(SELECTED_ABOVE);
         entry.marker.openTooltip();
         if (bringIntoView) this.#map.panInside(entry.marker.getLatLng(), { padding: [60, 60], animate: !calm.matches });
     }
@@ -148,7 +153,7 @@ export class FriendMap {
     #makeMe(place) {
         const dot = document.createElement('span');
         const icon = new DivIcon({ className: 'me-marker', html: dot, iconSize: [28, 28] });
-        const marker = new Marker(place, { icon, draggable: true, autoPan: true, keyboard: false, zIndexOffset: 10000 });
+        const marker = new Marker(place, { icon, draggable: true, autoPan: true, keyboard: false, zIndexOffset: ME_ABOVE });
         marker.on('dragstart', () => (this.#dragging = true));
         marker.on('drag', () => this.#onMove(plain(marker.getLatLng())));
         marker.on('dragend', () => {
@@ -164,7 +169,7 @@ export class FriendMap {
         face.dataset.user = friend.user;
         face.style.setProperty('--hue', String(hueOf(friend.user)));
         const icon = new DivIcon({ className: 'friend-marker', html: face, iconSize: [32, 32] });
-        const marker = new Marker(this.#latLng(friend), { icon, keyboard: false, title: '' });
+        const marker = new Marker(this.#latLng(friend), { icon, keyboard: false, riseOnHover: true, riseOffset: SELECTED_ABOVE });
         marker.bindTooltip('', { direction: 'top', offset: [0, -18], className: 'friend-tip' });
         marker.on('click', () => this.#onSelect(friend.user));
         const entry = { marker: marker.addTo(this.#map), friend: null, face, glide: null };

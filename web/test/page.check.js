@@ -303,6 +303,22 @@ test('a name is text, never markup', async () => {
     assert.deepEqual(complaints, []);
 });
 
+test('whoever is picked is on top of those who are at the same place', async () => {
+    const there = { lat: HERE.lat + 0.01, lng: HERE.lng };
+    for (const id of [1000, 1001, 1002]) Object.assign(server.friends.get(id), there);
+    await open();
+    await showsTheTruth(20);
+    for (const id of [1001, 1000, 1002]) {
+        await page.click(`#list li[data-user="${id}"] button`);
+        server.flush(); // and stays there
+        await page.waitForFunction((user) => {
+            const { x, y, width, height } = document.querySelector(`.face[data-user="${user}"]`).getBoundingClientRect();
+            return document.elementFromPoint(x + width / 2, y + height / 2)?.dataset.user === String(user);
+        }, id);
+        assert.match(await page.textContent('.friend-tip'), /, 1\.1 km$/);
+    }
+});
+
 test('what is spoken: the connection, and comings in one sentence, not every move', async () => {
     await open();
     await showsTheTruth(20);
@@ -338,12 +354,14 @@ for (const [name, options] of Object.entries({
             screen: innerWidth,
             map: document.getElementById('map').clientHeight,
             list: document.querySelector('.scroll').clientHeight,
+            circle: document.querySelector('path.radius').getBoundingClientRect().height,
             small: [...document.querySelectorAll('#app button, #app summary')].filter(
                 (button) => button.checkVisibility() && button.offsetHeight < 40,
             ).length,
         }));
         assert.ok(sizes.page <= sizes.screen, 'nothing to scroll sideways');
         assert.ok(sizes.map >= 180 && sizes.list >= 240, JSON.stringify(sizes));
+        assert.ok(sizes.circle > 0.8 * sizes.map && sizes.circle <= sizes.map, `the circle fills the map: ${JSON.stringify(sizes)}`);
         assert.equal(sizes.small, 0, 'every button is large enough for a thumb');
         await page.click('#me summary');
         await page.click('#sharing label:has([value="public"])');

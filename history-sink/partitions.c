@@ -155,12 +155,15 @@ static void partition_found(struct sink *sink, struct partition *partition, cons
     loop_idle_on(sink->loader, 1);
 }
 
-/* Where it begins and ends in Kafka, asked after its files, which then end no later. Kafka's silence is no fault of the
- * partition: it is asked again. */
-static int ask_kafka(struct sink *sink, struct partition *partition) {
+/* Where partitions begin and end in Kafka, asked after their files, which then end no later. By time, as librdkafka's
+ * question for watermarks waits for a broker that is away whatever timeout it is given. Blocks the loop. */
+static int ask_kafka(struct sink *sink, const struct archive_wanted *wanted, size_t count, struct kafka_position *kept,
+                     struct kafka_position *ends) {
     struct error error;
-    int code = kafka_consumer_watermarks(sink->consumer, TOPIC_LOCATIONS, partition->id, &partition->kept,
-                                         &partition->target, ASK_TIMEOUT_MS, &error);
+    for (size_t i = 0; i < count; i++)
+        kept[i] = ends[i] = (struct kafka_position){TOPIC_LOCATIONS, wanted[i].partition, KAFKA_OFFSET_NONE};
+    int code = kafka_consumer_offsets_at(sink->consumer, kept, count, 0, ASK_TIMEOUT_MS, &error);
+    if (code == 0) code = kafka_consumer_offsets_at(sink->consumer, ends, count, INT64_MAX, ASK_TIMEOUT_MS, &error);
     if (code && log_due(&sink->kafka_away_us, LOG_EVERY_S))
         log_warn(service_log(sink->service), "Kafka does not say where partitions end", LOG_TEXT("reason", error.text));
     return code;
@@ -168,23 +171,26 @@ static int ask_kafka(struct sink *sink, struct partition *partition) {
 
 void partitions_seen(void *context, int code, const struct archive_wanted *wanted, size_t count, const char *reason) {
     struct sink *sink = context;
-    int kafka_code = 0;
     settle_soon(sink);
-    if (sink->looked != sink->assignment) return; // for another assignment
+    if (sink->looked != sink->assignment || sink->draining) return; // for another assignment
+    struct kafka_position *kept = mem_alloc((count + 1) * sizeof *kept), *ends = mem_alloc((count + 1) * sizeof *ends);
+    int kafka_code = code ? 0 : ask_kafka(sink, wanted, count, kept, ends);
     for (size_t i = 0; i < count; i++) {
         struct partition *partition = partition_find(sink, wanted[i].partition);
         if (!partition || partition->state != PARTITION_LOOKING) continue;
         if (code) {
             partition_restart(sink, partition, code == -EEXIST ? -EIO : code, reason);
-            continue;
-        }
-        // One question that got no answer is enough: this blocks the loop.
-        if (!kafka_code) kafka_code = ask_kafka(sink, partition);
-        if (kafka_code)
+        } else if (kafka_code) {
+            // Kafka's silence is no fault of the partition.
             partition->look_at_us = clock_monotonic_us() + KAFKA_AGAIN_US;
-        else
+        } else {
+            partition->kept = kept[i].offset;
+            partition->target = ends[i].offset;
             partition_found(sink, partition, &wanted[i]);
+        }
     }
+    free(kept);
+    free(ends);
 }
 
 /* ---- Kafka ---- */

@@ -42,7 +42,7 @@ static void pause_commands(struct ownership *ownership, bool pause) {
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct ownership *ownership = context;
     struct router *router = ownership->router;
-    int64_t now_us = clock_monotonic_us(), wall_ms = clock_wall_ms();
+    int64_t now_us = clock_monotonic_us();
     timeline_tick(router->timeline);
     for (size_t i = 0; i < count; i++) {
         const struct kafka_record *record = &records[i];
@@ -51,7 +51,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
             commands_take(router->commands, record);
             continue;
         }
-        reports_handle(router, record, partition_owned(part), wall_ms, now_us);
+        reports_handle(router, record, partition_owned(part), now_us);
         part->next = record->offset + 1;
         part->handled_ms = record->timestamp;
         if (i % FLUSH_LOOK != FLUSH_LOOK - 1) continue;
@@ -190,7 +190,6 @@ void ownership_progress(struct ownership *ownership) {
             relations_reached(router->relations, p, part->friendships_end, part->sharing_end)) {
             part->stage = PARTITION_LIVE;
             part->live_epoch = outbox_epoch(router->outbox);
-            part->current_ms = 0;
             relations_live(router->relations, p);
             ownership->positions[count++] = ownership_at(TOPIC_LOCATIONS, p, part->next);
         }
@@ -312,33 +311,40 @@ void ownership_commit_sharing(struct ownership *ownership, const struct kafka_po
 /* How long (ms) the oldest event that is waiting in a partition may have waited. */
 static int64_t waiting_ms(struct ownership *ownership, int32_t partition, int64_t now) {
     struct partition *part = &ownership->router->parts[partition];
-    if (kafka_consumer_lag(ownership->consumer, TOPIC_LOCATIONS, partition) == 0) {
+    bool read = part->stage == PARTITION_FOREIGN || part->stage == PARTITION_LIVE;
+    if (read && kafka_consumer_lag(ownership->consumer, TOPIC_LOCATIONS, partition) == 0) {
         part->current_ms = now;
         return 0;
     }
+    // While it is restored nobody looks: what has come in the meantime is not known, but since when.
     int64_t since = part->handled_ms > part->current_ms ? part->handled_ms : part->current_ms;
     return since ? now - since : BEHIND_MS;
+}
+
+static bool commands_current(struct ownership *ownership) {
+    struct router *router = ownership->router;
+    if (commands_queued(router->commands) || commands_committing(router->commands)) return false;
+    for (int32_t p = 0; p < router->partitions; p++) {
+        if (!partition_owned(&router->parts[p])) continue;
+        if (!router->parts[p].commands_live) return false;
+        if (kafka_consumer_lag(ownership->consumer, TOPIC_FRIEND_COMMANDS, p)) return false;
+    }
+    return true;
 }
 
 void ownership_measure(struct ownership *ownership) {
     struct router *router = ownership->router;
     int64_t now = clock_wall_ms(), lag = 0;
-    bool current = router->warm && ownership->assigned && commands_queued(router->commands) == 0 &&
-                   !commands_committing(router->commands);
     for (int32_t p = 0; p < router->partitions; p++) {
-        const struct partition *part = &router->parts[p];
-        if (part->stage == PARTITION_FOREIGN || part->stage == PARTITION_LIVE) {
-            int64_t waiting = waiting_ms(ownership, p, now);
-            if (waiting > lag) lag = waiting;
-        }
-        if (!partition_owned(part)) continue;
-        current =
-            current && part->commands_live && kafka_consumer_lag(ownership->consumer, TOPIC_FRIEND_COMMANDS, p) == 0;
+        int64_t waiting = waiting_ms(ownership, p, now);
+        if (waiting > lag) lag = waiting;
     }
     router->lagging = lag >= BEHIND_MS;
     router->metrics.lag->value = (double)lag / 1000;
-    router->metrics.caught_up->value = current && !router->lagging && relations_current(router->relations);
     router->metrics.digesting->value = router->warm && !router->lagging;
+    router->metrics.caught_up->value = router->warm && ownership->assigned && !router->lagging &&
+                                       kafka_producer_up(router->producer) && !outbox_blocked(router->outbox) &&
+                                       commands_current(ownership) && relations_current(router->relations);
     if (commands_queued(router->commands) <= (size_t)router->settings->commands_batch * COMMANDS_LOTS / 2)
         pause_commands(ownership, false);
 }

@@ -4,8 +4,6 @@
 #include "base/hash.h"
 #include "router/state.h"
 
-enum { DIGEST_LAG_MS = 1000 };
-
 /* NULL: an event that may reach presence; else why it may not. */
 static const char *complaint(const struct router *router, int32_t partition, const struct location *event) {
     if (!presence_valid(event)) return "a number is out of range";
@@ -44,11 +42,10 @@ static void count_result(struct router_metrics *metrics, const struct join_resul
 }
 
 static void joined(struct router *router, const struct kafka_record *record, const struct location *event,
-                   int64_t wall_ms, int64_t now_us) {
+                   int64_t now_us) {
     struct join_context context = router_join_context(router);
     struct join_result *result = &router->result;
     struct error error;
-    context.digests = context.digests && wall_ms - record->timestamp < DIGEST_LAG_MS;
     if (!join_event(&context, event, result)) {
         if (result->beaten_route == PRESENCE_ROUTE_NONE) return;
         router->metrics.superseded->value++;
@@ -66,8 +63,7 @@ static void joined(struct router *router, const struct kafka_record *record, con
     count_result(&router->metrics, result, router->friends.count, told);
 }
 
-void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t wall_ms,
-                    int64_t now_us) {
+void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct location event;
     struct error error;
     const char *reason = NULL;
@@ -87,7 +83,7 @@ void reports_handle(struct router *router, const struct kafka_record *record, bo
     if (!owned)
         presence_apply(router->presence, &event, NULL, NULL);
     else if (!refused(router, record->partition, &event))
-        joined(router, record, &event, wall_ms, now_us);
+        joined(router, record, &event, now_us);
 }
 
 void reports_befriended(struct router *router, int64_t user, int64_t other) {

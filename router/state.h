@@ -108,9 +108,8 @@ int sending_batch(void *context, int32_t route, const void *bytes, size_t size, 
 
 /* ---- reports.c ---- */
 
-/* One location. owned: it is joined; else it only feeds presence. wall_ms: the machine's clock. */
-void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t wall_ms,
-                    int64_t now_us);
+/* One location. owned: it is joined; else it only feeds presence. now_us: monotonic. */
+void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t now_us);
 
 /* Two have become friends, or have parted: the user, whose list it is, is told. */
 void reports_befriended(struct router *router, int64_t user, int64_t other);

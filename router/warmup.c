@@ -31,8 +31,8 @@ static void take(void *context, const struct kafka_record *records, size_t count
     struct warmup *warmup = context;
     struct router *router = warmup->router;
     timeline_tick(router->timeline);
-    int64_t now_us = clock_monotonic_us(), wall_ms = clock_wall_ms();
-    for (size_t i = 0; i < count; i++) reports_handle(router, &records[i], false, wall_ms, now_us);
+    int64_t now_us = clock_monotonic_us();
+    for (size_t i = 0; i < count; i++) reports_handle(router, &records[i], false, now_us);
 }
 
 static int ask_start(struct warmup *warmup, int64_t since_ms) {

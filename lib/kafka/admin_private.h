@@ -25,4 +25,15 @@ struct kafka_request kafka_request_new(struct kafka_admin *admin, rd_kafka_admin
 rd_kafka_event_t *kafka_request_finish(struct kafka_request *request, int64_t deadline_us, const char *doing, int *code,
                                        struct error *error);
 
+/* For questions to a group's coordinator, which must never time out inside librdkafka (2.0 to 2.13): when a broker comes up
+ * later, it looks the coordinator up for the request that it has freed, and ends the process by an assertion. So librdkafka
+ * is given far longer than we wait, and what is given up is ended together with its client. */
+struct kafka_request kafka_coordinator_request_new(struct kafka_admin *admin, rd_kafka_admin_op_t op);
+rd_kafka_event_t *kafka_coordinator_request_finish(struct kafka_admin *admin, struct kafka_request *request,
+                                                   int64_t deadline_us, const char *doing, int *code,
+                                                   struct error *error);
+
+/* Whoever uses admin->client calls this first: makes the client, if it is gone. */
+int kafka_admin_open(struct kafka_admin *admin, struct error *error);
+
 #endif

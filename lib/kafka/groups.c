@@ -45,10 +45,12 @@ static int group_fill(struct kafka_group *out, const rd_kafka_ConsumerGroupDescr
 /* One question; *err is what the broker says of the group itself. */
 static int describe_once(struct kafka_admin *admin, const char *group, struct kafka_group *out, int64_t deadline,
                          rd_kafka_resp_err_t *err, struct error *error) {
-    struct kafka_request request = kafka_request_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, deadline);
+    int code = kafka_admin_open(admin, error);
+    if (code) return code;
+    struct kafka_request request = kafka_coordinator_request_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS);
     rd_kafka_DescribeConsumerGroups(admin->client, &group, 1, request.options, request.queue);
-    int code = 0;
-    rd_kafka_event_t *event = kafka_request_finish(&request, deadline, "describing a consumer group", &code, error);
+    rd_kafka_event_t *event =
+        kafka_coordinator_request_finish(admin, &request, deadline, "describing a consumer group", &code, error);
     if (!event) return code;
     size_t count = 0;
     const rd_kafka_ConsumerGroupDescription_t **groups =
@@ -87,12 +89,13 @@ void kafka_group_clear(struct kafka_group *group) {
 
 static int committed_offsets(struct kafka_admin *admin, const char *group, const rd_kafka_topic_partition_list_t *list,
                              int64_t *committed, int64_t deadline, struct error *error) {
-    struct kafka_request request = kafka_request_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, deadline);
+    struct kafka_request request = kafka_coordinator_request_new(admin, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
     rd_kafka_ListConsumerGroupOffsets_t *question = rd_kafka_ListConsumerGroupOffsets_new(group, list);
     rd_kafka_ListConsumerGroupOffsets(admin->client, &question, 1, request.options, request.queue);
     rd_kafka_ListConsumerGroupOffsets_destroy(question);
     int code = 0;
-    rd_kafka_event_t *event = kafka_request_finish(&request, deadline, "offsets of a consumer group", &code, error);
+    rd_kafka_event_t *event =
+        kafka_coordinator_request_finish(admin, &request, deadline, "offsets of a consumer group", &code, error);
     if (!event) return code;
     size_t count = 0;
     const rd_kafka_group_result_t **groups =
@@ -123,6 +126,8 @@ static rd_kafka_resp_err_t ends(struct kafka_admin *admin, rd_kafka_topic_partit
 int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
                         int64_t *end, int timeout_ms, struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
+    int code = kafka_admin_open(admin, error);
+    if (code) return code;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
     int64_t *found = mem_alloc((size_t)count * sizeof *found + 1);
     for (int i = 0; i < count; i++) {
@@ -130,7 +135,7 @@ int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic
         kafka_list_add(list, admin->settings, &position);
         found[i] = KAFKA_OFFSET_NONE;
     }
-    int code = count ? committed_offsets(admin, group, list, found, deadline, error) : 0;
+    if (count) code = committed_offsets(admin, group, list, found, deadline, error);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
     if (!code && count) err = ends(admin, list, deadline);
     if (err) code = kafka_admin_failed(error, err, "ends of partitions");

@@ -64,6 +64,8 @@ static void shape_clear(struct shape *shape) {
 
 static int shape_read(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
     const struct rd_kafka_metadata *metadata = NULL;
+    int code = kafka_admin_open(admin, error);
+    if (code) return code;
     rd_kafka_resp_err_t err = rd_kafka_metadata(admin->client, 1, NULL, &metadata, kafka_remaining_ms(deadline));
     if (err) return kafka_admin_failed(error, err, "asking the broker for its topics");
     for (int i = 0; i < ALL; i++) {

@@ -448,7 +448,7 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
     stage.share(a, b, late, friend)
     latest = {}
     try:
-        with stage.cluster.phone(a) as phone_a, stage.cluster.phone(b) as phone_b, stage.cluster.phone(late) as phone_c:
+        with stage.cluster.phone(a) as phone_a, stage.cluster.phone(b) as phone_b:
             joins = {phone.user: stage.join(phone, *HOME) for phone in (phone_a, phone_b)}
             broker.stop()
             eventually(lambda: not stage.edge.ready(), 20)
@@ -458,6 +458,7 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
                     phone.report(*at(i), time=now_ms())
                     latest[phone.user] = e7(at(i)[0])
                 time.sleep(0.2)
+            phone_c = stage.cluster.phone(late)
             page = phone_c.hello(*at(77))  # welcome, though nobody can say who is near
             assert page['items'] == []
             latest[late] = e7(at(77)[0])
@@ -480,6 +481,21 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
     finally:
         if not broker.alive():
             broker.start()
+
+
+def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 1}))
+    user, = users(1)
+    stage.share(user)
+    try:
+        with stage.cluster.phone(user) as phone:
+            stage.join(phone, *HOME)
+            broker.stop()
+            phone.report(*at(5))
+            assert stage.edge.stop() == 0
+            assert phone.wait_closed() == 1012
+    finally:
+        broker.start()
 
 
 @pytest.mark.parametrize('kind', ['fanout', 'ingest', 'router', 'history-sink'])

@@ -418,7 +418,8 @@ def test_without_routers_commands_are_accepted_and_lists_are_not(make_cluster, u
 
 
 def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
-    cluster = make_cluster().start(routers=0, sinks=0, fanouts=0)
+    cluster = make_cluster().start(ingests=2, routers=0, sinks=0, fanouts=0)
+    second = cluster.of('ingest')[1]
     user, other = users(2)
     http = cluster.http(user)
     cluster.share(user)
@@ -431,16 +432,20 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
         for method, path, body in [('POST', '/v1/locations', report()), ('PUT', '/v1/sharing', {'mode': 'off'}),
                                    ('PUT', '/v1/profile', {'name': 'Eve'}), ('PUT', f'/v1/friends/{other}', None)]:
             problem(http.request(method, path, json=body), 503, 'kafka_unavailable', retry=True)
+        for path in '/v1/friends', '/v1/history':  # nobody says who the owners are
+            problem(http.get(path), 503, 'owner_unavailable', retry=True)
         assert http.ok('GET', '/v1/profile')['name'] == 'Ada'  # what it knows, it says
         assert http.ok('GET', '/v1/sharing')['mode'] == 'friends'
         unstarted = cluster.add('ingest', wait=False)
         unstarted.wait_for_log('waiting for Kafka', 20)
         eventually(lambda: unstarted.get('/readyz').status_code == 503)
         assert unstarted.get('/healthz').status_code == 200
+        assert second.stop() == 0  # in order, though Kafka does not answer
     finally:
         broker.start()
-    for daemon in cluster.daemons:
+    for daemon in cluster.ingest, unstarted:
         daemon.wait_ready(60)
+    problem(http.get('/v1/friends'), 503, 'owner_unavailable', retry=True)  # and the question from before kills nobody
     eventually(lambda: http.post('/v1/locations', json=report(time=777)).ok)
     assert [record['time'] for record in said(cluster, user)] == [777]
     assert said(cluster, user, 'profiles') == [{'name': 'Ada', 'avatar_url': ''}]

@@ -5,9 +5,10 @@ import json
 import pathlib
 import re
 import struct
+import time
 
 import fastavro
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from .broker import REPOSITORY
@@ -109,7 +110,7 @@ class Topics:
         consumer = self._consumer('read_uncommitted')
         try:
             name = self.name(topic)
-            return {p: consumer.get_watermark_offsets(TopicPartition(name, p), 10)[1]
+            return {p: _watermarks(consumer, TopicPartition(name, p))[1]
                     for p in sorted(consumer.list_topics(name, 10).topics[name].partitions)}
         finally:
             consumer.close()
@@ -122,7 +123,7 @@ class Topics:
             name = self.name(topic)
             parts, found = [], collections.defaultdict(list)
             for p in sorted(consumer.list_topics(name, 10).topics[name].partitions):
-                low, _ = consumer.get_watermark_offsets(TopicPartition(name, p), 10)
+                low, _ = _watermarks(consumer, TopicPartition(name, p))
                 parts.append(TopicPartition(name, p, max(low, (start or {}).get(p, low))))
             consumer.assign(parts)
             open_partitions = {p.partition for p in parts}
@@ -143,6 +144,18 @@ class Topics:
         """A compacted topic as a table: the last record of each key, without those that are tombstones."""
         table = {m.key: decode(m.value) for m in self.read(topic)}
         return {key: value for key, value in table.items() if value is not None}
+
+
+def _watermarks(consumer, partition, timeout=10.0) -> tuple[int, int]:
+    """A partition that was just made, or whose broker has just started, has no leader for a moment."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return consumer.get_watermark_offsets(partition, timeout)
+        except KafkaException as error:
+            if not error.args[0].retriable() and 'LEADER' not in error.args[0].name() or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def _message(message) -> Message:

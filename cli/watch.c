@@ -353,6 +353,7 @@ static void keep_place(void *context, const struct past_report *report) {
 static int find_place(struct watch *watch) {
     int64_t now = clock_wall_ms();
     int code = past_read(&watch->cli, watch->user, now - LOOK_BACK_MS, INT64_MAX, keep_place, watch, watch->error);
+    if (code == -EHOSTDOWN) return code;
     if (code) return error_prefix(watch->error, code, "where the user is, without --at");
     if (watch->placed) return 0;
     return error_set(watch->error, -ENOENT, "the user has reported nothing for a day: give --at LAT,LNG");

@@ -162,19 +162,21 @@ def test_an_import_goes_on_where_it_stopped(shared_cluster, users, tmp_path):
     assert 'not a state of an import' in fails(shared_cluster, 'graph', 'import', file, '--resume', state)
 
 
-def test_a_killed_import_is_resumed(shared_cluster, users, tmp_path):
+def test_a_killed_import_is_resumed(make_cluster, users, tmp_path):
     """The state that a run leaves behind holds for pairs that Kafka has, and no pair is left out."""
+    cluster = make_cluster()
+    cluster.create_topics()  # and no router, which would handle all this
     ids = users(2)
     file, state = tmp_path / 'friends', tmp_path / 'state'
     file.write_text(''.join(f'{ids[0]} {ids[1] + i}\n' for i in range(400_000)))
-    begun = sum(shared_cluster.topics.ends('friend-commands').values())
-    with Running(shared_cluster, 'graph', 'import', file, '--resume', state) as running:
+    begun = sum(cluster.topics.ends('friend-commands').values())
+    with Running(cluster, 'graph', 'import', file, '--resume', state) as running:
         eventually(state.exists, 60, every=0.005, what='a first state is written')
         running.interrupt(signal.SIGKILL)
-    sent = sum(shared_cluster.topics.ends('friend-commands').values()) - begun
+    sent = sum(cluster.topics.ends('friend-commands').values()) - begun
     done_before = int(state.read_text().split()[3])
     assert 0 < done_before <= sent < 400_000
-    done = shared_cluster.starling('graph', 'import', file, '--resume', state)
+    done = cluster.starling('graph', 'import', file, '--resume', state)
     assert f'{400_000 - done_before} friendships sent' in done.stderr
     assert not state.exists()
 
@@ -199,10 +201,15 @@ def test_an_import_that_no_router_handles_says_so(make_cluster, tmp_path):
 # replay
 
 
+def report(cluster, user, at, **fields):
+    """By HTTP. The gateway hears of an opt-in a moment after it was answered."""
+    eventually(lambda: cluster.report_http(user, *at, **fields).status_code in (200, 202), what='the report is taken')
+
+
 def reported(cluster, user, count):
-    """Reports of a user, by HTTP, and the records they became."""
-    for i in range(count):  # the gateway hears of an opt-in a moment later
-        eventually(lambda at=north_of(*HOME, 10 * i): cluster.report_http(user, *at).status_code in (200, 202))
+    """Reports of a user, and the records they became."""
+    for i in range(count):
+        report(cluster, user, north_of(*HOME, 10 * i))
         time.sleep(0.01)
     return [m for m in cluster.topics.read('locations') if m.key and key_users(m.key) == (user,)]
 
@@ -277,7 +284,7 @@ def test_a_replay_follows_until_it_is_interrupted(shared_cluster, users):
     reported(shared_cluster, ada, 1)
     for number in signal.SIGINT, signal.SIGTERM:
         with Running(shared_cluster, 'replay', 'locations', '--user', ada, '--follow') as running:
-            running.wait_line(f'"user":{ada}')
+            running.wait_line(f'"key":{ada},')
             before = len(running.lines)
             last = reported(shared_cluster, ada, 1)[-1]
             running.wait_line(f'"offset":{last.offset},')
@@ -294,8 +301,7 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     shared_cluster.share(ada)
     start = now_ms() - 100_000
     for i in range(5):
-        reply = shared_cluster.report_http(ada, *north_of(*HOME, 100 * i), time=start + 1000 * i, accuracy=10 + i)
-        assert reply.status_code in (200, 202)
+        report(shared_cluster, ada, north_of(*HOME, 100 * i), time=start + 1000 * i, accuracy=10 + i)
 
     def history(*arguments):
         return lines(shared_cluster.starling('history', ada, *arguments).stdout)
@@ -318,11 +324,12 @@ def test_long_histories_come_in_pages(shared_cluster, users):
     ada, = users(1)
     shared_cluster.share(ada)
     start, count = now_ms() - 10_000_000, 4500
+    report(shared_cluster, ada, HOME, time=start - 1)
     gateway = shared_cluster.gateway()
     for first in range(0, count, 900):
         gateway.ok('POST', '/v1/locations', json={'locations': [
             {'user': ada, 'lat': HOME[0], 'lng': HOME[1], 'time': start + i} for i in range(first, first + 900)]})
-    wanted = [start + i for i in range(count)]
+    wanted = [start + i for i in range(-1, count)]
     eventually(lambda: [row['time'] for row in lines(shared_cluster.starling('history', ada).stdout)] == wanted, 30,
                every=0.5, what='all rows, each once, in order')
 
@@ -377,7 +384,7 @@ def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
     cluster.start(routers=1, sinks=0, fanouts=0)
     ada, = users(1)
     cluster.share(ada)
-    cluster.report_http(ada, *HOME)
+    report(cluster, ada, HOME)
 
     def handled():
         found = json.loads(cluster.starling('status', '--json').stdout)
@@ -386,7 +393,7 @@ def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
     eventually(handled, 30, what='the router has committed')
     cluster.routers[0].stop()
     for _ in range(7):
-        cluster.report_http(ada, *HOME)
+        report(cluster, ada, HOME)
     text = cluster.starling('status').stdout
     assert re.search(rf'routers: group {re.escape(cluster.group("router"))}, Empty, 0 members\n  locations +lag 7, 0\.0/s handled\n'
                      r"    partition \d +lag 7 .*\(nobody's\)", text), text
@@ -417,8 +424,8 @@ def test_watch_begins_where_the_user_was_last(shared_cluster, users):
     shared_cluster.share(ada, ben)
     befriended(shared_cluster, (ada, ben))
     assert 'has reported nothing for a day: give --at' in fails(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url)
-    shared_cluster.report_http(ada, *north_of(*HOME, 9_000))
-    shared_cluster.report_http(ada, *HOME)
+    report(shared_cluster, ada, north_of(*HOME, 9_000))
+    report(shared_cluster, ada, HOME)
     eventually(lambda: len(lines(shared_cluster.starling('history', ada).stdout)) == 2, what='two rows')
     with shared_cluster.online(ben, *north_of(*HOME, 400)):
         with Running(shared_cluster, 'watch', ada, '--ws', shared_cluster.ws_url) as running:
@@ -432,17 +439,24 @@ def test_watch_ends_when_there_is_no_hope(shared_cluster, users):
     reason = fails(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ada, ttl=-60))
     assert 'the server refuses the token' in reason
     assert f"the token is user {ben}'s" in fails(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ben))
-    with Running(shared_cluster, 'watch', ada, *at, '--token', shared_cluster.token(ada)) as running:
-        running.wait_line('connected')
-        with shared_cluster.online(ada, *HOME):
-            code, said = running.wait()
-            assert code == 1 and 'the user has connected elsewhere' in said
     with contextlib.closing(socket.create_server(('127.0.0.1', 0))) as silent:
         url = f'ws://127.0.0.1:{silent.getsockname()[1]}/'
         begun = time.monotonic()
         assert 'does not answer' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
         assert time.monotonic() - begun < 15
     assert 'no connection' in fails(shared_cluster, 'watch', ada, '--at', '1,2', '--ws', url)
+
+
+def test_watch_ends_when_the_user_connects_elsewhere(make_cluster, users):
+    cluster = make_cluster(settings={'fanout:edge.report.every.s': 1})  # the older session hears of it at its next report
+    cluster.start(sinks=0)
+    ada, = users(1)
+    cluster.share(ada)
+    with Running(cluster, 'watch', ada, '--at', f'{HOME[0]},{HOME[1]}', '--ws', cluster.ws_url) as running:
+        running.wait_line('connected')
+        with cluster.online(ada, *HOME):
+            code, said = running.wait(40)
+            assert code == 1 and 'the user has connected elsewhere' in said
 
 
 def test_watch_outlives_its_edge(make_cluster, users):

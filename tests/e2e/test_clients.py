@@ -284,7 +284,8 @@ def test_bad_locations_are_set_aside(shared_cluster, users):
         {'lat': 900_000_001}, {'lng': -1_800_000_001}, {'time': -1}, {'time': 1 << 62}, {'route': 1 << 20}, {'user': -1})]
     with shared_cluster.online(ada, *HOME) as a:
         sent = [topics.produce('locations', ben, value) for value in bad]
-        sent += [topics.produce('locations', ben, None), topics.produce('locations', ben, encode(*location(ada, HOME)))]
+        elsewhere = (sent[0].partition + 1) % shared_cluster.partitions
+        sent += [topics.produce('locations', ben, None), topics.produce('locations', ben, good, partition=elsewhere)]
         topics.produce('locations', ben, location(ben, north_of(*HOME, 250)))
         a.wait_item(ben, lambda item: abs(item['distance_m'] - 250) < 0.2)  # it goes on
     wait_dead(shared_cluster, 'locations', sent)

@@ -37,19 +37,21 @@ struct cli {
 
 struct cli_command {
     const char *name;
-    const char *synopsis; /* "FILE [--dry-run]" */
-    const char *summary;  /* one line */
+    const char *synopsis;              /* "FILE [--dry-run]" */
+    const char *summary;               /* one line */
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 
 /* Parses options and configuration (--config FILE, --set key=value and --help are understood everywhere, before or after
  * arguments). 0; else the exit code to return, everything was said: 2 wrong usage; --help prints and gives exit code 0 by
  * *done = true. cli_close gives all back. */
-int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv, const struct cli_option *options, size_t count, bool *done);
+int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
+             const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
 
-/* Says "starling NAME: reason" on standard error; returns code. */
-int cli_fail(const struct cli_command *command, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Says "starling NAME: reason" on standard error, with the usage behind it when code is 2; returns code. */
+int cli_fail(const struct cli_command *command, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Numbers of options; false: not one within the range. */
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
@@ -57,8 +59,10 @@ bool cli_real(const char *text, double min, double max, double *value);
 
 /* A file with two ids a line, gzip or plain (comments # and blank lines skipped). Calls pair for each; stops when it returns
  * not 0 and returns that. Negative errno with the reason (file:line) in error. */
-int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context, struct error *error);
+int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context,
+                   struct error *error);
 
-extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND, HISTORY_COMMAND, STATUS_COMMAND;
+extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND,
+    HISTORY_COMMAND, STATUS_COMMAND;
 
 #endif

@@ -21,7 +21,7 @@ int setup_flush(struct setup *setup, struct error *error);
 
 /* Waits until the routers' group has handled all friend commands that are on Kafka now, up to timeout_s; progress (may be
  * NULL) is called about once a second with how many are left. -ETIMEDOUT. */
-int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s, void (*progress)(void *context, int64_t left), void *context,
-                       struct error *error);
+int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s,
+                       void (*progress)(void *context, int64_t left), void *context, struct error *error);
 
 #endif

@@ -549,7 +549,7 @@ def test_both_halves_or_neither(make_stage, users):
     """Commands about few pairs, fast, while routers are killed: the end is what handling them one by one in the order of
     the log makes of it, each exactly once."""
     chance = random.Random(4)
-    stage = make_stage(routers=0, settings={'commands.batch': 7})
+    stage = make_stage(routers=0, settings={'commands.batch': 50})
     for number in range(2):  # static members: their partitions wait for them, so that work goes on soon after each kill
         stage.cluster.add('router', settings={'group.instance.id': f'router-{number}'})
     stage.routers = stage.cluster.routers

@@ -47,7 +47,7 @@ static void joined(struct router *router, const struct kafka_record *record, con
     struct join_result *result = &router->result;
     struct error error;
     if (!join_event(&context, event, result)) {
-        if (result->beaten_route == PRESENCE_ROUTE_NONE) return;
+        if (result->beaten_route == PRESENCE_ROUTE_NONE && result->older_route == PRESENCE_ROUTE_NONE) return;
         router->metrics.superseded->value++;
         outbox_put_result(router->outbox, result, record->timestamp, now_us);
         return;

@@ -56,6 +56,7 @@ void connection_closed(struct ws_connection *connection) {
     bool due = connection->state != WS_GONE && (was_open || connection->client);
     connection->state = WS_GONE;
     if (was_open) hub->opened--;
+    connection_move(connection, &hub->closing); /* a shutdown inside on_close must not find it open */
     if (due) hub->callbacks.on_close(hub->context, connection, connection->close_code);
 }
 

@@ -210,6 +210,28 @@ static void a_live_peer_is_kept_by_pings(void **state) {
     ws_world_free(world);
 }
 
+static void count_shut(void *context) { ((struct ws_world *)context)->shut++; }
+
+static void shut_down_at_once(struct ws_world *world, struct ws_connection *connection) {
+    world->when_closed = NULL; /* the others close by the shutdown */
+    ws_server_shutdown(world->server, WS_RESTART, count_shut, world);
+}
+
+static void shutting_down_inside_on_close_ends(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    ws_world_connect(world, NULL);
+    ws_world_connect(world, NULL);
+    ws_world_until(world, &world->at_client.opened, 2);
+    ws_world_until(world, &world->at_server.opened, 2);
+    world->when_closed = shut_down_at_once;
+    ws_close(world->at_client.connection, WS_NORMAL, NULL);
+    ws_world_until(world, &world->shut, 1);
+    assert_int_equal(world->at_server.closed, 2);
+    ws_server_free(world->server);
+    world->server = NULL;
+    ws_world_free(world);
+}
+
 static void starting_fails_with_a_reason(void **state) {
     static const char *const bad[] = {"8081", "127.0.0.1:", "192.0.2.1:0", "no host of that name.invalid:1",
                                       "127.0.0.1:http"};
@@ -245,6 +267,7 @@ int main(void) {
         cmocka_unit_test(waits_at_the_connection_limit),
         cmocka_unit_test(two_servers_share_a_port),
         cmocka_unit_test(a_live_peer_is_kept_by_pings),
+        cmocka_unit_test(shutting_down_inside_on_close_ends),
         cmocka_unit_test(starting_fails_with_a_reason),
     };
     return cmocka_run_group_tests_name("ws", tests, NULL, NULL);

@@ -18,12 +18,14 @@ export class Status {
     #retry = document.getElementById('retry');
     #announcer = new Announcer(document.getElementById('announce'));
     #change = { state: 'idle' };
+    #lost = false; // and not found again: an attempt that is under way is no reason for the banner to blink
     #lostTimer = 0;
     #lostSpoken = true; // the first connection is worth a word, too
 
     /** @param {import('./vendor/client/index.js').StateChange} change */
     show(change) {
         this.#change = change;
+        if (change.state !== 'connecting') this.#lost = change.state === 'waiting';
         this.#state.dataset.state = change.state;
         if (change.reason) this.#state.dataset.reason = change.reason;
         else delete this.#state.dataset.reason;
@@ -40,8 +42,8 @@ export class Status {
         setText(this.#state.querySelector('.text'), short);
         setText(this.#banner.querySelector('.text'), this.#sentence(offline, seconds));
         setText(this.#retry, state === 'closed' ? 'Connect here' : 'Try now');
-        this.#retry.hidden = state !== 'waiting' && this.#change.reason !== 'elsewhere';
-        this.#banner.hidden = !(state === 'waiting' || state === 'closed' || offline);
+        this.#retry.hidden = !this.#lost && this.#change.reason !== 'elsewhere';
+        this.#banner.hidden = !(this.#lost || state === 'closed' || offline);
     }
 
     /** @param {() => string} sentence asked for when its turn comes: said politely, once in ten seconds at most */

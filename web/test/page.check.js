@@ -224,6 +224,30 @@ test('the list and its length survive a crashed edge, and a planned close', asyn
     await showsTheTruth(40);
 });
 
+test('while the server is away the banner stays, attempt after attempt', async () => {
+    await open();
+    await showsTheTruth(20);
+    const shown = await page.evaluateHandle(() => {
+        const seen = { banner: [], attempts: 0 };
+        const banner = document.getElementById('banner');
+        const pill = document.getElementById('state');
+        new MutationObserver(() => seen.banner.push(!banner.hidden)).observe(banner, { attributeFilter: ['hidden'] });
+        new MutationObserver((changes) => {
+            seen.attempts += changes.filter(({ oldValue }) => oldValue === 'connecting').length;
+        }).observe(pill, { attributeFilter: ['data-state'], attributeOldValue: true });
+        return seen;
+    });
+    const { port } = server;
+    server.close();
+    await page.waitForFunction((seen) => seen.attempts >= 3, shown);
+    await state('waiting');
+    server = new FakeServer();
+    await server.listen(port);
+    await page.click('#retry');
+    await state('online');
+    assert.deepEqual((await shown.jsonValue()).banner, [true, false]);
+});
+
 test('connected elsewhere: says so and does not come back by itself', async () => {
     await open();
     await state('online');

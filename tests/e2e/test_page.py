@@ -322,13 +322,12 @@ def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browse
         positions[ben] = at(1_000)
         assert cluster.report_http(ben, *positions[ben]).ok
         edge.start()
-        screen.page.click('#retry')
-        screen.wait_state('online')
+        screen.wait_state('online', timeout=40)  # by itself
         screen.wait_list(positions, total=2)
 
         assert edge.stop() == 0  # a planned end: told to reconnect, then 1012
         screen.wait_state('waiting')
         edge.start()
-        screen.wait_state('online', timeout=40)  # by itself
+        screen.wait_state('online', timeout=40)
         screen.wait_list(positions, total=2)
         screen.page.wait_for_selector('#banner', state='hidden')

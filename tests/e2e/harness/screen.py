@@ -29,7 +29,7 @@ class Screen:
         self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
         self._context = browser.new_context(viewport=viewport, **options)
         self.page = self._context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(20_000)
         self.page.on('request', lambda request: self.requests.append(request.url))
         self.page.on('websocket', self._opened)
         self.page.on('pageerror', lambda error: self._complaints.append(error.message))
@@ -134,11 +134,11 @@ class Screen:
 
     # what must become true
 
-    def wait_state(self, state: str, reason=None, timeout=15.0):
+    def wait_state(self, state: str, reason=None, timeout=20.0):
         wanted = f'#state[data-state="{state}"]' + (f'[data-reason="{reason}"]' if reason else '')
         self.page.wait_for_selector(wanted, timeout=timeout * 1000)
 
-    def wait_friends(self, users, timeout=10.0):
+    def wait_friends(self, users, timeout=20.0):
         """Exactly these are on the list, and on the map."""
         wanted = set(users)
 
@@ -149,7 +149,7 @@ class Screen:
 
         eventually(same, timeout)
 
-    def wait_list(self, positions: dict, total: int, timeout=10.0) -> list[dict]:
+    def wait_list(self, positions: dict, total: int, timeout=20.0) -> list[dict]:
         """Waits until the list is the nearest of positions {friend: (lat, lng)}, in order and to the centimetre, from
         where I am; as many as the list has rows. Returns the rows."""
         def right():

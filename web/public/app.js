@@ -19,7 +19,7 @@ import { strollOn } from './walk.js';
 const TOKEN_KEY = 'starling.token';
 const PLACE_KEY = 'starling.place';
 const STROLL_EVERY_MS = 1500;
-const DEFAULT_PLACE = { lat: 39.9847, lng: 116.3184 };
+const DEFAULT_PLACE = { lat: 52.52, lng: 13.405 }; // the middle of the simulated city
 
 const $ = (id) => document.getElementById(id);
 

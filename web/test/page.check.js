@@ -73,6 +73,7 @@ async function showsTheTruth(count) {
 test('signs in by hand, and says what is wrong with a token', async () => {
     await open('');
     await page.waitForSelector('#gate:not([hidden])');
+    assert.equal(await page.inputValue('#start'), '52.52000, 13.40500'); // where the simulated city is
     await page.fill('#token', 'nonsense');
     await page.click('#sign-in');
     assert.match(await page.textContent('#gate-problem'), /no token/);

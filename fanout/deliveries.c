@@ -10,8 +10,8 @@ static bool listens(const struct edge *edge, const struct session *session, int3
     return session->route == route && !session->leaving && report_wanted(edge, session);
 }
 
-/* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had (it
- * came from elsewhere) counts for nothing. */
+/* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had
+ * (it came from elsewhere) counts for nothing. */
 static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t lng, int64_t time) {
     return time >= 0 && time <= TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
            edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;

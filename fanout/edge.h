@@ -156,7 +156,7 @@ void session_schedule(struct edge *edge, struct session *session);
 void session_send(struct edge *edge, struct session *session, size_t entries); /* edge->frame */
 void session_send_error(struct edge *edge, struct session *session, const char *code, const char *message);
 void session_send_page(struct edge *edge, struct session *session, struct nearby_cursor after);
-void session_readable(struct edge *edge, struct session *session); /* the phone takes frames again */
+void session_writable(struct edge *edge, struct session *session); /* the phone takes frames again */
 /* Closes it; reconnect_ms < 0: not told to come back. */
 void session_leave(struct edge *edge, struct session *session, int code, const char *reason, int64_t reconnect_ms);
 void sessions_flush_ready(struct edge *edge);

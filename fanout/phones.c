@@ -117,7 +117,7 @@ void phones_open(void *context, struct ws_connection *connection) {
 
 void phones_writable(void *context, struct ws_connection *connection) {
     struct session *session = ws_context(connection);
-    if (session && !session->leaving) session_readable(context, session);
+    if (session && !session->leaving) session_writable(context, session);
 }
 
 void phones_close(void *context, struct ws_connection *connection, int code) {

@@ -45,8 +45,9 @@ void routes_given_up(void *context, const char *reason) {
     service_fail(edge->service, reason);
 }
 
-/* A route that was ours is read on from where it was, a new one from its end: no session has listened there yet. The end is
- * asked for before any session uses the route, or the answer to its JOIN might be written before the reading starts. */
+/* A route that was ours is read on from where it was, a new one from its end: no session has listened there yet. The
+ * end is asked for before any session uses the route, or the answer to its JOIN might be written before the reading
+ * starts. */
 static int read_routes(struct edge *edge, struct error *error) {
     size_t count = edge->assigned_count;
     struct kafka_position *positions = mem_alloc((count + 1) * sizeof *positions);
@@ -65,7 +66,8 @@ static int read_routes(struct edge *edge, struct error *error) {
     return result;
 }
 
-/* Sessions whose route is gone get another one, and ask for their lists; with no route at all they are of no use here. */
+/* Sessions whose route is gone get another one, and ask for their lists; with no route at all they are of no use
+ * here. */
 static void move_sessions(struct edge *edge) {
     int64_t now = edge_clock();
     for (struct session *session = edge->sessions; session; session = session->next) {

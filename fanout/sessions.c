@@ -162,8 +162,8 @@ void session_leave(struct edge *edge, struct session *session, int code, const c
     ws_close(session->connection, code, reason);
 }
 
-/* A frame tells its entries, so it is built only when it is going to be sent. What a slow phone asked for waits: the last
- * page it wanted, nothing more. */
+/* A frame tells its entries, so it is built only when it is going to be sent. What a slow phone asked for waits: the
+ * last page it wanted, nothing more. */
 void session_send_page(struct edge *edge, struct session *session, struct nearby_cursor after) {
     session->page_wanted = true;
     session->page_after = after;
@@ -190,7 +190,7 @@ static void flush(struct edge *edge, struct session *session) {
     session_schedule(edge, session);
 }
 
-void session_readable(struct edge *edge, struct session *session) {
+void session_writable(struct edge *edge, struct session *session) {
     session->slow_since_ms = 0;
     if (session->page_wanted)
         session_send_page(edge, session, session->page_after);

@@ -58,6 +58,7 @@ void wheel_advance(struct wheel *wheel, int64_t now, void (*fire)(void *context,
         wheel->step = step;
         fire_slot(wheel, &wheel->slots[step % WHEEL_SLOTS], now, fire, context);
     }
-    /* The step that has begun holds what is due up to its end: a clock that stands still must not leave any of it late. */
+    /* The step that has begun holds what is due up to its end: a clock that stands still must not leave any of it
+     * late. */
     fire_slot(wheel, &wheel->slots[(last + 1) % WHEEL_SLOTS], now, fire, context);
 }

@@ -1,5 +1,5 @@
-/* Friend commands: onto Kafka, keyed by the lower user of the pair, whose owner then says what came of it; and the lists,
- * which their owner reads out. */
+/* Friend commands: onto Kafka, keyed by the lower user of the pair, whose owner then says what came of it; and the
+ * lists, which their owner reads out. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,8 +37,8 @@ struct call {
     int64_t parameter;
 };
 
-/* write.c: several records whose acknowledgements one answer waits for. When all are known, done is called with the last
- * one's partition and offset: code 0, or the first failure; it answers the request. Freed after done. */
+/* write.c: several records whose acknowledgements one answer waits for. When all are known, done is called with the
+ * last one's partition and offset: code 0, or the first failure; it answers the request. Freed after done. */
 struct write;
 struct write *write_new(struct gateway *gateway, struct http_request *request, void *context,
                         void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code,

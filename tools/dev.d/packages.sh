@@ -44,8 +44,14 @@ need_packages() {
     command -v dpkg-query >/dev/null || die "this is not a Debian: install the packages of tools/dev.d/packages.sh by hand"
     local wanted=() missing package
     for package in "$@"; do
+        # Whoever has Node.js or Java from elsewhere keeps it: Debian's npm even conflicts with the nodejs of others.
+        case $package in
+        java | npm) command -v "$package" ;;
+        nodejs) command -v node ;;
+        maven) command -v mvn ;;
+        *) false ;;
+        esac >/dev/null && continue
         if [ "$package" = java ]; then
-            command -v java >/dev/null && continue
             refresh_package_lists
             package=$(java_package)
         fi

@@ -150,7 +150,8 @@ static bool move_city(struct simulation *s) {
     int64_t now = clock_monotonic_us() / 1000, wall = clock_wall_ms();
     for (int64_t user = 1; user <= city_people(s->city); user++) {
         if (s->city_due[user] > now) continue;
-        s->city_due[user] = now + s->options.every_ms;
+        /* Everybody keeps their own beat, however long the set-up took: all at once would be a wall of reports. */
+        s->city_due[user] += s->options.every_ms * ((now - s->city_due[user]) / s->options.every_ms + 1);
         phones_report(s->phones, user, city_place(s->city, user, wall), wall);
     }
     return !s->options.duration_s || elapsed_us(s->started_us) < s->options.duration_s * 1000000;

@@ -477,6 +477,10 @@ def test_two_routers_share_the_work(make_stage, users):
     stage.befriend(*pairs)
     sessions = {user: stage.join(user, route=user % 4) for user in people}
     friends = {user: {b for a, b in pairs if a == user} | {a for a, b in pairs if b == user} for user in people}
+    # Two who join at once at two owners may each be news to the other's only with the next report.
+    stage.wait_applied()
+    for user in people:
+        stage.event(user, 'REPORT', north_of(*HOME, 5), sessions[user], user % 4)
 
     def screens(since):
         """What each edge would show if it listened from then on: rosters and moves."""

@@ -3,7 +3,6 @@
 #include "fanout/edge.h"
 
 enum { LOG_EVERY_S = 10 };
-#define TIME_MAX ((INT64_C(1) << 47) - 1) /* ms: the same as of reports */
 
 /* An item counts for a session if it came by the session's route and the user is opted in. */
 static bool listens(const struct edge *edge, const struct session *session, int32_t route) {
@@ -13,7 +12,7 @@ static bool listens(const struct edge *edge, const struct session *session, int3
 /* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had
  * (it came from elsewhere) counts for nothing. */
 static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t lng, int64_t time) {
-    return time >= 0 && time <= TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
+    return time >= 0 && time <= EVENT_TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
            edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;
 }
 
@@ -80,7 +79,7 @@ static void apply_digest(struct edge *edge, int32_t route, const struct digest *
 
 static void apply_self(struct edge *edge, int32_t route, const struct self *self) {
     struct session *session = meant(edge, route, self->recipient, self->session);
-    if (!session || self->time <= session->nearby.time || self->time > TIME_MAX) return;
+    if (!session || self->time <= session->nearby.time || self->time > EVENT_TIME_MAX) return;
     if (!geo_valid((struct geo_point){self->lat, self->lng})) return;
     nearby_locate(&session->nearby, (struct geo_point){self->lat, self->lng}, self->time);
     session->accuracy = -1;
@@ -115,15 +114,11 @@ static void apply(struct edge *edge, int32_t route, const struct delivery_item *
     }
 }
 
-static void expire_fired(void *context, struct wheel_timer *timer) {
-    session_expire(context, (struct session *)(void *)((char *)timer - offsetof(struct session, expiry)));
-}
-
 static void advance_stream(struct edge *edge, int64_t stream_time) {
     if (service_settings(edge->service)->clock != SERVICE_CLOCK_STREAM || stream_time <= edge->stream_time) return;
     edge->stream_time = stream_time;
     edge->metrics.stream_time->value = (double)stream_time / 1000;
-    wheel_advance(&edge->expiries, stream_time, expire_fired, edge);
+    edge_expire(edge);
 }
 
 static void refuse(struct edge *edge, const struct kafka_record *record, const char *reason) {
@@ -140,7 +135,7 @@ static void apply_batch(struct edge *edge, const struct kafka_record *record) {
         refuse(edge, record, error.text);
         return;
     }
-    if (reader.stream_time < 0 || reader.stream_time > TIME_MAX) {
+    if (reader.stream_time < 0 || reader.stream_time > EVENT_TIME_MAX) {
         refuse(edge, record, "stream_time is out of range"); /* it would stop the clock for ever */
         return;
     }

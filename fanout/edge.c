@@ -40,11 +40,12 @@ static void expiry_fired(void *context, struct wheel_timer *timer) {
     session_expire(context, (struct session *)(void *)((char *)timer - offsetof(struct session, expiry)));
 }
 
+void edge_expire(struct edge *edge) { wheel_advance(&edge->expiries, edge_now(edge), expiry_fired, edge); }
+
 static void tick(void *context) {
     struct edge *edge = context;
     wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
-    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL)
-        wheel_advance(&edge->expiries, clock_wall_ms(), expiry_fired, edge);
+    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) edge_expire(edge);
 }
 
 static void flush_more(void *context) { sessions_flush_ready(context); }

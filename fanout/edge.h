@@ -104,6 +104,7 @@ struct edge {
 
 /* Now, by the clock of the protocol (wall or stream), ms. */
 int64_t edge_now(const struct edge *edge);
+void edge_expire(struct edge *edge); /* takes off what is inactive by edge_now, which has moved on */
 /* For deadlines: ms that never go back, whatever happens to the machine's date. */
 int64_t edge_clock(void);
 int64_t edge_inactive_ms(const struct edge *edge);

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/types.h"
 #include "json/json.h"
-
-#define TIME_MAX ((INT64_C(1) << 47) - 1)
 
 void cursor_format(struct nearby_cursor cursor, char text[CURSOR_TEXT_MAX]) {
     snprintf(text, CURSOR_TEXT_MAX, "%a_%" PRId64, cursor.distance_m, cursor.user);
@@ -32,7 +31,7 @@ static int parse_place(const json_t *object, struct request *request, const char
     if (json_want_degrees(object, "lat", 90, &request->at.lat, error)) return -EINVAL;
     if (json_want_degrees(object, "lng", 180, &request->at.lng, error)) return -EINVAL;
     *code = "bad_time";
-    if (json_want_int(object, "time", 0, TIME_MAX, &request->time, error)) return -EINVAL;
+    if (json_want_int(object, "time", 0, EVENT_TIME_MAX, &request->time, error)) return -EINVAL;
     *code = "bad_location";
     double accuracy = -1;
     if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, error) == -EINVAL) return -EINVAL;

@@ -9,7 +9,6 @@
 #include "ingest/gateway.h"
 
 enum { AHEAD_MAX_MS = 60000 };
-#define TIME_MAX ((INT64_C(1) << 47) - 1)
 
 struct refusal { /* why a report cannot be taken: what the problem says */
     unsigned status;
@@ -45,7 +44,7 @@ static int parse_report(const struct call *call, const json_t *object, struct lo
         return refuse(refusal, 400, "bad_location", NULL);
     if (json_want_degrees(object, "lng", 180, &location->lng, &refusal->error))
         return refuse(refusal, 400, "bad_location", NULL);
-    if (json_want_int(object, "time", 0, TIME_MAX, &location->time, &refusal->error))
+    if (json_want_int(object, "time", 0, EVENT_TIME_MAX, &location->time, &refusal->error))
         return refuse(refusal, 400, "bad_time", NULL);
     if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL &&
         location->time > clock_wall_ms() + AHEAD_MAX_MS)

@@ -26,7 +26,7 @@
 #include "geo/geo.h"
 
 enum { PRESENCE_ROUTE_NONE = -1, PRESENCE_ROUTE_MAX = 32767 };
-#define PRESENCE_TIME_MAX ((INT64_C(1) << 47) - 1) /* of times (ms) and of sharing offsets */
+#define PRESENCE_TIME_MAX EVENT_TIME_MAX /* of times (ms) and of sharing offsets */
 
 struct presence_slot {
     int64_t user;

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The greatest time (ms) and the greatest offset of sharing that starling takes in a location: what presence has room for. */
+#define EVENT_TIME_MAX ((INT64_C(1) << 47) - 1)
+
 /* An Avro string: UTF-8 says Avro, but nobody has checked; not NUL-terminated. */
 struct event_text {
     const char *data;

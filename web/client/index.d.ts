@@ -15,7 +15,16 @@ export interface Friend extends LatLng {
     readonly distance: number;
     /** When the friend last reported, ms since the epoch by the server's clock. */
     readonly time: number;
+    /** Has missed a few reports, and may be somewhere else by now. */
+    readonly stale: boolean;
 }
+
+/**
+ * A JWT whose `sub` is the user; or a function that gets one from wherever the application has them. The function is asked
+ * for every connection, before a token ends (which renews it on the open connection), and once more when the server
+ * refuses one (1008, 4003). If it throws, the attempt counts as failed, and there is another.
+ */
+export type Token = string | (() => string | Promise<string>);
 
 export interface Welcome {
     readonly user: string;
@@ -31,7 +40,7 @@ export interface Welcome {
  */
 export type State = 'idle' | 'connecting' | 'online' | 'waiting' | 'closed';
 
-/** token: refused (1008). expired: 4003. elsewhere: connected on another device (4001). url: not a WebSocket address. */
+/** token: refused (1008). expired: 4003; neither if a token function has a better one. elsewhere: connected on another device (4001). url: not a WebSocket address. */
 export type ClosedReason = 'token' | 'expired' | 'elsewhere' | 'url';
 
 export interface StateChange {
@@ -46,9 +55,9 @@ export interface StateChange {
 
 /**
  * page: a page came, or was given up. update: friends came, moved or went. expiry: somebody was silent for too long.
- * move: I moved. more: more of what is known is listed.
+ * stale: somebody has become stale. move: I moved. more: more of what is known is listed.
  */
-export type ChangeCause = 'page' | 'update' | 'expiry' | 'move' | 'more';
+export type ChangeCause = 'page' | 'update' | 'expiry' | 'stale' | 'move' | 'more';
 
 export interface Change {
     cause: ChangeCause;
@@ -62,15 +71,19 @@ export interface ClientEvents {
     state: StateChange;
     welcome: Welcome;
     change: Change;
-    /** The server's error frames, and bad_frame and bad_url of our own. Nothing ends because of one. */
+    /** The server's error frames, and bad_frame, bad_url and no_token of our own. Nothing ends because of one. */
     error: { code: string; message: string };
+}
+
+export interface NetworkEvents {
+    addEventListener(type: 'online', listener: () => void): void;
+    removeEventListener(type: 'online', listener: () => void): void;
 }
 
 export interface ClientOptions {
     /** ws: or wss: address of the edge. */
     url: string;
-    /** JWT whose `sub` is the user. */
-    token: string;
+    token: Token;
     position: LatLng & { accuracy?: number };
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
@@ -79,10 +92,14 @@ export interface ClientOptions {
      * the list is right at once after a move of mine (else within the friends' next reports). Default false.
      */
     prefetch?: boolean;
+    /** A friend whose last report is this old is stale. Default: four times the server's report_every_s. */
+    staleAfterMs?: number;
     /** What is known of server time minus local time before the first welcome. Default 0. */
     clockOffsetMs?: number;
     /** Default: the global one. In Node before 22, the `ws` package's. */
     WebSocket?: any;
+    /** Tells of the network's return by an event `online`. Default: the browser's window, where there is one. */
+    network?: NetworkEvents;
     /** For tests. */
     clock?: { now(): number; setTimeout(run: () => void, ms: number): any; clearTimeout(timer: any): void };
     /** For tests: 0 <= random() < 1. */
@@ -114,12 +131,15 @@ export class StarlingClient {
     on<K extends keyof ClientEvents>(type: K, listener: (event: ClientEvents[K]) => void): () => void;
     /** Connects now, and again whenever the connection is lost. */
     connect(): void;
-    /** The network has changed: start afresh at once. Does nothing while idle or closed. */
+    /**
+     * The network has changed: start afresh at once. Does nothing while idle or closed. Called by itself when the browser
+     * says that it is online again.
+     */
     reconnect(): void;
     /** Leaves and forgets the list. */
     close(): void;
     /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */
-    renew(token: string): void;
+    renew(token: Token): void;
     /** I am here now. @throws RangeError not a position */
     move(position: LatLng & { accuracy?: number }): void;
     /** Twenty more in the list. */

@@ -211,7 +211,9 @@ function render() {
     const list = client?.list ?? [];
     if (selected && !known.some((friend) => friend.user === selected)) select(null, false);
     rows.show(list, place, now);
-    map.show(known, now);
+    map.show(known);
+    // What is on the screen is as it was when the connection was lost: without colour, until there is news.
+    document.querySelector('main').classList.toggle('old', known.length > 0 && client?.state !== 'online');
     const total = client?.total ?? 0;
     $('total').textContent = String(total);
     $('radius').textContent = `within ${formatDistance(client?.welcome?.radiusM ?? config.radiusM)}`;
@@ -263,9 +265,7 @@ function problem(message) {
 setInterval(() => {
     status.tick();
     if (!client || document.hidden) return;
-    const now = client.serverNow();
-    rows.tick(now);
-    map.tick(now);
+    rows.tick(client.serverNow());
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------
@@ -325,8 +325,7 @@ document.addEventListener('keydown', (event) => {
 document.addEventListener('pointerdown', (event) => {
     if ($('me').open && !$('me').contains(event.target)) $('me').open = false;
 });
-addEventListener('online', () => client?.reconnect());
-addEventListener('offline', () => status.tick());
+for (const change of ['online', 'offline']) addEventListener(change, () => status.tick()); // the client sees to the rest
 document.addEventListener('visibilitychange', () => {
     if (document.hidden) return;
     render();

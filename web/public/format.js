@@ -1,8 +1,5 @@
 // Words for numbers. No DOM in here.
 
-/** A friend who has not reported for so long may be somewhere else by now. */
-export const STALE_AFTER_MS = 120_000;
-
 /** @param {number} metres */
 export function formatDistance(metres) {
     if (metres < 995) return `${Math.round(metres < 100 ? metres : metres / 10) * (metres < 100 ? 1 : 10)} m`;

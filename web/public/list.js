@@ -2,7 +2,7 @@
 
 import { bearingDegrees } from './vendor/client/index.js';
 import { setText } from './dom.js';
-import { compass, displayName, formatAgo, formatDistance, hueOf, initials, STALE_AFTER_MS } from './format.js';
+import { compass, displayName, formatAgo, formatDistance, hueOf, initials } from './format.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -107,14 +107,13 @@ class Row {
         setText(this.#distance, formatDistance(friend.distance));
         setText(this.#direction, ` ${compass(bearing)}`);
         this.#arrow.style.transform = `rotate(${Math.round(bearing)}deg)`;
+        this.element.classList.toggle('stale', friend.stale);
         this.#time = friend.time;
         this.tick(now);
     }
 
     tick(now) {
-        const age = now - this.#time;
-        setText(this.#ago, formatAgo(age));
-        this.element.classList.toggle('stale', age > STALE_AFTER_MS);
+        setText(this.#ago, formatAgo(now - this.#time));
     }
 
     select(selected) {

@@ -11,7 +11,7 @@ import {
     control,
 } from './vendor/leaflet/leaflet-src.esm.js';
 import { destination } from './vendor/client/index.js';
-import { displayName, formatDistance, hueOf, initials, STALE_AFTER_MS } from './format.js';
+import { displayName, formatDistance, hueOf, initials } from './format.js';
 import { CoordinateGrid, GridLabels } from './grid.js';
 
 const GLIDE_MS = 900;
@@ -98,9 +98,8 @@ export class FriendMap {
 
     /**
      * @param {readonly import('./vendor/client/index.js').Friend[]} friends nearest first
-     * @param {number} now the server's time
      */
-    show(friends, now) {
+    show(friends) {
         const shown = new Set(friends.map((friend) => friend.user));
         for (const [user, entry] of this.#friends) {
             if (shown.has(user)) continue;
@@ -111,15 +110,8 @@ export class FriendMap {
             const entry = this.#friends.get(friend.user) ?? this.#makeFriend(friend);
             this.#moveTo(entry, friend);
             entry.marker.setZIndexOffset(friend.user === this.#selected ? SELECTED_ABOVE : -index);
+            entry.face.classList.toggle('stale', friend.stale);
         });
-        this.tick(now);
-    }
-
-    /** Time goes by. @param {number} now the server's time */
-    tick(now) {
-        for (const { face, friend } of this.#friends.values()) {
-            face.classList.toggle('stale', now - friend.time > STALE_AFTER_MS);
-        }
     }
 
     /** @param {string | null} user @param {boolean} [bringIntoView] */

@@ -1,8 +1,11 @@
-// How long to wait before the next attempt: doubling from half a second to half a minute, with jitter, so that the
-// phones of an edge that died do not come back as one wall.
+// How long to wait before the next attempt: any time within a window that doubles from one second to a minute. All of the
+// window, not its end: the phones of an edge that died then come back as a ramp and not as a wall.
 
-export const FIRST_MS = 500;
-export const LONGEST_MS = 30000;
+export const FIRST_WINDOW_MS = 1000;
+export const LONGEST_WINDOW_MS = 60000;
+
+/** However lucky: a server that refuses at once is not asked in a tight loop. */
+export const SHORTEST_MS = 100;
 
 /** An edge that said how full it is (1013) gets at least this much rest. */
 export const OVERLOADED_MS = 5000;
@@ -11,11 +14,11 @@ export const OVERLOADED_MS = 5000;
  * @param {number} failures attempts that failed since the last connection that held
  * @param {() => number} random 0 <= random() < 1
  * @param {number} [atLeastMs]
- * @returns {number} milliseconds: between half of the delay and the whole of it
+ * @returns {number} milliseconds
  */
 export function backoffMs(failures, random, atLeastMs = 0) {
-    const whole = Math.min(LONGEST_MS, Math.max(atLeastMs, FIRST_MS * 2 ** Math.min(failures, 16)));
-    return Math.round(whole / 2 + (random() * whole) / 2);
+    const window = Math.min(LONGEST_WINDOW_MS, Math.max(atLeastMs, FIRST_WINDOW_MS * 2 ** Math.min(failures, 16)));
+    return Math.round(Math.max(SHORTEST_MS, atLeastMs + random() * window));
 }
 
 /**

@@ -12,6 +12,7 @@ import { backoffMs, directedMs, OVERLOADED_MS } from './backoff.js';
 import { parseFrame, writeFrame } from './frames.js';
 import { roundPosition } from './geo.js';
 import { NearbyList } from './nearby.js';
+import { TokenSource } from './token.js';
 
 /** @typedef {import('../index.js').LatLng} LatLng */
 
@@ -27,31 +28,33 @@ export const CloseCode = Object.freeze({
     TOKEN_EXPIRED: 4003,
 });
 
-/** After these only a person can help. @type {Record<number, import('../index.js').ClosedReason>} */
-const FINAL = {
-    [CloseCode.BAD_TOKEN]: 'token',
-    [CloseCode.ELSEWHERE]: 'elsewhere',
-    [CloseCode.TOKEN_EXPIRED]: 'expired',
-};
-
 const WELCOME_TIMEOUT_MS = 10000;
 const PAGE_TIMEOUT_MS = 10000;
 const PREFETCH_EVERY_MS = 250;
 const HELD_MS = 10000; // a connection that held this long was a good one
 const CLOCK_SLACK_MS = 1000; // the way back and forth; below it the clocks agree
+const STALE_AFTER_REPORTS = 4; // reports of a friend that did not come
+const TOKEN_TIMEOUT_MS = 30000; // for an application's token function to answer
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class StarlingClient {
     #url;
-    #token;
+    /** @type {TokenSource} */
+    #tokens;
+    /** @type {string} */
+    #token = '';
     #place;
     /** @type {number | undefined} */
     #accuracy;
     #throttleMs;
     #prefetch;
+    /** @type {number | undefined} */
+    #staleAfterMs;
     #clock;
     #random;
     #WebSocket;
+    /** @type {import('../index.js').NetworkEvents | null} */
+    #network;
 
     /** @type {import('../index.js').State} */
     #state = 'idle';
@@ -59,6 +62,8 @@ export class StarlingClient {
     #welcome = null;
     /** @type {WebSocket | null} */
     #socket = null;
+    /** Counts the attempts, so that what an earlier one was waiting for is known to be no longer wanted. */
+    #attempt = 0;
     #awaitingFirstPage = true;
     #nearby = new NearbyList();
     /** @type {Map<string, Set<Function>>} */
@@ -79,11 +84,13 @@ export class StarlingClient {
     /** @param {import('../index.js').ClientOptions} options */
     constructor(options) {
         this.#url = options.url;
-        this.#token = options.token;
+        this.#tokens = new TokenSource(options.token);
         this.#place = checkedPosition(options.position);
         this.#accuracy = options.position.accuracy;
         this.#throttleMs = options.throttleMs ?? 1000;
         this.#prefetch = options.prefetch ?? false;
+        this.#staleAfterMs = options.staleAfterMs;
+        this.#network = options.network ?? browserNetwork();
         this.#clockOffset = options.clockOffsetMs ?? 0;
         this.#random = options.random ?? Math.random;
         this.#WebSocket = options.WebSocket ?? globalThis.WebSocket;
@@ -143,9 +150,13 @@ export class StarlingClient {
     /** Connects now, and again whenever the connection is lost. */
     connect() {
         if (this.#state === 'connecting' || this.#state === 'online') return;
+        this.#network?.addEventListener('online', this.#networkIsBack);
         this.#failures = 0;
+        this.#tokens.trust();
         this.#open();
     }
+
+    #networkIsBack = () => this.reconnect();
 
     /** The network has changed: whatever the socket believes, start afresh. Does nothing before connect(). */
     reconnect() {
@@ -156,6 +167,8 @@ export class StarlingClient {
 
     /** Leaves for good, until connect(). */
     close() {
+        this.#network?.removeEventListener('online', this.#networkIsBack);
+        this.#attempt += 1;
         this.#abandonSocket(1000);
         this.#clearTimers();
         this.#nearby.clear();
@@ -164,11 +177,11 @@ export class StarlingClient {
 
     /**
      * A newer token of the same user: renews an open connection, or opens the one that ended for want of it.
-     * @param {string} token
+     * @param {import('../index.js').Token} token
      */
     renew(token) {
-        this.#token = token;
-        if (this.#state === 'online') this.#sendHello();
+        this.#tokens = new TokenSource(token);
+        if (this.#state === 'online') this.#renewToken();
         else if (this.#state !== 'idle') this.#open();
     }
 
@@ -194,10 +207,45 @@ export class StarlingClient {
     // ---- the connection -------------------------------------------------------------------------------------------
 
     #open() {
+        this.#attempt += 1;
         this.#abandonSocket(1000);
         this.#clearTimers();
         this.#reconnectAt = null;
         this.#awaitingFirstPage = true;
+        this.#scheduleExpiry();
+        this.#setState('connecting');
+        this.#fetchToken(() => this.#openSocket(), () => this.#lost(1006));
+    }
+
+    /**
+     * Calls one of the two, at once if the token is at hand; neither if a newer attempt has begun meanwhile.
+     * @param {() => void} then
+     * @param {() => void} otherwise
+     */
+    #fetchToken(then, otherwise) {
+        const attempt = this.#attempt;
+        const mine = () => {
+            if (attempt !== this.#attempt) return false;
+            this.#clearTimer('token');
+            return true;
+        };
+        const failed = (/** @type {unknown} */ error) => {
+            if (!mine()) return;
+            this.#emit('error', { code: 'no_token', message: String(error) });
+            if (attempt === this.#attempt) otherwise();
+        };
+        const got = (/** @type {string} */ token) => {
+            if (!mine()) return;
+            this.#token = token;
+            then();
+        };
+        const token = this.#tokens.get();
+        if (typeof token === 'string') return got(token);
+        this.#timer('token', TOKEN_TIMEOUT_MS, () => failed('the application gave no token'));
+        token.then(got, failed);
+    }
+
+    #openSocket() {
         /** @type {WebSocket} */
         let socket;
         try {
@@ -215,13 +263,11 @@ export class StarlingClient {
             if (socket === this.#socket) this.#received(event.data);
         };
         socket.onclose = (event) => {
-            if (socket === this.#socket) this.#lost(event.code);
+            if (socket === this.#socket) this.#lost(event.code, event.reason);
         };
         // Nothing to learn from it: the close that follows says what happened. Without a listener `ws` would throw.
         socket.onerror = () => {};
         this.#timer('welcome', WELCOME_TIMEOUT_MS, () => this.#drop());
-        this.#scheduleExpiry();
-        this.#setState('connecting');
     }
 
     /** The socket is of no use any more, whether or not it knows. */
@@ -238,16 +284,17 @@ export class StarlingClient {
         if (socket) socket.close(code);
     }
 
-    /** @param {number} code */
-    #lost(code) {
+    /** @param {number} code @param {string} [why] the server's reason */
+    #lost(code, why) {
         this.#socket = null;
         const now = this.#clock.now();
         if (this.#state === 'online' && now - this.#onlineSince >= HELD_MS) this.#failures = 0;
         this.#clearTimers();
         this.#nearby.disconnected();
         this.#scheduleExpiry();
-        if (FINAL[code]) {
-            this.#setState('closed', { reason: FINAL[code], code });
+        const reason = this.#final(code, why);
+        if (reason) {
+            this.#setState('closed', { reason, code });
             return;
         }
         const delay =
@@ -259,11 +306,24 @@ export class StarlingClient {
         this.#setState('waiting', { code, retryAt: now + delay });
     }
 
+    /**
+     * Why there is no coming back by ourselves; undefined: there is.
+     * @param {number} code
+     * @param {string} [why]
+     * @returns {import('../index.js').ClosedReason | undefined}
+     */
+    #final(code, why) {
+        if (code === CloseCode.ELSEWHERE) return 'elsewhere';
+        if (code !== CloseCode.TOKEN_EXPIRED && code !== CloseCode.BAD_TOKEN) return undefined;
+        if (this.#tokens.refused()) return undefined;
+        return code === CloseCode.TOKEN_EXPIRED || why === 'token_expired' ? 'expired' : 'token';
+    }
+
     /** @param {unknown} data */
     #received(data) {
         let frame;
         try {
-            frame = parseFrame(String(data));
+            frame = parseFrame(data);
         } catch {
             this.#emit('error', { code: 'bad_frame', message: 'The server sent what is not a frame.' });
             return;
@@ -274,7 +334,7 @@ export class StarlingClient {
             case 'nearby':
                 return this.#paged(frame);
             case 'update':
-                return this.#changed('update', this.#nearby.update(frame));
+                return this.#changed('update', this.#nearby.update(frame, this.serverNow()));
             case 'reconnect':
                 return this.#toldToReconnect(frame);
             case 'error':
@@ -296,7 +356,7 @@ export class StarlingClient {
         }
         this.#welcome = Object.freeze({
             user: String(frame.user),
-            serverTime: frame.server_time ?? now,
+            serverTime: Number.isFinite(frame.server_time) ? frame.server_time : now,
             radiusM: positiveOr(frame.radius_m, Infinity),
             reportEveryS: positiveOr(frame.report_every_s, 30),
             inactiveAfterS: positiveOr(frame.inactive_after_s, 600),
@@ -304,8 +364,11 @@ export class StarlingClient {
         this.#nearby.configure({
             radiusM: this.#welcome.radiusM,
             inactiveMs: this.#welcome.inactiveAfterS * 1000,
+            staleMs: this.#staleAfterMs ?? this.#welcome.reportEveryS * 1000 * STALE_AFTER_REPORTS,
         });
         this.#clearTimer('welcome');
+        this.#tokens.trust();
+        this.#scheduleRenewal();
         if (first) {
             this.#onlineSince = now;
             this.#setState('online');
@@ -317,8 +380,8 @@ export class StarlingClient {
 
     /** @param {any} frame */
     #paged(frame) {
-        if (this.#awaitingFirstPage) this.#nearby.restart(frame);
-        else this.#nearby.page(frame);
+        if (this.#awaitingFirstPage) this.#nearby.restart(frame, this.serverNow());
+        else this.#nearby.page(frame, this.serverNow());
         this.#awaitingFirstPage = false;
         this.#clearTimer('page');
         this.#changed('page', { came: [], gone: [] });
@@ -336,6 +399,24 @@ export class StarlingClient {
     #failed(frame) {
         if (this.#nearby.asking && /cursor|more/i.test(String(frame.code))) this.#pageFailed();
         this.#emit('error', { code: String(frame.code), message: String(frame.message ?? frame.code) });
+    }
+
+    // ---- the token ------------------------------------------------------------------------------------------------
+
+    /** A function can be asked for the next token before this one ends. */
+    #scheduleRenewal() {
+        const wait = this.#tokens.renewIn(this.#token, this.serverNow());
+        if (wait === null) this.#clearTimer('renewal');
+        else this.#timer('renewal', wait, () => this.#renewToken());
+    }
+
+    #renewToken() {
+        this.#fetchToken(
+            () => {
+                if (this.#state === 'online') this.#sendHello();
+            },
+            () => this.#scheduleRenewal(),
+        );
     }
 
     // ---- reports --------------------------------------------------------------------------------------------------
@@ -414,8 +495,9 @@ export class StarlingClient {
         const at = this.#nearby.nextExpiry();
         if (at === null) return this.#clearTimer('expiry');
         this.#timer('expiry', Math.max(0, at - this.serverNow()), () => {
-            const gone = this.#nearby.expire(this.serverNow());
+            const { gone, stale } = this.#nearby.expire(this.serverNow());
             if (gone.length > 0) this.#changed('expiry', { came: [], gone });
+            else if (stale) this.#changed('stale', { came: [], gone });
             else this.#scheduleExpiry();
         });
     }
@@ -475,6 +557,16 @@ export class StarlingClient {
 function checkedPosition({ lat, lng }) {
     if (!(Math.abs(lat) <= 90) || !(Math.abs(lng) <= 180)) throw new RangeError(`not a position: ${lat}, ${lng}`);
     return Object.freeze(roundPosition({ lat, lng }));
+}
+
+/** What tells of the network's return, in a browser. */
+function browserNetwork() {
+    const { addEventListener, removeEventListener } = globalThis;
+    if (typeof addEventListener !== 'function') return null;
+    return {
+        addEventListener: addEventListener.bind(globalThis),
+        removeEventListener: removeEventListener.bind(globalThis),
+    };
 }
 
 /** @param {LatLng | null} a @param {LatLng} b */

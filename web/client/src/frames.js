@@ -5,15 +5,27 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 const MARK = '\u0000integer:';
 
+/** Members that must be lists, where they are. */
+const LISTS = ['items', 'near', 'gone'];
+
 /**
- * @param {string} text
+ * @param {unknown} text
  * @returns {any} the frame
- * @throws {SyntaxError} the text is not JSON, or not an object
+ * @throws {SyntaxError} not text, not JSON, not an object, or not the shape of its type
  */
 export function parseFrame(text) {
+    if (typeof text !== 'string') throw new SyntaxError('not a text frame');
     const frame = /\d{16}/.test(text) ? parseExactly(text) : JSON.parse(text);
     if (frame === null || typeof frame !== 'object' || Array.isArray(frame)) throw new SyntaxError('not a JSON object');
+    if (LISTS.some((name) => frame[name] !== undefined && !Array.isArray(frame[name]))) throw new SyntaxError('no list');
+    if (frame.type === 'nearby' && !frame.items) throw new SyntaxError('a page without items');
+    if (frame.type === 'welcome' && !isUser(frame.user)) throw new SyntaxError('a welcome to nobody');
     return frame;
+}
+
+/** @param {unknown} value */
+function isUser(value) {
+    return typeof value === 'bigint' || Number.isSafeInteger(value);
 }
 
 /** @param {string} text */

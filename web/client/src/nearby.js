@@ -25,6 +25,7 @@ export class NearbyList {
     #place = null;
     #radius = Infinity;
     #inactiveMs = Infinity;
+    #staleMs = Infinity;
     /** @type {unknown} */
     #cursor = null;
     /** @type {unknown} */
@@ -37,10 +38,11 @@ export class NearbyList {
     /** @type {Friend[] | null} */
     #sorted = null;
 
-    /** @param {{radiusM?: number, inactiveMs?: number}} limits as the server's welcome gives them */
-    configure({ radiusM, inactiveMs }) {
+    /** @param {{radiusM?: number, inactiveMs?: number, staleMs?: number}} limits as the server's welcome gives them */
+    configure({ radiusM, inactiveMs, staleMs }) {
         this.#radius = radiusM ?? this.#radius;
         this.#inactiveMs = inactiveMs ?? this.#inactiveMs;
+        this.#staleMs = staleMs ?? this.#staleMs;
         this.#sorted = null;
     }
 
@@ -54,23 +56,25 @@ export class NearbyList {
     /**
      * The first page of a new connection: the truth, whatever was known before. As much as was known is asked for again.
      * @param {any} frame
+     * @param {number} now the server's time, here and below
      */
-    restart(frame) {
+    restart(frame, now) {
         this.#fill = Math.max(this.#fill, this.#entries.size);
         this.#entries = new Map();
         this.#asking = false;
         this.#stuck = false;
         this.#cursor = frame.next ?? null;
-        this.#merge(frame.items, true);
+        this.#merge(frame.items, true, now);
         this.#total = numberOr(frame.total, this.#entries.size);
     }
 
     /**
      * A further page, or a first page that nobody asked for (after a hello on the open socket, or sharing again).
      * @param {any} frame
+     * @param {number} now
      */
-    page(frame) {
-        this.#merge(frame.items, true);
+    page(frame, now) {
+        this.#merge(frame.items, true, now);
         this.#total = numberOr(frame.total, this.#total);
         const next = frame.next ?? null;
         if (!this.#asking) {
@@ -84,10 +88,11 @@ export class NearbyList {
 
     /**
      * @param {any} frame
+     * @param {number} now
      * @returns {{came: Friend[], gone: string[]}} who was not known before, who was and is not near any more
      */
-    update(frame) {
-        const came = new Set(this.#merge(frame.near, false));
+    update(frame, now) {
+        const came = new Set(this.#merge(frame.near, false, now));
         /** @type {string[]} */
         const gone = [];
         for (const id of frame.gone ?? []) {
@@ -101,28 +106,33 @@ export class NearbyList {
 
     /**
      * Forgets whoever has been silent for too long; the server says so, too, but not while the connection is down.
-     * @param {number} now the server's time
-     * @returns {string[]}
+     * @param {number} now
+     * @returns {{gone: string[], stale: boolean}} who was forgotten; whether somebody has become stale
      */
     expire(now) {
         /** @type {string[]} */
         const gone = [];
+        let stale = false;
         for (const [user, entry] of this.#entries) {
             if (now - entry.time >= this.#inactiveMs) {
                 this.#entries.delete(user);
                 this.#total = Math.max(0, this.#total - 1);
                 gone.push(user);
+            } else if (!entry.stale && now - entry.time >= this.#staleMs) {
+                entry.stale = stale = true;
             }
         }
-        if (gone.length > 0) this.#sorted = null;
-        return gone;
+        if (gone.length > 0 || stale) this.#sorted = null;
+        return { gone, stale };
     }
 
-    /** @returns {number | null} the server's time at which somebody expires next */
+    /** @returns {number | null} the server's time at which somebody becomes stale or is forgotten next */
     nextExpiry() {
-        let oldest = Infinity;
-        for (const entry of this.#entries.values()) oldest = Math.min(oldest, entry.time);
-        return Number.isFinite(oldest) && Number.isFinite(this.#inactiveMs) ? oldest + this.#inactiveMs : null;
+        let next = Infinity;
+        for (const { time, stale } of this.#entries.values()) {
+            next = Math.min(next, time + (stale ? this.#inactiveMs : Math.min(this.#staleMs, this.#inactiveMs)));
+        }
+        return Number.isFinite(next) ? next : null;
     }
 
     /** Twenty more on the screen. */
@@ -208,9 +218,10 @@ export class NearbyList {
     /**
      * @param {any} items
      * @param {boolean} paged
+     * @param {number} now
      * @returns {string[]} users not known before
      */
-    #merge(items, paged) {
+    #merge(items, paged, now) {
         /** @type {string[]} */
         const came = [];
         for (const item of items ?? []) {
@@ -219,6 +230,7 @@ export class NearbyList {
             const before = this.#entries.get(entry.user);
             if (!before) came.push(entry.user);
             entry.paged = paged || (before?.paged ?? false);
+            entry.stale = now - entry.time >= this.#staleMs;
             this.#measure(entry);
             this.#entries.set(entry.user, entry);
         }
@@ -246,6 +258,7 @@ function readItem(item) {
         ...roundPosition(item),
         time: item.time,
         distance: 0,
+        stale: false,
         reported: numberOr(item.distance_m, 0),
         paged: false,
     };

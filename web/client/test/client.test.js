@@ -18,7 +18,7 @@ function make(options = {}) {
         position: HERE,
         WebSocket: FakeSocket,
         clock,
-        random: () => 0,
+        random: () => 0.5,
         ...options,
     });
     states = [];
@@ -53,6 +53,9 @@ function online(first = page(0, 5, 5, null), hello = {}) {
     FakeSocket.last.say(first);
     return FakeSocket.last;
 }
+
+/** Promises have had their turn. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('connects with the subprotocol, says hello, is welcomed, has the list', () => {
     client.connect();
@@ -250,7 +253,7 @@ test('a lost connection comes back by itself, later each time, and keeps the lis
         assert.equal(client.state, 'connecting');
         FakeSocket.last.hangUp(1006);
     }
-    assert.deepEqual(delays, [250, 500, 1000, 2000, 4000, 8000, 15000, 15000, 15000]);
+    assert.deepEqual(delays, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]);
 });
 
 test('a connection that held starts the back-off anew; one that broke at once does not', () => {
@@ -264,16 +267,16 @@ test('a connection that held starts the back-off anew; one that broke at once do
     online().hangUp(1006);
     again();
     FakeSocket.last.hangUp(1006);
-    assert.equal(delayAfter(), 500);
+    assert.equal(delayAfter(), 1000);
     again();
     clock.advance(10_000);
     FakeSocket.last.hangUp(1006);
-    assert.equal(delayAfter(), 250);
+    assert.equal(delayAfter(), 500);
 });
 
 test('the first page of the new connection replaces the list', () => {
     online().hangUp(1006);
-    clock.advance(250);
+    clock.advance(500);
     FakeSocket.last.accept();
     FakeSocket.last.say(welcome());
     assert.equal(client.list.length, 5);
@@ -290,7 +293,14 @@ test('a server that is there but never welcomes is given up after ten seconds', 
     assert.equal(client.state, 'waiting');
 });
 
+test('however lucky, it does not knock at once', () => {
+    make({ random: () => 0 });
+    online().hangUp(1006);
+    assert.equal(states.at(-1).retryAt - clock.now(), 100);
+});
+
 test('reconnect: the server says when; its close does not bring it forward', () => {
+    make({ random: () => 0 });
     const socket = online();
     socket.say({ type: 'reconnect', after_ms: 3000 });
     assert.equal(client.state, 'online');
@@ -305,6 +315,7 @@ test('reconnect: the server says when; its close does not bring it forward', () 
 });
 
 test('reconnect: when the server does not close in time, the client moves by itself', () => {
+    make({ random: () => 0 });
     const socket = online();
     socket.say({ type: 'reconnect', after_ms: 3000 });
     clock.advance(3000);
@@ -314,18 +325,32 @@ test('reconnect: when the server does not close in time, the client moves by its
     assert.equal(client.state, 'connecting', 'the old socket has no say any more');
 });
 
+test('reconnect: those who are told the same time are kept apart by a tenth of it', () => {
+    const socket = online();
+    socket.say({ type: 'reconnect', after_ms: 3000 });
+    socket.hangUp(1012);
+    assert.equal(states.at(-1).retryAt - clock.now(), 3150);
+});
+
 test('the delay of one planned close is not used for the next, unplanned one', () => {
     const socket = online();
     socket.say({ type: 'reconnect', after_ms: 8000 });
     socket.hangUp(1012);
-    clock.advance(8000);
+    clock.advance(8400);
     FakeSocket.last.hangUp(1006);
-    assert.equal(states.at(-1).retryAt - clock.now(), 500);
+    assert.equal(states.at(-1).retryAt - clock.now(), 1000);
 });
 
-test('overloaded: a longer rest', () => {
-    online().hangUp(1013);
-    assert.equal(states.at(-1).retryAt - clock.now(), 2500);
+test('overloaded: a longer rest, or what the server says', () => {
+    client.connect();
+    FakeSocket.last.accept();
+    FakeSocket.last.hangUp(1013);
+    assert.equal(states.at(-1).retryAt - clock.now(), 7500);
+    clock.advance(7500);
+    FakeSocket.last.accept();
+    FakeSocket.last.say({ type: 'reconnect', after_ms: 20_000 });
+    FakeSocket.last.hangUp(1013);
+    assert.equal(states.at(-1).retryAt - clock.now(), 21_000);
 });
 
 test('connected elsewhere: stays away until asked', () => {
@@ -351,6 +376,132 @@ test('a bad or an expired token ends it until there is a new one', () => {
         FakeSocket.last.accept();
         assert.equal(FakeSocket.last.frames('hello')[0].token, 'jwt2');
     }
+});
+
+test('a hello with an expired token ends as expired, not as a bad one', () => {
+    client.connect();
+    FakeSocket.last.accept();
+    FakeSocket.last.hangUp(1008, 'token_expired');
+    assert.equal(states.at(-1).reason, 'expired');
+});
+
+/** A token as the real ones look. */
+const token = (expMs) => `x.${btoa(JSON.stringify({ sub: '42', exp: expMs / 1000 }))}.y`;
+
+test('a token function is asked for each connection', async () => {
+    let asked = 0;
+    make({ token: async () => `jwt${(asked += 1)}` });
+    client.connect();
+    assert.equal(client.state, 'connecting');
+    assert.equal(FakeSocket.all.length, 0);
+    await settled();
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].token, 'jwt1');
+    FakeSocket.last.hangUp(1006);
+    clock.advance(500);
+    await settled();
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].token, 'jwt2');
+});
+
+test('a token function renews on the open connection before the token ends', async () => {
+    let asked = 0;
+    make({ token: () => ((asked += 1), token(clock.now() + 600_000)) });
+    client.connect();
+    await settled();
+    const socket = FakeSocket.last;
+    socket.accept();
+    socket.say(welcome());
+    socket.say(page(0, 5, 5, null));
+    clock.advance(539_999);
+    assert.equal(asked, 1);
+    clock.advance(1);
+    await settled();
+    assert.equal(asked, 2);
+    assert.equal(socket.frames('hello').length, 2);
+    assert.equal(socket.frames('hello')[1].token, token(clock.now() + 600_000));
+    socket.say(welcome());
+    clock.advance(540_000);
+    await settled();
+    assert.equal(asked, 3);
+    assert.equal(FakeSocket.all.length, 1);
+});
+
+test('a token function whose token is refused is asked once more, not for ever', async () => {
+    for (const code of [1008, 4003]) {
+        clock = new FakeClock();
+        FakeSocket.all = [];
+        let asked = 0;
+        make({ token: () => `jwt${(asked += 1)}` });
+        client.connect();
+        for (let i = 1; i <= 2; i += 1) {
+            await settled();
+            FakeSocket.last.accept();
+            assert.equal(FakeSocket.last.frames('hello')[0].token, `jwt${i}`);
+            FakeSocket.last.hangUp(code);
+            clock.advance(2000);
+        }
+        clock.advance(60_000);
+        await settled();
+        assert.equal(client.state, 'closed');
+        assert.equal(asked, 2);
+    }
+});
+
+test('a token function that fails, or never answers, is asked again later', async () => {
+    const answers = [() => Promise.reject(new Error('no network')), () => new Promise(() => {}), () => 'jwt'];
+    make({ token: () => answers.shift()() });
+    client.connect();
+    await settled();
+    assert.equal(client.state, 'waiting');
+    assert.deepEqual(errors, [{ code: 'no_token', message: 'Error: no network' }]);
+    clock.advance(500);
+    await settled();
+    clock.advance(30_000);
+    assert.equal(client.state, 'waiting');
+    clock.advance(1000);
+    await settled();
+    FakeSocket.last.accept();
+    assert.equal(FakeSocket.last.frames('hello')[0].token, 'jwt');
+});
+
+test('a token that comes after close() is of no use', async () => {
+    let give;
+    make({ token: () => new Promise((resolve) => (give = resolve)) });
+    client.connect();
+    await settled();
+    client.close();
+    give('jwt');
+    await settled();
+    assert.equal(FakeSocket.all.length, 0);
+    assert.equal(client.state, 'idle');
+    assert.equal(clock.pending, 0);
+});
+
+test('when the network is back, the client is, too; not after close()', () => {
+    const network = new EventTarget();
+    make({ network });
+    online().hangUp(1006);
+    network.dispatchEvent(new Event('online'));
+    assert.equal(FakeSocket.all.length, 2);
+    client.close();
+    network.dispatchEvent(new Event('online'));
+    assert.equal(FakeSocket.all.length, 2);
+});
+
+test('a friend who misses four reports is stale until the next', () => {
+    const socket = online();
+    clock.advance(119_999);
+    assert.equal(client.list.some((friend) => friend.stale), false);
+    clock.advance(1);
+    assert.equal(changes.at(-1).cause, 'stale');
+    assert.equal(client.list.every((friend) => friend.stale), true);
+    socket.say({ type: 'update', near: [item(1, 15, clock.now())], gone: [] });
+    assert.deepEqual(client.list.filter((friend) => !friend.stale).map((friend) => friend.user), ['1']);
+    make({ staleAfterMs: 5000 });
+    online();
+    clock.advance(5000);
+    assert.equal(client.list.every((friend) => friend.stale), true);
 });
 
 test('renewing on the open connection is a hello that keeps list and paging', () => {
@@ -390,18 +541,26 @@ test('close() leaves nothing behind: no timer, no list, no attempt', () => {
 
 test('frames that are none, and frames of a newer server, do no harm', () => {
     const socket = online();
-    for (const text of ['{', '[]', 'null', '{"type":"festival"}', '{"type":"update"}', '{"type":"nearby"}']) {
+    for (const text of ['{"type":"festival"}', '{"type":"update"}', '{"type":"reconnect","after_ms":"soon"}', '{}']) {
         socket.say(text);
     }
+    assert.deepEqual(errors, []);
+    const bad = ['{', '[]', 'null', '7', '""', '', '{"type":"nearby"}', '{"type":"nearby","items":7,"total":1}',
+        '{"type":"update","near":{}}', '{"type":"update","gone":"0"}', '{"type":"welcome"}',
+        '{"type":"welcome","user":"7"}'];
+    for (const text of bad) socket.say(text);
+    socket.onmessage({ data: new ArrayBuffer(3) });
+    socket.say({ type: 'update', near: [null, 7, {}, { user: 8 }, { user: 8, lat: 'x', lng: 0, time: 0 }], gone: [{}] });
     assert.equal(client.list.length, 5);
     assert.equal(client.state, 'online');
-    assert.deepEqual(errors.map(({ code }) => code), ['bad_frame', 'bad_frame', 'bad_frame']);
+    assert.equal(client.welcome.user, '42');
+    assert.deepEqual(errors.map(({ code }) => code), Array(bad.length + 1).fill('bad_frame'));
 });
 
 test('an address that is none is told, not tried again', () => {
     make({ url: 'bad' });
     client.connect();
-    assert.deepEqual(states, [{ state: 'closed', reason: 'url' }]);
+    assert.deepEqual(states, [{ state: 'connecting' }, { state: 'closed', reason: 'url' }]);
     assert.equal(errors[0].code, 'bad_url');
     assert.equal(clock.pending, 0);
 });
@@ -409,7 +568,7 @@ test('an address that is none is told, not tried again', () => {
 test('a cursor and users beyond 2^53 keep every digit', () => {
     const socket = online();
     FakeSocket.last.hangUp(1006);
-    clock.advance(250);
+    clock.advance(500);
     FakeSocket.last.accept();
     FakeSocket.last.say(welcome());
     const big = JSON.stringify(page(0, 20, 30, 'CURSOR')).replace('"CURSOR"', '9223372036854775807');

@@ -69,8 +69,8 @@ export class FakeSocket {
     say(frame) {
         this.onmessage({ data: typeof frame === 'string' ? frame : JSON.stringify(frame) });
     }
-    hangUp(code) {
-        this.onclose({ code });
+    hangUp(code, reason = '') {
+        this.onclose({ code, reason });
     }
 
     /** @returns the frames sent of that type */

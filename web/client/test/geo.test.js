@@ -47,12 +47,14 @@ test('frames: what is no object is refused', () => {
     for (const text of ['', '[]', 'null', '3', '{"type":']) assert.throws(() => parseFrame(text), SyntaxError);
 });
 
-test('back-off doubles to a limit, with jitter over its upper half', () => {
-    assert.equal(backoffMs(0, () => 0), 250);
-    assert.equal(backoffMs(0, () => 0.999999), 500);
-    assert.equal(backoffMs(3, () => 0), 2000);
-    assert.equal(backoffMs(1000, () => 0.999999), 30000);
-    assert.equal(backoffMs(0, () => 0, 5000), 2500);
+test('back-off: any time within a window that doubles to a limit', () => {
+    assert.equal(backoffMs(0, () => 0), 100);
+    assert.equal(backoffMs(0, () => 0.999999), 1000);
+    assert.equal(backoffMs(3, () => 0), 100);
+    assert.equal(backoffMs(3, () => 0.5), 4000);
+    assert.equal(backoffMs(1000, () => 0.999999), 60000);
+    assert.equal(backoffMs(0, () => 0, 5000), 5000);
+    assert.equal(backoffMs(0, () => 0.999999, 5000), 10000);
     assert.equal(directedMs(1000, () => 0), 1000);
     assert.equal(directedMs(1000, () => 0.5), 1050);
 });

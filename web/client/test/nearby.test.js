@@ -149,10 +149,24 @@ test('moving changes every distance and the order; whoever is outside is hidden 
 test('silent for the inactive time: gone at that very millisecond', () => {
     list.restart({ total: 2, items: [item(1, 100, NOW), item(2, 200, NOW + 5000)], next: null });
     assert.equal(list.nextExpiry(), NOW + 600_000);
-    assert.deepEqual(list.expire(NOW + 599_999), []);
-    assert.deepEqual(list.expire(NOW + 600_000), ['1']);
+    assert.deepEqual(list.expire(NOW + 599_999), { gone: [], stale: false });
+    assert.deepEqual(list.expire(NOW + 600_000), { gone: ['1'], stale: false });
     assert.equal(list.total, 1);
     assert.equal(list.nextExpiry(), NOW + 605_000);
+});
+
+test('stale at that very millisecond, until the next report; then gone', () => {
+    const stale = () => users(list.known().filter((friend) => friend.stale));
+    list.configure({ staleMs: 120_000 });
+    list.restart({ total: 2, items: [item(1, 100, NOW), item(2, 200, NOW - 130_000)], next: null }, NOW);
+    assert.equal(stale(), '2');
+    assert.equal(list.nextExpiry(), NOW + 120_000);
+    assert.deepEqual(list.expire(NOW + 120_000), { gone: [], stale: true });
+    assert.equal(stale(), '1 2');
+    assert.equal(list.nextExpiry(), NOW + 470_000);
+    list.update({ near: [item(2, 200, NOW + 121_000)] }, NOW + 121_000);
+    assert.equal(stale(), '1');
+    assert.equal(list.nextExpiry(), NOW + 241_000);
 });
 
 test('equal distances are in the order of the ids as numbers', () => {

@@ -8,6 +8,15 @@ const made: api.StarlingClient = new client.StarlingClient({ url: 'ws://x', toke
 const stop: () => void = made.on('change', ({ came }) => came.map((friend) => friend.distance.toFixed(2)));
 stop();
 
+made.renew('jwt');
+made.renew(async () => 'jwt');
+const stale: string[] = made.list.filter((friend) => friend.stale).map((friend) => friend.user);
+new client.StarlingClient({ url: 'ws://x', token: async () => stale.join(), position: made.position });
+// @ts-expect-error a token is text
+new client.StarlingClient({ url: 'ws://x', token: () => 7, position: made.position });
+// @ts-expect-error nobody changes a list but the client
+made.list[0].distance = 7;
+
 // @ts-expect-error there is no such event
 made.on('chnage', () => {});
 

@@ -108,8 +108,8 @@ void join_friends(const struct join_context *context, const int64_t *friends, si
         return;
     }
     struct geo_circle now = geo_circle(result->at, context->radius_m);
-    struct geo_circle before = geo_circle(result->before, context->radius_m);
     bool moved = result->had_position && (result->before.lat != result->at.lat || result->before.lng != result->at.lng);
+    struct geo_circle before = moved ? geo_circle(result->before, context->radius_m) : now;
 
     for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = result->found[i];

@@ -21,7 +21,8 @@ enum {
     FILTER_BITS_MIN = 17, /* of the filter's size: at least a cache line a segment, and then some */
     PAGE = 4096,
     HUGE_PAGE = 2 << 20,
-    USER_BITS = 8 /* filter bits a user at least; twice as many just after it has grown */
+    WORD_BITS = 6, /* of the filter's words: log2 of 64 */
+    USER_BITS = 8  /* filter bits a user at least; twice as many just after it has grown */
 };
 
 static_assert(sizeof(struct presence_slot) == 40, "a slot is what the memory budget says");
@@ -36,7 +37,8 @@ struct segment {
 
 struct presence {
     struct segment segments[SEGMENTS];
-    uint64_t *filter; /* one bit at the hash's upper filter_bits for each user: absent users mostly find it clear */
+    uint64_t
+        *filter; /* two bits of one word for each user, whom the hash's upper bits lead there: others mostly miss one */
     int filter_bits;
     size_t count;
     uint32_t sweep_segment; /* where the next sweep goes on */
@@ -68,9 +70,17 @@ static void table_free(void *memory, size_t size) {
         munmap(memory, size);
 }
 
+static inline unsigned filter_shift(const struct presence *presence) {
+    return (unsigned)(64 + WORD_BITS - presence->filter_bits);
+}
+
+/* From the hash's lower end, because its upper one says which word. */
+static inline uint64_t filter_marks(uint64_t hash) {
+    return (uint64_t)1 << (hash & 63) | (uint64_t)1 << (hash >> 6 & 63);
+}
+
 static inline void filter_add(struct presence *presence, uint64_t hash) {
-    uint64_t bit = hash >> (64 - presence->filter_bits);
-    presence->filter[bit / 64] |= (uint64_t)1 << (bit % 64);
+    presence->filter[hash >> filter_shift(presence)] |= filter_marks(hash);
 }
 
 /* The users of one segment own one run of the filter, because both go by the hash's upper bits. */
@@ -79,7 +89,7 @@ static void filter_segment(struct presence *presence, uint32_t number) {
     size_t share = filter_bytes(presence->filter_bits) / SEGMENTS;
     memset((uint8_t *)presence->filter + number * share, 0, share);
     for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++) {
-        if (!(segment->control[i] & 0x80)) filter_add(presence, hash_u64((uint64_t)segment->slots[i].user));
+        if (!(segment->control[i] & 0x80)) filter_add(presence, hash_fold((uint64_t)segment->slots[i].user));
     }
 }
 
@@ -185,7 +195,7 @@ static void segment_rebuild(struct segment *segment) {
     memset(next.control, EMPTY, (size_t)groups * GROUP);
     for (size_t i = 0; i < (size_t)segment->groups * GROUP; i++) {
         if (segment->control[i] & 0x80) continue;
-        *segment_take(&next, hash_u64((uint64_t)segment->slots[i].user)) = segment->slots[i];
+        *segment_take(&next, hash_fold((uint64_t)segment->slots[i].user)) = segment->slots[i];
     }
     segment_free(segment);
     *segment = next;
@@ -203,27 +213,26 @@ static void segment_delete(struct segment *segment, size_t at) {
 /* ---- everybody ---- */
 
 const struct presence_slot *presence_find(const struct presence *presence, int64_t user) {
-    uint64_t hash = hash_u64((uint64_t)user);
+    uint64_t hash = hash_fold((uint64_t)user);
     return segment_find(&presence->segments[segment_of(hash)], hash, user);
 }
 
-/* Leaves those users whose filter bit is set, in order, with their hashes; returns how many. The writes are unconditional:
+/* Leaves those users whom the filter lets pass, in order, with their hashes; returns how many. The writes are unconditional:
  * whether a friend is online cannot be predicted. hashes has room for count. */
 static size_t filter_pass(const struct presence *presence, const int64_t *users, size_t count, int64_t *candidates,
                           uint64_t *hashes) {
     const uint64_t *filter = presence->filter;
-    unsigned shift = 64 - (unsigned)presence->filter_bits;
+    unsigned shift = filter_shift(presence);
     size_t passed = 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash = hash_u64((uint64_t)users[i]);
-        hashes[i] = hash;
-        __builtin_prefetch((const uint8_t *)filter + (hash >> shift >> 3));
+        hashes[i] = hash_fold((uint64_t)users[i]);
+        __builtin_prefetch(&filter[hashes[i] >> shift]);
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash = hashes[i], bit = hash >> shift;
+        uint64_t hash = hashes[i], marks = filter_marks(hash);
         candidates[passed] = users[i];
         hashes[passed] = hash;
-        passed += filter[bit / 64] >> (bit % 64) & 1;
+        passed += (filter[hash >> shift] & marks) == marks;
     }
     return passed;
 }
@@ -232,24 +241,26 @@ static size_t filter_pass(const struct presence *presence, const int64_t *users,
 static size_t find_batch(const struct presence *presence, const int64_t *users, const uint64_t *hashes, size_t count,
                          const struct presence_slot **found) {
     const uint8_t *groups[BATCH];
+    const struct presence_slot *likely[BATCH]; /* the first of the fingerprint: nearly always the one */
     size_t hits = 0;
     for (size_t i = 0; i < count; i++) {
         const struct segment *segment = &presence->segments[segment_of(hashes[i])];
         groups[i] = segment->groups ? segment->control + (size_t)group_of(hashes[i], segment->groups) * GROUP : NULL;
-        if (groups[i]) __builtin_prefetch(groups[i]);
+        __builtin_prefetch(groups[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        if (!groups[i]) continue;
         const struct segment *segment = &presence->segments[segment_of(hashes[i])];
-        uint32_t mask = group_match(groups[i], fingerprint(hashes[i]));
-        size_t at = (size_t)(groups[i] - segment->control) + (mask ? (size_t)__builtin_ctz(mask) : 0);
+        uint32_t mask = groups[i] ? group_match(groups[i], fingerprint(hashes[i])) : 0;
+        likely[i] = NULL;
         if (!mask) continue;
-        __builtin_prefetch(&segment->slots[at]); /* most slots lie in two cache lines */
-        __builtin_prefetch((const uint8_t *)&segment->slots[at + 1] - 1);
+        likely[i] = &segment->slots[(size_t)(groups[i] - segment->control) + (size_t)__builtin_ctz(mask)];
+        __builtin_prefetch(likely[i]); /* most slots lie in two cache lines */
+        __builtin_prefetch((const uint8_t *)(likely[i] + 1) - 1);
     }
     for (size_t i = 0; i < count; i++) {
-        const struct presence_slot *slot =
-            segment_find(&presence->segments[segment_of(hashes[i])], hashes[i], users[i]);
+        const struct presence_slot *slot = likely[i];
+        if (!slot || slot->user != users[i])
+            slot = segment_find(&presence->segments[segment_of(hashes[i])], hashes[i], users[i]);
         found[hits] = slot;
         hits += slot != NULL;
     }
@@ -273,7 +284,7 @@ size_t presence_find_many(const struct presence *presence, const int64_t *users,
 }
 
 static struct presence_slot *insert(struct presence *presence, int64_t user) {
-    uint64_t hash = hash_u64((uint64_t)user);
+    uint64_t hash = hash_fold((uint64_t)user);
     struct segment *segment = &presence->segments[segment_of(hash)];
     if (segment_full(segment)) segment_rebuild(segment);
     struct presence_slot *slot = segment_take(segment, hash);
@@ -303,7 +314,7 @@ static enum presence_change apply_leave(struct presence *presence, struct presen
 
 enum presence_change presence_apply(struct presence *presence, const struct location *event, struct presence_slot *old,
                                     bool *had) {
-    uint64_t hash = hash_u64((uint64_t)event->user);
+    uint64_t hash = hash_fold((uint64_t)event->user);
     struct presence_slot *slot = segment_find(&presence->segments[segment_of(hash)], hash, event->user);
     if (had) *had = slot != NULL;
     if (old && slot) *old = *slot;

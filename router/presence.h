@@ -3,10 +3,11 @@
  * One slot of 40 bytes a user, in open addressing with one control byte a slot (a 7-bit fingerprint, or empty, or deleted).
  * The table is cut into segments by the hash's upper bits; each grows on its own and by little, so that there is neither a
  * long pause nor a table of twice the size at any time. In front of it stands the online filter, one bit array of 8 to 16
- * bits a user, small enough for the cache: nine friends in ten are not online, and most of those cost no more than its bit.
+ * bits a user, small enough for the cache: nine friends in ten are not online, and nearly all of those cost no more than one
+ * word of it, in which one of their two bits is missing.
  *
- *     hash(user) = [ segment 10 bits | ................ group ................ | fingerprint 7 bits ]
- *                  [ bit of the filter ........ |
+ *     hash(user) = [ segment 6 | ....... | ............ group 32 .............. | fingerprint 7 ]
+ *                  [ word of the filter ... |                      ... | two bits in the word 12 ]
  *
  *     filter:  [ 0100010...  segment 0's users | 00100... segment 1's | ... ]
  *     segment: control [ e f e d f f ... ]   16 bytes a group, compared at once

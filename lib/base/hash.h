@@ -14,6 +14,14 @@ static inline uint64_t hash_u64(uint64_t x) {
     return x ^ (x >> 31);
 }
 
+/* One multiplication, folded: half the work of hash_u64, and for tables in memory as good (test_base_hash holds it to that for the
+ * shapes that ids come in). Never to leave the process. */
+static inline uint64_t hash_fold(uint64_t x) {
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)(x ^ 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* Murmur2 as Kafka's Java clients compute it over the key's bytes. */
 uint32_t hash_murmur2(const void *bytes, size_t size);
 

@@ -1,0 +1,67 @@
+/* hash_fold over the shapes that user ids come in: the parts of it that presence uses spread at least nearly as evenly as
+ * chance does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { USERS = 1 << 20, CELLS = 1 << 16 };
+
+static uint64_t user(int shape, uint64_t i) {
+    switch (shape) {
+    case 0: return i;
+    case 1: return i * 10;
+    case 2: return i << 8;
+    case 3: return i << 20;
+    case 4: return i << 40;
+    case 5: return i / 64 << 22 | i % 64; /* a time and a counter */
+    case 6: return i % 1000 << 40 | i / 1000;
+    case 7: return i * 1000003;
+    case 8: return i << 16 | 5;
+    case 9: return i * 4294967297u;
+    default: return hash_u64(i) >> 1;
+    }
+}
+
+/* Chi-square over its degrees of freedom: 1 is chance, less is more even. */
+static double unevenness(int shape, int shift) {
+    uint32_t *cells = mem_zero(CELLS, sizeof *cells);
+    double expected = (double)USERS / CELLS, sum = 0;
+    for (uint64_t i = 0; i < USERS; i++) cells[hash_fold(user(shape, i)) >> shift & (CELLS - 1)]++;
+    for (size_t c = 0; c < CELLS; c++) sum += (cells[c] - expected) * (cells[c] - expected) / expected;
+    free(cells);
+    return sum / CELLS;
+}
+
+static void test_even_for_every_shape(void **state) {
+    static const int SHIFTS[] = {48, 42, 23, 7, 0};
+    for (int shape = 0; shape <= 10; shape++) {
+        for (size_t s = 0; s < sizeof SHIFTS / sizeof *SHIFTS; s++) {
+            double value = unevenness(shape, SHIFTS[s]);
+            if (value > 2) fail_msg("shape %d, bits from %d: %.2f", shape, SHIFTS[s], value);
+        }
+    }
+}
+
+/* The check above can fail: one multiplication that is not folded leaves the lower bits what they were. */
+static void test_the_measure_sees_a_bad_hash(void **state) {
+    uint32_t *cells = mem_zero(CELLS, sizeof *cells);
+    double expected = (double)USERS / CELLS, sum = 0;
+    for (uint64_t i = 0; i < USERS; i++) cells[(user(2, i) * 0xbf58476d1ce4e5b9u) & (CELLS - 1)]++;
+    for (size_t c = 0; c < CELLS; c++) sum += (cells[c] - expected) * (cells[c] - expected) / expected;
+    free(cells);
+    assert_true(sum / CELLS > 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_even_for_every_shape),
+        cmocka_unit_test(test_the_measure_sees_a_bad_hash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

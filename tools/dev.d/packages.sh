@@ -6,6 +6,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkgconf python3
     libcurl4-openssl-dev libavro-dev librocksdb-dev zlib1g-dev)
 TEST_PACKAGES=(libcmocka-dev python3-venv chromium)
 CHECK_PACKAGES=(clang clang-format clang-tidy cppcheck shellcheck git)
+FUZZ_PACKAGES=(clang llvm libclang-rt-dev)
 CERTIFICATES=/etc/ssl/certs/ca-certificates.crt
 
 # The newest Java that Kafka runs on, of those this Debian has. One that is installed already will do.

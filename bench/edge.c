@@ -1,0 +1,474 @@
+/* The load of the edge's benches: a city of phones on one edge, and routers' deliveries for it.
+ *
+ *     bench-edge prepare --bootstrap H:P --prefix X --sessions N           opts the users in and gives them profiles
+ *     bench-edge drive   ... --key-file F --listen H:P --pid PID --friends K --report-s S --compress C --seconds T
+ *                        [--scattered] [--reports]                         an edge: deliveries by Kafka
+ *     bench-edge plain   --listen H:P --pid PID --sessions N [--hello T] [--feed PORT ...]  a floor or a peer
+ *
+ * Users stand in a ring; a user's friends are those at K/2 random distances to either side, so that friendship goes both
+ * ways and a list is spread over the server's whole memory. Everybody is within the radius of everybody. Each user reports
+ * every S/C seconds, at an even rate; each report is a Move to the K friends, gathered by the router's own outbox.
+ *
+ * --scattered: as if there were very many edges, each Move has one recipient here. --reports: each phone also sends its own
+ * report when its user moves, and gets a Digest. Prints one JSON object.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "base/hash.h"
+#include "base/loop.h"
+#include "bench/phones.h"
+#include "event/codec.h"
+#include "geo/geo.h"
+#include "kafka/producer.h"
+#include "router/outbox.h"
+#include "service/token.h"
+
+enum { TICK_MS = 5, BATCH_BYTES = 64 * 1024, PENDING_MAX = 4000, TOKEN_MS = 3600 * 1000, SETUP_S = 120 };
+
+static const struct geo_point CENTRE = {399847000, 1163184000};
+
+struct options {
+    const char *mode, *bootstrap, *prefix, *key_file, *listen, *hello;
+    int pid, partitions, routes, seconds, feed, source;
+    size_t sessions;
+    unsigned friends;
+    double report_s, compress, warm_s;
+    bool scattered, reports;
+};
+
+struct city {
+    struct options options;
+    uv_loop_t *loop;
+    struct kafka_settings kafka;
+    struct kafka_producer *producer;
+    struct kafka_consumer *consumer;
+    struct codec *codec;
+    struct outbox *outbox;
+    struct phones phones;
+    int64_t started_ms;
+    size_t joined;
+    int64_t *sessions; /* by user's index, of this run; 0: not joined */
+    int32_t *routes;
+    int64_t *times; /* of the latest report */
+    struct geo_point *places;
+    uint32_t *distances; /* K/2 of them, around the ring */
+    struct join_recipient *recipients;
+    bool moving;
+    int64_t moving_since_us;
+    uint64_t moves, deliveries, digests_due;
+    uint64_t failed;
+};
+
+static int64_t user_of(size_t index) { return 10000000 + (int64_t)index * 37; }
+
+static size_t index_of(int64_t user) { return (size_t)((user - 10000000) / 37); }
+
+/* ---- arguments ---- */
+
+static void usage(void) {
+    fprintf(stderr, "usage: see the head of bench/edge.c\n");
+    exit(2);
+}
+
+static struct options parse(int argc, char **argv) {
+    struct options o = {.sessions = 15000,
+                        .friends = 40,
+                        .report_s = 30,
+                        .compress = 1,
+                        .seconds = 10,
+                        .partitions = 4,
+                        .routes = 4,
+                        .warm_s = 3,
+                        .source = 1};
+    if (argc < 2) usage();
+    o.mode = argv[1];
+    for (int i = 2; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(name, "--scattered"))
+            o.scattered = true;
+        else if (!strcmp(name, "--reports"))
+            o.reports = true;
+        else if (i + 1 == argc)
+            usage();
+        else if (!strcmp(name, "--bootstrap"))
+            o.bootstrap = value, i++;
+        else if (!strcmp(name, "--prefix"))
+            o.prefix = value, i++;
+        else if (!strcmp(name, "--key-file"))
+            o.key_file = value, i++;
+        else if (!strcmp(name, "--listen"))
+            o.listen = value, i++;
+        else if (!strcmp(name, "--hello"))
+            o.hello = value, i++;
+        else if (!strcmp(name, "--pid"))
+            o.pid = atoi(value), i++;
+        else if (!strcmp(name, "--partitions"))
+            o.partitions = atoi(value), i++;
+        else if (!strcmp(name, "--routes"))
+            o.routes = atoi(value), i++;
+        else if (!strcmp(name, "--seconds"))
+            o.seconds = atoi(value), i++;
+        else if (!strcmp(name, "--warm-s"))
+            o.warm_s = atof(value), i++;
+        else if (!strcmp(name, "--sessions"))
+            o.sessions = (size_t)atoi(value), i++;
+        else if (!strcmp(name, "--friends"))
+            o.friends = (unsigned)atoi(value), i++;
+        else if (!strcmp(name, "--report-s"))
+            o.report_s = atof(value), i++;
+        else if (!strcmp(name, "--compress"))
+            o.compress = atof(value), i++;
+        else if (!strcmp(name, "--feed"))
+            o.feed = atoi(value), i++;
+        else if (!strcmp(name, "--source"))
+            o.source = atoi(value), i++;
+        else
+            usage();
+    }
+    return o;
+}
+
+static void die(const char *what, const struct error *error) {
+    fprintf(stderr, "bench-edge: %s: %s\n", what, error->text);
+    exit(1);
+}
+
+/* ---- Kafka ---- */
+
+static void acknowledged(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+    struct city *city = context;
+    (void)opaque, (void)topic, (void)partition, (void)offset;
+    if (code) city->failed++;
+}
+
+static void pump(struct city *city, int64_t until_us) {
+    do uv_run(city->loop, UV_RUN_ONCE);
+    while (clock_monotonic_us() < until_us);
+}
+
+static void wait_for_room(struct city *city, size_t most) {
+    while (kafka_producer_pending(city->producer) > most) pump(city, 0);
+}
+
+static void produce(struct city *city, enum topic topic, int32_t partition, int64_t user, const struct buffer *value) {
+    uint8_t key[8];
+    bool keyed = partition == KAFKA_PARTITION_BY_KEY;
+    for (int i = 0; i < 8; i++) key[i] = (uint8_t)((uint64_t)user >> (56 - 8 * i));
+    wait_for_room(city, PENDING_MAX);
+    int code = kafka_producer_send(city->producer, topic, partition, keyed ? key : NULL, keyed ? sizeof key : 0,
+                                   value->data, value->size, NULL);
+    if (code) die("produce", &(struct error){.text = "refused"});
+}
+
+static int send_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch) {
+    struct city *city = context;
+    (void)epoch;
+    if (kafka_producer_pending(city->producer) > PENDING_MAX) return -EAGAIN;
+    return kafka_producer_send(city->producer, TOPIC_DELIVERIES, route, NULL, 0, bytes, size, NULL);
+}
+
+static void prepare(struct city *city) {
+    struct buffer value = {0};
+    for (size_t i = 0; i < city->options.sessions; i++) {
+        char name[32], avatar[64];
+        buffer_clear(&value);
+        event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS});
+        produce(city, TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, user_of(i), &value);
+        int name_size = snprintf(name, sizeof name, "Person Number %zu", i);
+        int avatar_size = snprintf(avatar, sizeof avatar, "https://img.example.org/~%" PRId64 ".jpg", user_of(i));
+        buffer_clear(&value);
+        event_encode_profile(
+            &value, &(struct profile){.name = {name, (size_t)name_size}, .avatar_url = {avatar, (size_t)avatar_size}});
+        produce(city, TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, user_of(i), &value);
+    }
+    wait_for_room(city, 0);
+    buffer_free(&value);
+}
+
+static void saw_locations(void *context, const struct kafka_record *records, size_t count) {
+    struct city *city = context;
+    for (size_t i = 0; i < count; i++) {
+        struct location location;
+        struct error error;
+        if (event_decode_location(city->codec, records[i].value, records[i].value_size, &location, &error)) continue;
+        size_t index = index_of(location.user);
+        if (location.session >> 21 < city->started_ms || index >= city->options.sessions) continue;
+        if (location.kind != LOCATION_JOIN && location.kind != LOCATION_REJOIN) continue;
+        if (!city->sessions[index]) city->joined++;
+        city->sessions[index] = location.session;
+        city->routes[index] = location.route;
+    }
+}
+
+static void start_kafka(struct city *city) {
+    struct error error;
+    city->kafka = (struct kafka_settings){.bootstrap = city->options.bootstrap, .prefix = city->options.prefix};
+    if (kafka_producer_new(
+            &(struct kafka_producer_options){
+                .loop = city->loop, .settings = &city->kafka, .context = city, .on_delivered = acknowledged},
+            &city->producer, &error))
+        die("producer", &error);
+}
+
+static void read_joins(struct city *city) {
+    struct error error;
+    struct kafka_position positions[64];
+    if (kafka_consumer_new(
+            &(struct kafka_consumer_options){
+                .loop = city->loop, .settings = &city->kafka, .context = city, .on_records = saw_locations},
+            &city->consumer, &error))
+        die("consumer", &error);
+    for (int i = 0; i < city->options.partitions; i++)
+        positions[i] = (struct kafka_position){TOPIC_LOCATIONS, i, KAFKA_OFFSET_BEGINNING};
+    if (kafka_consumer_read(city->consumer, positions, (size_t)city->options.partitions, &error)) die("read", &error);
+}
+
+/* ---- the city ---- */
+
+static struct geo_point home(size_t index) {
+    uint64_t h = hash_u64(index + 1);
+    return (struct geo_point){CENTRE.lat + (int32_t)(h % 400000) - 200000,
+                              CENTRE.lng + (int32_t)((h >> 32) % 400000) - 200000};
+}
+
+static struct geo_point place_now(const struct city *city, size_t index) {
+    uint64_t h = hash_u64(city->moves * 31 + index);
+    struct geo_point at = home(index);
+    return (struct geo_point){at.lat + (int32_t)(h % 10000) - 5000, at.lng + (int32_t)((h >> 32) % 10000) - 5000};
+}
+
+static size_t friend_at(const struct city *city, size_t index, unsigned which) {
+    size_t n = city->options.sessions, distance = city->distances[which / 2];
+    return which % 2 ? (index + distance) % n : (index + n - distance) % n;
+}
+
+static void choose_distances(struct city *city) {
+    size_t n = city->options.sessions, half = (n - 1) / 2;
+    unsigned wanted = city->options.friends / 2;
+    bool *taken = mem_zero(half + 1, 1);
+    city->distances = mem_alloc((wanted + 1) * sizeof *city->distances);
+    for (unsigned i = 0, seed = 1; i < wanted; seed++) {
+        size_t distance = 1 + hash_u64(seed) % half;
+        if (taken[distance]) continue;
+        taken[distance] = true;
+        city->distances[i++] = (uint32_t)distance;
+    }
+    free(taken);
+}
+
+static void city_new(struct city *city) {
+    size_t n = city->options.sessions;
+    city->codec = codec_new();
+    city->sessions = mem_zero(n, sizeof *city->sessions);
+    city->routes = mem_zero(n, sizeof *city->routes);
+    city->times = mem_zero(n, sizeof *city->times);
+    city->places = mem_zero(n, sizeof *city->places);
+    city->recipients = mem_zero(city->options.friends + 1, sizeof *city->recipients);
+    choose_distances(city);
+    for (size_t i = 0; i < n; i++) city->places[i] = home(i);
+    city->outbox = outbox_new(&(struct outbox_options){.routes = city->options.routes,
+                                                       .flush_bytes = BATCH_BYTES,
+                                                       .flush_us = TICK_MS * 1000,
+                                                       .context = city,
+                                                       .send = send_batch});
+}
+
+static void put_location(char *text, size_t room, const char *type, const char *token, struct geo_point at,
+                         int64_t time) {
+    snprintf(text, room, "{\"type\":\"%s\"%s%s%s,\"lat\":%.7f,\"lng\":%.7f,\"time\":%" PRId64 ",\"accuracy\":12}", type,
+             token ? ",\"token\":\"" : "", token ? token : "", token ? "\"" : "", at.lat / 1e7, at.lng / 1e7, time);
+}
+
+static void make_hellos(struct city *city) {
+    struct token_issuer *issuer;
+    struct error error;
+    char text[1024];
+    if (token_issuer_new(city->options.key_file, &issuer, &error)) die("key", &error);
+    for (size_t i = 0; i < city->options.sessions; i++) {
+        char *token = token_issue(issuer, user_of(i), clock_wall_ms() + TOKEN_MS);
+        city->times[i] = clock_wall_ms();
+        put_location(text, sizeof text, "hello", token, city->places[i], city->times[i]);
+        city->phones.all[i].hello = mem_string(text);
+        free(token);
+    }
+    token_issuer_free(issuer);
+}
+
+static void send_rosters(struct city *city) {
+    unsigned count = city->options.friends / 2 * 2;
+    struct roster_friend *friends = mem_alloc((count + 1) * sizeof *friends);
+    for (size_t i = 0; i < city->options.sessions; i++) {
+        for (unsigned k = 0; k < count; k++) {
+            size_t other = friend_at(city, i, k);
+            friends[k] = (struct roster_friend){.user = user_of(other),
+                                                .lat = city->places[other].lat,
+                                                .lng = city->places[other].lng,
+                                                .time = city->times[other]};
+        }
+        struct delivery_item item = {
+            .kind = DELIVERY_ITEM_ROSTER,
+            .roster = {
+                .recipient = user_of(i), .session = city->sessions[i], .complete = true, .friends = {friends, count}}};
+        outbox_put(city->outbox, city->routes[i], &item, 0, clock_monotonic_us());
+        while (!outbox_retry(city->outbox)) pump(city, 0);
+    }
+    outbox_flush(city->outbox);
+    while (!outbox_retry(city->outbox)) pump(city, 0);
+    wait_for_room(city, 0);
+    free(friends);
+}
+
+static void put_digest(struct city *city, size_t index, int64_t now_us) {
+    uint64_t hash = 0;
+    unsigned count = city->options.friends / 2 * 2;
+    for (unsigned k = 0; k < count; k++) hash += hash_u64((uint64_t)user_of(friend_at(city, index, k)));
+    struct delivery_item item = {.kind = DELIVERY_ITEM_DIGEST,
+                                 .digest = {.recipient = user_of(index),
+                                            .session = city->sessions[index],
+                                            .time = city->times[index],
+                                            .count = (int32_t)count,
+                                            .hash = (int64_t)hash}};
+    outbox_put(city->outbox, city->routes[index], &item, clock_wall_ms(), now_us);
+}
+
+static size_t mover(const struct city *city, uint64_t number) {
+    return (size_t)(number * 7919 % city->options.sessions); /* a prime: everybody once a round */
+}
+
+static void move_one(struct city *city, int64_t now_us) {
+    unsigned count = city->options.friends / 2 * 2;
+    size_t index = mover(city, city->moves);
+    int64_t now = clock_wall_ms();
+    city->places[index] = place_now(city, index);
+    city->times[index] = now;
+    city->moves++;
+    if (city->options.reports) {
+        char text[256];
+        put_location(text, sizeof text, "location", NULL, city->places[index], now);
+        phones_say(&city->phones, index, text, strlen(text));
+    }
+    struct delivery_item item = {
+        .kind = DELIVERY_ITEM_MOVE,
+        .move = {.user = user_of(index), .lat = city->places[index].lat, .lng = city->places[index].lng, .time = now}};
+    for (unsigned k = 0; k < count; k++) {
+        size_t other = friend_at(city, index, k);
+        city->recipients[k] = (struct join_recipient){.user = user_of(other), .route = city->routes[other]};
+        if (city->options.scattered) outbox_put_recipients(city->outbox, &item, &city->recipients[k], 1, now, now_us);
+    }
+    if (!city->options.scattered) outbox_put_recipients(city->outbox, &item, city->recipients, count, now, now_us);
+    city->deliveries += count;
+}
+
+static void tick(void *context) {
+    struct city *city = context;
+    if (!city->moving) return;
+    int64_t now_us = clock_monotonic_us();
+    double rate = (double)city->options.sessions * city->options.compress / city->options.report_s;
+    uint64_t due = (uint64_t)((double)(now_us - city->moving_since_us) / 1e6 * rate);
+    for (; city->options.reports && city->digests_due < city->moves; city->digests_due++)
+        put_digest(city, mover(city, city->digests_due),
+                   now_us); /* a tick after the report: a phone's way to a router */
+    while (city->moves < due) move_one(city, now_us);
+    outbox_flush(city->outbox);
+    outbox_retry(city->outbox);
+}
+
+/* ---- measuring ---- */
+
+struct reading {
+    double seconds, cpu;
+    uint64_t frames, bytes, marks, deliveries;
+};
+
+static struct reading take_reading(struct city *city) {
+    return (struct reading){.seconds = (double)clock_monotonic_us() / 1e6,
+                            .cpu = phones_cpu_of(city->options.pid),
+                            .frames = city->phones.frames,
+                            .bytes = city->phones.bytes,
+                            .marks = city->phones.marks,
+                            .deliveries = city->deliveries};
+}
+
+static void measure(struct city *city, const char *extra) {
+    struct reading a = take_reading(city);
+    pump(city, clock_monotonic_us() + city->options.seconds * INT64_C(1000000));
+    struct reading b = take_reading(city);
+    printf("{\"seconds\":%.3f,\"cpu_s\":%.3f,\"frames\":%" PRIu64 ",\"entries\":%" PRIu64 ",\"bytes\":%" PRIu64
+           ",\"deliveries\":%" PRIu64 ",\"open\":%zu,\"closed\":%" PRIu64 ",\"failed\":%" PRIu64 "%s}\n",
+           b.seconds - a.seconds, b.cpu - a.cpu, b.frames - a.frames, b.marks - a.marks, b.bytes - a.bytes,
+           b.deliveries - a.deliveries, (size_t)city->phones.open, (uint64_t)city->phones.closed, city->failed, extra);
+    fflush(stdout);
+}
+
+static void connect_phones(struct city *city, const char *subprotocol) {
+    phones_start(&city->phones);
+    (void)subprotocol;
+    if (!phones_wait(&city->phones.open, city->options.sessions, SETUP_S))
+        die("connecting", &(struct error){.text = "not all phones are connected"});
+}
+
+static void prepare_phones(struct city *city, const char *subprotocol, unsigned page_frame) {
+    phones_init(&city->phones, city->options.sessions);
+    city->phones.address = phones_address(city->options.listen);
+    city->phones.subprotocol = subprotocol;
+    city->phones.source = (uint8_t)city->options.source;
+    city->phones.connecting = 256;
+    city->phones.page_frame = page_frame;
+}
+
+static void drive(struct city *city) {
+    prepare_phones(city, "starling.v1", 2);
+    city_new(city);
+    make_hellos(city);
+    read_joins(city);
+    city->started_ms = clock_wall_ms();
+    connect_phones(city, NULL);
+    int64_t until = clock_monotonic_us() + SETUP_S * INT64_C(1000000);
+    while (city->joined < city->options.sessions && clock_monotonic_us() < until) pump(city, 0);
+    if (city->joined < city->options.sessions) die("joining", &(struct error){.text = "not all sessions have joined"});
+    kafka_consumer_free(city->consumer);
+    city->consumer = NULL;
+    send_rosters(city);
+    if (!phones_wait(&city->phones.paged, city->options.sessions, SETUP_S))
+        die("first pages", &(struct error){.text = "not all phones have their page"});
+    city->moving_since_us = clock_monotonic_us();
+    city->moving = true;
+    pump(city, clock_monotonic_us() + (int64_t)(city->options.warm_s * 1e6));
+    measure(city, "");
+    city->moving = false;
+    phones_stop(&city->phones);
+}
+
+/* A floor or a peer that makes its load itself. */
+static void plain(struct city *city) {
+    prepare_phones(city, NULL, 1);
+    for (size_t i = 0; city->options.hello && i < city->options.sessions; i++)
+        city->phones.all[i].hello = mem_string(city->options.hello);
+    connect_phones(city, NULL);
+    pump(city, clock_monotonic_us() + (int64_t)(city->options.warm_s * 1e6));
+    measure(city, "");
+    phones_stop(&city->phones);
+}
+
+int main(int argc, char **argv) {
+    struct city city = {.options = parse(argc, argv), .loop = mem_alloc(sizeof(uv_loop_t))};
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    uv_loop_init(city.loop);
+    struct loop_timer *ticker = loop_timer_new(city.loop, TICK_MS, TICK_MS, tick, &city);
+    if (!city.options.listen && strcmp(city.options.mode, "prepare") != 0) usage();
+    if (strcmp(city.options.mode, "plain") != 0) start_kafka(&city);
+    if (!strcmp(city.options.mode, "prepare"))
+        prepare(&city);
+    else if (!strcmp(city.options.mode, "drive"))
+        drive(&city);
+    else if (!strcmp(city.options.mode, "plain"))
+        plain(&city);
+    else
+        usage();
+    loop_timer_free(ticker);
+    kafka_producer_free(city.producer, 1000);
+    outbox_free(city.outbox);
+    codec_free(city.codec);
+    return 0;
+}

@@ -1,0 +1,106 @@
+"""What the edge's benches share: a broker and topics of their own, edges to be measured, and bench-edge's modes."""
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / 'tests/e2e'))
+
+from harness.broker import Broker  # noqa: E402
+from harness.cluster import Cluster, Daemon, build_folder  # noqa: E402
+from harness.ports import free_port  # noqa: E402
+
+FEW_FILES = 'this bench needs {} open files in a process, and the limit here is {} (ulimit -n)'
+
+
+def machine() -> str:
+    model = next((line.split(': ')[1].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')), '?')
+    return f'{model}, {os.cpu_count()} cores, Linux {platform.release()}'
+
+
+def raise_file_limit(wanted: int):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        sys.exit(FEW_FILES.format(wanted, hard))
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else hard, hard))
+
+
+class World:
+    """with World(15000) as world: a broker, topics, users who are opted in and have profiles."""
+
+    def __init__(self, sessions: int, settings: dict | None = None, users: int | None = None):
+        raise_file_limit(sessions + 1000)
+        self.sessions, self.users, self.settings = sessions, users or sessions, settings or {}
+        self._stack = contextlib.ExitStack()
+        self._source = 0
+
+    def __enter__(self):
+        folder = pathlib.Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix='starling-bench-')))
+        jars = pathlib.Path(os.environ.get('STARLING_KAFKA_LIB', ROOT / '.cache/kafka/lib'))
+        (folder / 'kafka').mkdir()
+        self.broker = Broker(folder / 'kafka', jars)
+        self._stack.callback(self.broker.kill)
+        self.broker.start()
+        self.cluster = Cluster(self.broker, folder)
+        self._stack.callback(self.cluster.kill)
+        self.cluster.create_topics()
+        self.bench('prepare', '--sessions', self.users)
+        return self
+
+    def __exit__(self, *exception):
+        self._stack.close()
+
+    def bench(self, mode: str, *arguments, timeout=600) -> str:
+        """bench-edge in one of its modes; its output."""
+        command = [build_folder() / 'bench-edge', mode, '--bootstrap', self.broker.bootstrap, '--prefix',
+                   self.cluster.prefix, *arguments]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=timeout)
+        if done.returncode:
+            raise RuntimeError(f'{" ".join(map(str, command))}: {done.returncode}\n{done.stdout}{done.stderr}')
+        return done.stdout
+
+    def _next_source(self) -> int:
+        """The phones' address: ports of the last ones may still be taken."""
+        self._source = self._source % 250 + 1
+        return self._source
+
+    @contextlib.contextmanager
+    def edge(self, **settings) -> Daemon:
+        edge = self.cluster.add('fanout', settings={'edge.drain.s': 0, 'log.level': 'warn', **self.settings,
+                                                    **settings}) \
+            if not self.cluster.fanouts else self.cluster.fanouts[0].start(**settings)
+        try:
+            yield edge
+        finally:
+            edge.stop()
+            problem = edge.problem()
+            if problem:
+                raise RuntimeError(problem)
+
+    def drive(self, edge: Daemon, *arguments) -> dict:
+        return json.loads(self.bench('drive', '--key-file', self.cluster.keys.secret_file, '--listen',
+                                     edge.settings['edge.listen'], '--pid', edge.pid, '--sessions', self.sessions,
+                                     '--source', self._next_source(), *arguments))
+
+    def floor(self, rate: float, size: float, seconds: int) -> dict:
+        """The same number of sends of the same size by a program that does nothing else."""
+        port = free_port()
+        with subprocess.Popen([str(build_folder() / 'bench-edge_floor'), str(port), str(self.sessions), str(rate),
+                               str(round(size))]) as floor:
+            try:
+                time.sleep(0.3)
+                return self.plain(floor.pid, port, seconds)
+            finally:
+                floor.kill()
+
+    def plain(self, pid: int, port: int, seconds: int, *arguments) -> dict:
+        return json.loads(self.bench('plain', '--listen', f'127.0.0.1:{port}', '--pid', pid, '--sessions',
+                                     self.sessions, '--source', self._next_source(), '--seconds', seconds, *arguments))

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "geo/geo.h"
 #include "history-sink/sink.h"
 
 enum { LOG_EVERY_S = 10 };
@@ -94,6 +95,10 @@ static bool take_record(struct sink *sink, struct partition *partition, const st
         return true;
     }
     if (location.kind != LOCATION_REPORT && location.kind != LOCATION_JOIN) return true;
+    if (location.user < 0 || location.time < 0 || !geo_valid((struct geo_point){location.lat, location.lng})) {
+        refuse(sink, record, "the user, the time or the position is out of range");
+        return true;
+    }
     return take_row(sink, partition,
                     &(struct history_row){
                         .user = location.user,

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "ingest/ingest.h"
 
-enum { DRAIN_STEP_MS = 50, DRAIN_MAX_TICKS = 200, PRODUCER_FLUSH_MS = 5000, RETRY_AFTER_S = 2 };
+enum { DRAIN_STEP_MS = 50, DRAIN_MAX_TICKS = 200, PRODUCER_FLUSH_MS = 5000, RETRY_AFTER_S = 2, SECOND_MS = 1000 };
 
 static const struct route {
     const char *method, *path; /* a last part {user} is a user id */
@@ -194,6 +194,7 @@ static int start_kafka(struct gateway *gateway, const struct topics_shape *shape
             .dead_letters = gateway->producer,
             .context = gateway,
             .on_ready = copies_are_ready,
+            .on_sharing = sharing_noticed,
         },
         &gateway->copies, error);
 }
@@ -232,8 +233,10 @@ static void gateway_free(void *state) {
     struct gateway *gateway = state;
     if (!gateway) return;
     loop_timer_free(gateway->drain_timer);
+    loop_timer_free(gateway->second);
     /* The producer first: it tells every write its fate while their requests still exist. */
     kafka_producer_free(gateway->producer, PRODUCER_FLUSH_MS);
+    sharing_give_up(gateway);
     peers_free(gateway->routers);
     peers_free(gateway->sinks);
     http_server_free(gateway->server);
@@ -255,6 +258,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
                                    "Requests refused for their token or their reports.", NULL),
         .commands = metrics_counter(metrics, "starling_ingest_friend_commands_total",
                                     "Friend commands that Kafka acknowledged.", NULL),
+        .second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, sharing_second, gateway),
     };
     struct auth_options keys = {common->auth_hs256_key_file, common->auth_rs256_public_key_file};
     int result = auth_new(&keys, &gateway->auth, error);

@@ -1,8 +1,9 @@
 /* The inside of the gateway, shared by this folder's files. Everything: the loop's thread.
  *
  *     gateway.c    made and drained; who may call what     locations.c  POST /v1/locations
- *     write.c      an answer that waits for Kafka          users.c      profiles and sharing
+ *     write.c      an answer that waits for Kafka          users.c      profiles
  *     friends.c    friend commands and lists               history.c    GET /v1/history
+ *     sharing.c    sharing, which is read back before the answer
  */
 #ifndef INGEST_GATEWAY_H
 #define INGEST_GATEWAY_H
@@ -22,7 +23,8 @@ struct gateway {
     struct copies *copies;
     struct peers *routers, *sinks;
     struct http_server *server;
-    struct loop_timer *drain_timer;
+    struct sharing_answer *sharing_answers;
+    struct loop_timer *second, *drain_timer;
     int drain_ticks;
     struct buffer record; /* scratch for encoding */
     struct metrics *metrics;
@@ -50,6 +52,11 @@ void write_delivered(void *gateway, void *opaque, int code, enum topic topic, in
                      int64_t offset); /* the producer's callback */
 /* The problem for a failed write: 503 with Retry-After, or 500. */
 void write_problem(struct http_request *request, int code);
+
+/* sharing.c: the copy has read a change; once a second; no more will be read. */
+void sharing_noticed(void *gateway, int64_t user, enum sharing_mode mode, int64_t offset);
+void sharing_second(void *gateway);
+void sharing_give_up(struct gateway *gateway);
 
 /* Parses the body as a JSON object; NULL: the problem was sent. Free with json_decref. */
 json_t *call_body(const struct call *call);

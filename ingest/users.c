@@ -1,4 +1,4 @@
-/* Profiles and sharing: read from the local copies, written to their topics. */
+/* Profiles: read from the local copy, written to their topic. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,6 @@
 #include "ingest/gateway.h"
 
 enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
-
-static const char *const MODES[] = {[SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
 
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
     buffer_string(body, "{\"user\":");
@@ -89,51 +87,6 @@ void put_profile(const struct call *call) {
         buffer_clear(&call->gateway->record);
         event_encode_profile(&call->gateway->record, &profile);
         write_one(call, TOPIC_PROFILES, user, body);
-    }
-    json_decref(object);
-}
-
-static void put_sharing_json(struct buffer *body, int64_t user, enum sharing_mode mode) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, user);
-    buffer_format(body, ",\"mode\":\"%s\"}", MODES[mode]);
-}
-
-void get_sharing(const struct call *call) {
-    int64_t user = call_user(call), offset;
-    if (user < 0) return;
-    struct buffer body = {0};
-    put_sharing_json(&body, user, copies_sharing(call->gateway->copies, user, &offset));
-    http_reply_json(call->request, 200, &body);
-    buffer_free(&body);
-}
-
-static int parse_mode(const json_t *object, enum sharing_mode *mode, struct error *error) {
-    const char *text;
-    if (json_want_text(object, "mode", &text, error)) return -EINVAL;
-    for (size_t i = 0; i < ARRAY_SIZE(MODES); i++) {
-        if (strcmp(text, MODES[i]) != 0) continue;
-        *mode = (enum sharing_mode)i;
-        return 0;
-    }
-    return error_set(error, -EINVAL, "\"mode\" must be off, friends or public");
-}
-
-void put_sharing(const struct call *call) {
-    int64_t user = call_user(call);
-    if (user < 0) return;
-    json_t *object = call_body(call);
-    if (!object) return;
-    struct sharing sharing;
-    struct error error;
-    if (parse_mode(object, &sharing.mode, &error)) {
-        http_problem(call->request, 400, "bad_mode", error.text, 0);
-    } else {
-        struct buffer *body = mem_zero(1, sizeof *body);
-        put_sharing_json(body, user, sharing.mode);
-        buffer_clear(&call->gateway->record);
-        event_encode_sharing(&call->gateway->record, &sharing);
-        write_one(call, TOPIC_SHARING, user, body);
     }
     json_decref(object);
 }

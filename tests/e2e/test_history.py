@@ -83,6 +83,10 @@ def produce(cluster, users, count):
     assert producer.flush(30) == 0
 
 
+def on_earth(record):
+    return abs(record['lat']) <= 900_000_000 and abs(record['lng']) <= 1_800_000_000
+
+
 def wanted_rows(cluster):
     """{(partition, offset): row} that history must hold, from Kafka."""
     found = {}
@@ -91,7 +95,7 @@ def wanted_rows(cluster):
             record = decode(message.value)
         except Exception:
             continue
-        if record is not None and record.get('kind') in ROWS:
+        if record is not None and record.get('kind') in ROWS and on_earth(record):
             found[message.partition, message.offset] = {
                 **{field: record[field] for field in ('user', 'lat', 'lng', 'time', 'accuracy')},
                 'received': message.timestamp, 'partition': message.partition, 'offset': message.offset}
@@ -248,7 +252,9 @@ def test_undecodable_records_go_to_the_dead_letters(sinks, users):
     before = cluster.topics.produce('locations', ada, ('location', location(ada, 1)))
     bad = [cluster.topics.produce('locations', ada, value, partition=before.partition)
            for value in (b'', b'garbage', encode('location', location(ada, 2))[:-1],
-                         encode('profile', {'name': 'x', 'avatar_url': ''}), struct.pack('>bI', 0, 99) + b'x')]
+                         encode('profile', {'name': 'x', 'avatar_url': ''}), struct.pack('>bI', 0, 99) + b'x',
+                         encode('location', location(ada, 2) | {'lat': 910_000_000}),
+                         encode('location', location(ada, 2) | {'lng': -1_800_000_001}))]
     cluster.topics.produce('locations', ada, ('location', location(ada, 3)))
     cluster.topics.produce('locations', ben, ('location', location(ben, 4, 'JOIN')))
     eventually(lambda: published(cluster) == 3, what='the good rows are published')

@@ -32,16 +32,11 @@ def said(cluster, user, topic='locations'):
     return [decode(m.value) for m in cluster.topics.read(topic) if m.key == user.to_bytes(8, 'big')]
 
 
-def sharing_known(cluster, user, mode):
-    eventually(lambda: cluster.http(user).ok('GET', '/v1/sharing')['mode'] == mode)
-
-
 @pytest.fixture
 def member(shared_cluster, users):
     """A user who shares, and a session as that user."""
     user, = users(1)
     shared_cluster.share(user)
-    sharing_known(shared_cluster, user, 'friends')
     return user, shared_cluster.http(user)
 
 
@@ -69,7 +64,6 @@ def test_several_reports_in_order(shared_cluster, member):
 def test_a_gateway_reports_for_others(shared_cluster, users):
     a, b, off = users(3)
     shared_cluster.share(a, b)
-    sharing_known(shared_cluster, b, 'friends')
     body = {'locations': [report(user=user) for user in (a, off, b)]}
     assert shared_cluster.gateway().ok('POST', '/v1/locations', json=body) == {'accepted': 2, 'sharing_off': 1}
     assert [len(said(shared_cluster, user)) for user in (a, b, off)] == [1, 1, 0]
@@ -123,12 +117,20 @@ def test_who_does_not_share_reports_nothing(shared_cluster, users):
     http = shared_cluster.http(user)
     problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
     shared_cluster.share(user)
-    sharing_known(shared_cluster, user, 'friends')
     assert http.post('/v1/locations', json=report()).ok
     shared_cluster.share(user, mode='off')
-    sharing_known(shared_cluster, user, 'off')
     problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
     assert len([r for r in said(shared_cluster, user) if r['kind'] == 'REPORT']) == 1
+
+
+def test_who_has_turned_sharing_on_can_report_at_once(shared_cluster, users):
+    for user in users(100):
+        http = shared_cluster.http(user)
+        http.ok('PUT', '/v1/sharing', json={'mode': 'friends'})
+        assert http.ok('GET', '/v1/sharing')['mode'] == 'friends'
+        http.ok('POST', '/v1/locations', json=report())
+        http.ok('PUT', '/v1/sharing', json={'mode': 'off'})
+        problem(http.post('/v1/locations', json=report()), 403, 'sharing_off')
 
 
 # tokens
@@ -206,7 +208,6 @@ def test_sharing(shared_cluster, users):
     assert http.ok('GET', '/v1/sharing') == {'user': user, 'mode': 'off'}
     for mode in 'friends', 'public', 'off':
         assert http.ok('PUT', '/v1/sharing', json={'mode': mode}) == {'user': user, 'mode': mode}
-        sharing_known(shared_cluster, user, mode)
     assert [record['mode'] for record in said(shared_cluster, user, 'sharing')] == ['FRIENDS', 'PUBLIC', 'OFF']
     for body in {}, {'mode': 'FRIENDS'}, {'mode': 1}, {'mode': None}:
         problem(http.put('/v1/sharing', json=body), 400, 'bad_mode')
@@ -424,7 +425,6 @@ def test_the_broker_goes_and_comes_back(make_cluster, broker, users):
     http = cluster.http(user)
     cluster.share(user)
     http.ok('PUT', '/v1/profile', json={'name': 'Ada'})
-    sharing_known(cluster, user, 'friends')
     eventually(lambda: http.get('/v1/profile').ok)
     try:
         broker.stop()

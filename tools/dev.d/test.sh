@@ -3,6 +3,9 @@
 
 VENV=$CACHE/venv
 
+# Most of a test's time is waiting: two files of tests at a time, each beside a broker of its own.
+BESIDE=(--numprocesses 2 --dist loadfile)
+
 # A virtual environment with exactly what tests/e2e/requirements.txt says; made again when that changes.
 need_venv() {
     need_packages python3-venv ca-certificates
@@ -93,13 +96,13 @@ command_test() {
         ;;
     e2e)
         test_page || status=$?
-        test_e2e "$folder" || status=$?
+        test_e2e "$folder" "${BESIDE[@]}" || status=$?
         ;;
     '') # Both, even if the first fails: one run then tells everything.
         test_unit || status=$?
         test_web || status=$?
         test_page || status=$?
-        test_e2e "$folder" || status=$?
+        test_e2e "$folder" "${BESIDE[@]}" || status=$?
         ;;
     *)
         if [ "$(ctest --test-dir "$ROOT/build-asan" -N -R "$what" | sed -n 's/^Total Tests: //p')" != 0 ]; then

@@ -1,9 +1,11 @@
 """Free TCP ports, outside the range that the kernel gives to outgoing connections: so a daemon that is killed and started
-again finds its port still free."""
+again finds its port still free. Each worker of pytest-xdist has a share of its own."""
 import os
 import socket
 
-_FIRST, _LAST = 20000, 32000
+_SHARES, _SHARE = 8, 1500
+_FIRST = 20000 + int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:]) % _SHARES * _SHARE
+_LAST = _FIRST + _SHARE
 _next = _FIRST + os.getpid() * 37 % (_LAST - _FIRST)
 
 

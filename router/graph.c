@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "router/graph_private.h"
 
-/* 0xff: version (1) partitions (4) next (8) time (8) */
-enum { META_VERSION = 1, META_SIZE = 21, HALF_SIZE = 9, NAME_SIZE = 32 };
+enum { NAME_SIZE = 32, BUILD_DEFAULT = 32 << 20 };
 
 void graph_list_key(uint8_t key[GRAPH_LIST_KEY], int64_t user) { bytes_put_be64(key, (uint64_t)user); }
 
@@ -27,14 +26,22 @@ void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, in
     bytes_put_be64(key + 13, (uint64_t)other);
 }
 
-void graph_put_meta(struct graph *graph, struct graph_part *part, int64_t now_ms) {
-    const uint8_t key = GRAPH_META_KEY;
-    uint8_t value[META_SIZE];
-    int64_t next = part->next < part->hold ? part->next : part->hold;
-    value[0] = META_VERSION;
+void graph_half_encode(uint8_t value[GRAPH_HALF_SIZE], const struct graph_update *update) {
+    value[0] = (uint8_t)(update->state | update->blocked_by_me << 2 | update->blocked_by_them << 3);
+    bytes_put_be64(value + 1, (uint64_t)update->since);
+}
+
+void graph_meta_encode(const struct graph *graph, uint8_t value[GRAPH_META_SIZE], int64_t next, int64_t now_ms) {
+    value[0] = GRAPH_META_VERSION;
     bytes_put_be32(value + 1, (uint32_t)graph->options.partitions);
     bytes_put_be64(value + 5, (uint64_t)next);
     bytes_put_be64(value + 13, (uint64_t)now_ms);
+}
+
+void graph_put_meta(struct graph *graph, struct graph_part *part, int64_t now_ms) {
+    const uint8_t key = GRAPH_META_KEY;
+    uint8_t value[GRAPH_META_SIZE];
+    graph_meta_encode(graph, value, part->next < part->hold ? part->next : part->hold, now_ms);
     store_batch_put(graph->batch, part->family, &key, 1, value, sizeof value);
 }
 
@@ -42,13 +49,17 @@ int graph_open(const struct graph_options *options, struct graph **out, struct e
     struct graph *graph = mem_alloc(sizeof *graph);
     *graph = (struct graph){
         .options = *options,
+        .build_folder = mem_format("%s.build", options->path),
         .parts = mem_zero((size_t)options->partitions, sizeof *graph->parts),
         .batch = store_batch_new(),
     };
+    graph->options.path = NULL; // the caller's
+    if (!options->build_bytes) graph->options.build_bytes = BUILD_DEFAULT;
     for (int32_t p = 0; p < options->partitions; p++) graph->parts[p].next = -1, graph->parts[p].hold = INT64_MAX;
     struct store_options store = {
         .cache_bytes = options->cache_bytes, .memtable_bytes = options->memtable_bytes, .point_lookups = true};
     int code = store_open(options->path, &store, &graph->store, error);
+    if (!code) code = graph_build_clear(graph, error); // after the store's lock: another process may be building there
     if (code) {
         graph_close(graph);
         return code;
@@ -59,14 +70,18 @@ int graph_open(const struct graph_options *options, struct graph **out, struct e
 
 void graph_close(struct graph *graph) {
     if (!graph) return;
-    for (int32_t p = 0; p < graph->options.partitions; p++) free(graph->parts[p].updates);
+    for (int32_t p = 0; p < graph->options.partitions; p++) {
+        graph_build_free(graph, p);
+        free(graph->parts[p].updates);
+    }
     free(graph->parts);
+    free(graph->build_folder);
     store_batch_free(graph->batch);
     friend_list_free(&graph->list);
     friend_list_free(&graph->merged);
     buffer_free(&graph->bytes);
     free(graph->changes);
-    free(graph->excess);
+    free(graph->excess.items);
     store_close(graph->store);
     free(graph);
 }
@@ -86,22 +101,34 @@ static int family_usable(struct graph *graph, const struct graph_part *part, int
     int found = store_get(graph->store, part->family, &key, 1, (buffer_clear(&graph->bytes), &graph->bytes), error);
     if (found <= 0) return found;
     const uint8_t *value = graph->bytes.data;
-    if (graph->bytes.size != META_SIZE || value[0] != META_VERSION) return 0;
+    if (graph->bytes.size != GRAPH_META_SIZE || value[0] != GRAPH_META_VERSION) return 0;
     if (bytes_get_be32(value + 1) != (uint32_t)graph->options.partitions) return 0; // other users live here now
     *next = (int64_t)bytes_get_be64(value + 5);
     return now_ms - (int64_t)bytes_get_be64(value + 13) <= graph->options.max_age_ms;
 }
 
-int graph_rebuild(struct graph *graph, int32_t partition, struct error *error) {
+int graph_family_empty(struct graph *graph, int32_t partition, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "friends-%d", partition);
     part->family = NULL;
+    int code = store_family_drop(graph->store, name, error);
+    if (!code) code = family_open(graph, partition, error);
+    if (!code) graph_build_new(graph, partition);
+    return code;
+}
+
+int graph_rebuild(struct graph *graph, int32_t partition, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
     part->next = -1;
     part->hold = INT64_MAX;
     part->count = 0;
-    int code = store_family_drop(graph->store, name, error);
-    return code ? code : family_open(graph, partition, error);
+    if (graph_finishing(graph, partition)) {
+        part->build->discarded = true; // a worker has the family in its hands
+        return 0;
+    }
+    graph_build_free(graph, partition);
+    return graph_family_empty(graph, partition, error);
 }
 
 int graph_attach(struct graph *graph, int32_t partition, int64_t now_ms, int64_t *from, struct error *error) {
@@ -111,19 +138,28 @@ int graph_attach(struct graph *graph, int32_t partition, int64_t now_ms, int64_t
         if (code) return code;
         int64_t next = -1;
         int usable = family_usable(graph, part, now_ms, &next, error);
-        if (usable == 0) code = graph_rebuild(graph, partition, error);
+        if (usable == 0) code = graph_family_empty(graph, partition, error);
         if (usable < 0 || code) {
             part->family = NULL;
             return usable < 0 ? usable : code;
         }
         if (usable) part->next = next;
     }
+    if (part->build) part->build->abandoned = false;
     *from = part->next >= 0 ? part->next : GRAPH_FROM_BEGINNING;
     return 0;
 }
 
 void graph_detach(struct graph *graph, int32_t partition) {
     struct graph_part *part = &graph->parts[partition];
+    if (graph_finishing(graph, partition)) {
+        // The worker goes on, as nothing else can be done with the family; who comes back meanwhile goes on after it.
+        part->build->abandoned = true;
+        part->count = 0;
+        if (!part->build->discarded) part->next = part->build->next;
+        return;
+    }
+    graph_build_free(graph, partition);
     free(part->updates);
     *part = (struct graph_part){.family = NULL, .next = -1, .hold = INT64_MAX};
 }
@@ -134,7 +170,7 @@ int64_t graph_next(const struct graph *graph, int32_t partition) { return graph-
 
 int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
-    if (!part->family || part->next < 0) return 0;
+    if (!part->family || part->build || part->next < 0) return 0;
     uint8_t from[GRAPH_SINCE_KEY], to[GRAPH_SINCE_KEY];
     store_batch_clear(graph->batch);
     graph_since_key(from, 0, 0, 0);
@@ -150,6 +186,12 @@ static int detached(int32_t partition, struct error *error) {
     return error_set(error, -ESTALE, "the friend lists of partition %d are not open", partition);
 }
 
+/* Before a family is read: what is being built is not there yet. */
+static int ready(struct graph *graph, int32_t partition, struct error *error) {
+    if (!graph->parts[partition].family) return detached(partition, error);
+    return graph_building(graph, partition) ? graph_finish(graph, partition, clock_wall_ms(), error) : 0;
+}
+
 static int corrupt(int64_t user, struct error *error) {
     return error_set(error, -EBADMSG, "the friend list of user %lld is damaged", (long long)user);
 }
@@ -159,7 +201,10 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
     uint8_t key[GRAPH_LIST_KEY];
     struct store_pin pin;
     list->count = 0;
-    if (!part->family) return detached(partition, error);
+    if (!part->family || part->build) {
+        int code = ready(graph, partition, error);
+        if (code) return code;
+    }
     graph_list_key(key, user);
     int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
     if (found <= 0) return found;
@@ -188,7 +233,7 @@ static int read_since(struct graph *graph, struct graph_part *part, int64_t user
 }
 
 static bool half_decode(const uint8_t *value, size_t size, struct friendship *half) {
-    if (size != HALF_SIZE) return false;
+    if (size != GRAPH_HALF_SIZE) return false;
     *half = (struct friendship){
         .state = (enum friendship_state)(value[0] & 3),
         .blocked_by_me = value[0] >> 2 & 1,
@@ -206,7 +251,8 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
     struct friendship result = {.state = FRIENDSHIP_NONE};
     size_t count = 0;
     bool listed = false;
-    if (!part->family) return detached(partition, error);
+    int code = ready(graph, partition, error);
+    if (code) return code;
     graph_half_key(key, user, other);
     int found = store_get_pinned(graph->store, part->family, key, GRAPH_LIST_KEY, &pin, error);
     if (found < 0) return found;
@@ -217,7 +263,7 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
     }
     if (listed) {
         result.state = FRIENDSHIP_FRIENDS;
-        int code = read_since(graph, part, user, other, &result.since, error);
+        code = read_since(graph, part, user, other, &result.since, error);
         if (code) return code;
     } else {
         found = store_get_pinned(graph->store, part->family, key, GRAPH_HALF_KEY, &pin, error);
@@ -294,6 +340,11 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
     return 0;
 }
 
-struct store_usage graph_usage(struct graph *graph) {
-    return store_usage(graph->store);
+struct graph_usage graph_usage(struct graph *graph) {
+    struct graph_usage usage = {.store = store_usage(graph->store)};
+    for (int32_t p = 0; p < graph->options.partitions; p++) {
+        const struct graph_part *part = &graph->parts[p];
+        usage.build += part->capacity * sizeof *part->updates + (part->build ? graph_runs_bytes(part->build->runs) : 0);
+    }
+    return usage;
 }

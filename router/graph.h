@@ -10,6 +10,10 @@
  *
  * Records are queued by graph_add and applied by graph_apply, a list read and written once for all its changes.
  * Numbers are big-endian; users are below 2^63, so that the last two sort behind all of them. One thread.
+ *
+ * A family that is read from the beginning is built aside: graph_apply sorts what it is given into runs (graph_runs.h), and
+ * graph_finish merges them into sorted files, which the family takes in all at once with the offset that they reflect.
+ * Until then nothing of it can be read, and after a crash it is empty and says so.
  */
 #ifndef ROUTER_GRAPH_H
 #define ROUTER_GRAPH_H
@@ -29,6 +33,7 @@ struct graph_options {
     size_t cap;         /* of friends */
     int64_t max_age_ms; /* a family last written longer ago has missed tombstones and is dropped */
     size_t cache_bytes, memtable_bytes;
+    size_t build_bytes; /* of runs in memory, of all families being built together; more goes to disk. 0: 32 MiB */
     void *context;
     /* A friendship made or ended, after it was written. Not called while restoring. */
     void (*on_change)(void *context, int64_t user, int64_t other, bool made);
@@ -52,9 +57,24 @@ void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t u
 size_t graph_queued(const struct graph *graph, int32_t partition);
 
 /* Writes what is queued, and that everything before `next` is reflected. restoring: silent, and no `since` is kept of what is
- * older than a day. */
+ * older than a day. A family that is being built takes it for later, or is finished first when not restoring. While a
+ * worker is finishing it, nothing happens: what is queued waits, and so does the caller with what it believes applied. */
 int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                 struct error *error);
+
+/* A family being built has been given records: to be read, it must be finished. */
+bool graph_building(const struct graph *graph, int32_t partition);
+bool graph_finishing(const struct graph *graph, int32_t partition); /* between graph_finish_begin and _end */
+
+/* What was applied can be read from now on. Takes its time (a second for a million friendships); harmless when it is not
+ * being built. An excess is told at its end. */
+int graph_finish(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error);
+
+/* The same in three steps, the second on a worker thread while the graph is used as always. The family may be detached,
+ * attached again or rebuilt in between. NULL: there is nothing to finish. */
+struct graph_build *graph_finish_begin(struct graph *graph, int32_t partition, int64_t now_ms);
+int graph_finish_run(struct graph_build *build, struct error *error);
+int graph_finish_end(struct graph_build *build, int code, struct error *error); /* code: what run returned */
 
 /* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
 void graph_release(struct graph *graph, int32_t partition, int64_t hold);
@@ -80,6 +100,10 @@ struct graph_entry {
 int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
                struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
 
-struct store_usage graph_usage(struct graph *graph);
+struct graph_usage {
+    struct store_usage store;
+    size_t build; /* bytes: runs in memory, and queues */
+};
+struct graph_usage graph_usage(struct graph *graph);
 
 #endif

@@ -9,7 +9,7 @@
 void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t user, int64_t other,
                const struct friendship *half) {
     struct graph_part *part = &graph->parts[partition];
-    if (!part->family) return;
+    if (!part->family || (part->build && part->build->abandoned)) return;
     if (part->count == part->capacity) {
         part->capacity = part->capacity ? part->capacity * 2 : 1024;
         part->updates = mem_resize(part->updates, part->capacity, sizeof *part->updates);
@@ -25,38 +25,9 @@ void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t u
     };
 }
 
-size_t graph_queued(const struct graph *graph, int32_t partition) { return graph->parts[partition].count; }
-
-static struct friendship half_of(const struct graph_update *update) {
-    return (struct friendship){.state = update->state,
-                               .blocked_by_me = update->blocked_by_me,
-                               .blocked_by_them = update->blocked_by_them,
-                               .since = update->since};
-}
-
-static bool made(const struct graph_update *update) {
-    struct friendship half = half_of(update);
-    return friendship_made(&half);
-}
-
-static int by_pair_and_offset(const void *a, const void *b) {
-    const struct graph_update *x = a, *y = b;
-    if (x->user != y->user) return x->user < y->user ? -1 : 1;
-    if (x->other != y->other) return x->other < y->other ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-/* Sorts, and keeps the last record of each pair. */
-static void tidy(struct graph_part *part) {
-    size_t kept = 0;
-    if (!part->count) return;
-    qsort(part->updates, part->count, sizeof *part->updates, by_pair_and_offset);
-    for (size_t i = 0; i < part->count; i++) {
-        const struct graph_update *next = i + 1 < part->count ? &part->updates[i + 1] : NULL;
-        if (next && next->user == part->updates[i].user && next->other == part->updates[i].other) continue;
-        part->updates[kept++] = part->updates[i];
-    }
-    part->count = kept;
+size_t graph_queued(const struct graph *graph, int32_t partition) {
+    const struct graph_part *part = &graph->parts[partition];
+    return part->count - (part->build ? part->build->cut : 0);
 }
 
 static void note_change(struct graph *graph, const struct graph_update *update, bool friends) {
@@ -69,25 +40,33 @@ static void note_change(struct graph *graph, const struct graph_update *update, 
 }
 
 /* The friendships that came last are the ones too many. */
-static void note_excess(struct graph *graph, struct graph_part *part, const struct graph_update *updates, size_t count,
-                        size_t too_many) {
-    size_t first = graph->excess_count;
-    if (graph->excess_count + count > graph->excess_capacity) {
-        graph->excess_capacity = (graph->excess_count + count) * 2;
-        graph->excess = mem_resize(graph->excess, graph->excess_capacity, sizeof *graph->excess);
+void graph_note_excess(struct graph_excess *excess, const struct graph_update *updates, size_t count, size_t too_many,
+                       int64_t *hold) {
+    size_t first = excess->count;
+    if (excess->count + count > excess->capacity) {
+        excess->capacity = (excess->count + count) * 2;
+        excess->items = mem_resize(excess->items, excess->capacity, sizeof *excess->items);
     }
     for (size_t i = 0; i < count; i++) {
-        if (made(&updates[i])) graph->excess[graph->excess_count++] = updates[i];
+        if (graph_update_made(&updates[i])) excess->items[excess->count++] = updates[i];
     }
-    while (graph->excess_count - first > too_many) { // drop the oldest
+    while (excess->count - first > too_many) { // drop the oldest
         size_t oldest = first;
-        for (size_t i = first + 1; i < graph->excess_count; i++) {
-            if (graph->excess[i].offset < graph->excess[oldest].offset) oldest = i;
+        for (size_t i = first + 1; i < excess->count; i++) {
+            if (excess->items[i].offset < excess->items[oldest].offset) oldest = i;
         }
-        graph->excess[oldest] = graph->excess[--graph->excess_count];
+        excess->items[oldest] = excess->items[--excess->count];
     }
-    for (size_t i = first; i < graph->excess_count; i++) {
-        if (graph->excess[i].offset < part->hold) part->hold = graph->excess[i].offset;
+    for (size_t i = first; i < excess->count; i++) {
+        if (excess->items[i].offset < *hold) *hold = excess->items[i].offset;
+    }
+}
+
+void graph_tell_excess(struct graph *graph, int32_t partition, const struct graph_excess *excess) {
+    const struct graph_options *options = &graph->options;
+    for (size_t i = 0; i < excess->count; i++) {
+        const struct graph_update *e = &excess->items[i];
+        options->on_excess(options->context, partition, e->user, e->other, e->since, e->offset);
     }
 }
 
@@ -101,7 +80,7 @@ static void merge(struct graph *graph, const struct graph_update *updates, size_
     for (size_t i = 0; i < count; i++) {
         const struct graph_update *update = &updates[i];
         while (at < old->count && old->items[at] < update->other) new->items[new->count++] = old->items[at++];
-        bool was = at < old->count && old->items[at] == update->other, is = made(update);
+        bool was = at < old->count && old->items[at] == update->other, is = graph_update_made(update);
         at += was;
         if (is) new->items[new->count++] = update->other;
         if (is != was) note_change(graph, update, is);
@@ -131,12 +110,11 @@ static void put_since(struct graph *graph, struct graph_part *part, const struct
 /* The key (user, other). It is deleted only where it is: a delete for each friendship made would cost more than the look. */
 static int put_half(struct graph *graph, struct graph_part *part, const struct graph_update *update,
                     struct error *error) {
-    uint8_t key[GRAPH_HALF_KEY], value[9];
-    struct friendship half = half_of(update);
+    uint8_t key[GRAPH_HALF_KEY], value[GRAPH_HALF_SIZE];
+    struct friendship half = graph_update_half(update);
     graph_half_key(key, update->user, update->other);
     if (!friendship_made(&half) && !friendship_empty(&half)) {
-        value[0] = (uint8_t)(half.state | half.blocked_by_me << 2 | half.blocked_by_them << 3);
-        bytes_put_be64(value + 1, (uint64_t)half.since);
+        graph_half_encode(value, update);
         store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
         return 0;
     }
@@ -159,12 +137,13 @@ static int apply_user(struct graph *graph, int32_t partition, const struct graph
     if (graph->change_count != changes) put_list(graph, part, updates->user);
     for (size_t i = 0; !code && i < count; i++) {
         code = put_half(graph, part, &updates[i], error);
-        if (made(&updates[i]) && (!restoring || now_ms - updates[i].since < GRAPH_DAY_MS))
+        if (graph_update_made(&updates[i]) && (!restoring || now_ms - updates[i].since < GRAPH_DAY_MS))
             put_since(graph, part, &updates[i], now_ms);
     }
     size_t friends = graph->merged.count;
     // Also of friendships that were on the list before: their records are read again until their removal is on its way.
-    if (friends > graph->options.cap) note_excess(graph, part, updates, count, friends - graph->options.cap);
+    if (friends > graph->options.cap)
+        graph_note_excess(&graph->excess, updates, count, friends - graph->options.cap, &part->hold);
     return code;
 }
 
@@ -174,20 +153,22 @@ static void tell(struct graph *graph, int32_t partition, bool restoring) {
         const struct graph_change *change = &graph->changes[i];
         options->on_change(options->context, change->user, change->other, change->made);
     }
-    for (size_t i = 0; i < graph->excess_count; i++) {
-        const struct graph_update *e = &graph->excess[i];
-        options->on_excess(options->context, partition, e->user, e->other, e->since, e->offset);
-    }
+    graph_tell_excess(graph, partition, &graph->excess);
 }
 
 int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                 struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     int code = 0;
-    if (!part->family || (!part->count && next == part->next)) return 0;
+    if (!part->family || graph_finishing(graph, partition) || (!part->count && next == part->next)) return 0;
+    if (part->build) {
+        if (restoring) return graph_build_take(graph, partition, next, error);
+        code = graph_finish(graph, partition, now_ms, error);
+        if (code) return code;
+    }
     store_batch_clear(graph->batch);
-    graph->change_count = graph->excess_count = 0;
-    tidy(part);
+    graph->change_count = graph->excess.count = 0;
+    part->count = graph_updates_tidy(part->updates, part->count);
     for (size_t from = 0; !code && from < part->count;) {
         size_t to = from + 1;
         while (to < part->count && part->updates[to].user == part->updates[from].user) to++;

@@ -184,6 +184,7 @@ void ownership_progress(struct ownership *ownership) {
     struct error error;
     size_t count = 0, owned = 0, live = 0, commanding = 0;
     ownership_ask(ownership);
+    relations_progress(router->relations);
     for (int32_t p = 0; p < router->partitions; p++) {
         struct partition *part = &router->parts[p];
         if (part->stage == PARTITION_RESTORING &&

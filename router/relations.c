@@ -8,12 +8,21 @@
 #include "router/state.h"
 
 /* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. */
-enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096 };
+enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, NEARLY = 10000 };
 
 struct relation {
     bool attached, live;
     bool touched;      /* in the batch at hand */
     int64_t reflected; /* friendships applied up to here; -1: not known yet */
+};
+
+/* Friend lists that were read from the beginning are put together by a worker, one partition's at a time. */
+struct finishing {
+    struct relations *relations;
+    int32_t partition;
+    struct graph_build *build; /* NULL: none */
+    int code;
+    struct error error;
 };
 
 struct relations {
@@ -24,6 +33,7 @@ struct relations {
     size_t touched_count, attached;
     struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
     size_t more_count, less_count;
+    struct finishing finishing;
 };
 
 /* ---- what friend lists tell ---- */
@@ -58,7 +68,7 @@ static void apply(struct relations *relations, int32_t partition) {
     struct relation *part = &relations->parts[partition];
     struct error error;
     int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
-    if (!part->attached || next < 0) return;
+    if (!part->attached || next < 0 || graph_finishing(router->graph, partition)) return;
     router->metrics.friendships_applied->value += (double)graph_queued(router->graph, partition);
     if (graph_apply(router->graph, partition, next, clock_wall_ms(), !part->live, &error)) {
         router_store_failed(router, &error);
@@ -68,6 +78,58 @@ static void apply(struct relations *relations, int32_t partition) {
     commands_read_back(router->commands, partition, next);
     if (part->live) remove_excess(relations, partition);
 }
+
+/* ---- restoring from the beginning ---- */
+
+static bool reached(const struct relations *relations, enum topic topic, int32_t partition, int64_t end) {
+    return end == 0 || kafka_consumer_position(relations->consumer, topic, partition) >= end;
+}
+
+static void finish_work(void *context) {
+    struct finishing *finishing = context;
+    finishing->code = graph_finish_run(finishing->build, &finishing->error);
+}
+
+static void finish_done(void *context) {
+    struct finishing *finishing = context;
+    struct relations *relations = finishing->relations;
+    int code = graph_finish_end(finishing->build, finishing->code, &finishing->error);
+    finishing->build = NULL;
+    if (code) {
+        router_store_failed(relations->router, &finishing->error);
+        return;
+    }
+    apply(relations, finishing->partition); // what has come in the meantime
+    relations_progress(relations);
+    ownership_progress(relations->router->ownership);
+}
+
+/* Read to the end that it had when that was asked, or nearly so if nobody has asked. */
+static bool read_through(const struct relations *relations, int32_t partition) {
+    const struct partition *part = &relations->router->parts[partition];
+    if (part->stage == PARTITION_RESTORING)
+        return reached(relations, TOPIC_FRIENDSHIPS, partition, part->friendships_end);
+    int64_t lag = kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    return lag >= 0 && lag < NEARLY;
+}
+
+void relations_progress(struct relations *relations) {
+    struct router *router = relations->router;
+    struct finishing *finishing = &relations->finishing;
+    for (int32_t p = 0; !finishing->build && p < router->partitions; p++) {
+        const struct relation *part = &relations->parts[p];
+        if (!part->attached || part->live || !(graph_building(router->graph, p) || graph_queued(router->graph, p)))
+            continue;
+        if (!read_through(relations, p)) continue;
+        apply(relations, p);
+        if (!graph_building(router->graph, p)) continue;
+        finishing->partition = p;
+        finishing->build = graph_finish_begin(router->graph, p, clock_wall_ms());
+        if (finishing->build) loop_work(router->loop, finish_work, finish_done, finishing);
+    }
+}
+
+bool relations_busy(const struct relations *relations) { return relations && relations->finishing.build; }
 
 /* ---- records ---- */
 
@@ -182,6 +244,7 @@ int relations_new(struct router *router, struct relations **out, struct error *e
         .touched = mem_zero((size_t)router->partitions, sizeof *relations->touched),
         .more = mem_zero((size_t)router->partitions * 2, sizeof *relations->more),
         .less = mem_zero((size_t)router->partitions * 2, sizeof *relations->less),
+        .finishing = {.relations = relations, .build = NULL},
     };
     struct kafka_consumer_options options = {
         .loop = router->loop,
@@ -250,20 +313,21 @@ int relations_read(struct relations *relations, struct error *error) {
     return code;
 }
 
-static bool reached(const struct relations *relations, enum topic topic, int32_t partition, int64_t end) {
-    return end == 0 || kafka_consumer_position(relations->consumer, topic, partition) >= end;
-}
-
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t friendships, int64_t sharing) {
     const struct relation *part = &relations->parts[partition];
     if (!part->attached) return false;
     // What is read and still queued is written when the partition turns live; afterwards it is written as it is read.
     bool listed = part->reflected >= friendships || reached(relations, TOPIC_FRIENDSHIPS, partition, friendships);
+    listed = listed && !graph_building(relations->router->graph, partition);
     return listed && reached(relations, TOPIC_SHARING, partition, sharing);
 }
 
 void relations_live(struct relations *relations, int32_t partition) {
     apply(relations, partition);
+    // Of those that were built there is nothing left but what an end without records has begun.
+    struct error error;
+    if (graph_finish(relations->router->graph, partition, clock_wall_ms(), &error))
+        router_store_failed(relations->router, &error);
     relations->parts[partition].live = true;
     remove_excess(relations, partition);
 }
@@ -309,4 +373,5 @@ void relations_second(struct relations *relations) {
             router_store_failed(router, &error);
     }
     tell_sharing(relations);
+    relations_progress(relations);
 }

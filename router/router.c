@@ -83,7 +83,7 @@ static void first_reports_read(struct router *router) {
 
 static void collect(void *context) {
     struct router *router = context;
-    struct store_usage usage = graph_usage(router->graph);
+    struct store_usage usage = graph_usage(router->graph).store;
     router->metrics.present->value = (double)presence_count(router->presence);
     router->metrics.presence_bytes->value = (double)presence_bytes(router->presence);
     router->metrics.outbox_bytes->value = (double)outbox_bytes(router->outbox);
@@ -95,7 +95,8 @@ static void collect(void *context) {
 
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct router *router) {
-    bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands);
+    bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
+                relations_busy(router->relations);
     bool settled = !router->ownership || ownership_settled(router->ownership);
     if (busy) return; // worker threads must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;

@@ -151,7 +151,9 @@ void ownership_commit_sharing(struct ownership *ownership, const struct kafka_po
 /* ---- relations.c ---- */
 
 int relations_new(struct router *router, struct relations **relations, struct error *error);
-void relations_free(struct relations *relations);
+void relations_free(struct relations *relations); /* not while busy; NULL is fine */
+bool relations_busy(const struct relations *relations);
+void relations_progress(struct relations *relations); /* friend lists that were read whole may be put together */
 
 /* Takes a partition's friendships and sharing (told: committed offset of it) to be read, or no longer, from the next
  * relations_read on; a partition is named once in between. */

@@ -72,6 +72,19 @@ const uint8_t *store_cursor_key(const struct store_cursor *cursor, size_t *size)
 const uint8_t *store_cursor_value(const struct store_cursor *cursor, size_t *size);
 int store_cursor_error(const struct store_cursor *cursor, struct error *error);
 
+/* Keys in rising order, written aside into a few sorted files that a family then takes in whole: no log, no memtable, no
+ * compaction. Makes `PATH-0.sst`, ... ; any one thread, and the store may be used by its own meanwhile. */
+struct store_file;
+struct store_file *store_file_new(struct store *store, const char *path);
+void store_file_free(struct store_file *file); /* deletes what was not taken in; NULL is fine */
+int store_file_put(struct store_file *file, const void *key, size_t key_size, const void *value, size_t value_size,
+                   struct error *error);
+
+/* All of them or none, whatever crashes, and for good: they are synced. Their keys must not overlap, nor be in the family
+ * already. A worker thread may call it, while the store's own uses other families. */
+int store_ingest(struct store *store, struct store_family *family, struct store_file *const *files, size_t count,
+                 struct error *error);
+
 struct store_usage {
     uint64_t memtables, table_readers, block_cache, sst_files; /* bytes */
 };

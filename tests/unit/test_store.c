@@ -189,6 +189,57 @@ static void test_cursor_walks_a_snapshot_in_order(void **state) {
     store_cursor_free(cursor);
 }
 
+static void file_put(struct store_file *file, uint64_t from, uint64_t to) {
+    struct error error;
+    for (uint64_t n = from; n < to; n++) {
+        uint8_t key[8];
+        bytes_put_be64(key, n);
+        if (store_file_put(file, key, sizeof key, &n, sizeof n, &error)) fail_msg("%s", error.text);
+    }
+}
+
+static uint64_t count_keys(struct fixture *f, struct store_family *family) {
+    uint64_t count = 0;
+    struct store_cursor *cursor = store_cursor_new(f->store, family);
+    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor)) count++;
+    store_cursor_free(cursor);
+    return count;
+}
+
+static void test_files_are_taken_in_together(void **state) {
+    struct fixture *f = *state;
+    struct store_family *a = family(f, "a");
+    char *low = mem_format("%s/low", f->root), *high = mem_format("%s/high", f->root);
+    char *piece = mem_format("%s-0.sst", low);
+    struct store_file *files[] = {store_file_new(f->store, low), store_file_new(f->store, high)};
+    file_put(files[0], 0, 1000);
+    file_put(files[1], 5000, 5010);
+    assert_int_equal(count_keys(f, a), 0);
+    assert_int_equal(store_ingest(f->store, a, files, 2, NULL), 0);
+    assert_int_equal(count_keys(f, a), 1010);
+    put(f, a, "further", "value");
+    store_file_free(files[0]);
+    store_file_free(files[1]);
+    assert_int_not_equal(access(piece, F_OK), 0);
+    reopen(f);
+    assert_int_equal(count_keys(f, family(f, "a")), 1011);
+
+    // One that is freed leaves nothing; an order that falls is refused; none at all is fine.
+    struct store_file *left = store_file_new(f->store, low);
+    file_put(left, 1, 2);
+    uint8_t zero[8] = {0};
+    assert_int_not_equal(store_file_put(left, zero, sizeof zero, "", 0, NULL), 0);
+    assert_int_equal(access(piece, F_OK), 0);
+    store_file_free(left);
+    assert_int_not_equal(access(piece, F_OK), 0);
+    struct store_file *empty = store_file_new(f->store, low);
+    assert_int_equal(store_ingest(f->store, family(f, "a"), &empty, 1, NULL), 0);
+    store_file_free(empty);
+    free(low);
+    free(high);
+    free(piece);
+}
+
 static void test_one_process_at_a_time(void **state) {
     struct fixture *f = *state;
     struct store *second = NULL;
@@ -259,6 +310,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_dropped_family_is_empty_when_made_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pin_outlives_overwriting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cursor_walks_a_snapshot_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_are_taken_in_together, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_process_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memtables_and_cache_stay_within_their_limits, setup, teardown),
         cmocka_unit_test(test_no_directory_is_a_clear_error),

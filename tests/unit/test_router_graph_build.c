@@ -1,0 +1,411 @@
+/* Friend lists that are built from the beginning: random records against a table in memory, through runs in memory and on
+ * disk, ends in the middle, partitions that go and come back while a worker is at it, excess, and what follows. */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "router/graph.h"
+#include "router/graph_runs.h"
+
+enum { USERS = 40, PARTITION = 1, DAY_MS = 86400000 };
+
+struct world {
+    char folder[64];
+    struct graph *graph;
+    size_t cap, build_bytes;
+    int changes;
+    int64_t excess[64]; /* offsets */
+    size_t excess_count;
+    struct friendship table[USERS][USERS];
+    int64_t offset;
+    uint64_t random;
+};
+
+static void changed(void *context, int64_t user, int64_t other, bool made) {
+    struct world *w = context;
+    w->changes++;
+}
+
+static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {
+    struct world *w = context;
+    assert_true(w->excess_count < ARRAY_SIZE(w->excess));
+    w->excess[w->excess_count++] = offset;
+}
+
+static void open_graph(struct world *w) {
+    struct error error;
+    char path[80];
+    snprintf(path, sizeof path, "%s/friends", w->folder);
+    struct graph_options options = {.path = path,
+                                    .partitions = 4,
+                                    .cap = w->cap,
+                                    .max_age_ms = DAY_MS * 3,
+                                    .cache_bytes = 1 << 20,
+                                    .memtable_bytes = 1 << 20,
+                                    .build_bytes = w->build_bytes,
+                                    .context = w,
+                                    .on_change = changed,
+                                    .on_excess = exceeded};
+    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+}
+
+static int64_t attach(struct world *w) {
+    struct error error;
+    int64_t from;
+    if (graph_attach(w->graph, PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    return from;
+}
+
+static void reopen(struct world *w) {
+    graph_close(w->graph);
+    open_graph(w);
+}
+
+static int setup(void **state) {
+    struct world *w = mem_zero(1, sizeof *w);
+    w->cap = 5000;
+    w->random = 11;
+    strcpy(w->folder, "/tmp/starling-build-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    open_graph(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct world *w = *state;
+    char command[128];
+    graph_close(w->graph);
+    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
+    assert_int_equal(system(command), 0);
+    free(w);
+    return 0;
+}
+
+static void add(struct world *w, int64_t user, int64_t other, enum friendship_state state, int64_t since) {
+    struct friendship h = {.state = state, .since = since};
+    graph_add(w->graph, PARTITION, w->offset++, user, other, &h);
+}
+
+static void apply(struct world *w, bool restoring) {
+    struct error error;
+    if (graph_apply(w->graph, PARTITION, w->offset, clock_wall_ms(), restoring, &error)) fail_msg("%s", error.text);
+}
+
+static void finish(struct world *w) {
+    struct error error;
+    if (graph_finish(w->graph, PARTITION, clock_wall_ms(), &error)) fail_msg("%s", error.text);
+}
+
+/* Some hundred records, as the topic would have them, in the table too. */
+static void add_random(struct world *w, int count) {
+    int64_t now = clock_wall_ms();
+    for (int i = 0; i < count; i++) {
+        uint64_t r = hash_u64(w->random++);
+        int a = (int)(r % USERS), b = (int)((r >> 8) % USERS);
+        if (a == b) continue;
+        struct friendship h = {.state = (enum friendship_state)(r >> 20 & 3),
+                               .blocked_by_me = !(r >> 24 & 7),
+                               .blocked_by_them = !(r >> 28 & 7),
+                               .since = now - (int64_t)(r >> 32 & 0xffff)};
+        if (friendship_empty(&h)) h.since = 0;
+        w->table[a][b] = h;
+        graph_add(w->graph, PARTITION, w->offset++, a, b, &h);
+    }
+}
+
+static void expect_table(struct world *w) {
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    for (int a = 0; a < USERS; a++) {
+        size_t count = 0;
+        if (graph_friends(w->graph, PARTITION, a, &list, &error)) fail_msg("%s", error.text);
+        for (int b = 0; b < USERS; b++) {
+            if (!friendship_made(&w->table[a][b])) continue;
+            assert_true(count < list.count);
+            assert_int_equal(list.items[count++], b);
+        }
+        assert_int_equal(count, list.count);
+        for (int b = 0; b < USERS; b++) {
+            struct friendship half;
+            if (a == b) continue;
+            if (graph_half(w->graph, PARTITION, a, b, &half, NULL, &error)) fail_msg("%s", error.text);
+            assert_true(friendship_equal(&half, &w->table[a][b]));
+        }
+    }
+    friend_list_free(&list);
+}
+
+static void test_sorting(void **state) {
+    enum { MOST = 5000 };
+    static struct graph_update updates[MOST];
+    uint64_t random = 3;
+    // Few and many, ids close together and all over, many records of a pair and few.
+    static const uint64_t SPREADS[] = {1, 3, 300, 100000, INT64_MAX};
+    for (size_t round = 0; round < 60; round++) {
+        size_t count = hash_u64(random++) % MOST;
+        uint64_t users = SPREADS[round % 5], others = SPREADS[round / 5 % 5];
+        for (size_t i = 0; i < count; i++) {
+            updates[i] = (struct graph_update){.user = (int64_t)(hash_u64(random++) % users),
+                                               .other = (int64_t)(hash_u64(random++) % others),
+                                               .offset = (int64_t)(i << 20)};
+            updates[i].since = updates[i].user ^ updates[i].other ^ updates[i].offset;
+        }
+        size_t kept = graph_updates_tidy(updates, count);
+        assert_int_equal(kept == 0, count == 0);
+        if (users <= 3 && others <= 3) assert_true(kept <= users * others);
+        for (size_t i = 0; i < kept; i++) {
+            const struct graph_update *u = &updates[i], *before = &updates[i - 1];
+            assert_true(u->since == (u->user ^ u->other ^ u->offset));
+            if (i) assert_true(u->user > before->user || (u->user == before->user && u->other > before->other));
+        }
+        if (users == 1 && others == 1 && count) assert_true(updates[0].offset == (int64_t)((count - 1) << 20));
+    }
+}
+
+/* Runs as large and as small as they come; the last record of each pair counts, in whichever run it is. */
+static void built(struct world *w, size_t build_bytes, int lots, int records) {
+    w->build_bytes = build_bytes;
+    reopen(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    for (int lot = 0; lot < lots; lot++) {
+        add_random(w, records);
+        size_t queued = graph_queued(w->graph, PARTITION);
+        assert_true(queued > 0);
+        apply(w, true);
+        assert_int_equal(graph_queued(w->graph, PARTITION), 0);
+        assert_int_equal(graph_next(w->graph, PARTITION), w->offset);
+        assert_true(graph_building(w->graph, PARTITION));
+    }
+    finish(w);
+    assert_false(graph_building(w->graph, PARTITION));
+    expect_table(w);
+    assert_int_equal(w->changes, 0);
+    reopen(w);
+    assert_int_equal(attach(w), w->offset);
+    expect_table(w);
+    for (int round = 0; round < 20; round++) { // and it goes on as any family does
+        add_random(w, 50);
+        apply(w, round % 2);
+    }
+    expect_table(w);
+}
+
+static void test_built_in_memory(void **state) { built(*state, 0, 7, 300); }
+
+static void test_built_through_runs(void **state) { built(*state, 0, 5, 300000); }
+
+static void test_built_through_runs_on_disk(void **state) { built(*state, 1, 6, 300000); }
+
+static void test_reading_finishes(void **state) {
+    struct world *w = *state;
+    add_random(w, 200);
+    apply(w, true);
+    expect_table(w);
+    assert_false(graph_building(w->graph, PARTITION));
+}
+
+static void test_a_change_while_building_is_told(void **state) {
+    struct world *w = *state;
+    add(w, 1, 2, FRIENDSHIP_FRIENDS, 1);
+    apply(w, true);
+    assert_int_equal(w->changes, 0);
+    add(w, 1, 3, FRIENDSHIP_FRIENDS, 1);
+    add(w, 1, 2, FRIENDSHIP_NONE, 0);
+    apply(w, false);
+    assert_int_equal(w->changes, 2);
+    assert_int_equal(w->offset, graph_next(w->graph, PARTITION));
+}
+
+static int files_left(const struct world *w) {
+    char path[96];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/friends.build", w->folder);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* An end before the family is finished: it says that it holds nothing, and holds nothing. */
+static void test_an_end_in_the_middle(void **state) {
+    struct world *w = *state;
+    struct error error;
+    add_random(w, 500);
+    apply(w, true);
+    assert_int_equal(graph_touch(w->graph, PARTITION, clock_wall_ms(), &error), 0); // must not say otherwise
+    reopen(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    memset(w->table, 0, sizeof w->table);
+    expect_table(w);
+
+    // The worker's files are written, and never taken in: as a crash leaves it.
+    w->offset = 0;
+    reopen(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    add_random(w, 500);
+    apply(w, true);
+    char command[256];
+    snprintf(command, sizeof command, "touch '%s/friends.build/1-lists-0.sst'", w->folder);
+    assert_int_equal(system(command), 0);
+    reopen(w);
+    assert_int_equal(files_left(w), 0);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+}
+
+static struct graph_build *begin(struct world *w) {
+    struct graph_build *build = graph_finish_begin(w->graph, PARTITION, clock_wall_ms());
+    assert_non_null(build);
+    assert_true(graph_finishing(w->graph, PARTITION));
+    assert_null(graph_finish_begin(w->graph, PARTITION, clock_wall_ms()));
+    return build;
+}
+
+static void run(struct graph_build *build) {
+    struct error error;
+    int code = graph_finish_run(build, &error);
+    if (code) fail_msg("%s", error.text);
+}
+
+static void end(struct graph_build *build) {
+    struct error error;
+    if (graph_finish_end(build, 0, &error)) fail_msg("%s", error.text);
+}
+
+static void test_records_come_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    add_random(w, 500);
+    apply(w, true);
+    int64_t before = w->offset;
+    struct graph_build *build = begin(w);
+    add_random(w, 100);
+    apply(w, true); // nothing, for now
+    run(build);
+    assert_int_equal(graph_next(w->graph, PARTITION), before);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 1, &list, &error), -EAGAIN);
+    end(build);
+    apply(w, true);
+    expect_table(w);
+    assert_int_equal(files_left(w), 0);
+    friend_list_free(&list);
+}
+
+static void test_detached_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    add_random(w, 500);
+    apply(w, true);
+    int64_t before = w->offset;
+    struct graph_build *build = begin(w);
+    add(w, 1, 2, FRIENDSHIP_FRIENDS, 1); // is lost: it will be read again
+    graph_detach(w->graph, PARTITION);
+    run(build);
+    end(build);
+    assert_int_equal(attach(w), before);
+    expect_table(w);
+}
+
+static void test_back_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    add_random(w, 500);
+    apply(w, true);
+    struct graph_build *build = begin(w);
+    int64_t before = w->offset;
+    add(w, 1, 2, FRIENDSHIP_FRIENDS, 1);
+    graph_detach(w->graph, PARTITION);
+    w->offset = before;
+    assert_int_equal(attach(w), before);
+    add_random(w, 50);
+    run(build);
+    end(build);
+    apply(w, true);
+    expect_table(w);
+}
+
+static void test_rebuilt_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    struct error error;
+    add_random(w, 500);
+    apply(w, true);
+    struct graph_build *build = begin(w);
+    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    memset(w->table, 0, sizeof w->table);
+    w->offset = 0;
+    add_random(w, 300);
+    run(build);
+    end(build);
+    apply(w, true);
+    assert_true(graph_building(w->graph, PARTITION));
+    finish(w);
+    expect_table(w);
+    reopen(w);
+    assert_int_equal(attach(w), w->offset);
+    expect_table(w);
+}
+
+static void test_a_failure_is_told(void **state) {
+    struct world *w = *state;
+    struct error error = {.text = ""};
+    char command[160];
+    add_random(w, 500);
+    apply(w, true);
+    snprintf(command, sizeof command, "rmdir '%s/friends.build'", w->folder);
+    assert_int_equal(system(command), 0);
+    assert_int_not_equal(graph_finish(w->graph, PARTITION, clock_wall_ms(), &error), 0);
+    assert_non_null(strstr(error.text, "friends.build"));
+    reopen(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+}
+
+static void test_excess_while_building_holds_the_offset(void **state) {
+    struct world *w = *state;
+    w->cap = 8;
+    reopen(w);
+    attach(w);
+    for (int i = 0; i < 10; i++) add(w, 5, 100 - i, FRIENDSHIP_FRIENDS, 50 + i);
+    add(w, 5, 100, FRIENDSHIP_NONE, 0); // the first has gone again: one is too many
+    add(w, 6, 1, FRIENDSHIP_FRIENDS, 1);
+    apply(w, true);
+    assert_int_equal(w->excess_count, 0); // not known before it is finished
+    finish(w);
+    assert_int_equal(w->excess_count, 1);
+    assert_int_equal(w->excess[0], 9);
+    reopen(w);
+    assert_int_equal(attach(w), 9);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sorting),
+        TEST(test_built_in_memory),
+        TEST(test_built_through_runs),
+        TEST(test_built_through_runs_on_disk),
+        TEST(test_reading_finishes),
+        TEST(test_a_change_while_building_is_told),
+        TEST(test_an_end_in_the_middle),
+        TEST(test_records_come_while_a_worker_finishes),
+        TEST(test_detached_while_a_worker_finishes),
+        TEST(test_back_while_a_worker_finishes),
+        TEST(test_rebuilt_while_a_worker_finishes),
+        TEST(test_a_failure_is_told),
+        TEST(test_excess_while_building_holds_the_offset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -172,7 +172,7 @@ export class StarlingClient {
         this.#abandonSocket(1000);
         this.#clearTimers();
         this.#nearby.clear();
-        this.#setState('idle');
+        if (this.#state !== 'idle') this.#setState('idle');
     }
 
     /**

@@ -1,0 +1,523 @@
+"""One phone: a connection to starling's edge that comes back by itself, my position reported over it, my nearby friends.
+
+    idle --connect--> connecting --welcome--> online
+                        ^    |                  |
+                        |    +--closed----------+--> waiting (then connecting again)
+                        |                       +--> closed  (bad or expired token, connected elsewhere: not by itself)
+                        +--connect, renew--------------- '
+
+One task a connection; everything happens on the event loop's thread, and listeners are called last.
+"""
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from enum import IntEnum
+from typing import Any, List
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.typing import Subprotocol
+
+from .backoff import OVERLOADED_S, backoff_s, directed_s
+from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
+from .frames import number, parse_frame
+from .geo import round_position
+from .nearby import NearbyList
+from .tokens import Token, TokenSource
+
+SUBPROTOCOL = Subprotocol('starling.v1')
+
+
+class CloseCode(IntEnum):
+    ABNORMAL = 1006
+    BAD_TOKEN = 1008
+    TOO_BIG = 1009
+    RESTARTING = 1012
+    OVERLOADED = 1013
+    ELSEWHERE = 4001
+    TOO_SLOW = 4002
+    TOKEN_EXPIRED = 4003
+
+
+_WELCOME_TIMEOUT_S = 10.0
+_PAGE_TIMEOUT_S = 10.0
+_PREFETCH_EVERY_S = 0.25
+_TOKEN_TIMEOUT_S = 30.0     # for an application's token function to answer
+_HELD_S = 10.0              # a connection that held this long was a good one
+_CLOCK_SLACK_MS = 1000      # the way back and forth; below it the clocks agree
+_STALE_AFTER_REPORTS = 4    # reports of a friend that did not come
+_BAD_URL = object()
+
+
+class StarlingClient:
+    """
+    async with StarlingClient('ws://localhost:8081/', token, 39.9847, 116.3184) as client:
+        async for event in client.events():
+            print(client.total, [(friend.name, round(friend.distance)) for friend in client.list])
+
+    token: a JWT, or a function that gets one (see Token). throttle: moves closer together than this (s) make one report.
+    prefetch: ask for the pages beyond what more() wants, too, one every quarter of a second. stale_after: a friend whose
+    last report is this old (s) is stale; default: four times the server's report_every_s. clock_offset_ms: what is known of
+    server time minus local time before the first welcome. connect_options: for websockets' connect (ssl, proxy, ...).
+    """
+
+    def __init__(self, url: str, token: Token, lat: float, lng: float, *, accuracy: float | None = None,
+                 throttle: float = 1.0, prefetch: bool = False, stale_after: float | None = None,
+                 clock_offset_ms: float = 0.0, connect_options: dict[str, Any] | None = None,
+                 rand: Callable[[], float] = random.random):
+        self._url = url
+        self._tokens = TokenSource(token)
+        self._token = ''
+        self._place = round_position(lat, lng)
+        self._accuracy = accuracy
+        self._throttle, self._prefetch, self._stale_after = throttle, prefetch, stale_after
+        self._clock_offset = clock_offset_ms
+        self._connect_options = connect_options or {}
+        self._random = rand
+
+        self._state = State.IDLE
+        self._welcome: Welcome | None = None
+        self._nearby = NearbyList()
+        self._nearby.place(*self._place)
+        self._listeners: List[Callable[[Event], object]] = []
+
+        self._task: asyncio.Task[None] | None = None
+        self._renewal: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[Any]] = set()
+        self._socket: ClientConnection | None = None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._awaiting_first_page = True
+        self._failures = 0
+        self._online_since = 0.0
+        self._reconnect_at: float | None = None
+        self._sent_at = -1e9
+        self._sent_time = 0
+        self._sent_place: tuple[float, float] | None = None
+
+    async def __aenter__(self) -> StarlingClient:
+        self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # what is known
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    @property
+    def welcome(self) -> Welcome | None:
+        """None before the first one."""
+        return self._welcome
+
+    @property
+    def position(self) -> tuple[float, float]:
+        return self._place
+
+    @property
+    def list(self) -> List[Friend]:
+        """The nearest friends, twenty and as many more as more() asked for."""
+        return self._nearby.list()
+
+    @property
+    def known(self) -> List[Friend]:
+        """Every friend known to be near, nearest first: pages and whoever an update named."""
+        return list(self._nearby.known())
+
+    @property
+    def total(self) -> int:
+        """How many friends are near: exact once complete, else as the server said last (and at least what is known)."""
+        return self._nearby.total
+
+    @property
+    def has_more(self) -> bool:
+        return self._nearby.has_more
+
+    @property
+    def complete(self) -> bool:
+        """Every page has come."""
+        return self._nearby.complete
+
+    def server_now(self) -> float:
+        """ms since the epoch by the server's clock."""
+        return time.time() * 1000 + self._clock_offset
+
+    # what one does with it
+
+    def on_event(self, listener: Callable[[Event], object]) -> Callable[[], None]:
+        """Listens to everything; the function that comes back takes the listener away."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Events from now on, for as long as somebody iterates."""
+        queue: asyncio.Queue[Event] = asyncio.Queue()
+        stop = self.on_event(queue.put_nowait)
+        try:
+            while True:
+                yield await queue.get()
+        finally:
+            stop()
+
+    def connect(self) -> None:
+        """Connects now, and again whenever the connection is lost."""
+        if self._state in (State.CONNECTING, State.ONLINE):
+            return
+        self._failures = 0
+        self._tokens.trust()
+        self._start()
+
+    def reconnect(self) -> None:
+        """The network has changed: whatever the socket believes, start afresh. Does nothing while idle or closed."""
+        if self._state in (State.IDLE, State.CLOSED):
+            return
+        self._failures = 0
+        self._start()
+
+    async def close(self) -> None:
+        """Leaves and forgets the list."""
+        self._stop()
+        self._nearby.clear()
+        if self._state is not State.IDLE:
+            self._set_state(State.IDLE)
+        if self._background:
+            await asyncio.wait(list(self._background))
+
+    def renew(self, token: Token) -> None:
+        """A newer token of the same user: renews an open connection, or opens the one that ended for want of it."""
+        self._tokens = TokenSource(token)
+        if self._state is State.ONLINE:
+            self._renew_token()
+        elif self._state is not State.IDLE:
+            self._start()
+
+    def move(self, lat: float, lng: float, accuracy: float | None = None) -> None:
+        """I am here now. Distances change at once; the report goes out at once, too, but not more than one a second.
+        ValueError: not a position."""
+        self._place, self._accuracy = round_position(lat, lng), accuracy
+        self._nearby.place(*self._place)
+        if self._state is State.ONLINE:
+            self._report_soon()
+        self._emit(Change('move'))
+
+    def more(self) -> None:
+        """Twenty more in the list."""
+        self._nearby.more()
+        self._ask_for_page()
+        self._emit(Change('more'))
+
+    # the connection
+
+    def _start(self) -> None:
+        self._stop()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def _stop(self) -> None:
+        """Abandons what is under way; the socket is closed behind our back."""
+        if self._task and self._task is not asyncio.current_task():
+            self._task.cancel()
+        self._task = None
+        self._drop()
+        self._clear_timers()
+        self._nearby.disconnected()
+
+    def _drop(self) -> None:
+        """The socket is of no use any more, whether or not it knows."""
+        socket, self._socket = self._socket, None
+        if socket:
+            self._in_background(socket.close())
+
+    async def _run(self) -> None:
+        while True:
+            self._reconnect_at = None
+            self._awaiting_first_page = True
+            self._schedule_expiry()
+            self._set_state(State.CONNECTING)
+            code, why = await self._attempt()
+            if self._task is not asyncio.current_task():
+                return  # a listener has started anew, or closed
+            delay = self._lost(code, why)
+            if delay is None:
+                return
+            await asyncio.sleep(delay)
+
+    def _lost(self, code: object, why: str) -> float | None:
+        """Tells of it. Seconds until the next attempt; None: there is none."""
+        loop_now = asyncio.get_running_loop().time()
+        if self._state is State.ONLINE and loop_now - self._online_since >= _HELD_S:
+            self._failures = 0
+        self._drop()
+        self._clear_timers()
+        self._nearby.disconnected()
+        self._schedule_expiry()
+        if code is _BAD_URL:
+            self._task = None
+            self._set_state(State.CLOSED, reason='url')
+            return None
+        assert isinstance(code, int)
+        reason = self._final(code, why)
+        if reason:
+            self._task = None
+            self._set_state(State.CLOSED, reason=reason, code=code)
+            return None
+        if self._reconnect_at is None:
+            delay = backoff_s(self._failures, self._random, OVERLOADED_S if code == CloseCode.OVERLOADED else 0.0)
+        else:
+            delay = max(0.0, self._reconnect_at - loop_now)
+        self._failures += 1
+        self._set_state(State.WAITING, code=code, retry_after=delay)
+        return delay
+
+    def _final(self, code: int, why: str) -> str | None:
+        """Why there is no coming back by ourselves; None: there is."""
+        if code == CloseCode.ELSEWHERE:
+            return 'elsewhere'
+        if code not in (CloseCode.TOKEN_EXPIRED, CloseCode.BAD_TOKEN) or self._tokens.refused():
+            return None
+        return 'expired' if code == CloseCode.TOKEN_EXPIRED or why == 'token_expired' else 'token'
+
+    async def _attempt(self) -> tuple[object, str]:
+        """One connection, from the token to its end: (close code, the server's reason)."""
+        try:
+            self._token = await asyncio.wait_for(self._tokens.get(), _TOKEN_TIMEOUT_S)
+        except Exception as error:  # the application's function may raise what it likes
+            self._emit(ClientError('no_token', f'{type(error).__name__}: {error}'))
+            return CloseCode.ABNORMAL, ''
+        try:
+            socket = await connect(self._url, subprotocols=[SUBPROTOCOL],
+                                   **{'compression': None, 'max_size': None, 'open_timeout': _WELCOME_TIMEOUT_S,
+                                      'ping_interval': None, 'close_timeout': 2, **self._connect_options})
+        except InvalidURI as error:
+            self._emit(ClientError('bad_url', str(error)))
+            return _BAD_URL, ''
+        except (OSError, InvalidHandshake, EOFError, TimeoutError, asyncio.TimeoutError):
+            return CloseCode.ABNORMAL, ''
+        self._socket = socket
+        self._timer('welcome', _WELCOME_TIMEOUT_S, self._drop)
+        self._send_hello()
+        try:
+            async for text in socket:
+                if socket is not self._socket:
+                    break
+                self._received(text)
+        except ConnectionClosed:
+            pass
+        if socket is not self._socket:  # dropped by ourselves
+            return CloseCode.ABNORMAL, ''
+        return socket.close_code or CloseCode.ABNORMAL, socket.close_reason or ''
+
+    def _received(self, text: str | bytes) -> None:
+        try:
+            frame = parse_frame(text)
+        except ValueError:
+            self._emit(ClientError('bad_frame', 'The server sent what is not a frame.'))
+            return
+        kind = frame.get('type')
+        if kind == 'welcome':
+            self._welcomed(frame)
+        elif kind == 'nearby':
+            self._paged(frame)
+        elif kind == 'update':
+            came, gone = self._nearby.update(frame, self.server_now())
+            self._changed(Change('update', came, gone))
+        elif kind == 'reconnect':
+            self._told_to_reconnect(frame)
+        elif kind == 'error':
+            self._failed(frame)
+        # else: a newer server may say more than we understand
+
+    def _welcomed(self, frame: dict[str, Any]) -> None:
+        first = self._state is not State.ONLINE
+        now = time.time() * 1000
+        server_time = number(frame.get('server_time'), now)
+        if abs(server_time - now - self._clock_offset) > _CLOCK_SLACK_MS:
+            self._clock_offset = server_time - now
+            self._sent_place = None  # reported at a wrong time: once more
+        self._welcome = Welcome(frame['user'], int(server_time), _positive(frame.get('radius_m'), float('inf')),
+                                _positive(frame.get('report_every_s'), 30), _positive(frame.get('inactive_after_s'), 600))
+        stale_after = self._stale_after or self._welcome.report_every_s * _STALE_AFTER_REPORTS
+        self._nearby.configure(self._welcome.radius_m, self._welcome.inactive_after_s * 1000, stale_after * 1000)
+        self._clear_timer('welcome')
+        self._tokens.trust()
+        self._schedule_renewal()
+        if first:
+            self._online_since = asyncio.get_running_loop().time()
+            self._set_state(State.ONLINE)
+        if self._sent_place != self._place:
+            self._report_soon()
+        else:
+            self._schedule_periodic_report()
+        self._emit(self._welcome)
+
+    def _paged(self, frame: dict[str, Any]) -> None:
+        if self._awaiting_first_page:
+            self._nearby.restart(frame, self.server_now())
+        else:
+            self._nearby.page(frame, self.server_now())
+        self._awaiting_first_page = False
+        self._clear_timer('page')
+        self._changed(Change('page'))
+
+    def _told_to_reconnect(self, frame: dict[str, Any]) -> None:
+        after = directed_s(max(0.0, number(frame.get('after_ms'), 0)) / 1000, self._random)
+        self._reconnect_at = asyncio.get_running_loop().time() + after
+        # The server closes when it likes until then. If it never does, we keep to what was said.
+        self._timer('reconnect', after, self._start)
+
+    def _failed(self, frame: dict[str, Any]) -> None:
+        code = str(frame.get('code'))
+        if self._nearby.asking and ('cursor' in code or 'more' in code):
+            self._page_failed()
+        self._emit(ClientError(code, str(frame.get('message', code))))
+
+    # the token
+
+    def _schedule_renewal(self) -> None:
+        """A function can be asked for the next token before this one ends."""
+        wait = self._tokens.renew_in(self._token, self.server_now())
+        if wait is None:
+            self._clear_timer('renewal')
+        else:
+            self._timer('renewal', wait, self._renew_token)
+
+    def _renew_token(self) -> None:
+        if self._renewal:
+            self._renewal.cancel()
+        self._renewal = self._in_background(self._renewing())
+
+    async def _renewing(self) -> None:
+        socket = self._socket
+        try:
+            token = await asyncio.wait_for(self._tokens.get(), _TOKEN_TIMEOUT_S)
+        except Exception as error:  # the application's function may raise what it likes
+            self._emit(ClientError('no_token', f'{type(error).__name__}: {error}'))
+            if socket is self._socket and self._state is State.ONLINE:
+                self._schedule_renewal()
+            return
+        if socket is self._socket and self._state is State.ONLINE:
+            self._token = token
+            self._send_hello()
+
+    # reports
+
+    def _send_hello(self) -> None:
+        self._send({'type': 'hello', 'token': self._token, **self._report()})
+
+    def _send_location(self) -> None:
+        accuracy = {} if self._accuracy is None else {'accuracy': self._accuracy}
+        self._send({'type': 'location', **self._report(), **accuracy})
+        self._schedule_periodic_report()
+
+    def _report(self) -> dict[str, Any]:
+        """Where I am, later than the report before, also when our clock was found to be fast: an older one would count for
+        nothing."""
+        self._sent_time = max(self._sent_time + 1, round(self.server_now()))
+        self._sent_at = asyncio.get_running_loop().time()
+        self._sent_place = self._place
+        return {'lat': self._place[0], 'lng': self._place[1], 'time': self._sent_time}
+
+    def _report_soon(self) -> None:
+        wait = self._sent_at + self._throttle - asyncio.get_running_loop().time()
+        if wait <= 0:
+            self._clear_timer('soon')
+            self._send_location()
+        elif 'soon' not in self._timers:
+            self._timer('soon', wait, self._send_location)
+
+    def _schedule_periodic_report(self) -> None:
+        self._timer('report', self._welcome.report_every_s if self._welcome else 30, self._send_location)
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        if self._socket:
+            self._in_background(_send_quietly(self._socket, json.dumps(frame)))
+
+    # the list
+
+    def _changed(self, change: Change) -> None:
+        self._ask_for_page()
+        self._schedule_expiry()
+        self._emit(change)
+
+    def _ask_for_page(self, everything: bool = False) -> None:
+        if self._state is not State.ONLINE or self._awaiting_first_page:
+            return
+        cursor = self._nearby.next_request(everything)
+        if cursor is not None:
+            self._send({'type': 'more', 'after': cursor})
+            self._timer('page', _PAGE_TIMEOUT_S, self._page_failed)
+        elif self._prefetch and not self._nearby.complete and not self._nearby.asking and 'prefetch' not in self._timers:
+            # Nothing is wanted for the list: the other pages may come at leisure.
+            self._timer('prefetch', _PREFETCH_EVERY_S, lambda: self._ask_for_page(True))
+
+    def _page_failed(self) -> None:
+        self._clear_timer('page')
+        self._nearby.give_up_request()
+        self._emit(Change('page'))
+
+    def _schedule_expiry(self) -> None:
+        at = self._nearby.next_expiry()
+        if at is None:
+            self._clear_timer('expiry')
+        else:
+            self._timer('expiry', max(0.001, (at - self.server_now()) / 1000), self._expire)
+
+    def _expire(self) -> None:
+        gone, stale = self._nearby.expire(self.server_now())
+        if gone or stale:
+            self._changed(Change('expiry' if gone else 'stale', [], gone))
+        else:
+            self._schedule_expiry()
+
+    # timers, tasks and listeners
+
+    def _timer(self, name: str, after: float, run: Callable[[], object]) -> None:
+        """One timer a name: a new one takes the place of the old."""
+        self._clear_timer(name)
+
+        def fire() -> None:
+            self._timers.pop(name, None)
+            run()
+
+        self._timers[name] = asyncio.get_running_loop().call_later(after, fire)
+
+    def _clear_timer(self, name: str) -> None:
+        handle = self._timers.pop(name, None)
+        if handle:
+            handle.cancel()
+
+    def _clear_timers(self) -> None:
+        for name in list(self._timers):
+            self._clear_timer(name)
+
+    def _in_background(self, work: Any) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def _set_state(self, state: State, **details: Any) -> None:
+        self._state = state
+        self._emit(StateChange(state, **details))
+
+    def _emit(self, event: Event) -> None:
+        for listener in list(self._listeners):
+            listener(event)
+
+
+async def _send_quietly(socket: ClientConnection, text: str) -> None:
+    """What cannot be sent is of no use later: the next connection begins with a hello."""
+    try:
+        await socket.send(text)
+    except ConnectionClosed:
+        pass
+
+
+def _positive(value: Any, otherwise: float) -> float:
+    found = number(value, otherwise)
+    return found if found > 0 else otherwise

@@ -1,0 +1,73 @@
+"""What a client tells: friends, and the events of its life."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Union
+
+
+class State(str, Enum):
+    """connecting: until the server's welcome. waiting: lost, tries again by itself. closed: ended for a reason that only a
+    person can mend; connect() or renew() starts again."""
+    IDLE = 'idle'
+    CONNECTING = 'connecting'
+    ONLINE = 'online'
+    WAITING = 'waiting'
+    CLOSED = 'closed'
+
+
+@dataclass(frozen=True)
+class Friend:
+    """A friend who is near."""
+    user: int
+    name: str | None
+    """None: no profile yet."""
+    avatar_url: str | None
+    lat: float
+    lng: float
+    distance: float
+    """Metres from where I am now."""
+    time: int
+    """When the friend last reported, ms since the epoch by the server's clock."""
+    stale: bool
+    """Has missed a few reports, and may be somewhere else by now."""
+
+
+@dataclass(frozen=True)
+class Welcome:
+    user: int
+    server_time: int
+    radius_m: float
+    report_every_s: float
+    inactive_after_s: float
+
+
+@dataclass(frozen=True)
+class StateChange:
+    state: State
+    reason: str | None = None
+    """With closed. token: refused (1008). expired: 4003. elsewhere: connected on another device (4001). url."""
+    code: int | None = None
+    """The close code, with waiting and closed."""
+    retry_after: float | None = None
+    """Seconds until the next attempt, with waiting."""
+
+
+@dataclass(frozen=True)
+class Change:
+    cause: str
+    """page, update, expiry (silent for too long), stale, move, more."""
+    came: list[Friend] = field(default_factory=list)
+    """Who was not known to be near before; with update."""
+    gone: list[int] = field(default_factory=list)
+    """Who is not near any more; with update and expiry."""
+
+
+@dataclass(frozen=True)
+class ClientError:
+    """An error frame of the server's, or bad_frame, bad_url and no_token of our own. Nothing ends because of one."""
+    code: str
+    message: str
+
+
+Event = Union[StateChange, Welcome, Change, ClientError]

@@ -1,0 +1,58 @@
+// Drives one client of web/client for the protocol's test suite; README.md says how it is spoken to.
+
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { StarlingClient } from '../../web/client/index.js';
+
+const { WebSocket } = createRequire(new URL('../../web/package.json', import.meta.url))('ws');
+const options = JSON.parse(process.argv[2]);
+let giveToken = null;
+
+const client = new StarlingClient({
+    url: options.url,
+    token: options.token ?? (() => new Promise((resolve) => ((giveToken = resolve), say('token', {})))),
+    position: { lat: options.lat, lng: options.lng },
+    prefetch: options.prefetch,
+    staleAfterMs: options.stale_after_s && options.stale_after_s * 1000,
+    WebSocket,
+});
+
+function say(event, members) {
+    process.stdout.write(JSON.stringify({ event, ...members }) + '\n');
+}
+
+client.on('state', ({ state, reason = null, code = null, retryAt }) =>
+    say('state', { state, reason, code, retry_in_s: retryAt === undefined ? null : (retryAt - Date.now()) / 1000 }),
+);
+client.on('welcome', ({ user, radiusM, reportEveryS, inactiveAfterS }) =>
+    say('welcome', { user, radius_m: radiusM, report_every_s: reportEveryS, inactive_after_s: inactiveAfterS }),
+);
+client.on('change', ({ cause, came, gone }) =>
+    say('change', {
+        cause,
+        came: came.map((friend) => friend.user),
+        gone,
+        list: client.list.map(({ user, name, distance, time, stale }) => [user, name, distance, time, stale]),
+        known: client.known.length,
+        total: client.total,
+        has_more: client.hasMore,
+        complete: client.complete,
+    }),
+);
+client.on('error', ({ code }) => say('error', { code }));
+
+const COMMANDS = {
+    connect: () => client.connect(),
+    reconnect: () => client.reconnect(),
+    more: () => client.more(),
+    move: ({ lat, lng }) => client.move({ lat, lng }),
+    renew: ({ token }) => client.renew(token),
+    token: ({ token }) => giveToken(token),
+    close: () => (client.close(), process.stdin.destroy()), // nothing keeps the process then
+};
+const input = createInterface({ input: process.stdin });
+input.on('line', (line) => {
+    const command = JSON.parse(line);
+    COMMANDS[command.do](command);
+});
+input.on('close', () => client.close());

@@ -1,0 +1,63 @@
+"""Drives one client of clients/python for the protocol's test suite; README.md says how it is spoken to."""
+import asyncio
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
+from starling_client import Change, ClientError, StarlingClient, StateChange, Welcome  # noqa: E402
+
+
+def say(event, **members):
+    print(json.dumps({'event': event, **members}), flush=True)
+
+
+class Driver:
+    def __init__(self, options):
+        self._tokens = asyncio.Queue()
+        self._client = StarlingClient(options['url'], options.get('token') or self._ask, options['lat'], options['lng'],
+                                      prefetch=options.get('prefetch', False), stale_after=options.get('stale_after_s'),
+                                      connect_options={'proxy': None})
+        self._client.on_event(self._tell)
+
+    async def _ask(self):
+        say('token')
+        return await self._tokens.get()
+
+    def _tell(self, event):
+        client = self._client
+        if isinstance(event, StateChange):
+            say('state', state=event.state.value, reason=event.reason, code=event.code, retry_in_s=event.retry_after)
+        elif isinstance(event, Welcome):
+            say('welcome', user=str(event.user), radius_m=event.radius_m, report_every_s=event.report_every_s,
+                inactive_after_s=event.inactive_after_s)
+        elif isinstance(event, Change):
+            say('change', cause=event.cause, came=[str(friend.user) for friend in event.came], gone=list(map(str, event.gone)),
+                list=[[str(f.user), f.name, f.distance, f.time, f.stale] for f in client.list], known=len(client.known),
+                total=client.total, has_more=client.has_more, complete=client.complete)
+        elif isinstance(event, ClientError):
+            say('error', code=event.code)
+
+    def _do(self, do, **arguments):
+        if do == 'token':
+            self._tokens.put_nowait(arguments['token'])
+        else:
+            getattr(self._client, do)(**arguments)
+
+    async def run(self):
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            command = json.loads(line)
+            if command['do'] == 'close':
+                break
+            self._do(**command)
+        await self._client.close()
+
+
+async def main():
+    await Driver(json.loads(sys.argv[1])).run()
+
+
+asyncio.run(main())

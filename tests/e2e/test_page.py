@@ -318,12 +318,16 @@ def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browse
         screen.wait_state('waiting')
         assert screen.page.is_visible('#banner') and 'connection is lost' in screen.text('#banner')
         assert screen.friends() == {ben, cleo}  # as it was
+        screen.page.wait_for_selector('main.old')
+        eventually(lambda: screen.text('#announce') == 'Not connected', what='it is said')
         screen.go(*at(100))
         positions[ben] = at(1_000)
         assert cluster.report_http(ben, *positions[ben]).ok
         edge.start()
         screen.wait_state('online', timeout=40)  # by itself
         screen.wait_list(positions, total=2)
+        screen.page.wait_for_selector('main:not(.old)')
+        assert screen.text('#announce') == 'Connected'
 
         assert edge.stop() == 0  # a planned end: told to reconnect, then 1012
         screen.wait_state('waiting')

@@ -42,8 +42,13 @@ export class Status {
         setText(this.#state.querySelector('.text'), short);
         setText(this.#banner.querySelector('.text'), this.#sentence(offline, seconds));
         setText(this.#retry, state === 'closed' ? 'Connect here' : 'Try now');
+        const focused = this.#banner.contains(document.activeElement);
         this.#retry.hidden = !this.#lost && this.#change.reason !== 'elsewhere';
         this.#banner.hidden = !(this.#lost || state === 'closed' || offline);
+        // Whoever pressed the button in it is not to start from the top of the page again.
+        if (focused && (this.#banner.hidden || this.#retry.hidden)) {
+            document.getElementById('map').focus({ preventScroll: true });
+        }
     }
 
     /** @param {() => string} sentence asked for when its turn comes: said politely, once in ten seconds at most */

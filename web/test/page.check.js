@@ -1,12 +1,13 @@
 // The page in a real browser against the fake server. CHROMIUM names the browser where it is not /usr/bin/chromium.
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { FakeServer, fakeToken } from './fake-server.js';
 
+const AXE = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 const OUT = fileURLToPath(new URL('out/', import.meta.url));
 const HERE = { lat: 39.9847, lng: 116.3184 };
 const TOKEN = fakeToken(42);
@@ -67,6 +68,18 @@ async function showsTheTruth(count) {
             return;
         }
         if (Date.now() > end) assert.deepEqual({ total, shown }, { total: String(near.length), shown: truth });
+    }
+}
+
+/** What axe-core has against the page as it is now, and against it in the dark. */
+async function isAccessible(when) {
+    for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        const found = await page.evaluate(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+            return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`);
+        });
+        assert.deepEqual(found, [], `${when}, ${colorScheme}`);
     }
 }
 
@@ -363,6 +376,91 @@ test('what is spoken: the connection, and comings in one sentence, not every mov
     assert.equal(said.length, 1);
     assert.match(said[0], / others are near$/);
 });
+
+for (const [name, options] of Object.entries({
+    wide: { viewport: { width: 1280, height: 800 } },
+    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+})) {
+    test(`axe-core finds nothing on a ${name} screen, whatever is shown`, async () => {
+        const [ana] = server.friends.values();
+        Object.assign(ana, HERE, { time: Date.now() - 130_000 });
+        await open('', options);
+        await page.evaluate(AXE);
+        await page.waitForSelector('#gate:not([hidden])');
+        await page.fill('#token', 'nonsense');
+        await page.click('#sign-in');
+        await page.waitForSelector('#gate-problem:not([hidden])');
+        await isAccessible('signing in');
+        await page.fill('#token', TOKEN);
+        await page.fill('#start', `${HERE.lat}, ${HERE.lng}`);
+        await page.click('#sign-in');
+        await showsTheTruth(20);
+        await page.waitForSelector('#list li.stale:first-child');
+        await page.click('#list li:first-child button');
+        await isAccessible('the list');
+        await page.screenshot({ path: `${OUT}list-${name}.png` });
+        await page.click('#me summary');
+        await isAccessible('my panel');
+        await page.screenshot({ path: `${OUT}panel-${name}.png` });
+        server.refuse = true;
+        await page.click('#sharing label:has([value="public"])');
+        await page.waitForSelector('#problem:not([hidden])');
+        await page.keyboard.press('Escape');
+        server.refuse = false;
+        server.hangUp(1012, 60_000);
+        await state('waiting');
+        await page.waitForSelector('main.old');
+        await isAccessible('connection lost');
+        await page.screenshot({ path: `${OUT}lost-${name}.png` });
+        await page.click('#retry');
+        await state('online');
+        server.hangUp(4001);
+        await state('closed');
+        await isAccessible('connected elsewhere');
+        assert.deepEqual(complaints.filter((text) => !/status of 401/.test(text)), []);
+    });
+
+    test(`the keyboard reaches everything on a ${name} screen, in the order it is read`, async () => {
+        await open(undefined, options);
+        await showsTheTruth(20);
+        await page.evaluate(() => document.activeElement.blur());
+        const order = [];
+        for (let i = 0; i < 60 && order.at(-1) !== 'more'; i += 1) {
+            await page.keyboard.press('Tab');
+            order.push(
+                await page.evaluate(() => {
+                    const { activeElement: at } = document;
+                    const ring = getComputedStyle(at);
+                    if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return `${at.outerHTML} has no ring`;
+                    return at.id || at.closest('[id], li')?.id || at.closest('li')?.parentElement.id || at.tagName;
+                }),
+            );
+        }
+        const once = order.filter((id, i) => id !== order[i - 1]);
+        assert.deepEqual(once, ['me', 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
+        assert.equal(order.filter((id) => id === 'list').length, 20);
+
+        await page.focus('#me summary');
+        await page.keyboard.press('Enter');
+        const inside = [];
+        for (let i = 0; i < 7; i += 1) {
+            await page.keyboard.press('Tab');
+            inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
+        }
+        assert.deepEqual(inside, ['name', 'save-name', 'sharing', 'place', 'go', 'new-token', 'sign-out']);
+        await page.keyboard.press('Escape');
+        assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
+
+        server.hangUp(4001);
+        await state('closed');
+        await page.focus('#retry');
+        await page.keyboard.press('Enter');
+        await state('online');
+        await page.waitForSelector('#banner', { state: 'hidden' });
+        const kept = await page.evaluate(() => document.activeElement.id);
+        assert.equal(kept, 'map', 'the focus is not lost with the button');
+    });
+}
 
 for (const [name, options] of Object.entries({
     wide: { viewport: { width: 1200, height: 760 } },

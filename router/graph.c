@@ -340,6 +340,10 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
     return 0;
 }
 
+int graph_checkpoint(struct graph *graph, const char *path, struct error *error) {
+    return store_checkpoint(graph->store, path, error);
+}
+
 struct graph_usage graph_usage(struct graph *graph) {
     struct graph_usage usage = {.store = store_usage(graph->store)};
     for (int32_t p = 0; p < graph->options.partitions; p++) {

@@ -100,6 +100,9 @@ struct graph_entry {
 int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned views, int64_t after,
                struct graph_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
 
+/* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
+int graph_checkpoint(struct graph *graph, const char *path, struct error *error);
+
 struct graph_usage {
     struct store_usage store;
     size_t build; /* bytes: runs in memory, and queues */

@@ -67,10 +67,20 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
     m->store_files = gauge(s, "starling_router_store_file_bytes", "Size of RocksDB's tables on disk");
 }
 
+static void make_checkpoint_metrics(struct router_metrics *m, struct metrics *s) {
+    const char *name = "starling_router_checkpoints_total", *help = "Checkpoints of the friend lists, by result";
+    m->checkpoints = metrics_counter(s, name, help, "result=\"made\"");
+    m->checkpoints_failed = metrics_counter(s, name, help, "result=\"failed\"");
+    m->checkpoint_time = gauge(s, "starling_router_checkpoint_timestamp_seconds",
+                               "When the newest checkpoint was made; 0: none by this process");
+    m->checkpoint_duration = gauge(s, "starling_router_checkpoint_duration_seconds", "How long the newest took");
+}
+
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
     static const double FRIENDS[] = {1, 10, 50, 100, 200, 400, 800, 1600, 5000};
     make_counters(m, metrics);
     make_gauges(m, metrics);
+    make_checkpoint_metrics(m, metrics);
     m->friends = metrics_histogram(metrics, "starling_router_friends", "Friends of the users whose events were joined",
                                    NULL, FRIENDS, ARRAY_SIZE(FRIENDS));
 }

@@ -19,6 +19,7 @@ struct router_metrics {
     struct metric *present, *presence_bytes, *outbox_bytes, *unsettled;
     struct metric *commands_queued, *overlay;
     struct metric *store_memtables, *store_cache, *store_readers, *store_files;
+    struct metric *checkpoints, *checkpoints_failed, *checkpoint_time, *checkpoint_duration;
     struct histogram *friends;
 };
 

@@ -115,6 +115,9 @@ static void each_second(void *context) {
         if (stream && !outbox_blocked(router->outbox)) outbox_beat(router->outbox);
         ownership_second(router->ownership);
         relations_second(router->relations);
+        bool whole =
+            router->metrics.owned->value > 0 && router->metrics.owned->value == router->metrics.restored->value;
+        checkpoints_second(router->checkpoints, whole && !router->draining, clock_wall_ms());
     }
 }
 
@@ -153,7 +156,16 @@ static int open_graph(struct router *router, struct error *error) {
         .on_change = friends_changed,
         .on_excess = friends_exceeded,
     };
-    int code = graph_open(&options, &router->graph, error);
+    struct checkpoints_options checkpoints = {
+        .loop = router->loop,
+        .log = router->log,
+        .metrics = &router->metrics,
+        .folder = settings->checkpoint_dir,
+        .every_ms = settings->checkpoint_every_s * SECOND_MS,
+        .keep = (size_t)settings->checkpoint_keep,
+    };
+    int code = checkpoints_open_graph(&checkpoints, &options, &router->graph, error);
+    if (!code) router->checkpoints = checkpoints_new(&checkpoints, router->graph);
     free(path);
     return code;
 }
@@ -215,6 +227,7 @@ static void router_free(void *state) {
     relations_free(router->relations);
     commands_free(router->commands);
     kafka_producer_free(router->producer, 0); // its last reports go to the outbox, consents and excess
+    checkpoints_free(router->checkpoints);
     graph_close(router->graph);
     outbox_free(router->outbox);
     consents_free(router->consents);

@@ -16,6 +16,15 @@ static const struct config_property PROPERTIES[] = {
      .doc = "RocksDB's block cache for friend lists, in MiB, indexes and filters included."},
     {"store.memtable.mb", CONFIG_INT, AT(store_memtable_mb), "32", .min = 1, .max = 65536,
      .doc = "RocksDB's write buffers of all partitions together, in MiB."},
+    {"checkpoint.dir", CONFIG_STRING, AT(checkpoint_dir), "",
+     .doc =
+         "Folder for checkpoints of the friend lists, one process's own, best on data.dir's filesystem: they are then hard "
+         "links and cost nothing but what has changed since. A router whose data.dir is empty starts from the newest one "
+         "there and reads only what followed. Empty: none."},
+    {"checkpoint.every.s", CONFIG_INT, AT(checkpoint_every_s), "3600", .min = 1, .max = 604800,
+     .doc = "How often a checkpoint is made, in seconds, while all owned partitions are restored."},
+    {"checkpoint.keep", CONFIG_INT, AT(checkpoint_keep), "3", .min = 1, .max = 1000,
+     .doc = "How many checkpoints are kept; older ones are deleted."},
     {"warm.first.s", CONFIG_INT, AT(warm_first_s), "90", .min = 1, .max = 86400,
      .doc =
          "How many seconds of locations are read at start before the router joins its group; the rest of the inactive "

@@ -9,6 +9,8 @@ struct router_settings {
     int64_t friends_cap;
     int64_t friends_rebuild_after_h;
     int64_t store_cache_mb, store_memtable_mb;
+    const char *checkpoint_dir;
+    int64_t checkpoint_every_s, checkpoint_keep;
     int64_t warm_first_s;
     int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
     int64_t batch_records, commands_batch;

@@ -9,6 +9,7 @@
 #ifndef ROUTER_STATE_H
 #define ROUTER_STATE_H
 
+#include "router/checkpoint.h"
 #include "router/commands.h"
 #include "router/consents.h"
 #include "router/excess.h"
@@ -58,6 +59,7 @@ struct router {
     struct timeline *timeline;
     struct outbox *outbox;
     struct graph *graph;
+    struct checkpoints *checkpoints;
     struct consents *consents;
     struct excess *excess;
     struct commands *commands;

@@ -27,4 +27,6 @@ struct store {
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);
 
+int store_make_directories(const char *path, struct error *error);
+
 #endif

@@ -26,7 +26,7 @@ int store_failed(char *message, const char *doing, struct error *error) {
     return code;
 }
 
-static int make_directories(const char *path, struct error *error) {
+int store_make_directories(const char *path, struct error *error) {
     char *copy = mem_string(path);
     int code = 0;
     for (char *at = copy + 1; !code; at++) {
@@ -114,7 +114,7 @@ static int open_all(struct store *store, const char *path, struct error *error) 
 
 int store_open(const char *path, const struct store_options *options, struct store **out, struct error *error) {
     size_t memtable_bytes = options->memtable_bytes ? options->memtable_bytes : MEMTABLE_DEFAULT;
-    int code = make_directories(path, error);
+    int code = store_make_directories(path, error);
     if (code) return code;
     rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(
         options->cache_bytes ? options->cache_bytes : CACHE_DEFAULT);

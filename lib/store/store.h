@@ -85,6 +85,17 @@ int store_file_put(struct store_file *file, const void *key, size_t key_size, co
 int store_ingest(struct store *store, struct store_family *family, struct store_file *const *files, size_t count,
                  struct error *error);
 
+/* The whole store as it is now, at a path that is not there yet: complete or not there. Files are linked where the
+ * filesystem allows it, else copied. Takes its time: a worker thread may call it while the store is used, not closed. */
+int store_checkpoint(struct store *store, const char *path, struct error *error);
+
+/* Makes of a checkpoint, or of any store that is not open, another one at a path that is not there yet: linked or copied,
+ * complete or not there. Needs no store; any thread. */
+int store_clone(const char *from, const char *path, struct error *error);
+bool store_exists(const char *path);
+int store_remove(const char *path,
+                 struct error *error); /* absent is fine; not an open one; what is cut short is none */
+
 struct store_usage {
     uint64_t memtables, table_readers, block_cache, sst_files; /* bytes */
 };

@@ -240,6 +240,38 @@ static void test_files_are_taken_in_together(void **state) {
     free(piece);
 }
 
+static void expect_store(struct fixture *f, const char *path, const char *value) {
+    struct store *own = f->store;
+    struct error error = {""};
+    if (store_open(path, &f->options, &f->store, &error)) fail_msg("%s", error.text);
+    assert_value(f, family(f, "a"), "key", value);
+    store_close(f->store);
+    f->store = own;
+}
+
+static void test_checkpoint_and_clone(void **state) {
+    struct fixture *f = *state;
+    char *checkpoint = mem_format("%s/kept/one", f->root), *clone = mem_format("%s/other/place", f->root);
+    struct error error = {""};
+    put(f, family(f, "a"), "key", "then");
+    assert_int_equal(store_checkpoint(f->store, checkpoint, &error), 0);
+    put(f, family(f, "a"), "key", "now");
+    assert_int_not_equal(store_checkpoint(f->store, checkpoint, &error), 0); // there already
+    assert_true(store_exists(checkpoint));
+    assert_false(store_exists(clone));
+    assert_int_equal(store_clone(checkpoint, clone, &error), 0);
+    assert_int_not_equal(store_clone(checkpoint, clone, &error), 0);
+    expect_store(f, clone, "then");
+    assert_int_equal(store_remove(clone, &error), 0);
+    assert_int_equal(store_remove(clone, &error), 0);
+    assert_false(store_exists(clone));
+    expect_store(f, checkpoint, "then");
+    assert_int_equal(store_clone(f->root, clone, &error), -ENOENT); // no store
+    assert_value(f, family(f, "a"), "key", "now");
+    free(checkpoint);
+    free(clone);
+}
+
 static void test_one_process_at_a_time(void **state) {
     struct fixture *f = *state;
     struct store *second = NULL;
@@ -311,6 +343,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pin_outlives_overwriting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cursor_walks_a_snapshot_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files_are_taken_in_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_checkpoint_and_clone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_process_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memtables_and_cache_stay_within_their_limits, setup, teardown),
         cmocka_unit_test(test_no_directory_is_a_clear_error),

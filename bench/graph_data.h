@@ -1,0 +1,89 @@
+/* Friendships for the graph's benches, as half-edges: a synthetic graph, or a file of pairs. Header-only, for bench programs.
+ *
+ * The synthetic one: users and friends are ids anywhere below 100 million, without any locality (the worst case for lists
+ * of differences: what a process sees that owns a part of so large a network). The number of friends follows a power law
+ * (exponent 2.5, 5,000 at most).
+ */
+#ifndef BENCH_GRAPH_DATA_H
+#define BENCH_GRAPH_DATA_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+enum { BENCH_IDS = 100000000, BENCH_MOST_FRIENDS = 5000 };
+
+struct bench_half {
+    int64_t user, other;
+};
+
+struct bench_graph {
+    struct bench_half *halves;
+    size_t count, capacity, users;
+};
+
+static inline void bench_graph_add(struct bench_graph *graph, int64_t user, int64_t other) {
+    if (graph->count == graph->capacity) {
+        graph->capacity = graph->capacity ? graph->capacity * 2 : 1 << 16;
+        graph->halves = mem_resize(graph->halves, graph->capacity, sizeof *graph->halves);
+    }
+    graph->halves[graph->count++] = (struct bench_half){user, other};
+}
+
+static inline double bench_unit(uint64_t *seed) { return (double)(hash_u64((*seed)++) >> 11) / 9007199254740992.0; }
+
+static inline int64_t bench_user(size_t index, size_t users) {
+    size_t stride = BENCH_IDS / users;
+    return (int64_t)(index * stride + hash_u64(index) % stride);
+}
+
+/* mean: friends a user. Pareto with minimum m has the mean m * a / (a - 1), a = exponent - 1. */
+static inline struct bench_graph bench_graph_synthetic(size_t users, double mean, uint64_t seed) {
+    struct bench_graph graph = {.halves = NULL, .users = users};
+    const double a = 1.5, least = mean * (a - 1) / a;
+    for (size_t i = 0; i < users; i++) {
+        double wanted = least * pow(1 - bench_unit(&seed), -1 / a);
+        size_t friends = wanted < BENCH_MOST_FRIENDS ? (size_t)(wanted + 0.5) : BENCH_MOST_FRIENDS;
+        int64_t user = bench_user(i, users);
+        for (size_t f = 0; f < friends; f++) {
+            int64_t other = (int64_t)(hash_u64(seed++) % BENCH_IDS);
+            if (other != user) bench_graph_add(&graph, user, other);
+        }
+    }
+    return graph;
+}
+
+/* As a topic has them: in no order. */
+static inline void bench_graph_shuffle(struct bench_graph *graph, uint64_t seed) {
+    for (size_t i = graph->count; i > 1; i--) {
+        size_t at = hash_u64(seed++) % i;
+        struct bench_half half = graph->halves[at];
+        graph->halves[at] = graph->halves[i - 1];
+        graph->halves[i - 1] = half;
+    }
+}
+
+static inline int bench_graph_pair(void *context, int64_t a, int64_t b) {
+    struct bench_graph *graph = context;
+    bench_graph_add(graph, a, b);
+    bench_graph_add(graph, b, a);
+    int64_t most = a > b ? a : b;
+    if ((size_t)most >= graph->users) graph->users = (size_t)most + 1;
+    return 0;
+}
+
+/* Two ids a line, .gz or plain. */
+static inline int bench_graph_read(const char *path, struct bench_graph *graph, struct error *error) {
+    *graph = (struct bench_graph){.halves = NULL};
+    return cli_read_pairs(path, bench_graph_pair, graph, error);
+}
+
+static inline void bench_graph_free(struct bench_graph *graph) {
+    free(graph->halves);
+    *graph = (struct bench_graph){.halves = NULL};
+}
+
+#endif

@@ -1,0 +1,53 @@
+"""A router that has lost its disk starts from a checkpoint of its friend lists and reads only what followed."""
+import shutil
+
+import pytest
+
+from harness.waiting import eventually
+from test_router import Stage
+
+APPLIED = 'starling_router_friendships_applied_total'
+
+
+def friends(stage, user):
+    return [item['user'] for item in stage.peer(f'/peer/friends/{user}?limit=500').json()['items']]
+
+
+@pytest.mark.parametrize('same_disk', [True, False], ids=['links', 'copied to another machine'])
+def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, same_disk):
+    cluster = make_cluster()
+    checkpoints = tmp_path / 'checkpoints'
+    cluster.create_topics()
+    router = cluster.add('router', settings={'checkpoint.dir': checkpoints, 'checkpoint.every.s': 1, 'checkpoint.keep': 2})
+    stage = Stage(cluster)
+    people = users(40)
+    hub, parted, late = people[0], people[1], people[-1]
+    stage.befriend(*((hub, other) for other in people[1:-1]))
+
+    # One that was begun after all that was applied.
+    made = router.metrics().total('starling_router_checkpoints_total', result='made')
+    eventually(lambda: router.metrics().total('starling_router_checkpoints_total', result='made') >= made + 2, 20)
+    assert len([path for path in checkpoints.iterdir() if '.' not in path.name]) <= 2
+    router.kill()
+    shutil.rmtree(router.folder / 'data')
+    settings = {'checkpoint.every.s': 3600}
+    if not same_disk:  # hard links of the old machine's do not count there
+        shutil.copytree(checkpoints, tmp_path / 'copied')
+        shutil.rmtree(checkpoints)
+        settings['checkpoint.dir'] = tmp_path / 'copied'
+
+    # What has come since is read from the topic.
+    stage.command('REMOVE', hub, parted)
+    stage.command('BEFRIEND', hub, late)
+    before = sum(stage.topics.ends('friendships').values())
+    assert before >= 2 * len(people[1:-1])
+    router.start(**settings)
+    stage.wait_applied()
+    eventually(lambda: friends(stage, hub) == sorted(people[2:]), 20)
+    assert friends(stage, parted) == []
+    assert friends(stage, late) == [hub]
+    for other in people[2:-1]:
+        assert friends(stage, other) == [hub]
+    # The two commands' halves, and not the others, which the checkpoint had.
+    assert router.metrics().total(APPLIED) == 4
+    assert 'friend lists begin with a checkpoint' in router.log()

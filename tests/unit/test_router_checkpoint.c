@@ -1,0 +1,249 @@
+/* Checkpoints of friend lists: made by a worker while the graph goes on, kept in number, and what a graph without data starts
+ * from: the newest that is whole, can be read and is not too old. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "router/checkpoint.h"
+
+enum { PARTITION = 2, HOUR_MS = 3600000, USERS = 50 };
+
+struct world {
+    char folder[64], store[96], checkpoints[96];
+    uv_loop_t loop;
+    struct metrics *metrics;
+    struct router_metrics router_metrics;
+    struct checkpoints_options options;
+    struct checkpoints *made;
+    struct graph *graph;
+    int64_t now, next;
+};
+
+static void changed(void *context, int64_t user, int64_t other, bool made) {}
+
+static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
+
+static void open_graph(struct world *w) {
+    struct error error;
+    struct graph_options options = {.path = w->store,
+                                    .partitions = 4,
+                                    .cap = 5000,
+                                    .max_age_ms = 84 * (int64_t)HOUR_MS,
+                                    .on_change = changed,
+                                    .on_excess = exceeded};
+    if (checkpoints_open_graph(&w->options, &options, &w->graph, &error)) fail_msg("%s", error.text);
+    w->made = checkpoints_new(&w->options, w->graph);
+}
+
+static void close_graph(struct world *w) {
+    checkpoints_free(w->made);
+    graph_close(w->graph);
+    w->made = NULL;
+    w->graph = NULL;
+}
+
+static void shell(const char *doing, const char *path) {
+    char *command = mem_format("%s '%s'", doing, path);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static int64_t attach(struct world *w) {
+    struct error error;
+    int64_t from;
+    if (graph_attach(w->graph, PARTITION, clock_wall_ms(), &from, &error)) fail_msg("%s", error.text);
+    return from;
+}
+
+static int setup(void **state) {
+    struct world *w = mem_zero(1, sizeof *w);
+    strcpy(w->folder, "/tmp/starling-checkpoint-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    snprintf(w->store, sizeof w->store, "%s/data/friends", w->folder);
+    snprintf(w->checkpoints, sizeof w->checkpoints, "%s/kept/here", w->folder);
+    uv_loop_init(&w->loop);
+    w->metrics = metrics_new();
+    router_metrics_init(&w->router_metrics, w->metrics);
+    w->now = clock_wall_ms();
+    w->options = (struct checkpoints_options){.loop = &w->loop,
+                                              .log = NULL,
+                                              .metrics = &w->router_metrics,
+                                              .folder = w->checkpoints,
+                                              .every_ms = 1000,
+                                              .keep = 2};
+    open_graph(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct world *w = *state;
+    close_graph(w);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    metrics_free(w->metrics);
+    shell("rm -rf", w->folder);
+    free(w);
+    return 0;
+}
+
+/* User u becomes a friend of one more: of `next`. */
+static void befriend_all(struct world *w) {
+    struct error error;
+    int64_t other = 1000 + w->next;
+    for (int64_t user = 0; user < USERS; user++) {
+        struct friendship half = {.state = FRIENDSHIP_FRIENDS, .since = 1};
+        graph_add(w->graph, PARTITION, w->next++, user, other, &half);
+    }
+    if (graph_apply(w->graph, PARTITION, w->next, clock_wall_ms(), false, &error)) fail_msg("%s", error.text);
+}
+
+static void expect_friends(struct world *w, size_t count) {
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    for (int64_t user = 0; user < USERS; user++) {
+        if (graph_friends(w->graph, PARTITION, user, &list, &error)) fail_msg("%s", error.text);
+        assert_int_equal(list.count, count);
+    }
+    friend_list_free(&list);
+}
+
+static void make(struct world *w) {
+    checkpoints_second(w->made, true, w->now);
+    assert_true(checkpoints_busy(w->made));
+    befriend_all(w); // goes on meanwhile
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_false(checkpoints_busy(w->made));
+    w->now += 2000;
+}
+
+/* What is in the folder, as one line. */
+static size_t kept(struct world *w) {
+    size_t count = 0;
+    DIR *dir = opendir(w->checkpoints);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) count += entry->d_name[0] != '.';
+    if (dir) closedir(dir);
+    return count;
+}
+
+static void lose_data(struct world *w) {
+    close_graph(w);
+    shell("rm -rf", w->store);
+}
+
+static void test_starts_from_the_newest(void **state) {
+    struct world *w = *state;
+    for (int i = 0; i < 4; i++) {
+        befriend_all(w);
+        make(w);
+    }
+    assert_int_equal(kept(w), 2);
+    assert_true(w->router_metrics.checkpoints->value == 4);
+    assert_true(w->router_metrics.checkpoints_failed->value == 0);
+    lose_data(w);
+    open_graph(w);
+    int64_t from = attach(w);
+    // The last friends came while the checkpoint was made: it has them, or says that it has not.
+    assert_true(from == w->next || from == w->next - USERS);
+    expect_friends(w, (size_t)from / USERS);
+    // And it is not shared: what is written now is not in the checkpoint.
+    w->next = from;
+    befriend_all(w);
+    lose_data(w);
+    open_graph(w);
+    assert_int_equal(attach(w), from);
+    expect_friends(w, (size_t)from / USERS);
+}
+
+static void test_local_data_is_better(void **state) {
+    struct world *w = *state;
+    befriend_all(w);
+    make(w);
+    befriend_all(w);
+    close_graph(w);
+    open_graph(w);
+    assert_int_equal(attach(w), w->next);
+}
+
+static void test_when_they_are_made(void **state) {
+    struct world *w = *state;
+    checkpoints_second(w->made, false, w->now); // lists are not whole
+    assert_false(checkpoints_busy(w->made));
+    make(w);
+    checkpoints_second(w->made, true, w->now - 1500);
+    assert_false(checkpoints_busy(w->made));
+    // A restart does not begin to count anew.
+    close_graph(w);
+    open_graph(w);
+    checkpoints_second(w->made, true, w->now - 1500);
+    assert_false(checkpoints_busy(w->made));
+    attach(w);
+    make(w);
+    assert_int_equal(kept(w), 2);
+}
+
+static void test_the_damaged_the_old_and_the_half_made_are_not_used(void **state) {
+    struct world *w = *state;
+    befriend_all(w);
+    make(w);
+    int64_t good = w->now - 2000;
+    // Newer ones: copied half, never finished, not a store at all; and nothing but an old one.
+    char *path = mem_format("%s/checkpoint-%013lld", w->checkpoints, (long long)good);
+    char *command = mem_format("cd '%s' && cp -r %s checkpoint-%013lld && rm checkpoint-%013lld/*.sst && "
+                               "cp -r %s checkpoint-%013lld.tmp && mkdir checkpoint-%013lld",
+                               w->checkpoints, path, (long long)good + 1, (long long)good + 1, path,
+                               (long long)good + 2, (long long)good + 3);
+    assert_int_equal(system(command), 0);
+    lose_data(w);
+    open_graph(w);
+    int64_t from = attach(w);
+    assert_true(from > 0);
+    expect_friends(w, (size_t)from / USERS);
+
+    lose_data(w);
+    free(command);
+    command =
+        mem_format("cd '%s' && mv %s checkpoint-%013lld && rm -r checkpoint-%013lld checkpoint-%013lld", w->checkpoints,
+                   path, (long long)good - 85 * (long long)HOUR_MS, (long long)good + 1, (long long)good + 3);
+    assert_int_equal(system(command), 0);
+    open_graph(w);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    w->next = 0;
+    // The next one sweeps up what was never finished.
+    assert_int_equal(kept(w), 2);
+    make(w);
+    assert_int_equal(kept(w), 2);
+    free(command);
+    free(path);
+}
+
+static void test_a_failure_is_counted(void **state) {
+    struct world *w = *state;
+    char *file = mem_format("%s/kept", w->folder); // no folder can be made there
+    shell("touch", file);
+    free(file);
+    make(w);
+    assert_true(w->router_metrics.checkpoints_failed->value == 1);
+    assert_int_equal(kept(w), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_starts_from_the_newest), TEST(test_local_data_is_better),
+        TEST(test_when_they_are_made),     TEST(test_the_damaged_the_old_and_the_half_made_are_not_used),
+        TEST(test_a_failure_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -88,10 +88,16 @@ static void metrics_start(struct edge *edge) {
         .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
         .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
+        .certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
+                                     "When the certificate ends, since the epoch; -1: no TLS.", NULL),
         .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
                                      "From Kafka's time of a batch's oldest location to its application here.", NULL,
                                      SECONDS, ARRAY_SIZE(SECONDS)),
     };
+}
+
+static void certificate_looked_at(struct edge *edge) {
+    edge->metrics.certificate->value = (double)ws_server_expires(edge->server);
 }
 
 static void copies_are_ready(void *context) {
@@ -153,12 +159,15 @@ static int start_server(struct edge *edge, struct error *error) {
             .max_message = (size_t)edge->settings.max_message,
             .max_connections = (unsigned)edge->settings.max_sessions + OVERLOAD_ROOM,
             .ping_s = (unsigned)edge->settings.ping_s,
+            .tls_certificate = edge->settings.tls_certificate,
+            .tls_key = edge->settings.tls_key,
             .context = edge,
             .callbacks = {phones_open, phones_message, phones_writable, phones_close},
         },
         &edge->server, error);
     if (result) return result;
     edge->accepting = true;
+    certificate_looked_at(edge);
     edge_accept(edge);
     return 0;
 }
@@ -175,7 +184,6 @@ static void edge_free(void *state) {
     kafka_consumer_free(edge->consumer);
     copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
-    auth_free(edge->auth);
     codec_free(edge->codec);
     map_free(edge->users);
     map_free(edge->ids);
@@ -204,8 +212,7 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
     metrics_start(edge);
 
-    struct auth_options keys = {common->auth_hs256_key_file, common->auth_rs256_public_key_file};
-    int result = auth_new(&keys, &edge->auth, error);
+    int result = service_auth(service, &edge->auth, error);
     if (result == 0) result = start_kafka(edge, error);
     if (result == 0) result = start_server(edge, error);
     if (result) {
@@ -214,6 +221,17 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     }
     *state = edge;
     return 0;
+}
+
+static void edge_reload(void *state) {
+    struct edge *edge = state;
+    struct error error;
+    if (ws_server_renew(edge->server, &error))
+        log_error(service_log(edge->service), "the certificate stays as it was", LOG_TEXT("reason", error.text));
+    else if (*edge->settings.tls_certificate)
+        log_info(service_log(edge->service), "the certificate was read again",
+                 LOG_INT("good_for_s", ws_server_expires(edge->server) - clock_wall_ms() / 1000));
+    certificate_looked_at(edge);
 }
 
 /* ---- the end ---- */
@@ -257,6 +275,7 @@ const struct service_definition FANOUT_SERVICE = {
     .section = &FANOUT_SECTION,
     .conditions = CONDITIONS,
     .start = edge_start,
+    .reload = edge_reload,
     .drain = edge_drain,
     .free = edge_free,
 };

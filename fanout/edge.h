@@ -63,7 +63,7 @@ struct session {
 
 struct edge_metrics {
     struct metric *sessions, *hellos, *reports, *unsent, *frames, *entries, *frame_bytes, *rejoins, *superseded, *slow,
-        *refused, *errors, *items, *routes, *stream_time;
+        *refused, *errors, *items, *routes, *stream_time, *certificate;
     struct histogram *latency; /* from Kafka's time of the oldest location in a batch to the frames being written, s */
 };
 

@@ -9,6 +9,10 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Consumer group of the edges: its assignment of `deliveries` partitions says which routes a process has."},
     {"edge.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8081",
      .doc = "Address of the WebSocket listener. Several processes on one machine may share it."},
+    {"edge.tls.certificate.file", CONFIG_STRING, AT(tls_certificate), "",
+     .doc = "PEM file with the certificate of wss:// and those above it. It and the key are read again at SIGHUP, for "
+            "connections from then on; a pair that cannot be used leaves the old one in place. Empty: ws://."},
+    {"edge.tls.key.file", CONFIG_STRING, AT(tls_key), "", .doc = "PEM file with the certificate's private key."},
     {"edge.flush.window.ms", CONFIG_INT, AT(flush_ms), "1000", .max = 60000,
      .doc =
          "Updates to one screen are gathered this long into one frame (ms); a screen that was quiet gets its first at once."},

@@ -7,6 +7,7 @@
 struct fanout_settings {
     const char *group;
     const char *listen;
+    const char *tls_certificate, *tls_key;
     int64_t flush_ms;
     int64_t strikes;
     int64_t first_page_ms;

@@ -241,13 +241,11 @@ static void gateway_free(void *state) {
     peers_free(gateway->sinks);
     http_server_free(gateway->server);
     copies_free(gateway->copies);
-    auth_free(gateway->auth);
     buffer_free(&gateway->record);
     free(gateway);
 }
 
 static int gateway_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
-    const struct service_settings *common = service_settings(service);
     struct metrics *metrics = service_metrics(service);
     struct gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct gateway){
@@ -260,8 +258,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
                                     "Friend commands that Kafka acknowledged.", NULL),
         .second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, sharing_second, gateway),
     };
-    struct auth_options keys = {common->auth_hs256_key_file, common->auth_rs256_public_key_file};
-    int result = auth_new(&keys, &gateway->auth, error);
+    int result = service_auth(service, &gateway->auth, error);
     if (result == 0) result = start_kafka(gateway, shape, error);
     if (result == 0) result = start_peers(gateway, shape, error);
     if (result == 0) result = start_server(gateway, error);

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "json/json.h"
+#include "service/jwks.h"
 
 enum {
-    KEY_MAX = 64 * 1024,
+    KEY_MAX = 1024 * 1024,
     TOKEN_MAX = 8 * 1024,
     SECRET_MIN = 32, // RFC 7518, 3.2: as long as the hash
     NOT_BEFORE_LEEWAY_MS = 60 * 1000
@@ -21,8 +23,18 @@ struct key {
     size_t size;
 };
 
+struct version { /* of a file; what a replaced or rewritten one differs in */
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec modified;
+};
+
 struct auth {
     struct key secret, public_key;
+    char *jwks_file; /* NULL: none */
+    struct version jwks_version;
+    struct jwks *jwks; /* NULL: none */
 };
 
 static void key_free(struct key *key) {
@@ -72,6 +84,46 @@ static int public_key_read(const char *path, struct key *key, struct error *erro
 
 static bool given(const char *path) { return path && *path; }
 
+/* All zero when the file cannot be looked at, so that its coming back is a change. */
+static struct version version_of(const char *path) {
+    struct stat status;
+    struct version version;
+    memset(&version, 0, sizeof version); /* they are compared whole */
+    if (stat(path, &status)) return version;
+    version.device = status.st_dev;
+    version.inode = status.st_ino;
+    version.size = status.st_size;
+    version.modified = status.st_mtim;
+    return version;
+}
+
+static int jwks_read(struct auth *auth, struct error *error) {
+    struct key file = {.bytes = NULL};
+    struct jwks *jwks = NULL;
+    /* Before it is read: what is written meanwhile is a change again. */
+    auth->jwks_version = version_of(auth->jwks_file);
+    int code = key_read(auth->jwks_file, &file, error);
+    if (code) return code;
+    code = jwks_parse((const char *)file.bytes, file.size, &jwks, error);
+    key_free(&file);
+    if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
+    jwks_free(auth->jwks);
+    auth->jwks = jwks;
+    return 0;
+}
+
+int auth_refresh(struct auth *auth, struct error *error) {
+    if (!auth->jwks_file) return 0;
+    struct version now = version_of(auth->jwks_file);
+    if (!memcmp(&now, &auth->jwks_version, sizeof now)) return 0;
+    int code = jwks_read(auth, error);
+    return code ? code : 1;
+}
+
+size_t auth_keys(const struct auth *auth) {
+    return (auth->secret.bytes != NULL) + (auth->public_key.bytes != NULL) + (auth->jwks ? jwks_count(auth->jwks) : 0);
+}
+
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
     struct auth *made = mem_alloc(sizeof *made);
     *made = (struct auth){.secret = {.bytes = NULL}};
@@ -79,6 +131,10 @@ int auth_new(const struct auth_options *options, struct auth **auth, struct erro
     if (given(options->hs256_key_file)) code = secret_read(options->hs256_key_file, &made->secret, error);
     if (!code && given(options->rs256_public_key_file))
         code = public_key_read(options->rs256_public_key_file, &made->public_key, error);
+    if (!code && given(options->jwks_file)) {
+        made->jwks_file = mem_string(options->jwks_file);
+        code = jwks_read(made, error);
+    }
     if (code) goto finish;
     *auth = made;
     made = NULL;
@@ -91,34 +147,56 @@ void auth_free(struct auth *auth) {
     if (!auth) return;
     key_free(&auth->secret);
     key_free(&auth->public_key);
+    jwks_free(auth->jwks);
+    free(auth->jwks_file);
     free(auth);
 }
 
-/* Chooses the key by the algorithm that the token says, among the algorithms that are configured: the token cannot make one
- * algorithm use the other's key, and what is not configured does not exist. The token is not verified here. */
-static const struct key *choose_key(const struct auth *auth, const char *token, jwt_alg_t *algorithm,
-                                    struct error *error) {
-    const struct key *key = NULL;
-    jwt_t *unverified = NULL;
-    if (jwt_decode(&unverified, token, NULL, 0)) {
-        error_set(error, -EACCES, "the token is malformed");
-        return NULL;
+struct choice {
+    jwt_alg_t algorithm;
+    const unsigned char *bytes;
+    size_t size;
+};
+
+static jwt_alg_t algorithm_of(const char *name) {
+    if (!strcmp(name, "HS256")) return JWT_ALG_HS256;
+    if (!strcmp(name, "RS256")) return JWT_ALG_RS256;
+    return !strcmp(name, "ES256") ? JWT_ALG_ES256 : JWT_ALG_NONE;
+}
+
+/* The key for what the token says of itself, among those that are configured: the token cannot make one algorithm use the
+ * other's key, and what is not configured does not exist. */
+static int choose_key(const struct auth *auth, const char *algorithm, const char *id, struct choice *choice,
+                      struct error *error) {
+    const struct jwks_key *key = auth->jwks && id ? jwks_find(auth->jwks, id) : NULL;
+    if (key) {
+        if (strcmp(key->algorithm, algorithm))
+            return error_set(error, -EACCES, "the token's algorithm is not its key's");
+        *choice = (struct choice){algorithm_of(algorithm), key->bytes, key->size};
+        return 0;
     }
-    const char *name = jwt_get_header(unverified, "alg");
+    const struct key *file = !strcmp(algorithm, "HS256")   ? &auth->secret
+                             : !strcmp(algorithm, "RS256") ? &auth->public_key
+                                                           : NULL;
+    if (!file || !file->bytes)
+        return error_set(error, -EACCES,
+                         auth->jwks ? "the token's key is not known" : "the token's algorithm is not accepted");
+    *choice = (struct choice){algorithm_of(algorithm), file->bytes, file->size};
+    return 0;
+}
+
+/* Chooses the key by the token's header. The token is not verified here. */
+static int read_header(const struct auth *auth, const char *token, struct choice *choice, struct error *error) {
+    jwt_t *unverified = NULL;
+    if (jwt_decode(&unverified, token, NULL, 0)) return error_set(error, -EACCES, "the token is malformed");
+    const char *algorithm = jwt_get_header(unverified, "alg");
     char *critical = jwt_get_headers_json(unverified, "crit");
-    if (critical)
-        error_set(error, -EACCES, "the token demands extensions (crit) that are not known here");
-    else if (name && !strcmp(name, "HS256") && auth->secret.bytes) {
-        *algorithm = JWT_ALG_HS256;
-        key = &auth->secret;
-    } else if (name && !strcmp(name, "RS256") && auth->public_key.bytes) {
-        *algorithm = JWT_ALG_RS256;
-        key = &auth->public_key;
-    } else
-        error_set(error, -EACCES, "the token's algorithm is not accepted");
+    int code = critical
+                   ? error_set(error, -EACCES, "the token demands extensions (crit) that are not known here")
+                   : choose_key(auth, algorithm ? algorithm : "", jwt_get_header(unverified, "kid"), choice, error);
     free(critical);
     jwt_free(unverified);
-    return key;
+    return code;
 }
 
 /* A user id in its only spelling: "0", or digits that start with another. */
@@ -185,11 +263,11 @@ int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_m
     jwt_t *jwt = NULL;
     char *text = NULL;
     json_t *json = NULL;
-    jwt_alg_t algorithm = JWT_ALG_NONE;
-    int code = -EACCES;
-    const struct key *key = choose_key(auth, copy, &algorithm, error);
-    if (!key) goto finish;
-    if (jwt_decode(&jwt, copy, key->bytes, (int)key->size) || jwt_get_alg(jwt) != algorithm) {
+    struct choice key = {.bytes = NULL};
+    int code = read_header(auth, copy, &key, error);
+    if (code) goto finish;
+    code = -EACCES;
+    if (jwt_decode(&jwt, copy, key.bytes, (int)key.size) || jwt_get_alg(jwt) != key.algorithm) {
         error_set(error, code, "the token's signature is wrong");
         goto finish;
     }

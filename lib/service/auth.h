@@ -1,5 +1,6 @@
-/* JWT verification: HS256 with a secret file, RS256 with a public key (PEM) file. The algorithm is pinned to the key: a token
- * is checked only against the key of the algorithm that is configured for it, so the public key is never an HMAC secret and
+/* JWT verification: by the keys of a JWKS file, which may rotate, and by a secret file (HS256) and a public key (PEM) file
+ * (RS256). A token whose `kid` is in the JWKS is checked by that key alone; any other by the file of its algorithm. The
+ * algorithm is pinned to the key: what a token says of it must be the key's, so that a public key is never an HMAC secret and
  * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only). Any one thread. */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
@@ -16,6 +17,7 @@ struct auth_options {
     const char *
         hs256_key_file; /* "" or NULL: not accepted. The file's bytes, a trailing newline cut off. At least 32 bytes. */
     const char *rs256_public_key_file; /* "" or NULL: not accepted */
+    const char *jwks_file;             /* JSON Web Key Set; "" or NULL: none */
 };
 
 struct auth_claims {
@@ -26,6 +28,11 @@ struct auth_claims {
 
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error);
 void auth_free(struct auth *auth);
+
+/* Reads the JWKS file again if it has changed since: 1 it has, and its keys count from now on; 0 it has not; negative: it
+ * cannot be used, with the reason in error (said once a change), and the keys are as before. */
+int auth_refresh(struct auth *auth, struct error *error);
+size_t auth_keys(const struct auth *auth); /* how many keys count */
 
 /* 0; -EACCES (malformed, forged, not yet valid, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */

@@ -22,12 +22,15 @@ struct service {
     struct log *log;
     struct metrics *metrics;
     uv_loop_t loop;
-    uv_signal_t signals[2];
+    uv_signal_t signals[3];
     struct kafka_settings kafka;
     char *client_id;
     struct http_server *ops, *peers; // peers: NULL without peer.listen
     struct process_metrics *process;
     struct broker *broker;
+    struct auth *auth; // NULL until the daemon asks for it
+    struct loop_timer *auth_timer;
+    struct metric *auth_keys, *auth_failures;
     struct condition *conditions; // the first one is "kafka"
     size_t condition_count;
     bool was_ready; // what was last logged
@@ -49,6 +52,11 @@ void service_make_conditions(struct service *service);
 void service_begin(struct service *service,
                    const struct topics_shape *shape); /* the topics are there: start the daemon */
 void service_drain(struct service *service, const char *cause);
+
+/* keys.c */
+void keys_refresh(
+    struct service *service); /* reads them again if they have changed; says so, or why they cannot be used */
+void keys_free(struct service *service);
 
 /* broker.c. Asks for the topics until they are there, calls service_begin then, and keeps the condition "kafka". */
 int broker_new(struct service *service, struct broker **broker, struct error *error);

@@ -68,8 +68,18 @@ void service_begin(struct service *service, const struct topics_shape *shape) {
         log_info(service->log, "started");
 }
 
+static void reload(struct service *service) {
+    log_info(service->log, "reloading", LOG_TEXT("cause", "SIGHUP"));
+    keys_refresh(service);
+    if (service->state && service->definition->reload) service->definition->reload(service->state);
+}
+
 static void on_signal(uv_signal_t *handle, int number) {
     struct service *service = handle->data;
+    if (number == SIGHUP) {
+        reload(service);
+        return;
+    }
     if (service->draining) {
         log_warn(service->log, "ended by a second signal", LOG_INT("signal", number));
         _exit(EXIT_FAILURE);
@@ -78,7 +88,7 @@ static void on_signal(uv_signal_t *handle, int number) {
 }
 
 static void watch_signals(struct service *service) {
-    static const int NUMBERS[] = {SIGTERM, SIGINT};
+    static const int NUMBERS[] = {SIGTERM, SIGINT, SIGHUP};
     // A peer that closes its socket is an error of that write, not the process's end.
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) {
@@ -155,6 +165,7 @@ static void close_loop(struct service *service) {
 static void service_close(struct service *service) {
     if (service->definition->free) service->definition->free(service->state);
     service->state = NULL;
+    keys_free(service);
     service_close_http(service);
     broker_free(service->broker);
     close_loop(service);

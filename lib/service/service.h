@@ -7,9 +7,10 @@
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
  *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
  *   4. calls start; the daemon marks its conditions by service_ready;
- *   5. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
+ *   5. on SIGHUP: reads keys of tokens again and calls reload;
+ *   6. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
  *      a second signal ends the process at once (exit 1);
- *   6. calls free, closes everything, returns the exit code.
+ *   7. calls free, closes everything, returns the exit code.
  * Loop's thread throughout.
  */
 #ifndef SERVICE_SERVICE_H
@@ -31,7 +32,7 @@ struct service_settings { /* the section common to all daemons */
     const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
     const char *peer_advertise;                        /* "": follows from peer_listen */
     int log_level, log_format;
-    const char *auth_hs256_key_file, *auth_rs256_public_key_file;
+    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file;
     const char *data_dir;
     const char *group_instance_id; /* group.instance.id; "" : dynamic membership */
     int clock;                     /* enum service_clock */
@@ -49,8 +50,9 @@ struct service_definition {
 
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
-    void (*drain)(void *state); /* orderly end begins; service_finished ends it */
-    void (*free)(void *state);  /* NULL and half-built are fine */
+    void (*reload)(void *state); /* SIGHUP: what is in files is read again. NULL: nothing is */
+    void (*drain)(void *state);  /* orderly end begins; service_finished ends it */
+    void (*free)(void *state);   /* NULL and half-built are fine */
     /* A peer's request (the token was checked). NULL: 404 for all. Before start they are answered 503 without it. */
     void (*peer)(void *state, struct http_request *request);
 };
@@ -63,6 +65,9 @@ uv_loop_t *service_loop(const struct service *service);
 struct log *service_log(const struct service *service);
 struct metrics *service_metrics(const struct service *service);
 bool service_draining(const struct service *service);
+
+/* How tokens are checked, by the common settings; the keys are read again when they change. Once; owned by the service. */
+int service_auth(struct service *service, struct auth **auth, struct error *error);
 
 /* condition: one that the definition names. */
 void service_ready(struct service *service, const char *condition, bool ready);

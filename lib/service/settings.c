@@ -42,6 +42,11 @@ static const struct config_property COMMON[] = {
          "empty: such tokens are refused."},
     {"auth.rs256.public.key.file", CONFIG_STRING, AT(auth_rs256_public_key_file), "",
      .doc = "PEM file with the public key of the tokens signed with RS256; empty: such tokens are refused."},
+    {"auth.jwks.file", CONFIG_STRING, AT(auth_jwks_file), "",
+     .doc =
+         "File with a JSON Web Key Set: a token whose `kid` is in it is checked by that key, with the key's algorithm "
+         "(RS256, ES256 or HS256). It is read again when it changes; one that cannot be used leaves the keys as they "
+         "were. Empty: none."},
     {"data.dir", CONFIG_STRING, AT(data_dir), "",
      .doc = "Directory of what this process keeps on disk; every process has its own."},
     {"group.instance.id", CONFIG_STRING, AT(group_instance_id), "",

@@ -49,6 +49,10 @@ static void wsi_destroyed(struct ws_connection *connection) {
     if (hub->finish && !hub->connections) loop_idle_on(hub->finish, 1);
 }
 
+static void serve_tls(struct hub *hub, SSL_CTX *context) {
+    if (hub->pair) tls_serve(context, &hub->pair);
+}
+
 static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
     struct ws_connection *connection;
     switch (reason) {
@@ -67,6 +71,9 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     case LWS_CALLBACK_CLIENT_CLOSED:
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
     case LWS_CALLBACK_WSI_DESTROY: break;
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        serve_tls(lws_context_user(lws_get_context(wsi)), user);
+        return 0;
     default: return 0; /* the others may come without a connection */
     }
     connection = lws_get_opaque_user_data(wsi);
@@ -148,7 +155,16 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .tx_packet_size = 65536, /* or it sends in pieces of rx_buffer_size */
     };
     void *loops[] = {hub->loop};
-    bool tls = text_or_null(options->tls_certificate) || text_or_null(options->tls_ca);
+    bool serves_tls = options->server && text_or_null(options->tls_certificate);
+    if (serves_tls) {
+        int failure =
+            tls_pair_load(options->tls_certificate, options->tls_key ? options->tls_key : "", &hub->pair, error);
+        if (failure) {
+            hub_release(hub);
+            return failure;
+        }
+    }
+    bool tls = serves_tls || text_or_null(options->tls_ca);
     struct lws_context_creation_info info = {
         .port = options->server ? CONTEXT_PORT_NO_LISTEN_SERVER : CONTEXT_PORT_NO_LISTEN,
         .protocols = hub->protocols,
@@ -156,10 +172,11 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
                    (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS : 0),
         .foreign_loops = loops,
         .pcontext = &hub->lws,
+        .user = hub,
         .retry_and_idle_policy = &hub->no_timers,
         .timeout_secs = options->handshake_s + 1, /* ours come first */
-        .ssl_cert_filepath = options->server ? text_or_null(options->tls_certificate) : NULL,
-        .ssl_private_key_filepath = options->server ? text_or_null(options->tls_key) : NULL,
+        .ssl_cert_filepath = serves_tls ? options->tls_certificate : NULL,
+        .ssl_private_key_filepath = serves_tls ? options->tls_key : NULL,
         .client_ssl_ca_filepath = text_or_null(options->tls_ca),
         .alpn = "http/1.1",
         .gid = (gid_t)-1,
@@ -168,7 +185,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
     lws_set_log_level(0, NULL);
     hub->lws = context_create(&info);
     if (!hub->lws) {
-        free(hub->subprotocol);
+        hub_release(hub);
         return error_set(error, -ENOTSUP,
                          "libwebsockets does not start on libuv; is its plug-in there (libwebsockets-evlib-uv)?");
     }
@@ -177,7 +194,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         lws_context_destroy(hub->lws);
         for (int turn = 0; turn < FINISH_TURNS; turn++) uv_run(hub->loop, UV_RUN_NOWAIT);
         lws_context_destroy(hub->lws);
-        free(hub->subprotocol);
+        hub_release(hub);
         return error_set(error, -EINVAL, "libwebsockets refuses the TLS files (certificate %s, key %s, authorities %s)",
                          options->tls_certificate ? options->tls_certificate : "-",
                          options->tls_key ? options->tls_key : "-", options->tls_ca ? options->tls_ca : "-");
@@ -210,4 +227,7 @@ void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context) {
     if (!hub->connections) loop_idle_on(hub->finish, 1);
 }
 
-void hub_release(struct hub *hub) { free(hub->subprotocol); }
+void hub_release(struct hub *hub) {
+    tls_pair_free(hub->pair);
+    free(hub->subprotocol);
+}

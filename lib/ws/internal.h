@@ -13,6 +13,7 @@
 #include <libwebsockets.h>
 
 #include "base/loop.h"
+#include "ws/tls.h"
 #include "ws/ws.h"
 
 enum {
@@ -58,6 +59,7 @@ struct hub {
     struct lws_vhost *vhost;
     struct lws_protocols protocols[2];
     lws_retry_bo_t no_timers; /* all zero: pinging is ours */
+    struct tls_pair *pair;    /* a server's; NULL: plain */
     char *subprotocol;
     size_t max_message;
     uint64_t handshake_ms, ping_ms;

@@ -22,6 +22,7 @@ struct ws_server {
     struct sockaddr_storage address; /* with the port that was given */
     socklen_t address_size;
     unsigned max_connections;
+    char *certificate, *key; /* PEM files; NULL: plain */
     bool accepting;
     int fd; /* -1: not listening */
     struct loop_watch *watch;
@@ -118,11 +119,21 @@ static void listener_close(struct ws_server *server) {
 
 static void server_has_room(void *context) { server_watch(context); }
 
+static void server_release(struct ws_server *server) {
+    free(server->certificate);
+    free(server->key);
+    free(server);
+}
+
 int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error) {
     struct ws_server *made = mem_zero(1, sizeof(*made));
     made->fd = -1;
     made->accepting = true;
     made->max_connections = options->max_connections;
+    if (options->tls_certificate && *options->tls_certificate) {
+        made->certificate = mem_string(options->tls_certificate);
+        made->key = mem_string(options->tls_key ? options->tls_key : "");
+    }
     int failure = address_parse(options->listen, &made->address, &made->address_size, error);
     if (failure) goto finish;
     failure = listener_open(made);
@@ -153,7 +164,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
 finish:
     if (failure) {
         listener_close(made);
-        free(made);
+        server_release(made);
     }
     return failure;
 }
@@ -167,6 +178,20 @@ int ws_server_port(const struct ws_server *server) {
     struct sockaddr_in address;
     memcpy(&address, &server->address, sizeof(address));
     return ntohs(address.sin_port);
+}
+
+int ws_server_renew(struct ws_server *server, struct error *error) {
+    struct tls_pair *pair;
+    if (!server->certificate) return 0;
+    int failure = tls_pair_load(server->certificate, server->key, &pair, error);
+    if (failure) return failure;
+    tls_pair_free(server->hub.pair);
+    server->hub.pair = pair;
+    return 0;
+}
+
+int64_t ws_server_expires(const struct ws_server *server) {
+    return server->hub.pair ? tls_pair_expires(server->hub.pair) : -1;
 }
 
 unsigned ws_server_connections(const struct ws_server *server) { return server->hub.opened; }
@@ -192,5 +217,5 @@ void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, voi
 void ws_server_free(struct ws_server *server) {
     if (!server) return;
     hub_release(&server->hub);
-    free(server);
+    server_release(server);
 }

@@ -64,6 +64,10 @@ int ws_server_port(const struct ws_server *server);
 unsigned ws_server_connections(const struct ws_server *server); /* open ones: between on_open and on_close */
 /* Off: the listening socket is closed, so its share goes to other processes; on: opened again. 0 or -errno. */
 int ws_server_accept(struct ws_server *server, bool on);
+/* Reads the certificate and its key again: handshakes from now on take them, connections that are there keep theirs. 0, or
+ * -EINVAL with the reason, and the old ones stay. Without TLS: 0. */
+int ws_server_renew(struct ws_server *server, struct error *error);
+int64_t ws_server_expires(const struct ws_server *server); /* the certificate's end, s since the epoch; -1: no TLS */
 /* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and
  * then calls closed; after that ws_server_free. */
 void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);

@@ -17,7 +17,7 @@ class Phone:
     frames: every frame received, parsed, in order.
     """
 
-    def __init__(self, url: str, user: int, token: str | None, subprotocol='starling.v1'):
+    def __init__(self, url: str, user: int, token: str | None, subprotocol='starling.v1', **options):
         self.url, self.user, self.token = url, user, token
         self.frames, self.screen = [], {}
         self.lat = self.lng = None
@@ -30,7 +30,7 @@ class Phone:
         self._subprotocol = subprotocol
         self._socket = connect(url, subprotocols=[subprotocol] if subprotocol else None, compression=None,
                                open_timeout=10, close_timeout=2, max_size=None, ping_interval=None, proxy=None,
-                               legacy=True)
+                               legacy=True, **options)
         self._thread = threading.Thread(target=self._receive, daemon=True, name=f'phone-{user}')
         self._thread.start()
 

@@ -1,0 +1,28 @@
+/* A JSON Web Key Set (RFC 7517) as keys that tokens are checked with. Of its keys, those for signatures of RS256 (RSA, 2048
+ * bits at least), ES256 (EC, P-256) and HS256 (oct, 32 bytes at least) count; others, such as keys for encryption, are passed
+ * over. A key says its algorithm, or its kind does; it is used with no other. Any one thread. */
+#ifndef SERVICE_JWKS_H
+#define SERVICE_JWKS_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct jwks;
+
+struct jwks_key {
+    const char *id;        /* `kid` */
+    const char *algorithm; /* "RS256", "ES256" or "HS256" */
+    const void *bytes;     /* PEM of the public key (ended by a NUL that does not count), or the secret */
+    size_t size;
+};
+
+/* -EINVAL with the reason (which quotes no key): no JSON, no set, a usable kind of key that is broken, too weak, without kid
+ * or with another's kid, or no usable key at all. */
+int jwks_parse(const char *text, size_t size, struct jwks **jwks, struct error *error);
+void jwks_free(struct jwks *jwks); /* NULL is fine */
+
+const struct jwks_key *jwks_find(const struct jwks *jwks, const char *id); /* NULL: none */
+size_t jwks_count(const struct jwks *jwks);
+
+#endif

@@ -1,0 +1,22 @@
+/* A server's certificate chain and its key, which may be replaced while connections live: each handshake takes what is there
+ * then, and a connection keeps what it was made with. (OpenSSL's own way to load a new pair into a context leaves the old one
+ * beside it when the kind of key has changed.) Loop's thread. */
+#ifndef WS_TLS_H
+#define WS_TLS_H
+
+#include <openssl/ssl.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct tls_pair;
+
+/* PEM files. -EINVAL with the reason: unreadable, malformed, or a key that is not the certificate's. */
+int tls_pair_load(const char *certificate, const char *key, struct tls_pair **pair, struct error *error);
+void tls_pair_free(struct tls_pair *pair);             /* NULL is fine */
+int64_t tls_pair_expires(const struct tls_pair *pair); /* the certificate's last second, since the epoch */
+
+/* Has every handshake of the context take *current, which must be there then. TLS 1.2 at least. */
+void tls_serve(SSL_CTX *context, struct tls_pair **current);
+
+#endif

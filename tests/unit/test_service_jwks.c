@@ -1,0 +1,358 @@
+/* JSON Web Key Sets: which keys count, and whose token is whose while they rotate. The keys are made anew in each run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jwt.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "service/auth.h"
+#include "service/jwks.h"
+
+#define NOW_MS INT64_C(1800000000000)
+#define FILE_SECRET "the secret of the file, longer than 32 bytes"
+#define OCT_SECRET "a secret of the set, longer than 32 bytes"
+
+struct pair {
+    char *private_pem, *public_pem;
+    struct buffer first, second; /* RSA: n, e; EC: x, y; in base64url */
+};
+
+struct world {
+    char folder[64], set[96], secret[96];
+    struct pair rsa, other_rsa, ec, small_rsa, p384;
+};
+
+/* ---- making keys, sets and tokens ---- */
+
+static void put_base64url(struct buffer *out, const uint8_t *bytes, size_t size) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    for (size_t bit = 0; bit < size * 8; bit += 6) {
+        unsigned value = 0;
+        for (size_t i = bit; i < bit + 6; i++)
+            value = value << 1 | (i < size * 8 ? bytes[i / 8] >> (7 - i % 8) & 1 : 0);
+        buffer_byte(out, (uint8_t)digits[value]);
+    }
+}
+
+static void put_number(struct buffer *out, const EVP_PKEY *key, const char *name, int least) {
+    uint8_t bytes[1024];
+    BIGNUM *number = NULL;
+    assert_int_equal(EVP_PKEY_get_bn_param(key, name, &number), 1);
+    int size = BN_num_bytes(number) > least ? BN_num_bytes(number) : least;
+    assert_int_equal(BN_bn2binpad(number, bytes, size), size);
+    put_base64url(out, bytes, (size_t)size);
+    BN_free(number);
+}
+
+static char *pem_of(EVP_PKEY *key, bool private) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text;
+    if (private)
+        PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL);
+    else
+        PEM_write_bio_PUBKEY(bio, key);
+    long size = BIO_get_mem_data(bio, &text);
+    char *copy = mem_stringn(text, (size_t)size);
+    BIO_free(bio);
+    return copy;
+}
+
+static struct pair pair_of(EVP_PKEY *key, const char *first, const char *second, int least) {
+    struct pair pair = {.private_pem = pem_of(key, true), .public_pem = pem_of(key, false)};
+    put_number(&pair.first, key, first, least);
+    put_number(&pair.second, key, second, least);
+    EVP_PKEY_free(key);
+    return pair;
+}
+
+static struct pair rsa_pair(unsigned bits) {
+    return pair_of(EVP_RSA_gen(bits), OSSL_PKEY_PARAM_RSA_N, OSSL_PKEY_PARAM_RSA_E, 0);
+}
+
+static struct pair ec_pair(const char *curve, int least) {
+    return pair_of(EVP_EC_gen(curve), OSSL_PKEY_PARAM_EC_PUB_X, OSSL_PKEY_PARAM_EC_PUB_Y, least);
+}
+
+static void pair_free(struct pair *pair) {
+    free(pair->private_pem);
+    free(pair->public_pem);
+    buffer_free(&pair->first);
+    buffer_free(&pair->second);
+}
+
+/* These return a JWK; the caller frees. */
+static char *rsa_jwk(struct pair *pair, const char *id) {
+    return mem_format("{\"kty\":\"RSA\",\"kid\":\"%s\",\"use\":\"sig\",\"alg\":\"RS256\",\"n\":\"%s\",\"e\":\"%s\"}",
+                      id, buffer_cstring(&pair->first), buffer_cstring(&pair->second));
+}
+
+static char *ec_jwk(struct pair *pair, const char *id) {
+    return mem_format("{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":\"%s\",\"x\":\"%s\",\"y\":\"%s\"}", id,
+                      buffer_cstring(&pair->first), buffer_cstring(&pair->second));
+}
+
+static char *oct_jwk(const char *secret, const char *id) {
+    struct buffer k = {0};
+    put_base64url(&k, (const uint8_t *)secret, strlen(secret));
+    char *text = mem_format("{\"kty\":\"oct\",\"kid\":\"%s\",\"k\":\"%s\"}", id, buffer_cstring(&k));
+    buffer_free(&k);
+    return text;
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Writes {"keys":[...]} of up to three JWKs and frees them. */
+static void write_set(const char *path, char *a, char *b, char *c) {
+    char *text = mem_format("{\"keys\":[%s%s%s%s%s]}", a, b ? "," : "", b ? b : "", c ? "," : "", c ? c : "");
+    write_file(path, text);
+    free(text);
+    free(a);
+    free(b);
+    free(c);
+}
+
+static char *token_of(const char *algorithm, const char *key, const char *id) {
+    jwt_t *jwt = NULL;
+    jwt_new(&jwt);
+    jwt_add_grant(jwt, "sub", "42");
+    jwt_add_grant_int(jwt, "exp", NOW_MS / 1000 + 600);
+    if (id) jwt_add_header(jwt, "kid", id);
+    assert_int_equal(jwt_set_alg(jwt, jwt_str_alg(algorithm), (const unsigned char *)key, key ? (int)strlen(key) : 0),
+                     0);
+    char *text = jwt_encode_str(jwt), *copy = mem_string(text);
+    assert_non_null(copy);
+    free(text);
+    jwt_free(jwt);
+    return copy;
+}
+
+static int verify(struct auth *auth, const char *algorithm, const char *key, const char *id) {
+    struct auth_claims claims = {.user = -2};
+    struct error error = {.text = ""};
+    char *token = token_of(algorithm, key, id);
+    int code = auth_verify(auth, token, strlen(token), NOW_MS, &claims, &error);
+    free(token);
+    assert_true(code ? claims.user == -2 && error.text[0] : claims.user == 42);
+    return code;
+}
+
+static struct auth *make(const char *set, const char *secret) {
+    struct auth *auth = NULL;
+    struct error error = {.text = ""};
+    if (auth_new(&(struct auth_options){.jwks_file = set, .hs256_key_file = secret}, &auth, &error))
+        fail_msg("%s", error.text);
+    return auth;
+}
+
+static int set_up(void **state) {
+    struct world *world = mem_zero(1, sizeof *world);
+    strcpy(world->folder, "/tmp/starling-jwks-XXXXXX");
+    assert_non_null(mkdtemp(world->folder));
+    snprintf(world->set, sizeof world->set, "%s/jwks.json", world->folder);
+    snprintf(world->secret, sizeof world->secret, "%s/secret", world->folder);
+    write_file(world->secret, FILE_SECRET "\n");
+    world->rsa = rsa_pair(2048);
+    world->other_rsa = rsa_pair(2048);
+    world->small_rsa = rsa_pair(1024);
+    world->ec = ec_pair("P-256", 32);
+    world->p384 = ec_pair("P-384", 48);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct world *world = *state;
+    struct pair *pairs[] = {&world->rsa, &world->other_rsa, &world->small_rsa, &world->ec, &world->p384};
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) pair_free(pairs[i]);
+    unlink(world->set);
+    unlink(world->secret);
+    rmdir(world->folder);
+    free(world);
+    return 0;
+}
+
+/* ---- the tests ---- */
+
+static void each_kind_of_key_counts(void **state) {
+    struct world *world = *state;
+    write_set(world->set, rsa_jwk(&world->rsa, "r"), ec_jwk(&world->ec, "e"), oct_jwk(OCT_SECRET, "o"));
+    struct auth *auth = make(world->set, NULL);
+    assert_int_equal(auth_keys(auth), 3);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "r"), 0);
+    assert_int_equal(verify(auth, "ES256", world->ec.private_pem, "e"), 0);
+    assert_int_equal(verify(auth, "HS256", OCT_SECRET, "o"), 0);
+    auth_free(auth);
+}
+
+static void a_token_is_its_keys_alone(void **state) {
+    struct world *world = *state;
+    write_set(world->set, rsa_jwk(&world->rsa, "r"), rsa_jwk(&world->other_rsa, "r2"), ec_jwk(&world->ec, "e"));
+    struct auth *auth = make(world->set, world->secret);
+    const struct {
+        const char *algorithm, *key, *id;
+    } forged[] = {
+        {"HS256", world->rsa.public_pem, "r"},        /* the public key as a secret */
+        {"HS256", world->ec.public_pem, "e"},         /* likewise */
+        {"HS256", FILE_SECRET, "r"},                  /* the file's secret is not for kids of the set */
+        {"none", NULL, "r"},                          /* unsigned */
+        {"none", NULL, NULL},                         /* unsigned, of no key */
+        {"RS256", world->rsa.private_pem, "r2"},      /* signed by another key of the set */
+        {"RS256", world->rsa.private_pem, "e"},       /* of another kind */
+        {"RS384", world->rsa.private_pem, "r"},       /* another algorithm of the same key */
+        {"RS256", world->rsa.private_pem, "unknown"}, /* of nobody */
+        {"RS256", world->rsa.private_pem, NULL},      /* does not say whose */
+        {"RS256", world->rsa.private_pem, "R"},       /* another spelling */
+        {"ES256", world->ec.private_pem, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(forged); i++) {
+        if (verify(auth, forged[i].algorithm, forged[i].key, forged[i].id) != -EACCES)
+            fail_msg("case %zu was taken", i);
+    }
+    assert_int_equal(verify(auth, "HS256", FILE_SECRET, NULL), 0);
+    assert_int_equal(verify(auth, "HS256", FILE_SECRET, "unknown"), 0); /* what was before the set goes on */
+    auth_free(auth);
+}
+
+static void keys_rotate(void **state) {
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    write_set(world->set, rsa_jwk(&world->rsa, "old"), NULL, NULL);
+    struct auth *auth = make(world->set, NULL);
+    assert_int_equal(auth_refresh(auth, &error), 0);
+    assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), -EACCES);
+
+    write_set(world->set, rsa_jwk(&world->rsa, "old"), rsa_jwk(&world->other_rsa, "new"), NULL);
+    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), 0);
+    assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), 0);
+
+    write_file(world->set, "{\"keys\":[");
+    assert_int_equal(auth_refresh(auth, &error), -EINVAL);
+    assert_non_null(strstr(error.text, world->set));
+    assert_int_equal(auth_refresh(auth, &error), 0); /* said once */
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), 0);
+
+    unlink(world->set);
+    assert_int_equal(auth_refresh(auth, &error), -ENOENT);
+    assert_int_equal(auth_refresh(auth, &error), 0);
+    assert_int_equal(auth_keys(auth), 2);
+
+    write_set(world->set, rsa_jwk(&world->other_rsa, "new"), NULL, NULL);
+    assert_int_equal(auth_refresh(auth, &error), 1);
+    assert_int_equal(verify(auth, "RS256", world->rsa.private_pem, "old"), -EACCES);
+    assert_int_equal(verify(auth, "RS256", world->other_rsa.private_pem, "new"), 0);
+    auth_free(auth);
+}
+
+static size_t count_of(const char *text) {
+    struct jwks *jwks = NULL;
+    struct error error = {.text = ""};
+    if (jwks_parse(text, strlen(text), &jwks, &error)) fail_msg("%s", error.text);
+    size_t count = jwks_count(jwks);
+    jwks_free(jwks);
+    return count;
+}
+
+static void what_is_not_for_tokens_is_passed_over(void **state) {
+    struct world *world = *state;
+    char *good = ec_jwk(&world->ec, "e");
+    static const char *const OTHERS[] = {
+        "{\"kty\":\"RSA\",\"use\":\"enc\",\"alg\":\"RSA-OAEP\",\"kid\":\"x\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
+        "{\"kty\":\"RSA\",\"alg\":\"PS256\",\"kid\":\"x\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
+        "{\"kty\":\"EC\",\"crv\":\"P-384\",\"alg\":\"ES384\",\"kid\":\"x\"}",
+        "{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"x\",\"x\":\"AQAB\"}",
+        "{\"kty\":\"oct\",\"alg\":\"A128KW\",\"kid\":\"x\",\"k\":\"AQAB\"}",
+        "{\"kty\":7}",
+        "7",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(OTHERS); i++) {
+        char *text = mem_format("{\"keys\":[%s,%s]}", OTHERS[i], good);
+        assert_int_equal(count_of(text), 1);
+        free(text);
+    }
+    free(good);
+}
+
+static void refused(char *keys, const char *reason) {
+    struct jwks *jwks = NULL;
+    struct error error = {.text = ""};
+    char *text = mem_format("{\"keys\":[%s]}", keys);
+    if (jwks_parse(text, strlen(text), &jwks, &error) != -EINVAL) fail_msg("taken: %s", text);
+    if (!strstr(error.text, reason)) fail_msg("\"%s\" is not \"%s\"", error.text, reason);
+    assert_null(jwks);
+    free(text);
+    free(keys);
+}
+
+static void broken_and_weak_keys_are_refused(void **state) {
+    struct world *world = *state;
+    struct error error;
+    struct jwks *jwks = NULL;
+    static const char *const NO_SETS[] = {"", "[]", "{}", "{\"keys\":{}}", "{\"keys\":7}"};
+    for (size_t i = 0; i < ARRAY_SIZE(NO_SETS); i++)
+        assert_int_equal(jwks_parse(NO_SETS[i], strlen(NO_SETS[i]), &jwks, &error), -EINVAL);
+    refused(mem_string(""), "none of the keys");
+    refused(mem_string("{\"kty\":\"RSA\",\"use\":\"enc\"}"), "none of the keys");
+    refused(rsa_jwk(&world->small_rsa, "r"), "2048 bits");
+    refused(oct_jwk("0123456789012345678901234567890", "o"), "32 bytes");
+    refused(ec_jwk(&world->p384, "e"), "32 bytes");
+    refused(ec_jwk(&world->rsa, "e"), "32 bytes");
+    refused(mem_string("{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}"), "\"kid\" is missing");
+    refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"n\":\"A+/B\",\"e\":\"AQAB\"}"), "base64url");
+    refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"n\":\"AQABA\",\"e\":\"AQAB\"}"), "base64url");
+    refused(mem_string("{\"kty\":\"RSA\",\"kid\":\"r\",\"e\":\"AQAB\"}"), "\"n\" is missing");
+    char *one = ec_jwk(&world->ec, "e"), *again = rsa_jwk(&world->rsa, "e");
+    refused(mem_format("%s,%s", one, again), "another key's");
+    free(one);
+    free(again);
+    /* A point that is not on the curve. */
+    struct pair moved = {0};
+    buffer_string(&moved.first, buffer_cstring(&world->ec.second));
+    buffer_string(&moved.second, buffer_cstring(&world->ec.first));
+    refused(ec_jwk(&moved, "e"), "no public key");
+    pair_free(&moved);
+}
+
+static void a_set_that_cannot_be_used_stops_the_start(void **state) {
+    struct world *world = *state;
+    struct auth *auth = NULL;
+    struct error error = {.text = ""};
+    write_file(world->set, "{}");
+    assert_int_equal(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &error), -EINVAL);
+    assert_non_null(strstr(error.text, world->set));
+    unlink(world->set);
+    assert_int_equal(auth_new(&(struct auth_options){.jwks_file = world->set}, &auth, &error), -ENOENT);
+    assert_null(auth);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_of_key_counts),
+        cmocka_unit_test(a_token_is_its_keys_alone),
+        cmocka_unit_test(keys_rotate),
+        cmocka_unit_test(what_is_not_for_tokens_is_passed_over),
+        cmocka_unit_test(broken_and_weak_keys_are_refused),
+        cmocka_unit_test(a_set_that_cannot_be_used_stops_the_start),
+    };
+    return cmocka_run_group_tests_name("JSON Web Key Sets", tests, set_up, tear_down);
+}

@@ -136,7 +136,7 @@ static struct graph *lists_open(const struct options *options, char **folder) {
     return graph;
 }
 
-/* Past graph_add, which looks for what a list replaces and has nothing to find here; what is written is the same. */
+/* Past graph_add, which sorts what comes in no order: here whole lists come. What is written is the same. */
 static void load_lists(const struct options *options) {
     const struct world *world = &options->world;
     struct error error = {.text = ""};
@@ -146,6 +146,10 @@ static void load_lists(const struct options *options) {
     struct buffer bytes = {.data = NULL};
     int64_t friends[WORLD_NEIGHBOURS];
     uint64_t halves = 0, total = 0;
+    for (int32_t p = 0; p < world->partitions; p++) { // all of nothing is read
+        if (graph_apply(graph, p, 0, clock_wall_ms(), true, &error) || graph_finish(graph, p, clock_wall_ms(), &error))
+            fail(folder, &error);
+    }
     for (int64_t i = 0; i < world->reporters; i++) {
         uint8_t key[GRAPH_LIST_KEY];
         int64_t index = world_reporter_index(world, i), user = world_id(index);
@@ -162,7 +166,6 @@ static void load_lists(const struct options *options) {
         store_batch_clear(batch);
     }
     for (int32_t p = 0; p < world->partitions; p++) {
-        if (graph_apply(graph, p, 0, clock_wall_ms(), true, &error)) fail(folder, &error);
         if (store_compact(graph->store, graph->parts[p].family)) fail(folder, &error);
     }
     printf("%llu half-edges, %.2f bytes each\n", (unsigned long long)halves, (double)total / (double)halves);

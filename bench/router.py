@@ -100,11 +100,11 @@ class Meter:
 
     def __init__(self, router, broker):
         self.router, self.broker = router, broker
+        self.metrics = router.metrics()
 
     def begin(self):
+        """When the router stands still, and must stay so until it is resumed."""
         self.start = time.monotonic(), cpu_s(self.router.pid), cpu_s(self.broker.pid), cpu_by_thread(self.router.pid)
-        self.metrics = self.router.metrics()
-        return self
 
     def grown(self, name, **labels) -> float:
         return self.after.total(name, **labels) - self.metrics.total(name, **labels)
@@ -139,12 +139,13 @@ def measure_router(world, router) -> dict:
     """The backlog is written while the router is stopped, so that it is there whole when it goes on."""
     first = world.ends()
     wait_committed(world, router, first)  # it joins the JOINs as well, which nobody has owned before
+    meter = Meter(router, world.cluster.broker)
     router.pause()
     world.load('reports', rounds=world.options.rounds)
     last = world.ends()
     assert sum(last) - sum(first) == world.reports
+    meter.begin()
     router.resume()
-    meter = Meter(router, world.cluster.broker).begin()
     wait_committed(world, router, last)
     meter.end()
     assert meter.grown('starling_router_joins_total') == world.reports

@@ -83,6 +83,8 @@ void outbox_free(struct outbox *outbox) {
     free(outbox);
 }
 
+void outbox_set_flush_us(struct outbox *outbox, int64_t flush_us) { outbox->options.flush_us = flush_us; }
+
 void outbox_set_stream_time(struct outbox *outbox, int64_t stream_time) { outbox->stream_time = stream_time; }
 
 /* ---- sending ---- */

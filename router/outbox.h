@@ -40,6 +40,9 @@ struct outbox_options {
 struct outbox *outbox_new(const struct outbox_options *options);
 void outbox_free(struct outbox *outbox); /* NULL is fine; what was not sent is lost */
 
+/* From now on a batch waits for that long (options.flush_us until then). */
+void outbox_set_flush_us(struct outbox *outbox, int64_t flush_us);
+
 /* The head of batches from now on: highest report time. */
 void outbox_set_stream_time(struct outbox *outbox, int64_t stream_time);
 

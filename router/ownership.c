@@ -341,6 +341,8 @@ void ownership_measure(struct ownership *ownership) {
         if (waiting > lag) lag = waiting;
     }
     router->lagging = lag >= BEHIND_MS;
+    outbox_set_flush_us(router->outbox, 1000 * (router->lagging ? router->settings->outbox_flush_behind_ms
+                                                                : router->settings->outbox_flush_ms));
     router->metrics.lag->value = (double)lag / 1000;
     router->metrics.digesting->value = router->warm && !router->lagging;
     router->metrics.caught_up->value = router->warm && ownership->assigned && !router->lagging &&

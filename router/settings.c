@@ -41,6 +41,9 @@ static const struct config_property PROPERTIES[] = {
      .doc = "A delivery batch is sent when it holds that many bytes."},
     {"outbox.flush.ms", CONFIG_INT, AT(outbox_flush_ms), "5", .min = 0, .max = 1000,
      .doc = "A delivery batch is sent when its first item is that old, in ms, or at once when no more input is there."},
+    {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
+     .doc =
+         "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},
     {"outbox.queue.mb", CONFIG_INT, AT(outbox_queue_mb), "64", .min = 1, .max = 4096,
      .doc = "How many MiB of delivery batches may wait for Kafka's acknowledgement before input is held."},
 };

@@ -14,7 +14,7 @@ struct router_settings {
     int64_t warm_first_s;
     int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
     int64_t batch_records, commands_batch;
-    int64_t outbox_flush_bytes, outbox_flush_ms, outbox_queue_mb;
+    int64_t outbox_flush_bytes, outbox_flush_ms, outbox_flush_behind_ms, outbox_queue_mb;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

@@ -149,6 +149,19 @@ static void test_age_and_size(void **state) {
     assert_int_equal(w->sent[full].route, 4);
 }
 
+static void test_age_may_change(void **state) {
+    struct world *w = *state;
+    put(w, 0, 1, 0, 1000);
+    outbox_set_flush_us(w->outbox, 10 * FLUSH_US);
+    outbox_flush_old(w->outbox, 1000 + FLUSH_US);
+    assert_int_equal(w->count, 0);
+    put(w, 1, 2, 0, 1000 + FLUSH_US);
+    outbox_set_flush_us(w->outbox, FLUSH_US);
+    outbox_flush_old(w->outbox, 1000 + FLUSH_US);
+    assert_int_equal(w->count, 1);
+    assert_int_equal(w->sent[0].route, 0);
+}
+
 static void test_recipients_are_gathered_by_route(void **state) {
     struct world *w = *state;
     struct join_recipient recipients[] = {{2, 10}, {0, 11}, {2, 12},     {PRESENCE_ROUTE_NONE, 13},
@@ -351,6 +364,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_batch_a_route_in_order),
         TEST(test_age_and_size),
+        TEST(test_age_may_change),
         TEST(test_recipients_are_gathered_by_route),
         TEST(test_a_large_roster_goes_whole),
         TEST(test_what_a_join_found_in_order),

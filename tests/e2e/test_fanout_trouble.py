@@ -1,10 +1,6 @@
 """The edge and bad input, forged and old tokens, slow readers, overload, drain, rebalances, poison and a broker that is
 away. Tests play the routers where one is needed."""
-import base64
 import json
-import os
-import socket
-import struct
 import time
 
 import pytest
@@ -14,6 +10,7 @@ from harness.edge import Stage, move, roster
 from harness.forged import bad_tokens
 from harness.geo import e7, north_of
 from harness.phone import Phone
+from harness.slow import SlowPhone
 from harness.waiting import eventually, now_ms
 
 HOME = 39.9847, 116.3184
@@ -256,48 +253,6 @@ def test_overload_is_said(make_cluster, users):
     assert stage.edge.metrics().total('starling_edge_overloaded_total') == 1
 
 
-class SlowPhone:
-    """A bare socket that says hello and reads nothing until told to."""
-
-    def __init__(self, cluster, user):
-        host, port = cluster.ws_url.split('/')[2].split(':')
-        self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.settimeout(20)
-        self.socket.connect((host, int(port)))
-        self.socket.sendall((f'GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
-                             f'Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n'
-                             'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: starling.v1\r\n\r\n').encode())
-        self.pending = b''
-        while b'\r\n\r\n' not in self.pending:
-            self.pending += self.socket.recv(1)
-        self.pending = b''
-        self.say({'type': 'hello', 'token': cluster.token(user), **place()})
-
-    def say(self, frame):
-        data, mask = json.dumps(frame).encode(), os.urandom(4)
-        self.socket.sendall(bytes([0x81, 0xfe]) + struct.pack('>H', len(data)) + mask +
-                            bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
-
-    def _take(self, size):
-        while len(self.pending) < size:
-            more = self.socket.recv(1 << 16)
-            if not more:
-                raise EOFError
-            self.pending += more
-        data, self.pending = self.pending[:size], self.pending[size:]
-        return data
-
-    def hear(self):
-        """The next frame: (opcode, payload)."""
-        first, size = self._take(2)
-        if size == 126:
-            size, = struct.unpack('>H', self._take(2))
-        elif size == 127:
-            size, = struct.unpack('>Q', self._take(8))
-        return first & 15, self._take(size)
-
-
 CROWD = 400
 
 
@@ -314,7 +269,7 @@ def test_for_a_slow_reader_nothing_is_queued_and_it_gets_the_newest_truth(make_c
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.flush.window.ms': 1}))
     user, *friends = users(CROWD + 1)
     stage.share(user, *friends)
-    slow = SlowPhone(stage.cluster, user)
+    slow = SlowPhone(stage.cluster, user, *HOME)
     join = stage.wait_said(user, 'JOIN')
     stage.deliver(join['route'], roster(join, []))
     frames = lambda: stage.edge.metrics().total('starling_edge_frames_total')
@@ -347,7 +302,7 @@ def test_who_reads_nothing_for_too_long_is_closed(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.flush.window.ms': 1, 'edge.slow.close.s': 2}))
     user, *friends = users(CROWD + 1)
     stage.share(user, *friends)
-    slow = SlowPhone(stage.cluster, user)
+    slow = SlowPhone(stage.cluster, user, *HOME)
     join = stage.wait_said(user, 'JOIN')
     stage.deliver(join['route'], roster(join, []))
     for _ in range(60):
@@ -355,10 +310,8 @@ def test_who_reads_nothing_for_too_long_is_closed(make_cluster, users):
         if stage.edge.metrics().total('starling_edge_slow_closed_total'):
             break
     eventually(lambda: stage.edge.metrics().total('starling_edge_slow_closed_total') == 1)
-    opcode = payload = None
-    while opcode != 8:
-        opcode, payload = slow.hear()
-    assert struct.unpack('>H', payload[:2]) == (4002,)
+    assert slow.hear_close() == 4002
+    slow.socket.close()
     stage.wait_said(user, 'QUIT')
 
 

@@ -74,7 +74,7 @@ int positions_read(struct positions *positions, const struct kafka_position *lis
     if (replace) positions_stop(positions);
     for (size_t i = 0; i < count; i++) {
         struct place *place = make(positions, list[i].topic, list[i].partition);
-        *place = (struct place){.next = list[i].offset, .reading = true, .paused = false};
+        *place = (struct place){.next = list[i].offset, .reading = true, .paused = false, .stalled = place->stalled};
     }
     return 0;
 }

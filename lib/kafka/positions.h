@@ -9,7 +9,8 @@
 struct place {
     int64_t next; /* the next offset to deliver; BEGINNING or END until librdkafka has found out; NONE never read */
     bool reading;
-    bool paused; /* by the owner */
+    bool paused;  /* by the owner */
+    bool stalled; /* paused in librdkafka, which remembers that while the partition is not read, too */
 };
 
 struct positions {

@@ -18,15 +18,18 @@ rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum top
 
 struct gather {
     struct kafka_consumer *consumer;
-    rd_kafka_topic_partition_list_t *all, *paused;
+    rd_kafka_topic_partition_list_t *all, *paused, *resumed;
 };
 
 static void gather_one(void *context, const struct kafka_position *position, struct place *place) {
     struct gather *gather = context;
     kafka_list_add(gather->all, gather->consumer->options.settings, position);
-    if (place->paused || gather->consumer->hold_paused) {
+    bool pause = place->paused || gather->consumer->hold_paused;
+    if (pause)
         kafka_list_add(gather->paused, gather->consumer->options.settings, position);
-    }
+    else if (place->stalled)
+        kafka_list_add(gather->resumed, gather->consumer->options.settings, position);
+    place->stalled = pause;
 }
 
 rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer,
@@ -48,12 +51,15 @@ int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error) {
         .consumer = consumer,
         .all = rd_kafka_topic_partition_list_new(count),
         .paused = rd_kafka_topic_partition_list_new(count),
+        .resumed = rd_kafka_topic_partition_list_new(0),
     };
     positions_each(&consumer->positions, gather_one, &gather);
     // An empty list, never NULL: NULL would end the membership's assignment and have the group rebalance.
     rd_kafka_resp_err_t err = kafka_consumer_assign(consumer, gather.all);
     // No record gets through in between: pausing makes those that librdkafka has fetched already outdated.
     if (!err && gather.paused->cnt) err = rd_kafka_pause_partitions(consumer->client, gather.paused);
+    if (!err && gather.resumed->cnt) err = rd_kafka_resume_partitions(consumer->client, gather.resumed);
+    rd_kafka_topic_partition_list_destroy(gather.resumed);
     rd_kafka_topic_partition_list_destroy(gather.all);
     rd_kafka_topic_partition_list_destroy(gather.paused);
     consumer->changed = true;
@@ -110,6 +116,7 @@ static int pause_one(struct kafka_consumer *consumer, enum topic topic, int32_t 
     if (place->paused == pause) return 0;
     place->paused = pause;
     if (consumer->hold_paused) return 0; // paused as it is; what is resumed at the end of the hold follows the flag
+    place->stalled = pause;
     struct kafka_position position = {.topic = topic, .partition = partition, .offset = place->next};
     rd_kafka_topic_partition_list_t *list = list_of(consumer, &position);
     rd_kafka_resp_err_t err =
@@ -128,7 +135,9 @@ int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int
 
 static void gather_hold(void *context, const struct kafka_position *position, struct place *place) {
     struct gather *gather = context;
-    if (!place->paused) kafka_list_add(gather->all, gather->consumer->options.settings, position);
+    if (place->paused) return;
+    kafka_list_add(gather->all, gather->consumer->options.settings, position);
+    place->stalled = gather->consumer->hold_paused;
 }
 
 void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause) {

@@ -213,6 +213,29 @@ static void test_pauses_one_partition(void **state) {
     reader_close(&reader);
 }
 
+/* librdkafka keeps a partition paused that is assigned anew: the router that had to begin again with its commands while there
+ * were too many of them to read on never read one more. */
+static void test_reading_again_ends_a_pause(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct reader reader = {.world = NULL};
+    struct kafka_position from = {TOPIC_LOCATIONS, 0, 5};
+    fill(world, TOPIC_LOCATIONS, 0, 0, 10);
+    reader_open(&reader, world, NULL, NULL);
+    reader_read(&reader, TOPIC_LOCATIONS, 0, 0);
+    reader_until(&reader, 10);
+    assert_int_equal(kafka_consumer_pause(reader.consumer, TOPIC_LOCATIONS, 0), 0);
+    assert_int_equal(kafka_consumer_read_less(reader.consumer, &from, 1, NULL), 0);
+    assert_int_equal(kafka_consumer_read_more(reader.consumer, &from, 1, NULL), 0);
+    reader_until(&reader, 15);
+    assert_int_equal(kafka_consumer_pause(reader.consumer, TOPIC_LOCATIONS, 0), 0);
+    assert_int_equal(kafka_consumer_read(reader.consumer, &from, 1, NULL), 0);
+    reader_until(&reader, 20);
+    assert_values(&reader, 10, 5, 10);
+    assert_values(&reader, 15, 5, 10);
+    reader_close(&reader);
+}
+
 static void hold_first(struct reader *reader) {
     if (reader->context) return;
     reader->context = reader;
@@ -350,6 +373,7 @@ int main(void) {
         TEST(test_seeks),
         TEST(test_seeks_from_within_records),
         TEST(test_pauses_one_partition),
+        TEST(test_reading_again_ends_a_pause),
         TEST(test_holds),
         TEST(test_holds_while_reading_elsewhere),
         TEST(test_lost_offset_is_told),

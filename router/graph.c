@@ -243,30 +243,18 @@ static bool half_decode(const uint8_t *value, size_t size, struct friendship *ha
     return true;
 }
 
-int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
-               size_t *friends, struct error *error) {
-    struct graph_part *part = &graph->parts[partition];
+/* The half, where it is known whether the other one is on the user's list. */
+static int half_beside(struct graph *graph, struct graph_part *part, int64_t user, int64_t other, bool listed,
+                       struct friendship *half, struct error *error) {
+    struct friendship result = {.state = listed ? FRIENDSHIP_FRIENDS : FRIENDSHIP_NONE};
     uint8_t key[GRAPH_HALF_KEY];
     struct store_pin pin;
-    struct friendship result = {.state = FRIENDSHIP_NONE};
-    size_t count = 0;
-    bool listed = false;
-    int code = ready(graph, partition, error);
-    if (code) return code;
-    graph_half_key(key, user, other);
-    int found = store_get_pinned(graph->store, part->family, key, GRAPH_LIST_KEY, &pin, error);
-    if (found < 0) return found;
-    if (found) {
-        listed = friend_list_holds(pin.data, pin.size, other);
-        count = friend_list_count(pin.data, pin.size);
-        store_pin_release(&pin);
-    }
     if (listed) {
-        result.state = FRIENDSHIP_FRIENDS;
-        code = read_since(graph, part, user, other, &result.since, error);
+        int code = read_since(graph, part, user, other, &result.since, error);
         if (code) return code;
     } else {
-        found = store_get_pinned(graph->store, part->family, key, GRAPH_HALF_KEY, &pin, error);
+        graph_half_key(key, user, other);
+        int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
         if (found < 0) return found;
         if (found) {
             bool fine = half_decode(pin.data, pin.size, &result);
@@ -275,8 +263,38 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
         }
     }
     *half = result;
-    if (friends) *friends = count;
     return 0;
+}
+
+int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
+               size_t *friends, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    uint8_t key[GRAPH_LIST_KEY];
+    struct store_pin pin;
+    size_t count = 0;
+    bool listed = false;
+    int code = ready(graph, partition, error);
+    if (code) return code;
+    graph_list_key(key, user);
+    int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
+    if (found < 0) return found;
+    if (found) {
+        listed = friend_list_holds(pin.data, pin.size, other);
+        count = friend_list_count(pin.data, pin.size);
+        store_pin_release(&pin);
+    }
+    code = half_beside(graph, part, user, other, listed, half, error);
+    if (!code && friends) *friends = count;
+    return code;
+}
+
+int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct friend_list *friends,
+                      int64_t other, struct friendship *half, struct error *error) {
+    size_t at;
+    int code = ready(graph, partition, error);
+    return code ? code
+                : half_beside(graph, &graph->parts[partition], user, other, friend_list_find(friends, other, &at), half,
+                              error);
 }
 
 /* The next half of the user that is no FRIENDS and shows as one of the views; false: none. */

@@ -91,6 +91,10 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
                size_t *friends, struct error *error);
 
+/* The same, of a user whose friends are at hand. */
+int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct friend_list *friends,
+                      int64_t other, struct friendship *half, struct error *error);
+
 /* A page of a user's halves that show as one of `views` (bits 1 << FRIENDSHIP_VIEW_...), by the other user's id, those above
  * `after`. since is 0 where it is not kept. */
 struct graph_entry {

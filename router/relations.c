@@ -10,6 +10,9 @@
 /* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. */
 enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, NEARLY = 10000 };
 
+/* Records taken in one go: more at a time are cheaper to apply, and reports wait so long meanwhile (some 30 ms). */
+enum { TAKEN_AT_ONCE = 4000 };
+
 struct relation {
     bool attached, live;
     bool touched;      /* in the batch at hand */
@@ -249,7 +252,7 @@ int relations_new(struct router *router, struct relations **out, struct error *e
     struct kafka_consumer_options options = {
         .loop = router->loop,
         .settings = router->kafka,
-        .batch = (size_t)router->settings->batch_records,
+        .batch = TAKEN_AT_ONCE,
         .context = relations,
         .on_records = take,
         .on_drained = drained,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "router/overlay.h"
@@ -12,7 +13,10 @@
 enum {
     INIT_TIMEOUT_MS = 10000,
     COMMIT_TIMEOUT_MS = 5000, /* the transaction itself is given up by the broker after 2 s */
-    RETRY_MS = 500
+    RETRY_MS = 500,
+    SLICE = 1000, /* commands decided in one go, before the loop may do something else */
+    MANY = 500,   /* so many at once are bulk: their transaction waits for more of them, */
+    HOLD_MS = 100 /* so long; and takes no more when it is so old */
 };
 
 /* A record that is no command: goes to the dead letters within the transaction, so that it does so once. */
@@ -28,10 +32,17 @@ struct queued {
     struct dead *dead; /* NULL: a command */
 };
 
+/* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets. */
+struct decision {
+    int64_t lower;
+    const struct queued *queued;
+};
+
 enum stage {
     STAGE_DOWN,     /* no producer; the timer makes one */
     STAGE_STARTING, /* a worker thread starts transactions */
     STAGE_IDLE,
+    STAGE_OPEN,      /* a transaction is being filled */
     STAGE_COMMITTING /* a worker thread commits */
 };
 
@@ -42,7 +53,7 @@ struct commands {
     struct kafka_consumer *consumer;
     struct codec *codec;
     struct overlay *overlay;
-    struct loop_timer *timer;
+    struct loop_timer *timer, *turn;
     enum stage stage;
     bool stopped;
     bool revoked; /* since the transaction that is under way was begun */
@@ -56,15 +67,19 @@ struct commands {
     struct kafka_position *positions; /* of the transaction: the next command of each partition in it */
     size_t position_count;
     size_t taken; /* commands in it */
+    int64_t opened_us;
 
+    struct decision slice[SLICE];
     struct buffer value;
-    struct friend_list list;
+    struct friend_list list; /* of the user whose commands are being decided */
 
     int code; /* the worker's result */
     struct error reason;
 };
 
 static void producer_start(struct commands *commands);
+static void run_on(void *context);
+static void commit(struct commands *commands);
 
 static void dead_free(struct dead *dead) {
     if (!dead) return;
@@ -99,6 +114,7 @@ int commands_new(const struct commands_options *options, struct commands **out, 
         .codec = codec_new(),
         .overlay = overlay_new(),
         .timer = loop_timer_new(options->loop, 1, 0, tried_again, commands),
+        .turn = loop_timer_new(options->loop, HOLD_MS, 0, run_on, commands),
         .stage = STAGE_DOWN,
         .handled = mem_alloc(partitions * sizeof *commands->handled),
         .ends = mem_zero(partitions, sizeof *commands->ends),
@@ -114,6 +130,7 @@ void commands_free(struct commands *commands) {
     kafka_producer_free(commands->producer, 0);
     queue_clear(commands);
     loop_timer_free(commands->timer);
+    loop_timer_free(commands->turn);
     overlay_free(commands->overlay);
     codec_free(commands->codec);
     buffer_free(&commands->value);
@@ -130,15 +147,13 @@ void commands_set_consumer(struct commands *commands, struct kafka_consumer *con
     commands->consumer = consumer;
 }
 
-bool commands_ready(const struct commands *commands) {
-    return commands->stage == STAGE_IDLE || commands->stage == STAGE_COMMITTING;
-}
+bool commands_ready(const struct commands *commands) { return commands->stage >= STAGE_IDLE; }
 
 bool commands_busy(const struct commands *commands) {
     return commands->stage == STAGE_STARTING || commands->stage == STAGE_COMMITTING;
 }
 
-bool commands_committing(const struct commands *commands) { return commands->stage == STAGE_COMMITTING; }
+bool commands_committing(const struct commands *commands) { return commands->stage >= STAGE_OPEN; }
 
 size_t commands_queued(const struct commands *commands) { return commands->count; }
 
@@ -175,7 +190,7 @@ static void producer_start(struct commands *commands) {
         .loop = commands->options.loop,
         .settings = commands->options.settings,
         .transactional_id = commands->transactional_id,
-        .linger_ms = 0,
+        .linger_ms = HOLD_MS, // committing sends what is left
         .context = commands,
         .on_delivered = delivered,
     };
@@ -204,11 +219,16 @@ static void forget(struct commands *commands) {
 void commands_revoke(struct commands *commands) {
     commands->revoked = true;
     forget(commands);
+    if (commands->stage != STAGE_OPEN) return;
+    // Its offsets would go out under a membership that is no longer the one under which they were read.
+    commands->code = error_set(&commands->reason, -ESTALE, "the group has taken the partitions away");
+    commit(commands);
 }
 
 void commands_stop(struct commands *commands) {
     commands->stopped = true;
     queue_clear(commands);
+    if (commands->stage == STAGE_OPEN) commit(commands);
 }
 
 void commands_read_back(struct commands *commands, int32_t partition, int64_t next) {
@@ -276,18 +296,6 @@ int commands_half(struct commands *commands, int32_t partition, int64_t lower, i
     return 0;
 }
 
-/* Whether the lower user's list is at its cap, those included that wait to be read back. */
-static int is_full(struct commands *commands, int32_t partition, int64_t lower, size_t friends, bool *full,
-                   struct error *error) {
-    size_t cap = commands->options.cap;
-    *full = false;
-    if (friends + overlay_waiting(commands->overlay, lower) < cap) return 0;
-    int code = graph_friends(commands->options.graph, partition, lower, &commands->list, error);
-    if (code) return code;
-    *full = (int64_t)commands->list.count + overlay_growth(commands->overlay, lower, &commands->list) >= (int64_t)cap;
-    return 0;
-}
-
 static int send_half(struct commands *commands, int64_t user, int64_t other, const struct friendship *half) {
     uint8_t key[16];
     bytes_put_be64(key, (uint64_t)user);
@@ -301,25 +309,51 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
                                tombstone ? NULL : commands->value.data, commands->value.size, NULL);
 }
 
-static int handle(struct commands *commands, const struct queued *queued, struct error *error) {
+/* Whether the lower user's list is at its cap, those included that wait to be read back. */
+static bool is_full(const struct commands *commands, int64_t lower) {
+    size_t cap = commands->options.cap, friends = commands->list.count;
+    if (friends + overlay_waiting(commands->overlay, lower) < cap) return false;
+    return (int64_t)friends + overlay_growth(commands->overlay, lower, &commands->list) >= (int64_t)cap;
+}
+
+static int decide(struct commands *commands, const struct queued *queued, int64_t lower, struct error *error) {
     const struct friend_command *command = &queued->command;
-    int64_t lower = friendship_lower(command->from, command->to),
-            higher = friendship_higher(command->from, command->to);
-    struct friendship half, next;
-    size_t friends = 0;
-    bool full;
-    int code = graph_half(commands->options.graph, queued->partition, lower, higher, &half, &friends, error);
-    if (code) return code;
+    int64_t higher = friendship_higher(command->from, command->to);
     const struct friendship *newest = overlay_find(commands->overlay, lower, higher);
-    if (newest) half = *newest;
-    code = is_full(commands, queued->partition, lower, friends, &full, error);
-    if (code || !friendship_decide(&half, command, full, &next)) return code;
+    struct friendship half, next;
+    int code = 0;
+    if (newest)
+        half = *newest;
+    else
+        code =
+            graph_half_beside(commands->options.graph, queued->partition, lower, &commands->list, higher, &half, error);
+    if (code || !friendship_decide(&half, command, is_full(commands, lower), &next)) return code;
 
     struct friendship mirror = friendship_mirror(&next);
     overlay_put(commands->overlay, queued->partition, lower, higher, &next);
     code = send_half(commands, lower, higher, &next);
     if (!code) code = send_half(commands, higher, lower, &mirror);
     return code ? error_set(error, code, "a half could not be written: %s", strerror(-code)) : 0;
+}
+
+static int by_user(const void *a, const void *b) {
+    const struct decision *x = a, *y = b;
+    if (x->lower != y->lower) return x->lower < y->lower ? -1 : 1;
+    return (x->queued > y->queued) - (x->queued < y->queued); // as they came: they stand in one array
+}
+
+/* Users do not depend on each other, so that each one's friends are read once for all commands of a slice. */
+static int decide_slice(struct commands *commands, size_t count, struct error *error) {
+    int code = 0;
+    qsort(commands->slice, count, sizeof *commands->slice, by_user);
+    for (size_t i = 0; !code && i < count; i++) {
+        const struct decision *decision = &commands->slice[i];
+        if (!i || decision->lower != decision[-1].lower)
+            code = graph_friends(commands->options.graph, decision->queued->partition, decision->lower, &commands->list,
+                                 error);
+        if (!code) code = decide(commands, decision->queued, decision->lower, error);
+    }
+    return code;
 }
 
 /* ---- transactions ---- */
@@ -379,36 +413,61 @@ static void position_put(struct commands *commands, const struct queued *queued)
     commands->positions[commands->position_count++] = position;
 }
 
-static int take_one(struct commands *commands, const struct queued *queued, struct error *error) {
+static int bury(struct commands *commands, const struct dead *dead, struct error *error) {
+    commands->options.metrics->undecodable->value++;
+    int code = kafka_producer_send_dead(commands->producer, &dead->record, dead->reason);
+    return code ? error_set(error, code, "a dead letter could not be written: %s", strerror(-code)) : 0;
+}
+
+/* One slice of the queue into the transaction. */
+static int fill(struct commands *commands, struct error *error) {
+    size_t room = commands->options.batch - commands->taken, count = 0, taken = 0;
     int code = 0;
-    if (queued->dead) {
-        commands->options.metrics->undecodable->value++;
-        code = kafka_producer_send_dead(commands->producer, &queued->dead->record, queued->dead->reason);
-        if (code) error_set(error, code, "a dead letter could not be written: %s", strerror(-code));
-    } else {
-        code = handle(commands, queued, error);
+    for (; !code && taken < commands->count && taken < room && taken < SLICE; taken++) {
+        struct queued *queued = &commands->queue[commands->first + taken];
+        if (queued->dead)
+            code = bury(commands, queued->dead, error);
+        else
+            commands->slice[count++] = (struct decision){
+                .lower = friendship_lower(queued->command.from, queued->command.to), .queued = queued};
+        position_put(commands, queued);
     }
-    if (!code) position_put(commands, queued);
+    if (!code) code = decide_slice(commands, count, error);
+    for (size_t i = 0; i < taken; i++) dead_free(commands->queue[commands->first + i].dead);
+    commands->first += taken;
+    commands->count -= taken;
+    commands->taken += taken;
+    if (!commands->count) commands->first = 0;
+    commands->options.metrics->commands_queued->value = (double)commands->count;
     return code;
 }
 
-void commands_run(struct commands *commands) {
-    if (commands->stage != STAGE_IDLE || commands->stopped || !commands->count || !commands->consumer) return;
-    commands->position_count = commands->taken = 0;
-    commands->revoked = false;
-    commands->code = kafka_transaction_begin(commands->producer, &commands->reason);
-    while (!commands->code && commands->count && commands->taken < commands->options.batch) {
-        struct queued *queued = &commands->queue[commands->first];
-        commands->code = take_one(commands, queued, &commands->reason);
-        dead_free(queued->dead);
-        commands->first++;
-        commands->count--;
-        commands->taken++;
-    }
-    if (!commands->count) commands->first = 0;
-    commands->options.metrics->commands_queued->value = (double)commands->count;
-    // What could not be put into the transaction, whatever it was, is given up with it.
-    if (commands->code) commands->code = -EAGAIN;
+static void commit(struct commands *commands) {
     commands->stage = STAGE_COMMITTING;
     loop_work(commands->options.loop, commit_work, commit_done, commands);
 }
+
+static void open_transaction(struct commands *commands) {
+    commands->position_count = commands->taken = 0;
+    commands->revoked = false;
+    commands->opened_us = clock_monotonic_us();
+    commands->code = kafka_transaction_begin(commands->producer, &commands->reason);
+    commands->stage = STAGE_OPEN;
+}
+
+void commands_run(struct commands *commands) {
+    if (commands->stopped || !commands->consumer) return;
+    if (commands->stage == STAGE_IDLE && commands->count) open_transaction(commands);
+    if (commands->stage != STAGE_OPEN) return;
+    if (!commands->code) commands->code = fill(commands, &commands->reason);
+    // What could not be put into the transaction, whatever it was, is given up with it.
+    if (commands->code) commands->code = -EAGAIN;
+    int64_t left_ms = HOLD_MS - (clock_monotonic_us() - commands->opened_us) / 1000;
+    bool full = commands->taken >= commands->options.batch || left_ms <= 0;
+    if (commands->code || full || (!commands->count && commands->taken < MANY))
+        commit(commands);
+    else
+        loop_timer_again(commands->turn, commands->count ? 0 : left_ms, 0);
+}
+
+static void run_on(void *context) { commands_run(context); }

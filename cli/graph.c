@@ -11,20 +11,23 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/halves.h"
+#include "cli/pace.h"
 #include "cli/pairs.h"
 #include "cli/progress.h"
 #include "cli/reader.h"
 #include "cli/setup.h"
 #include "event/codec.h"
 
-enum { SAVE_EVERY = 100000, PAIR_KEY = 16 };
+enum { SAVE_EVERY = 100000, PACE_EVERY = 1000, PAIR_KEY = 16 };
 
 /* ---- import ---- */
 
 struct import {
     struct cli *cli;
     struct setup *setup;
+    struct pace *pace;
     struct progress progress;
+    double share; /* of the file that is read */
     struct error *error;
     const char *state; /* file that says how far an earlier run came; NULL: none */
     int64_t size;      /* of the file of friendships, by which the state's is known again */
@@ -67,7 +70,10 @@ static int save_state(struct import *import) {
 
 static int send_pair(void *context, int64_t a, int64_t b) {
     struct import *import = context;
-    if (import->read++ < import->skip) return 0;
+    if (import->read++ < import->skip) {
+        import->progress.begun = import->share;
+        return 0;
+    }
     if (a == b) {
         import->selves++;
         return 0;
@@ -76,10 +82,10 @@ static int send_pair(void *context, int64_t a, int64_t b) {
     if (code) return code;
     import->sent++;
     if (import->state && import->read % SAVE_EVERY == 0) code = save_state(import);
-    if (!code && progress_due(&import->progress)) {
-        progress_show(&import->progress, import->sent, "friendships sent");
-    }
-    return code;
+    if (code || import->sent % PACE_EVERY) return code;
+    if (progress_due(&import->progress))
+        progress_bar(&import->progress, import->share, import->sent, "friendships sent");
+    return pace_keep(import->pace, PACE_EVERY, import->error);
 }
 
 static void show_left(void *context, int64_t left) {
@@ -97,7 +103,11 @@ static int import_run(struct import *import, const char *path, int64_t wait_s) {
     }
     int code = reader_shape(&import->cli->kafka, &shape, import->error);
     if (!code) code = setup_new(&import->cli->kafka, &import->setup, import->error);
-    if (!code) code = cli_read_pairs(path, send_pair, import, import->error);
+    if (!code)
+        code = pace_new(&import->cli->kafka, import->cli->settings.router_group, TOPIC_FRIEND_COMMANDS,
+                        shape.partitions, &import->pace, import->error);
+    progress_start(&import->progress, GRAPH_COMMAND.name);
+    if (!code) code = pairs_read(path, &import->share, send_pair, import, import->error);
     if (!code) code = setup_flush(import->setup, import->error);
     if (code) return code;
     progress_end(&import->progress, import->sent, "friendships sent");
@@ -205,8 +215,8 @@ static int start_import(struct cli *cli, const char *state, const char *wait, st
         return cli_fail(&GRAPH_COMMAND, 2, "--wait %s: must be seconds from 1 to 86400", wait);
     }
     struct import import = {.cli = cli, .state = state, .error = error};
-    progress_start(&import.progress, GRAPH_COMMAND.name);
     int code = import_run(&import, cli->arguments[1], wait_s);
+    pace_free(import.pace);
     setup_free(import.setup);
     return code ? cli_fail(&GRAPH_COMMAND, 1, "%s", error->text) : 0;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -10,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/pairs.h"
 
-enum { LINE_MAX_BYTES = 512, READ_BYTES = 1 << 17 };
+enum { LINE_MAX_BYTES = 512, READ_BYTES = 1 << 17, LOOK_EVERY = 1 << 12 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == ',' || c == '\r' || c == '\n'; }
 
@@ -45,8 +46,21 @@ static int read_failure(gzFile file, const char *path, struct error *error) {
     return number == Z_OK || number == Z_STREAM_END ? 0 : error_set(error, -EBADMSG, "%s: %s", path, text);
 }
 
+static int64_t size_of(const char *path) {
+    struct stat found;
+    return stat(path, &found) || !S_ISREG(found.st_mode) ? 0 : found.st_size;
+}
+
 int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64_t b), void *context,
                    struct error *error) {
+    double share;
+    return pairs_read(path, &share, pair, context, error);
+}
+
+int pairs_read(const char *path, double *share, int (*pair)(void *context, int64_t a, int64_t b), void *context,
+               struct error *error) {
+    int64_t size = size_of(path);
+    *share = 0;
     errno = 0;
     gzFile file = gzopen(path, "re");
     if (!file) return error_set(error, errno ? -errno : -ENOMEM, "%s: %s", path, strerror(errno ? errno : ENOMEM));
@@ -55,7 +69,8 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
     int code = 0;
     int64_t number = 0;
     while (!code && gzgets(file, line, sizeof line)) {
-        number++;
+        // Where the reading of the file itself is, compressed or not: what is read ahead is little.
+        if (number++ % LOOK_EVERY == 0 && size) *share = (double)gzoffset(file) / (double)size;
         int64_t a, b;
         size_t length = strlen(line);
         // Two ids fit into a line many times over; a longer one is a comment, or another kind of file.

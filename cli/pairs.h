@@ -9,6 +9,10 @@
 /* 1: two ids, divided by blanks or a comma; 0: a blank line or a comment (#); -EINVAL: anything else. */
 int pairs_parse_line(const char *line, int64_t *a, int64_t *b);
 
+/* As cli_read_pairs, keeping in *share how much of the file is read, 0 to 1 (0 all along where its size is not known). */
+int pairs_read(const char *path, double *share, int (*pair)(void *context, int64_t a, int64_t b), void *context,
+               struct error *error);
+
 struct pairs_out;
 
 /* Makes or empties the file; compressed when its name ends in .gz. "-": standard output, plain. */

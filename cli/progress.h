@@ -10,7 +10,8 @@ struct progress {
     const char *command; /* "graph" */
     int64_t started_us, shown_us;
     bool terminal;
-    bool open; /* a line stands on the terminal that is not ended */
+    bool open;    /* a line stands on the terminal that is not ended */
+    double begun; /* the share that was done already when it started */
 };
 
 void progress_start(struct progress *progress, const char *command);
@@ -19,6 +20,9 @@ void progress_start(struct progress *progress, const char *command);
 bool progress_due(const struct progress *progress);
 /* "starling graph: 12345 friendships sent, 6172/s". */
 void progress_show(struct progress *progress, int64_t done, const char *what);
+/* The same where the share of the whole is known (0 to 1), with a bar on a terminal: "starling graph: [####------] 41% 12345
+ * friendships sent, 6172/s, 2 s left". What was done before the rate is counted: progress->begun. */
+void progress_bar(struct progress *progress, double share, int64_t done, const char *what);
 /* Shows it a last time, and ends the line. */
 void progress_end(struct progress *progress, int64_t done, const char *what);
 

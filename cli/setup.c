@@ -14,7 +14,7 @@
 
 enum {
     PATIENCE_MS = 30000, /* without a broker */
-    LINGER_MS = 20,      /* bulk: large batches */
+    LINGER_MS = 100,     /* bulk: large batches */
     TURN_EVERY = 1024,   /* sends between two looks at what was acknowledged */
     TICK_MS = 100,       /* so that waiting for the loop ends when nothing happens */
     ASK_MS = 10000,

@@ -1,0 +1,24 @@
+/* Keeps a bulk sender from running far ahead of the routers: their memory, Kafka's page cache and the time until everything
+ * is handled are all better off with a short backlog. Where nothing is handled (no router runs) it lets everything pass.
+ * Blocking; one thread. */
+#ifndef CLI_PACE_H
+#define CLI_PACE_H
+
+#include "base/error.h"
+#include "kafka/settings.h"
+
+struct pace;
+
+/* group: the routers', whose committed offsets of `topic` say what is handled. */
+int pace_new(const struct kafka_settings *settings, const char *group, enum topic topic, int partitions,
+             struct pace **pace, struct error *error);
+void pace_free(struct pace *pace); /* NULL is fine */
+
+/* Called now and then with how many records were sent since the last time. Asks the broker a few times a second at most,
+ * and returns when the backlog is short enough, or has not become shorter for two seconds. */
+int pace_keep(struct pace *pace, int64_t sent, struct error *error);
+
+/* Records sent by anybody that were not handled when the broker was last asked. */
+int64_t pace_backlog(const struct pace *pace);
+
+#endif

@@ -42,6 +42,8 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
     m->made = metrics_counter(s, changes, changes_help, "change=\"made\"");
     m->parted = metrics_counter(s, changes, changes_help, "change=\"parted\"");
     m->excess = counter(s, "starling_router_excess_total", "Friendships beyond the cap, whose removal was asked for");
+    m->reports_skipped = counter(s, "starling_router_reports_skipped_total",
+                                 "Reports not joined because a newer one of the same user waited behind them");
     m->leaves = counter(s, "starling_router_leaves_total", "LEAVE events produced");
     m->commits = counter(s, "starling_router_offset_commits_total", "Commits of the offsets of locations");
 }
@@ -59,6 +61,7 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
     m->presence_bytes = gauge(s, "starling_router_presence_bytes", "Memory of presence");
     m->outbox_bytes = gauge(s, "starling_router_outbox_bytes", "Memory of the outbox");
     m->unsettled = gauge(s, "starling_router_outbox_epochs", "Epochs of the outbox that are not acknowledged yet");
+    m->reports_held = gauge(s, "starling_router_reports_held", "Reports held while far behind, one a user");
     m->commands_queued = gauge(s, "starling_router_commands_queued", "Friend commands read and not handled yet");
     m->overlay = gauge(s, "starling_router_overlay_halves", "Halves written and not read back yet");
     m->store_memtables = gauge(s, "starling_router_store_memtable_bytes", "Memory of RocksDB's memtables");

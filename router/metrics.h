@@ -12,6 +12,7 @@ struct router_metrics {
     struct metric *commands, *halves, *transactions, *transactions_failed;
     struct metric *friendships_applied, *made, *parted, *excess;
     struct metric *leaves;
+    struct metric *reports_skipped, *reports_held;
     struct metric *commits;
 
     struct metric *warm, *caught_up, *lag, *digesting;

@@ -151,6 +151,7 @@ static void revoked(void *context, bool lost) {
     struct ownership *ownership = context;
     struct router *router = ownership->router;
     struct error error;
+    overload_settle(router->overload);
     outbox_flush(router->outbox);
     if (!lost) commit(ownership); // the less for the next owner to do again
     ownership->assigned = false;
@@ -285,6 +286,7 @@ void ownership_second(struct ownership *ownership) {
     if (outbox_close_epoch(router->outbox)) {
         int64_t *offsets = snapshot(ownership, epoch);
         for (int32_t p = 0; p < router->partitions; p++) offsets[p] = router->parts[p].next;
+        overload_lower(router->overload, offsets);
     }
     commit(ownership);
     ownership_hold(ownership);
@@ -293,6 +295,7 @@ void ownership_second(struct ownership *ownership) {
 
 void ownership_rewind(struct ownership *ownership) {
     struct router *router = ownership->router;
+    overload_settle(router->overload);
     outbox_forget(router->outbox);
     ownership->told_epoch = outbox_settled(router->outbox) - 1; // which has no snapshot
     log_warn(router->log, "deliveries were lost: their events are handled again");
@@ -340,7 +343,8 @@ void ownership_measure(struct ownership *ownership) {
         int64_t waiting = waiting_ms(ownership, p, now);
         if (waiting > lag) lag = waiting;
     }
-    router->lagging = lag >= BEHIND_MS;
+    overload_measure(router->overload, lag);
+    router->lagging = lag >= BEHIND_MS || overload_holding(router->overload);
     outbox_set_flush_us(router->outbox, 1000 * (router->lagging ? router->settings->outbox_flush_behind_ms
                                                                 : router->settings->outbox_flush_ms));
     router->metrics.lag->value = (double)lag / 1000;
@@ -405,6 +409,7 @@ bool ownership_busy(const struct ownership *ownership) { return ownership && own
 
 void ownership_stop(struct ownership *ownership) {
     ownership->stopped = true;
+    overload_settle(ownership->router->overload);
     outbox_flush(ownership->router->outbox);
     ownership_hold(ownership);
 }

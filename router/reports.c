@@ -63,6 +63,11 @@ static void joined(struct router *router, const struct kafka_record *record, con
     count_result(&router->metrics, result, router->friends.count, told);
 }
 
+void reports_join(struct router *router, const struct kafka_record *record, const struct location *event,
+                  int64_t now_us) {
+    if (!refused(router, record->partition, event)) joined(router, record, event, now_us);
+}
+
 void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct location event;
     struct error error;
@@ -82,8 +87,8 @@ void reports_handle(struct router *router, const struct kafka_record *record, bo
     }
     if (!owned)
         presence_apply(router->presence, &event, NULL, NULL);
-    else if (!refused(router, record->partition, &event))
-        joined(router, record, &event, now_us);
+    else if (!overload_take(router->overload, record, &event, now_us))
+        reports_join(router, record, &event, now_us);
 }
 
 void reports_befriended(struct router *router, int64_t user, int64_t other) {

@@ -231,6 +231,7 @@ static void router_free(void *state) {
     graph_close(router->graph);
     outbox_free(router->outbox);
     consents_free(router->consents);
+    overload_free(router->overload);
     excess_free(router->excess);
     timeline_free(router->timeline);
     presence_free(router->presence);
@@ -268,6 +269,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .retry = loop_timer_new(loop, SECOND_MS, 0, retry_sending, router),
         .lagging = true,
     };
+    router->overload = overload_new(router);
     join_result_init(&router->result);
     router_metrics_init(&router->metrics, service_metrics(service));
     router->peer = peer_new(router);

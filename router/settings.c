@@ -33,9 +33,13 @@ static const struct config_property PROPERTIES[] = {
      .doc = "With clock=wall, reports whose time is further ahead of this machine's clock, in seconds, are refused."},
     {"clock.stream.max.jump.s", CONFIG_INT, AT(clock_stream_max_jump_s), "3600", .min = 1, .max = 31536000,
      .doc = "With clock=stream, a report more than this many seconds past the highest of its partition is ignored."},
+    {"max.lag.s", CONFIG_INT, AT(max_lag_s), "30", .min = 0, .max = 86400,
+     .doc =
+         "Reports that have waited longer than that, in seconds, are joined only if no newer one of the same user waits "
+         "behind them: a router that is far behind catches up the sooner. 0: all are joined."},
     {"batch.records", CONFIG_INT, AT(batch_records), "1000", .min = 1, .max = 100000,
      .doc = "How many records are handled in one go."},
-    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
+    {"commands.batch", CONFIG_INT, AT(commands_batch), "20000", .min = 1, .max = 100000,
      .doc = "How many friend commands one transaction holds at most."},
     {"outbox.flush.bytes", CONFIG_INT, AT(outbox_flush_bytes), "65536", .min = 1024, .max = 524288,
      .doc = "A delivery batch is sent when it holds that many bytes."},

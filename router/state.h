@@ -3,6 +3,7 @@
  *
  *     router.c     makes and ends it, timers             warmup.c     presence before the group is joined
  *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, outbox
+ *     overload.c   what is not joined when far behind
  *     relations.c  friendships and sharing of owned      sending.c    everything that is produced, and its fate
  *                  partitions                            peer.c       questions of other processes
  */
@@ -14,6 +15,7 @@
 #include "router/consents.h"
 #include "router/excess.h"
 #include "router/outbox.h"
+#include "router/overload.h"
 #include "router/settings.h"
 #include "router/timeline.h"
 #include "service/service.h"
@@ -63,6 +65,7 @@ struct router {
     struct consents *consents;
     struct excess *excess;
     struct commands *commands;
+    struct overload *overload;
     struct codec *codec;
     struct join_result result;
     struct friend_list friends;
@@ -112,6 +115,10 @@ int sending_batch(void *context, int32_t route, const void *bytes, size_t size, 
 
 /* One location. owned: it is joined; else it only feeds presence. now_us: monotonic. */
 void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t now_us);
+
+/* What reports_handle does with one of an owned partition when it is not held (overload.h). The record's value is not used. */
+void reports_join(struct router *router, const struct kafka_record *record, const struct location *event,
+                  int64_t now_us);
 
 /* Two have become friends, or have parted: the user, whose list it is, is told. */
 void reports_befriended(struct router *router, int64_t user, int64_t other);

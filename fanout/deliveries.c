@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "fanout/edge.h"
 
-enum { LOG_EVERY_S = 10 };
+enum { LOG_EVERY_S = 10, AHEAD = 16 };
 
 /* An item counts for a session if it came by the session's route and the user is opted in. */
-static bool listens(const struct edge *edge, const struct session *session, int32_t route) {
-    return session->route == route && !session->leaving && report_wanted(edge, session);
+static bool listens(const struct session *session, int32_t route) {
+    return session->route == route && !session->leaving && session->shares;
 }
 
 /* A friend's position counts if the friend is opted in and was there not too long ago. One that no report can have had
@@ -16,14 +16,29 @@ static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t 
            edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;
 }
 
+static void move_for(struct edge *edge, int32_t route, const struct move *move, struct session *first) {
+    for (struct session *session = first; session; session = session->twin) {
+        if (!listens(session, route) || session->inactive) continue;
+        nearby_upsert(&session->nearby, move->user, (struct geo_point){move->lat, move->lng}, move->time);
+        session_changed(edge, session);
+    }
+}
+
+/* A recipient costs cache misses more than anything else: the session, then its table. They are asked for some recipients
+ * ahead of their use. */
 static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
+    struct session *sessions[AHEAD];
     if (!shown(edge, move->user, move->lat, move->lng, move->time)) return;
-    for (size_t i = 0; i < move->recipients.count; i++) {
-        for (struct session *session = sessions_of(edge, move->recipients.items[i]); session; session = session->twin) {
-            if (!listens(edge, session, route) || session->inactive) continue;
-            nearby_upsert(&session->nearby, move->user, (struct geo_point){move->lat, move->lng}, move->time);
-            session_changed(edge, session);
+    for (size_t from = 0; from < move->recipients.count; from += AHEAD) {
+        size_t count = move->recipients.count - from < AHEAD ? move->recipients.count - from : AHEAD;
+        for (size_t i = 0; i < count; i++) {
+            sessions[i] = sessions_of(edge, move->recipients.items[from + i]);
+            if (sessions[i]) session_prefetch(sessions[i]);
         }
+        for (size_t i = 0; i < count; i++) {
+            if (sessions[i]) nearby_prefetch(&sessions[i]->nearby, move->user);
+        }
+        for (size_t i = 0; i < count; i++) move_for(edge, route, move, sessions[i]);
     }
 }
 
@@ -48,7 +63,7 @@ static void apply_parted(struct edge *edge, int32_t route, const struct parted *
 /* The session that a Roster, Digest or Self is meant for; NULL: not here, or not any more. */
 static struct session *meant(const struct edge *edge, int32_t route, int64_t user, int64_t id) {
     for (struct session *session = sessions_of(edge, user); session; session = session->twin) {
-        if (session->id == id) return listens(edge, session, route) ? session : NULL;
+        if (session->id == id) return listens(session, route) ? session : NULL;
     }
     return NULL;
 }

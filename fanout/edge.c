@@ -24,7 +24,7 @@ int64_t edge_now(const struct edge *edge) {
     return service_settings(edge->service)->clock == SERVICE_CLOCK_STREAM ? edge->stream_time : clock_wall_ms();
 }
 
-int64_t edge_clock(void) { return clock_monotonic_us() / 1000; }
+int64_t edge_clock(void) { return clock_coarse_ms(); }
 
 int64_t edge_inactive_ms(const struct edge *edge) { return service_settings(edge->service)->inactive_after_s * 1000; }
 
@@ -106,6 +106,11 @@ static void copies_are_ready(void *context) {
     edge_accept(edge);
 }
 
+static void profile_changed(void *context, int64_t user) {
+    struct edge *edge = context;
+    if (edge->faces) faces_forget(edge->faces, user);
+}
+
 static int start_kafka(struct edge *edge, struct error *error) {
     static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
     const struct service_settings *common = service_settings(edge->service);
@@ -130,9 +135,11 @@ static int start_kafka(struct edge *edge, struct error *error) {
             .context = edge,
             .on_ready = copies_are_ready,
             .on_sharing = sessions_sharing,
+            .on_profile = profile_changed,
         },
         &edge->copies, error);
     if (result) return result;
+    edge->faces = faces_new(edge->copies, (size_t)edge->settings.faces_mb << 20);
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(edge->service),
@@ -182,6 +189,7 @@ static void edge_free(void *state) {
     sessions_free_all(edge);
     ws_server_free(edge->server);
     kafka_consumer_free(edge->consumer);
+    faces_free(edge->faces);
     copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
     codec_free(edge->codec);

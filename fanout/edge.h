@@ -13,9 +13,12 @@
 #ifndef FANOUT_EDGE_H
 #define FANOUT_EDGE_H
 
+#include <stddef.h>
+
 #include "base/map.h"
 #include "copies/copies.h"
 #include "event/codec.h"
+#include "fanout/faces.h"
 #include "fanout/frames.h"
 #include "fanout/nearby.h"
 #include "fanout/request.h"
@@ -29,36 +32,38 @@ enum { ROUTE_NONE = -1 };
 
 /* A phone on its socket. Owned by the edge; dies in on_close of its connection. */
 struct session {
-    struct ws_connection *connection;
-    struct session *next, **link;             /* edge->sessions */
+    /* What every delivery looks at, in as few cache lines as it takes. */
+    struct session *twin; /* the next session of the same user */
+    int32_t route;
+    bool greeted;                             /* its hello was good: it is in the table of users */
+    bool shares;                              /* its user is opted in */
+    bool leaving;                             /* told to reconnect, or being closed */
+    bool inactive;                            /* its own last report is too old: its list is empty */
+    bool paged;                               /* the first page was sent */
+    bool page_wanted;                         /* a page is to be sent as soon as the phone takes it */
     struct session *ready_next, **ready_link; /* edge->ready, while it waits to be flushed */
-    struct session *twin;                     /* the next session of the same user */
+    int64_t flushed_ms;                       /* edge_clock(), all times whose clock is not said; 0: none */
+    int64_t slow_since_ms;
+    struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
+    struct wheel_timer expiry;   /* on edge->expiries: when nearby_expire must look, or the session goes inactive */
+    struct nearby nearby;
+
+    struct ws_connection *connection;
+    struct session *next, **link; /* edge->sessions */
     int64_t user;
     int64_t id; /* ms of the hello << 21 | random: rises, and nobody guesses two alike */
-    struct nearby nearby;
-    struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
-    struct wheel_timer
-        expiry;        /* on edge->expiries: when nearby_expire must look, or the session itself goes inactive */
-    int64_t opened_ms; /* edge_clock(), all of these; 0: none */
+    int64_t opened_ms;
     int64_t token_expires_ms;
     int64_t first_page_ms;
-    int64_t flushed_ms;
-    int64_t slow_since_ms;
     int64_t rejoin_ms;
     struct nearby_cursor page_after; /* of the page that is wanted */
-    int32_t route;
-    int32_t accuracy; /* of the latest report */
+    int32_t accuracy;                /* of the latest report */
     unsigned errors;
-    bool greeted;     /* its hello was good: it is in the table of users */
-    bool joined;      /* a JOIN was produced since it opted in */
-    bool unsent;      /* its latest report could not be produced */
-    bool rostered;    /* a router has answered its JOIN */
-    bool paged;       /* the first page was sent */
-    bool page_wanted; /* a page is to be sent as soon as the phone takes it */
-    bool retried;     /* took the id after a winner's, once */
-    bool superseded;  /* says no QUIT */
-    bool inactive;    /* its own last report is too old: its list is empty */
-    bool leaving;     /* told to reconnect, or being closed */
+    bool joined;     /* a JOIN was produced since it opted in */
+    bool unsent;     /* its latest report could not be produced */
+    bool rostered;   /* a router has answered its JOIN */
+    bool retried;    /* took the id after a winner's, once */
+    bool superseded; /* says no QUIT */
 };
 
 struct edge_metrics {
@@ -73,6 +78,7 @@ struct edge {
     struct topics_shape shape;
     struct auth *auth;
     struct copies *copies;
+    struct faces *faces;
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;
     struct ws_server *server;
@@ -148,11 +154,15 @@ void sessions_free_all(struct edge *edge);
 /* From now on it is the user's; takes an id and a route. */
 void session_greet(struct edge *edge, struct session *session, int64_t user);
 void session_renumber(struct edge *edge, struct session *session, int64_t id);
-struct session *sessions_of(const struct edge *edge, int64_t user); /* walk by ->twin */
-void session_changed(struct edge *edge, struct session *session);   /* nearby may have changed */
-void session_answered(struct edge *edge, struct session *session);  /* a Roster came */
-void session_due(struct edge *edge, struct session *session);       /* a deadline has passed */
-void session_expire(struct edge *edge, struct session *session);    /* somebody's report has become too old */
+struct session *sessions_of(const struct edge *edge, int64_t user);  /* walk by ->twin */
+static inline void session_prefetch(const struct session *session) { /* a delivery for it is about to be applied */
+    for (size_t line = 0; line < offsetof(struct session, connection); line += 64)
+        __builtin_prefetch((const char *)session + line, 1);
+}
+void session_changed(struct edge *edge, struct session *session);  /* nearby may have changed */
+void session_answered(struct edge *edge, struct session *session); /* a Roster came */
+void session_due(struct edge *edge, struct session *session);      /* a deadline has passed */
+void session_expire(struct edge *edge, struct session *session);   /* somebody's report has become too old */
 void session_schedule(struct edge *edge, struct session *session);
 void session_send(struct edge *edge, struct session *session, size_t entries); /* edge->frame */
 void session_send_error(struct edge *edge, struct session *session, const char *code, const char *message);

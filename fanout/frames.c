@@ -8,6 +8,8 @@
 #include "json/json.h"
 #include "ws/ws.h"
 
+enum { SOME = 16 };
+
 static void put_text(struct buffer *frame, const char *text) { json_put_text(frame, text, strlen(text)); }
 
 static void put_member(struct buffer *frame, const char *key, int64_t value) {
@@ -25,26 +27,7 @@ void frame_welcome(struct buffer *frame, const struct welcome *welcome) {
     buffer_byte(frame, '}');
 }
 
-static void put_item(struct buffer *frame, const struct nearby_friend *friend, double distance_m,
-                     struct copies *copies) {
-    struct profile profile = {0};
-    copies_profile(copies, friend->user, &profile); /* none: an empty name, never a delay (REQUIREMENTS C7) */
-    put_member(frame, "{\"user\":", friend->user);
-    buffer_string(frame, ",\"name\":");
-    json_put_text(frame, profile.name.data, profile.name.size);
-    buffer_string(frame, ",\"avatar_url\":");
-    json_put_text(frame, profile.avatar_url.data, profile.avatar_url.size);
-    buffer_string(frame, ",\"lat\":");
-    json_put_degrees(frame, friend->at.lat);
-    buffer_string(frame, ",\"lng\":");
-    json_put_degrees(frame, friend->at.lng);
-    buffer_string(frame, ",\"distance_m\":");
-    json_put_fixed1(frame, distance_m);
-    put_member(frame, ",\"time\":", friend->time);
-    buffer_byte(frame, '}');
-}
-
-size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct copies *copies) {
+size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct faces *faces) {
     struct nearby_place places[FRAMES_PAGE];
     bool more;
     size_t count = nearby_page(nearby, after, places, FRAMES_PAGE, &more);
@@ -54,7 +37,8 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < count; i++) {
         if (i) buffer_byte(frame, ',');
-        put_item(frame, places[i].friend, places[i].distance_m, copies);
+        const struct nearby_friend *friend = places[i].friend;
+        faces_put(faces, frame, friend->user, friend->at, friend->time, places[i].distance_m);
     }
     buffer_string(frame, "],\"next\":");
     if (more) {
@@ -68,21 +52,33 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     return count;
 }
 
-size_t frame_update(struct buffer *frame, struct nearby *nearby, struct copies *copies) {
-    struct nearby_friend friend;
-    uint32_t cursor = 0;
-    size_t near = 0, gone = 0;
-    int64_t *left = mem_alloc((nearby->dirty + 1) * sizeof *left);
+/* A few of what is to be told next; their faces are on their way from memory. */
+static size_t take_some(struct nearby *nearby, uint32_t *cursor, struct faces *faces, struct nearby_friend *some) {
+    size_t count = 0;
+    while (count < SOME && nearby_next_dirty(nearby, cursor, &some[count])) faces_prefetch(faces, some[count++].user);
+    return count;
+}
+
+size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
+    struct nearby_friend some[SOME];
+    uint32_t cursor = 0, dirty = nearby->dirty;
+    size_t near = 0, gone = 0, count;
+    int64_t *left = NULL;
 
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"update\",\"near\":[");
-    while (nearby_next_dirty(nearby, &cursor, &friend)) {
-        if (!(friend.flags & NEARBY_HELD)) {
-            left[gone++] = friend.user;
-            continue;
+    while ((count = take_some(nearby, &cursor, faces, some))) {
+        for (size_t i = 0; i < count; i++) {
+            const struct nearby_friend *friend = &some[i];
+            if (!(friend->flags & NEARBY_HELD)) {
+                if (!left) left = mem_alloc(dirty * sizeof *left);
+                left[gone++] = friend->user;
+                continue;
+            }
+            if (near++) buffer_byte(frame, ',');
+            faces_put(faces, frame, friend->user, friend->at, friend->time,
+                      geo_circle_distance(&nearby->circle, friend->at));
         }
-        if (near++) buffer_byte(frame, ',');
-        put_item(frame, &friend, geo_distance(nearby->at, friend.at), copies);
     }
     buffer_string(frame, "],\"gone\":[");
     for (size_t i = 0; i < gone; i++) {

@@ -2,14 +2,17 @@
  *
  * State, not a queue: one entry a friend within the radius, each with what is newest and whether the phone knows it.
  *
- *     friends (sorted by user)
+ *     slots (open addressing by the user's hash, 24 bytes each, at most 7/8 in use)
  *     +------+----------+------+-------------------------------+
- *     | user | lat, lng | time | HELD  KNOWN  DIRTY            |
+ *     | user | lat, lng | time | HELD  KNOWN  DIRTY   (0: free)|
  *     +------+----------+------+-------------------------------+
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
- *     An entry that is neither HELD nor KNOWN is removed at once.
+ *     An entry that is neither HELD nor KNOWN is removed at once. Removing moves entries, as growing does.
+ *
+ *     recent       the slots of the first few dirty entries, so that one update among hundreds of friends is told without a
+ *                  look at the others; void (all slots are looked at) when there were more or entries have moved
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -31,18 +34,24 @@ struct nearby_friend {
     uint64_t flags : 8;
 };
 
-struct nearby {          /* zero-initialised by nearby_init; opaque to others but for reading */
-    struct geo_point at; /* the session's own place */
-    int64_t time;        /* of its own latest report; -1: none yet */
-    double radius_m;
-    struct nearby_friend *friends;
-    uint32_t count, capacity;
-    uint32_t held;  /* entries on the screen */
-    uint32_t dirty; /* entries to be told */
-    uint64_t hash;  /* wrapping sum of hash_u64 over the users that are held */
-    int64_t oldest; /* no held entry is older than this: when expiry must look again */
-    int64_t *barred;
+enum { NEARBY_RECENT = 4 };
+
+struct nearby { /* made by nearby_init; opaque to others but for reading */
+    struct nearby_friend *slots;
+    uint32_t capacity; /* slots: a power of two, or 0 */
+    uint32_t count;    /* of them in use */
+    uint32_t held;     /* entries on the screen */
+    uint32_t dirty;    /* entries to be told */
+    uint32_t recent[NEARBY_RECENT];
+    uint32_t recent_count; /* NEARBY_RECENT + 1: void */
+    uint32_t dead;         /* told as gone by the walk under way */
     uint32_t barred_count, barred_capacity;
+    struct geo_circle circle; /* the radius around the session's own place */
+    struct geo_point at;      /* that place */
+    int64_t time;             /* of its own latest report; -1: none yet */
+    uint64_t hash;            /* wrapping sum of hash_u64 over the users that are held */
+    int64_t oldest;           /* no held entry is older than this: when expiry must look again */
+    int64_t *barred;
     uint32_t strikes;     /* digests in a row that differed */
     uint32_t fruitless;   /* repairs in a row after which a complete Roster came and digests still differed */
     bool asked, repaired; /* a repair was asked for; and its complete Roster has come */
@@ -78,6 +87,9 @@ bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t 
 
 const struct nearby_friend *nearby_find(const struct nearby *nearby, int64_t user); /* held or known; NULL */
 
+/* Has the processor fetch what nearby_upsert of that user will look at, for who goes on with something else meanwhile. */
+void nearby_prefetch(const struct nearby *nearby, int64_t user);
+
 /* One page of the list: the held friends by distance, then user, who come after `after` or whom the phone does not know yet,
  * at most `limit`. They are marked known and clean. Returns how many; *more: there are further ones. */
 struct nearby_place {
@@ -91,8 +103,8 @@ struct nearby_cursor { /* a page's end; {-1, -1}: before the first */
 size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
                    bool *more);
 
-/* Walks what must be told: each dirty entry once, told by that. Start with *cursor = 0; NULL: no more. An entry that is not HELD is gone.
- * The entry is valid until the next call. */
+/* Walks what must be told, to its end: each dirty entry once, told by that. Start with *cursor = 0; false: no more. An entry
+ * that is not HELD is gone. */
 bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend);
 
 size_t nearby_bytes(const struct nearby *nearby); /* heap memory in use */

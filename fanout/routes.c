@@ -47,20 +47,21 @@ void routes_given_up(void *context, const char *reason) {
 
 /* A route that was ours is read on from where it was, a new one from its end: no session has listened there yet. The
  * end is asked for before any session uses the route, or the answer to its JOIN might be written before the reading
- * starts. */
+ * starts. By time, as librdkafka's question for watermarks waits for a broker that is away whatever timeout it is given. */
 static int read_routes(struct edge *edge, struct error *error) {
-    size_t count = edge->assigned_count;
+    size_t count = edge->assigned_count, asked = 0;
     struct kafka_position *positions = mem_alloc((count + 1) * sizeof *positions);
-    int result = 0;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        int64_t low, high = 0;
-        positions[i] = edge->assigned[i];
-        positions[i].offset = kafka_consumer_position(edge->consumer, positions[i].topic, positions[i].partition);
-        if (routes_has(edge, positions[i].partition) && positions[i].offset >= 0) continue;
-        result = kafka_consumer_watermarks(edge->consumer, positions[i].topic, positions[i].partition, &low, &high,
-                                           ASK_TIMEOUT_MS, error);
-        positions[i].offset = high;
+    for (size_t i = 0; i < count; i++) {
+        struct kafka_position position = edge->assigned[i];
+        position.offset = kafka_consumer_position(edge->consumer, position.topic, position.partition);
+        bool known = routes_has(edge, position.partition) && position.offset >= 0;
+        /* The new ones in front. */
+        positions[i] = position;
+        if (known) continue;
+        positions[i] = positions[asked];
+        positions[asked++] = position;
     }
+    int result = kafka_consumer_offsets_at(edge->consumer, positions, asked, INT64_MAX, ASK_TIMEOUT_MS, error);
     if (result == 0) result = kafka_consumer_read(edge->consumer, positions, count, error);
     free(positions);
     return result;

@@ -52,6 +52,7 @@ void session_greet(struct edge *edge, struct session *session, int64_t user) {
     uint64_t *first = map_put(edge->users, (uint64_t)user, NULL);
     session->greeted = true;
     session->user = user;
+    session->shares = report_wanted(edge, session);
     session->twin = (struct session *)(uintptr_t)*first;
     *first = (uint64_t)(uintptr_t)session;
     set_id(edge, session, new_id(edge));
@@ -128,6 +129,8 @@ void session_schedule(struct edge *edge, struct session *session) {
     if (owes_update(session) && !session->ready_link) nearest(&due, session->flushed_ms + edge->settings.flush_ms);
     if (session->slow_since_ms) nearest(&due, session->slow_since_ms + edge->settings.slow_close_s * 1000);
     if (session->rejoin_ms) nearest(&due, session->rejoin_ms);
+    /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
+    if (session->deadline.link && session->deadline.due <= due) return;
     wheel_set(&edge->deadlines, &session->deadline, due);
 }
 
@@ -171,7 +174,7 @@ void session_send_page(struct edge *edge, struct session *session, struct nearby
         slow(edge, session);
         return;
     }
-    size_t count = frame_nearby(&edge->frame, &session->nearby, after, edge->copies);
+    size_t count = frame_nearby(&edge->frame, &session->nearby, after, edge->faces);
     session->page_wanted = false;
     session->paged = true;
     session->flushed_ms = edge_clock();
@@ -184,7 +187,7 @@ static void flush(struct edge *edge, struct session *session) {
         slow(edge, session);
         return;
     }
-    size_t count = frame_update(&edge->frame, &session->nearby, edge->copies);
+    size_t count = frame_update(&edge->frame, &session->nearby, edge->faces);
     session->flushed_ms = edge_clock();
     if (count) session_send(edge, session, count);
     session_schedule(edge, session);
@@ -243,12 +246,13 @@ static void schedule_expiry(struct edge *edge, struct session *session, int64_t 
 void session_changed(struct edge *edge, struct session *session) {
     int64_t oldest = session->nearby.oldest;
     schedule_expiry(edge, session, oldest == INT64_MAX ? INT64_MAX : oldest + edge_inactive_ms(edge));
-    if (!owes_update(session)) return;
+    if (session->ready_link || !owes_update(session)) return;
     int64_t due = session->flushed_ms + edge->settings.flush_ms;
+    if (session->deadline.link && session->deadline.due <= due) return; /* or later than that, by a tick */
     if (edge_clock() >= due)
         ready_add(edge, session);
-    else if (!session->deadline.link || session->deadline.due > due)
-        session_schedule(edge, session);
+    else
+        wheel_set(&edge->deadlines, &session->deadline, due);
 }
 
 void session_expire(struct edge *edge, struct session *session) {
@@ -306,6 +310,7 @@ void sessions_sharing(void *context, int64_t user, enum sharing_mode mode, int64
     struct edge *edge = context;
     (void)offset;
     for (struct session *session = sessions_of(edge, user); session; session = session->twin) {
+        session->shares = mode != SHARING_OFF;
         if (mode == SHARING_OFF)
             opted_out(edge, session);
         else if (!session->joined)

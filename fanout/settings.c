@@ -34,6 +34,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "A client's message longer than this (bytes) closes its connection with 1009."},
     {"edge.report.every.s", CONFIG_INT, AT(report_every_s), "30", .min = 1, .max = 3600,
      .doc = "How often phones are told to report (s)."},
+    {"edge.faces.mb", CONFIG_INT, AT(faces_mb), "64", .max = 65536,
+     .doc = "Memory for friends' entries kept ready as text (MiB); some 300 bytes each, taken only as needed."},
 };
 
 static struct fanout_settings values;

@@ -14,6 +14,7 @@ struct fanout_settings {
     int64_t hello_s, ping_s, slow_close_s, drain_s;
     int64_t max_sessions, max_message;
     int64_t report_every_s;
+    int64_t faces_mb;
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

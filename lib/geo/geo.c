@@ -73,20 +73,35 @@ static inline double haversine_of(double square) /* of an angle, given its squar
     return square * (1 / 4.0 - square * (1 / 48.0 - square * (1 / 1440.0)));
 }
 
+/* Of a small circle's centre and a point within its reaches. */
+static inline double haversine_to(const struct geo_circle *circle, int64_t north, int64_t east) {
+    double d = (double)north * E7_TO_RADIANS, l = (double)east * E7_TO_RADIANS;
+    double d2 = d * d;
+    double cos_d = 1 - d2 * (1 / 2.0 - d2 * (1 / 24.0 - d2 * (1 / 720.0)));
+    double sin_d = d * (1 - d2 * (1 / 6.0 - d2 * (1 / 120.0)));
+    double cos_p = circle->cos_lat * cos_d - circle->sin_lat * sin_d;
+    return haversine_of(d2) + circle->cos_lat * cos_p * haversine_of(l * l);
+}
+
 bool geo_near(const struct geo_circle *circle, struct geo_point p) {
     int64_t north = (int64_t)p.lat - circle->centre.lat;
     if (north > circle->lat_reach || north < -circle->lat_reach) return false;
     int64_t east = lng_difference(p.lng, circle->centre.lng);
     if (east > circle->lng_reach) return false;
     if (circle->small) {
-        double d = (double)north * E7_TO_RADIANS, l = (double)east * E7_TO_RADIANS;
-        double d2 = d * d;
-        double cos_d = 1 - d2 * (1 / 2.0 - d2 * (1 / 24.0 - d2 * (1 / 720.0)));
-        double sin_d = d * (1 - d2 * (1 / 6.0 - d2 * (1 / 120.0)));
-        double cos_p = circle->cos_lat * cos_d - circle->sin_lat * sin_d;
-        double haversine = haversine_of(d2) + circle->cos_lat * cos_p * haversine_of(l * l);
+        double haversine = haversine_to(circle, north, east);
         if (haversine <= circle->inner) return true;
         if (haversine >= circle->outer) return false;
     }
     return geo_distance(circle->centre, p) <= circle->radius_m;
+}
+
+/* asin(x) = x + x^3/6 + 3x^5/40 + 5x^7/112 + ...: with x, the sine of half an angle, up to SMALL / 2 the rest is under 1e-12
+ * of it. */
+double geo_circle_distance(const struct geo_circle *circle, struct geo_point p) {
+    int64_t north = (int64_t)p.lat - circle->centre.lat, east = lng_difference(p.lng, circle->centre.lng);
+    bool far = llabs(north) > circle->lat_reach || east > circle->lng_reach;
+    if (!circle->small || far) return geo_distance(circle->centre, p);
+    double x2 = haversine_to(circle, north, east);
+    return 2 * GEO_EARTH_RADIUS_M * sqrt(x2) * (1 + x2 * (1 / 6.0 + x2 * (3 / 40.0 + x2 * (5 / 112.0))));
 }

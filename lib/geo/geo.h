@@ -36,4 +36,8 @@ struct geo_circle {
 struct geo_circle geo_circle(struct geo_point centre, double radius_m);
 bool geo_near(const struct geo_circle *circle, struct geo_point p);
 
+/* geo_distance(circle->centre, p), within a circle that is not large by the same multiplications: it differs by less than a
+ * billionth of it. */
+double geo_circle_distance(const struct geo_circle *circle, struct geo_point p);
+
 #endif

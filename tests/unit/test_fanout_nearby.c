@@ -202,14 +202,18 @@ static void check(const struct world *w) {
         hash += hash_u64((uint64_t) friend->user);
         held++;
     }
-    for (uint32_t i = 0; i < w->nearby.count; i++) {
-        const struct nearby_friend *friend = &w->nearby.friends[i];
-        if (i) assert_true(friend->user > w->nearby.friends[i - 1].user);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->nearby.capacity; i++) {
+        const struct nearby_friend *friend = &w->nearby.slots[i];
+        if (!friend->flags) continue;
+        count++;
+        assert_ptr_equal(nearby_find(&w->nearby, friend->user), friend);
         assert_true(friend->flags & (NEARBY_HELD | NEARBY_KNOWN));
         assert_int_equal(friend->flags & ~(NEARBY_HELD | NEARBY_KNOWN | NEARBY_DIRTY), 0);
         if (!(friend->flags & NEARBY_HELD)) assert_true(friend->flags & NEARBY_DIRTY); /* the phone must hear of it */
         dirty += friend->flags & NEARBY_DIRTY ? 1 : 0;
     }
+    assert_int_equal(w->nearby.count, count);
     assert_int_equal(w->nearby.held, held);
     assert_int_equal(w->nearby.dirty, dirty);
     assert_true(w->nearby.hash == hash);

@@ -120,6 +120,8 @@ static void check(struct geo_point centre, double radius, struct geo_point p, st
                     radius, p.lat, p.lng, geo_distance(centre, p), near);
         fail();
     }
+    double distance = geo_distance(centre, p);
+    assert_true(fabs(geo_circle_distance(&circle, p) - distance) <= distance * 1e-9);
     tally->in += near;
     tally->out += !near;
 }

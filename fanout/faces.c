@@ -1,0 +1,154 @@
+#include "fanout/faces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "json/json.h"
+
+/*   table   user -> face                ring   [ face | face | face | ... ]   in no order
+ *                                                       ^ hand: the next to go, unless it was used since the last round */
+struct face {
+    int64_t user, time;
+    struct geo_point at;
+    uint32_t place;    /* in the ring */
+    uint32_t who_size; /* of the text: what the profile says */
+    uint32_t size;     /* all of it; equal to who_size until a position was asked for */
+    uint32_t room;
+    bool used;
+    char text[];
+};
+
+struct faces {
+    struct copies *copies;
+    struct map *table;
+    struct face **ring;
+    size_t count, ring_room, hand;
+    size_t bytes, bytes_max;
+    struct buffer scratch;
+};
+
+enum {
+    WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 32,     /* 20015114.4} and what else a double of metres may be */
+    FACE_OVERHEAD = 16 + 8 /* of the heap and the ring; the table is counted by itself */
+};
+
+struct faces *faces_new(struct copies *copies, size_t bytes) {
+    struct faces *faces = mem_alloc(sizeof *faces);
+    *faces = (struct faces){.copies = copies, .table = map_new(), .bytes_max = bytes};
+    return faces;
+}
+
+void faces_free(struct faces *faces) {
+    if (!faces) return;
+    for (size_t i = 0; i < faces->count; i++) free(faces->ring[i]);
+    free(faces->ring);
+    map_free(faces->table);
+    buffer_free(&faces->scratch);
+    free(faces);
+}
+
+static size_t cost(const struct face *face) { return sizeof *face + face->room + FACE_OVERHEAD; }
+
+static void remove_face(struct faces *faces, struct face *face) {
+    struct face *last = faces->ring[--faces->count];
+    faces->ring[face->place] = last;
+    last->place = face->place;
+    faces->bytes -= cost(face);
+    map_remove(faces->table, (uint64_t)face->user, NULL);
+    free(face);
+}
+
+static void make_room(struct faces *faces, size_t bytes) {
+    while (faces->count && faces->bytes + bytes + map_bytes(faces->table) > faces->bytes_max) {
+        if (faces->hand >= faces->count) faces->hand = 0;
+        struct face *face = faces->ring[faces->hand];
+        if (face->used) {
+            face->used = false;
+            faces->hand++;
+        } else {
+            remove_face(faces, face);
+        }
+    }
+}
+
+static struct face *add_face(struct faces *faces, int64_t user) {
+    struct buffer *text = &faces->scratch;
+    struct profile profile = {0};
+    copies_profile(faces->copies, user, &profile);
+    buffer_clear(text);
+    buffer_string(text, "{\"user\":");
+    json_put_int(text, user);
+    buffer_string(text, ",\"name\":");
+    json_put_text(text, profile.name.data, profile.name.size);
+    buffer_string(text, ",\"avatar_url\":");
+    json_put_text(text, profile.avatar_url.data, profile.avatar_url.size);
+
+    size_t room = text->size + WHERE_MAX;
+    make_room(faces, sizeof(struct face) + room + FACE_OVERHEAD);
+    struct face *face = mem_alloc(sizeof *face + room);
+    *face = (struct face){.user = user,
+                          .place = (uint32_t)faces->count,
+                          .who_size = (uint32_t)text->size,
+                          .size = (uint32_t)text->size,
+                          .room = (uint32_t)room};
+    memcpy(face->text, text->data, text->size);
+    if (faces->count == faces->ring_room) {
+        faces->ring_room = faces->ring_room ? faces->ring_room * 2 : 64;
+        faces->ring = mem_resize(faces->ring, faces->ring_room, sizeof(struct face *));
+    }
+    faces->ring[faces->count++] = face;
+    faces->bytes += cost(face);
+    *map_put(faces->table, (uint64_t)user, NULL) = (uint64_t)(uintptr_t)face;
+    return face;
+}
+
+static void place_face(struct faces *faces, struct face *face, struct geo_point at, int64_t time) {
+    struct buffer *text = &faces->scratch;
+    buffer_clear(text);
+    buffer_string(text, ",\"lat\":");
+    json_put_degrees(text, at.lat);
+    buffer_string(text, ",\"lng\":");
+    json_put_degrees(text, at.lng);
+    buffer_string(text, ",\"time\":");
+    json_put_int(text, time);
+    buffer_string(text, ",\"distance_m\":");
+    memcpy(face->text + face->who_size, text->data, text->size);
+    face->size = face->who_size + (uint32_t)text->size;
+    face->at = at;
+    face->time = time;
+}
+
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+               double distance_m) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (!face) face = add_face(faces, user);
+    face->used = true;
+    bool placed = face->size > face->who_size;
+    if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
+        place_face(faces, face, at, time);
+    memcpy(buffer_reserve(frame, face->size + DISTANCE_MAX), face->text, face->size);
+    buffer_commit(frame, face->size);
+    json_put_fixed1(frame, distance_m);
+    buffer_byte(frame, '}');
+}
+
+void faces_prefetch(const struct faces *faces, int64_t user) {
+    const struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (!face) return;
+    __builtin_prefetch(face);
+    __builtin_prefetch(face->text + 32);
+    __builtin_prefetch(face->text + 96);
+    __builtin_prefetch(face->text + 160);
+}
+
+void faces_forget(struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (face) remove_face(faces, face);
+}
+
+size_t faces_bytes(const struct faces *faces) { return faces->bytes + map_bytes(faces->table); }
+
+size_t faces_count(const struct faces *faces) { return faces->count; }

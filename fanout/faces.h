@@ -1,0 +1,32 @@
+/* What frames say of a friend, kept ready as text: an update names the same friend at the same place to everybody who is
+ * near them, and only the distance differs.
+ *
+ *     {"user":7,"name":"Ada","avatar_url":"...","lat":39.98,"lng":116.31,"time":1790000000000,"distance_m":
+ *     `------- from the profile ------------' `--- from the position last asked for ----------------------'
+ *
+ * A cache, of at most so many bytes, over the local copy of the profiles; who was not asked for longest goes (roughly: a
+ * second chance round). One thread.
+ */
+#ifndef FANOUT_FACES_H
+#define FANOUT_FACES_H
+
+#include "base/buffer.h"
+#include "copies/copies.h"
+#include "geo/geo.h"
+
+struct faces;
+
+/* copies: borrowed. bytes: 0 for a cache of one. */
+struct faces *faces_new(struct copies *copies, size_t bytes);
+void faces_free(struct faces *faces); /* NULL is fine */
+
+/* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay (REQUIREMENTS C7). */
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+               double distance_m);
+
+void faces_prefetch(const struct faces *faces, int64_t user); /* faces_put of that user comes soon */
+void faces_forget(struct faces *faces, int64_t user);         /* the profile has changed */
+size_t faces_bytes(const struct faces *faces);                /* memory in use */
+size_t faces_count(const struct faces *faces);
+
+#endif

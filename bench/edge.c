@@ -1,13 +1,13 @@
 /* The load of the edge's benches: a city of phones on one edge, and routers' deliveries for it.
  *
- *     bench-edge prepare --bootstrap H:P --prefix X --sessions N           opts the users in and gives them profiles
+ *     bench-edge prepare --bootstrap H:P --prefix X --sessions N --friends K   opts the users in, gives them profiles, and
+                                                                             (if K is given) makes them friends
  *     bench-edge drive   ... --key-file F --listen H:P --pid PID --friends K --report-s S --compress C --seconds T
  *                        [--scattered] [--reports]                         an edge: deliveries by Kafka
  *     bench-edge plain   --listen H:P --pid PID --sessions N [--hello T] [--feed PORT ...]  a floor or a peer
  *
- * Users stand in a ring; a user's friends are those at K/2 random distances to either side, so that friendship goes both
- * ways and a list is spread over the server's whole memory. Everybody is within the radius of everybody. Each user reports
- * every S/C seconds, at an even rate; each report is a Move to the K friends, gathered by the router's own outbox.
+ * Each user (bench/people.h) reports every S/C seconds, at an even rate; each report is a Move to the K friends, gathered by
+ * the router's own outbox.
  *
  * --scattered: as if there were very many edges, each Move has one recipient here. --reports: each phone also sends its own
  * report when its user moves, and gets a Digest. Prints one JSON object.
@@ -15,18 +15,15 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "base/hash.h"
+#include "base/bytes.h"
 #include "base/loop.h"
+#include "bench/people.h"
 #include "bench/phones.h"
 #include "event/codec.h"
-#include "geo/geo.h"
 #include "kafka/producer.h"
 #include "router/outbox.h"
-#include "service/token.h"
 
-enum { TICK_MS = 5, BATCH_BYTES = 64 * 1024, PENDING_MAX = 4000, TOKEN_MS = 3600 * 1000, SETUP_S = 120 };
-
-static const struct geo_point CENTRE = {399847000, 1163184000};
+enum { TICK_MS = 5, BATCH_BYTES = 64 * 1024, PENDING_MAX = 4000, SETUP_S = 120 };
 
 struct options {
     const char *mode, *bootstrap, *prefix, *key_file, *listen, *hello;
@@ -52,17 +49,15 @@ struct city {
     int32_t *routes;
     int64_t *times; /* of the latest report */
     struct geo_point *places;
-    uint32_t *distances; /* K/2 of them, around the ring */
+    struct people people;
     struct join_recipient *recipients;
     bool moving;
     int64_t moving_since_us;
     uint64_t moves, deliveries, digests_due;
     uint64_t failed;
+    struct buffer fed; /* for a peer: entries on their way */
+    int feed;
 };
-
-static int64_t user_of(size_t index) { return 10000000 + (int64_t)index * 37; }
-
-static size_t index_of(int64_t user) { return (size_t)((user - 10000000) / 37); }
 
 /* ---- arguments ---- */
 
@@ -73,7 +68,7 @@ static void usage(void) {
 
 static struct options parse(int argc, char **argv) {
     struct options o = {.sessions = 15000,
-                        .friends = 40,
+                        .friends = 0,
                         .report_s = 30,
                         .compress = 1,
                         .seconds = 10,
@@ -154,7 +149,7 @@ static void wait_for_room(struct city *city, size_t most) {
 static void produce(struct city *city, enum topic topic, int32_t partition, int64_t user, const struct buffer *value) {
     uint8_t key[8];
     bool keyed = partition == KAFKA_PARTITION_BY_KEY;
-    for (int i = 0; i < 8; i++) key[i] = (uint8_t)((uint64_t)user >> (56 - 8 * i));
+    bytes_put_be64(key, (uint64_t)user);
     wait_for_room(city, PENDING_MAX);
     int code = kafka_producer_send(city->producer, topic, partition, keyed ? key : NULL, keyed ? sizeof key : 0,
                                    value->data, value->size, NULL);
@@ -168,19 +163,37 @@ static int send_batch(void *context, int32_t route, const void *bytes, size_t si
     return kafka_producer_send(city->producer, TOPIC_DELIVERIES, route, NULL, 0, bytes, size, NULL);
 }
 
+static void prepare_friendships(struct city *city, struct buffer *value) {
+    struct people people = people_new(city->options.sessions, city->options.friends);
+    for (size_t i = 0; i < people.count; i++) {
+        for (unsigned k = 0; k < people.friends; k++) {
+            uint8_t key[16];
+            bytes_put_be64(key, (uint64_t)people_user(i));
+            bytes_put_be64(key + 8, (uint64_t)people_user(people_friend(&people, i, k)));
+            buffer_clear(value);
+            event_encode_friendship(value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 1});
+            wait_for_room(city, PENDING_MAX);
+            kafka_producer_send(city->producer, TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, sizeof key, value->data,
+                                value->size, NULL);
+        }
+    }
+    free(people.distances);
+}
+
 static void prepare(struct city *city) {
     struct buffer value = {0};
+    if (city->options.friends) prepare_friendships(city, &value);
     for (size_t i = 0; i < city->options.sessions; i++) {
         char name[32], avatar[64];
         buffer_clear(&value);
         event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS});
-        produce(city, TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, user_of(i), &value);
+        produce(city, TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
         int name_size = snprintf(name, sizeof name, "Person Number %zu", i);
-        int avatar_size = snprintf(avatar, sizeof avatar, "https://img.example.org/~%" PRId64 ".jpg", user_of(i));
+        int avatar_size = snprintf(avatar, sizeof avatar, "https://img.example.org/~%" PRId64 ".jpg", people_user(i));
         buffer_clear(&value);
         event_encode_profile(
             &value, &(struct profile){.name = {name, (size_t)name_size}, .avatar_url = {avatar, (size_t)avatar_size}});
-        produce(city, TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, user_of(i), &value);
+        produce(city, TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
     }
     wait_for_room(city, 0);
     buffer_free(&value);
@@ -192,7 +205,7 @@ static void saw_locations(void *context, const struct kafka_record *records, siz
         struct location location;
         struct error error;
         if (event_decode_location(city->codec, records[i].value, records[i].value_size, &location, &error)) continue;
-        size_t index = index_of(location.user);
+        size_t index = people_index(location.user);
         if (location.session >> 21 < city->started_ms || index >= city->options.sessions) continue;
         if (location.kind != LOCATION_JOIN && location.kind != LOCATION_REJOIN) continue;
         if (!city->sessions[index]) city->joined++;
@@ -226,37 +239,6 @@ static void read_joins(struct city *city) {
 
 /* ---- the city ---- */
 
-static struct geo_point home(size_t index) {
-    uint64_t h = hash_u64(index + 1);
-    return (struct geo_point){CENTRE.lat + (int32_t)(h % 400000) - 200000,
-                              CENTRE.lng + (int32_t)((h >> 32) % 400000) - 200000};
-}
-
-static struct geo_point place_now(const struct city *city, size_t index) {
-    uint64_t h = hash_u64(city->moves * 31 + index);
-    struct geo_point at = home(index);
-    return (struct geo_point){at.lat + (int32_t)(h % 10000) - 5000, at.lng + (int32_t)((h >> 32) % 10000) - 5000};
-}
-
-static size_t friend_at(const struct city *city, size_t index, unsigned which) {
-    size_t n = city->options.sessions, distance = city->distances[which / 2];
-    return which % 2 ? (index + distance) % n : (index + n - distance) % n;
-}
-
-static void choose_distances(struct city *city) {
-    size_t n = city->options.sessions, half = (n - 1) / 2;
-    unsigned wanted = city->options.friends / 2;
-    bool *taken = mem_zero(half + 1, 1);
-    city->distances = mem_alloc((wanted + 1) * sizeof *city->distances);
-    for (unsigned i = 0, seed = 1; i < wanted; seed++) {
-        size_t distance = 1 + hash_u64(seed) % half;
-        if (taken[distance]) continue;
-        taken[distance] = true;
-        city->distances[i++] = (uint32_t)distance;
-    }
-    free(taken);
-}
-
 static void city_new(struct city *city) {
     size_t n = city->options.sessions;
     city->codec = codec_new();
@@ -265,8 +247,8 @@ static void city_new(struct city *city) {
     city->times = mem_zero(n, sizeof *city->times);
     city->places = mem_zero(n, sizeof *city->places);
     city->recipients = mem_zero(city->options.friends + 1, sizeof *city->recipients);
-    choose_distances(city);
-    for (size_t i = 0; i < n; i++) city->places[i] = home(i);
+    city->people = people_new(n, city->options.friends);
+    for (size_t i = 0; i < n; i++) city->places[i] = people_home(i);
     city->outbox = outbox_new(&(struct outbox_options){.routes = city->options.routes,
                                                        .flush_bytes = BATCH_BYTES,
                                                        .flush_us = TICK_MS * 1000,
@@ -274,42 +256,33 @@ static void city_new(struct city *city) {
                                                        .send = send_batch});
 }
 
-static void put_location(char *text, size_t room, const char *type, const char *token, struct geo_point at,
-                         int64_t time) {
-    snprintf(text, room, "{\"type\":\"%s\"%s%s%s,\"lat\":%.7f,\"lng\":%.7f,\"time\":%" PRId64 ",\"accuracy\":12}", type,
-             token ? ",\"token\":\"" : "", token ? token : "", token ? "\"" : "", at.lat / 1e7, at.lng / 1e7, time);
-}
-
 static void make_hellos(struct city *city) {
     struct token_issuer *issuer;
     struct error error;
-    char text[1024];
     if (token_issuer_new(city->options.key_file, &issuer, &error)) die("key", &error);
     for (size_t i = 0; i < city->options.sessions; i++) {
-        char *token = token_issue(issuer, user_of(i), clock_wall_ms() + TOKEN_MS);
         city->times[i] = clock_wall_ms();
-        put_location(text, sizeof text, "hello", token, city->places[i], city->times[i]);
-        city->phones.all[i].hello = mem_string(text);
-        free(token);
+        city->phones.all[i].hello = people_hello(issuer, i, city->times[i]);
     }
     token_issuer_free(issuer);
 }
 
 static void send_rosters(struct city *city) {
-    unsigned count = city->options.friends / 2 * 2;
+    unsigned count = city->people.friends;
     struct roster_friend *friends = mem_alloc((count + 1) * sizeof *friends);
     for (size_t i = 0; i < city->options.sessions; i++) {
         for (unsigned k = 0; k < count; k++) {
-            size_t other = friend_at(city, i, k);
-            friends[k] = (struct roster_friend){.user = user_of(other),
+            size_t other = people_friend(&city->people, i, k);
+            friends[k] = (struct roster_friend){.user = people_user(other),
                                                 .lat = city->places[other].lat,
                                                 .lng = city->places[other].lng,
                                                 .time = city->times[other]};
         }
-        struct delivery_item item = {
-            .kind = DELIVERY_ITEM_ROSTER,
-            .roster = {
-                .recipient = user_of(i), .session = city->sessions[i], .complete = true, .friends = {friends, count}}};
+        struct delivery_item item = {.kind = DELIVERY_ITEM_ROSTER,
+                                     .roster = {.recipient = people_user(i),
+                                                .session = city->sessions[i],
+                                                .complete = true,
+                                                .friends = {friends, count}}};
         outbox_put(city->outbox, city->routes[i], &item, 0, clock_monotonic_us());
         while (!outbox_retry(city->outbox)) pump(city, 0);
     }
@@ -321,10 +294,11 @@ static void send_rosters(struct city *city) {
 
 static void put_digest(struct city *city, size_t index, int64_t now_us) {
     uint64_t hash = 0;
-    unsigned count = city->options.friends / 2 * 2;
-    for (unsigned k = 0; k < count; k++) hash += hash_u64((uint64_t)user_of(friend_at(city, index, k)));
+    unsigned count = city->people.friends;
+    for (unsigned k = 0; k < count; k++)
+        hash += hash_u64((uint64_t)people_user(people_friend(&city->people, index, k)));
     struct delivery_item item = {.kind = DELIVERY_ITEM_DIGEST,
-                                 .digest = {.recipient = user_of(index),
+                                 .digest = {.recipient = people_user(index),
                                             .session = city->sessions[index],
                                             .time = city->times[index],
                                             .count = (int32_t)count,
@@ -336,24 +310,60 @@ static size_t mover(const struct city *city, uint64_t number) {
     return (size_t)(number * 7919 % city->options.sessions); /* a prime: everybody once a round */
 }
 
+static void put_word(struct buffer *out, size_t word) {
+    uint8_t bytes[4] = {(uint8_t)word, (uint8_t)(word >> 8), (uint8_t)(word >> 16), (uint8_t)(word >> 24)};
+    buffer_append(out, bytes, sizeof bytes);
+}
+
+/* A peer gets the entry ready-made, and to whom it goes. */
+static void feed_entry(struct city *city, size_t index, int64_t now) {
+    char text[512];
+    unsigned count = city->people.friends;
+    int size = snprintf(text, sizeof text,
+                        "{\"user\":%" PRId64
+                        ",\"name\":\"Person Number %zu\",\"avatar_url\":\"https://img.example.org/~%" PRId64
+                        ".jpg\",\"lat\":%.7f,\"lng\":%.7f,\"time\":%" PRId64 ",\"distance_m\":%.1f}",
+                        people_user(index), index, people_user(index), city->places[index].lat / 1e7,
+                        city->places[index].lng / 1e7, now, geo_distance(PEOPLE_CENTRE, city->places[index]));
+    put_word(&city->fed, (size_t)size);
+    put_word(&city->fed, count);
+    for (unsigned k = 0; k < count; k++) put_word(&city->fed, people_friend(&city->people, index, k));
+    buffer_append(&city->fed, text, (size_t)size);
+}
+
+static void feed_flush(struct city *city) {
+    size_t done = 0;
+    while (done < city->fed.size) {
+        ssize_t sent = send(city->feed, city->fed.data + done, city->fed.size - done, MSG_NOSIGNAL);
+        if (sent <= 0) die("feed", &(struct error){.text = "the peer has gone"});
+        done += (size_t)sent;
+    }
+    buffer_clear(&city->fed);
+}
+
 static void move_one(struct city *city, int64_t now_us) {
-    unsigned count = city->options.friends / 2 * 2;
+    unsigned count = city->people.friends;
     size_t index = mover(city, city->moves);
     int64_t now = clock_wall_ms();
-    city->places[index] = place_now(city, index);
+    city->places[index] = people_place(index, city->moves);
     city->times[index] = now;
     city->moves++;
+    if (city->options.feed) {
+        feed_entry(city, index, now);
+        city->deliveries += count;
+        return;
+    }
     if (city->options.reports) {
         char text[256];
-        put_location(text, sizeof text, "location", NULL, city->places[index], now);
-        phones_say(&city->phones, index, text, strlen(text));
+        phones_say(&city->phones, index, text, people_say(text, sizeof text, NULL, city->places[index], now));
     }
     struct delivery_item item = {
         .kind = DELIVERY_ITEM_MOVE,
-        .move = {.user = user_of(index), .lat = city->places[index].lat, .lng = city->places[index].lng, .time = now}};
+        .move = {
+            .user = people_user(index), .lat = city->places[index].lat, .lng = city->places[index].lng, .time = now}};
     for (unsigned k = 0; k < count; k++) {
-        size_t other = friend_at(city, index, k);
-        city->recipients[k] = (struct join_recipient){.user = user_of(other), .route = city->routes[other]};
+        size_t other = people_friend(&city->people, index, k);
+        city->recipients[k] = (struct join_recipient){.user = people_user(other), .route = city->routes[other]};
         if (city->options.scattered) outbox_put_recipients(city->outbox, &item, &city->recipients[k], 1, now, now_us);
     }
     if (!city->options.scattered) outbox_put_recipients(city->outbox, &item, city->recipients, count, now, now_us);
@@ -370,6 +380,10 @@ static void tick(void *context) {
         put_digest(city, mover(city, city->digests_due),
                    now_us); /* a tick after the report: a phone's way to a router */
     while (city->moves < due) move_one(city, now_us);
+    if (city->options.feed) {
+        feed_flush(city);
+        return;
+    }
     outbox_flush(city->outbox);
     outbox_retry(city->outbox);
 }
@@ -390,20 +404,19 @@ static struct reading take_reading(struct city *city) {
                             .deliveries = city->deliveries};
 }
 
-static void measure(struct city *city, const char *extra) {
+static void measure(struct city *city) {
     struct reading a = take_reading(city);
     pump(city, clock_monotonic_us() + city->options.seconds * INT64_C(1000000));
     struct reading b = take_reading(city);
     printf("{\"seconds\":%.3f,\"cpu_s\":%.3f,\"frames\":%" PRIu64 ",\"entries\":%" PRIu64 ",\"bytes\":%" PRIu64
-           ",\"deliveries\":%" PRIu64 ",\"open\":%zu,\"closed\":%" PRIu64 ",\"failed\":%" PRIu64 "%s}\n",
+           ",\"deliveries\":%" PRIu64 ",\"open\":%zu,\"closed\":%" PRIu64 ",\"failed\":%" PRIu64 "}\n",
            b.seconds - a.seconds, b.cpu - a.cpu, b.frames - a.frames, b.marks - a.marks, b.bytes - a.bytes,
-           b.deliveries - a.deliveries, (size_t)city->phones.open, (uint64_t)city->phones.closed, city->failed, extra);
+           b.deliveries - a.deliveries, (size_t)city->phones.open, (uint64_t)city->phones.closed, city->failed);
     fflush(stdout);
 }
 
-static void connect_phones(struct city *city, const char *subprotocol) {
+static void connect_phones(struct city *city) {
     phones_start(&city->phones);
-    (void)subprotocol;
     if (!phones_wait(&city->phones.open, city->options.sessions, SETUP_S))
         die("connecting", &(struct error){.text = "not all phones are connected"});
 }
@@ -414,6 +427,7 @@ static void prepare_phones(struct city *city, const char *subprotocol, unsigned 
     city->phones.subprotocol = subprotocol;
     city->phones.source = (uint8_t)city->options.source;
     city->phones.connecting = 256;
+    city->phones.round_us = 1000;
     city->phones.page_frame = page_frame;
 }
 
@@ -423,7 +437,7 @@ static void drive(struct city *city) {
     make_hellos(city);
     read_joins(city);
     city->started_ms = clock_wall_ms();
-    connect_phones(city, NULL);
+    connect_phones(city);
     int64_t until = clock_monotonic_us() + SETUP_S * INT64_C(1000000);
     while (city->joined < city->options.sessions && clock_monotonic_us() < until) pump(city, 0);
     if (city->joined < city->options.sessions) die("joining", &(struct error){.text = "not all sessions have joined"});
@@ -435,19 +449,36 @@ static void drive(struct city *city) {
     city->moving_since_us = clock_monotonic_us();
     city->moving = true;
     pump(city, clock_monotonic_us() + (int64_t)(city->options.warm_s * 1e6));
-    measure(city, "");
+    measure(city);
     city->moving = false;
     phones_stop(&city->phones);
 }
 
-/* A floor or a peer that makes its load itself. */
+static void connect_feed(struct city *city) {
+    char address[32];
+    snprintf(address, sizeof address, "127.0.0.1:%d", city->options.feed);
+    struct sockaddr_in to = phones_address(address);
+    city->feed = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(city->feed, (struct sockaddr *)&to, sizeof to)) die("feed", &(struct error){.text = "nobody listens"});
+}
+
+/* A floor that makes its load itself, or a peer that is fed. */
 static void plain(struct city *city) {
     prepare_phones(city, NULL, 1);
     for (size_t i = 0; city->options.hello && i < city->options.sessions; i++)
         city->phones.all[i].hello = mem_string(city->options.hello);
-    connect_phones(city, NULL);
+    connect_phones(city);
+    if (city->options.hello && !phones_wait(&city->phones.paged, city->options.sessions, SETUP_S))
+        die("hello", &(struct error){.text = "not all phones were answered"});
+    if (city->options.feed) {
+        city_new(city);
+        connect_feed(city);
+        city->moving_since_us = clock_monotonic_us();
+        city->moving = true;
+    }
     pump(city, clock_monotonic_us() + (int64_t)(city->options.warm_s * 1e6));
-    measure(city, "");
+    measure(city);
+    city->moving = false;
     phones_stop(&city->phones);
 }
 

@@ -5,6 +5,8 @@ import os
 import pathlib
 import platform
 import resource
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,38 @@ def raise_file_limit(wanted: int):
         sys.exit(FEW_FILES.format(wanted, hard))
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else hard, hard))
+
+
+def cache() -> pathlib.Path:
+    return pathlib.Path(os.environ.get('STARLING_CACHE', ROOT / '.cache')) / 'bench-peers'
+
+
+def wait_for_port(port: int, timeout=20.0):
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(('127.0.0.1', port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f'nobody listens on port {port}')
+
+
+def fetch(name: str, tool: str, needs: str, *command) -> str | None:
+    """Builds a peer in the cache from bench/peers/NAME; why it cannot be, if so."""
+    if not shutil.which(tool):
+        return f'{name} is left out: it needs {needs}'
+    folder = cache() / name
+    shutil.copytree(ROOT / 'bench/peers' / name, folder, dirs_exist_ok=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return None if done.returncode == 0 else f'{name} is left out, as it does not build: {done.stderr.strip()[-300:]}'
+
+
+PEERS = {  # how each is made (None: it is there; else why not), and its command
+    'centrifuge': (lambda: fetch('centrifuge', 'go', 'Go 1.24 or newer (Debian 12 has 1.19): https://go.dev/dl', 'go',
+                                 'build', '-o', 'peer', '.'), ['./peer']),
+    'ws': (lambda: fetch('ws', 'npm', 'Node.js 18 or newer with npm', 'npm', 'install', '--no-audit', '--no-fund'),
+           ['node', 'server.js']),
+}
 
 
 class World:
@@ -104,3 +138,14 @@ class World:
     def plain(self, pid: int, port: int, seconds: int, *arguments) -> dict:
         return json.loads(self.bench('plain', '--listen', f'127.0.0.1:{port}', '--pid', pid, '--sessions',
                                      self.sessions, '--source', self._next_source(), '--seconds', seconds, *arguments))
+
+    def peer(self, name: str, window_ms: int, seconds: int, *arguments) -> dict:
+        """The same entries by a server on somebody else's library."""
+        port, feed = free_port(), free_port()
+        hello = ['--hello', '{"id":1,"connect":{}}'] if name == 'centrifuge' else []
+        with subprocess.Popen([*PEERS[name][1], str(port), str(feed), str(window_ms)], cwd=cache() / name) as peer:
+            try:
+                wait_for_port(port)
+                return self.plain(peer.pid, port, seconds, '--feed', feed, *hello, *arguments)
+            finally:
+                peer.kill()

@@ -17,7 +17,9 @@ enum {
     DRAIN_STEP_MS = 100,
     RECONNECT_SPREAD_MS = 2000,
     OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
-    PRODUCER_FLUSH_MS = 5000
+    PRODUCER_FLUSH_MS = 5000,
+    GATHER_SHARE = 50,
+    GATHER_MAX_MS = 20
 };
 
 int64_t edge_now(const struct edge *edge) {
@@ -111,6 +113,13 @@ static void profile_changed(void *context, int64_t user) {
     if (edge->faces) faces_forget(edge->faces, user);
 }
 
+/* Who lets updates wait for a window lets them wait for a fiftieth of it on each way through Kafka: a request there costs as
+ * much as tens of reports. */
+static int gathering_ms(const struct edge *edge) {
+    int64_t share = edge->settings.flush_ms / GATHER_SHARE;
+    return (int)(share < GATHER_MAX_MS ? share : GATHER_MAX_MS);
+}
+
 static int start_kafka(struct edge *edge, struct error *error) {
     static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
     const struct service_settings *common = service_settings(edge->service);
@@ -118,6 +127,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
         &(struct kafka_producer_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
+            .linger_ms = gathering_ms(edge),
             .context = edge,
             .on_delivered = reports_delivered,
         },
@@ -148,6 +158,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
             .instance_id = common->group_instance_id,
             .subscribe = SUBSCRIBED,
             .subscribe_count = ARRAY_SIZE(SUBSCRIBED),
+            .gather_ms = gathering_ms(edge),
             .context = edge,
             .on_records = deliveries_records,
             .on_assigned = routes_assigned,

@@ -46,9 +46,9 @@ struct session {
     int64_t slow_since_ms;
     struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
     struct wheel_timer expiry;   /* on edge->expiries: when nearby_expire must look, or the session goes inactive */
+    struct ws_connection *connection;
     struct nearby nearby;
 
-    struct ws_connection *connection;
     struct session *next, **link; /* edge->sessions */
     int64_t user;
     int64_t id; /* ms of the hello << 21 | random: rises, and nobody guesses two alike */
@@ -156,7 +156,7 @@ void session_greet(struct edge *edge, struct session *session, int64_t user);
 void session_renumber(struct edge *edge, struct session *session, int64_t id);
 struct session *sessions_of(const struct edge *edge, int64_t user);  /* walk by ->twin */
 static inline void session_prefetch(const struct session *session) { /* a delivery for it is about to be applied */
-    for (size_t line = 0; line < offsetof(struct session, connection); line += 64)
+    for (size_t line = 0; line < offsetof(struct session, next); line += 64)
         __builtin_prefetch((const char *)session + line, 1);
 }
 void session_changed(struct edge *edge, struct session *session);  /* nearby may have changed */

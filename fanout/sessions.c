@@ -226,6 +226,7 @@ static void ready_remove(struct edge *edge, struct session *session) {
 void sessions_flush_ready(struct edge *edge) {
     for (int i = 0; i < FLUSH_SLICE && edge->ready; i++) {
         struct session *session = edge->ready;
+        if (session->ready_next) ws_prefetch(session->ready_next->connection);
         ready_remove(edge, session);
         if (owes_update(session)) flush(edge, session);
     }

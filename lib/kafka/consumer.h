@@ -40,6 +40,9 @@ struct kafka_consumer_options {
     const enum topic *subscribe; /* with a group */
     size_t subscribe_count;
     size_t batch; /* records a callback at most; 0: 1,000 */
+    /* A request may wait for so long at the broker until 64 KiB have come together: fewer, larger answers for who is in no
+     * hurry. 0: what there is comes at once. */
+    int gather_ms;
     void *context;
 
     /* A batch; valid during the call only. */

@@ -141,6 +141,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .loop = options->loop,
         .subprotocol = mem_string(options->subprotocol),
         .max_message = options->max_message,
+        .direct = options->server && !text_or_null(options->tls_certificate),
         .handshake_ms = options->handshake_s * 1000ull,
         .ping_ms = options->ping_s * 1000ull,
         .context = options->context,

@@ -37,7 +37,17 @@ enum ws_state {
 };
 
 struct ws_connection {
-    struct lws *wsi; /* NULL: it does not exist (any more) */
+    /* What each frame that is sent looks at. */
+    int socket; /* frames may be written there directly; -1: by libwebsockets only */
+    uint8_t state;
+    bool client;
+    bool backlog;       /* something may be left in libwebsockets' own buffer (what it writes by itself, a pong when the
+                             socket is writable, always fits) */
+    bool connecting;    /* inside lws_client_connect_via_info */
+    bool pinged;        /* and nothing came since */
+    bool want_writable; /* ws_send said -EAGAIN */
+    uint16_t close_code; /* the peer's */
+    struct lws *wsi;     /* NULL: it does not exist (any more) */
     struct hub *hub;
     void *context;
     struct ws_queue *queue;
@@ -45,12 +55,6 @@ struct ws_connection {
     uint64_t since;        /* uv_now */
     struct buffer message; /* the fragments so far; almost always empty */
     size_t ignored;        /* bytes that came while closing */
-    uint16_t close_code;   /* the peer's */
-    uint8_t state;
-    bool client;
-    bool connecting;    /* inside lws_client_connect_via_info */
-    bool pinged;        /* and nothing came since */
-    bool want_writable; /* ws_send said -EAGAIN */
 };
 
 struct hub {
@@ -62,6 +66,7 @@ struct hub {
     struct tls_pair *pair;    /* a server's; NULL: plain */
     char *subprotocol;
     size_t max_message;
+    bool direct; /* nothing stands between a frame and the socket: no TLS, no masking, no extension */
     uint64_t handshake_ms, ping_ms;
     void *context;
     struct ws_callbacks callbacks;

@@ -81,6 +81,8 @@ bool ws_ready(struct ws_connection *connection);
 
 /* Sends the frame now. 0; -EAGAIN: the peer is slow, nothing was taken, on_writable will come; -EPIPE: closing. */
 int ws_send(struct ws_connection *connection, struct buffer *frame);
+/* A frame will be sent there soon: has the processor fetch what that looks at. */
+void ws_prefetch(const struct ws_connection *connection);
 /* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or
  * after 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */
 void ws_close(struct ws_connection *connection, int code, const char *reason);

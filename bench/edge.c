@@ -8,6 +8,7 @@
  *
  * Each user (bench/people.h) reports every S/C seconds, at an even rate; each report is a Move to the K friends, gathered by
  * the router's own outbox.
+ *     bench-edge sizes                                                       of our own structures for a session
  *
  * --scattered: as if there were very many edges, each Move has one recipient here. --reports: each phone also sends its own
  * report when its user moves, and gets a Digest. Prints one JSON object.
@@ -20,8 +21,10 @@
 #include "bench/people.h"
 #include "bench/phones.h"
 #include "event/codec.h"
+#include "fanout/edge.h"
 #include "kafka/producer.h"
 #include "router/outbox.h"
+#include "ws/internal.h"
 
 enum { TICK_MS = 5, BATCH_BYTES = 64 * 1024, PENDING_MAX = 4000, SETUP_S = 120 };
 
@@ -482,9 +485,20 @@ static void plain(struct city *city) {
     phones_stop(&city->phones);
 }
 
+/* What a session is in our own structures, bytes. */
+static void sizes(void) {
+    enum { TABLE_ENTRY = 16 * 8 / 7, TABLES = 2 };
+    printf("{\"session\":%zu,\"connection\":%zu,\"tables\":%d}\n", sizeof(struct session), sizeof(struct ws_connection),
+           TABLES * TABLE_ENTRY);
+}
+
 int main(int argc, char **argv) {
     struct city city = {.options = parse(argc, argv), .loop = mem_alloc(sizeof(uv_loop_t))};
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!strcmp(city.options.mode, "sizes")) {
+        sizes();
+        return 0;
+    }
     uv_loop_init(city.loop);
     struct loop_timer *ticker = loop_timer_new(city.loop, TICK_MS, TICK_MS, tick, &city);
     if (!city.options.listen && strcmp(city.options.mode, "prepare") != 0) usage();

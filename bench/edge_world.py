@@ -35,6 +35,36 @@ def raise_file_limit(wanted: int):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else hard, hard))
 
 
+def memory(pid: int) -> int:
+    """Bytes that the process has to itself."""
+    for line in open(f'/proc/{pid}/smaps_rollup'):
+        if line.startswith('Private_Dirty:'):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError('no Private_Dirty')
+
+
+def kernel_memory() -> int:
+    """Bytes of the kernel's slabs: sockets, their queues, files, epoll's entries."""
+    return next(int(line.split()[1]) * 1024 for line in open('/proc/meminfo') if line.startswith('Slab:'))
+
+
+def cpu(pid: int) -> float:
+    fields = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def settle(read, tries=20):
+    """A figure once it stays the same for a second."""
+    last = read()
+    for _ in range(tries):
+        time.sleep(1)
+        now = read()
+        if abs(now - last) < 100_000:
+            return now
+        last = now
+    return last
+
+
 def cache() -> pathlib.Path:
     return pathlib.Path(os.environ.get('STARLING_CACHE', ROOT / '.cache')) / 'bench-peers'
 
@@ -70,9 +100,10 @@ PEERS = {  # how each is made (None: it is there; else why not), and its command
 class World:
     """with World(15000) as world: a broker, topics, users who are opted in and have profiles."""
 
-    def __init__(self, sessions: int, settings: dict | None = None, users: int | None = None):
+    def __init__(self, sessions: int, settings: dict | None = None, friends: int = 0):
         raise_file_limit(sessions + 1000)
-        self.sessions, self.users, self.settings = sessions, users or sessions, settings or {}
+        self.sessions, self.friends = sessions, friends
+        self.edge_settings = {'edge.drain.s': 0, 'log.level': 'warn', **(settings or {})}
         self._stack = contextlib.ExitStack()
         self._source = 0
 
@@ -86,7 +117,7 @@ class World:
         self.cluster = Cluster(self.broker, folder)
         self._stack.callback(self.cluster.kill)
         self.cluster.create_topics()
-        self.bench('prepare', '--sessions', self.users)
+        self.bench('prepare', '--sessions', self.sessions, '--friends', self.friends)
         return self
 
     def __exit__(self, *exception):
@@ -108,9 +139,10 @@ class World:
 
     @contextlib.contextmanager
     def edge(self, **settings) -> Daemon:
-        edge = self.cluster.add('fanout', settings={'edge.drain.s': 0, 'log.level': 'warn', **self.settings,
-                                                    **settings}) \
-            if not self.cluster.fanouts else self.cluster.fanouts[0].start(**settings)
+        if self.cluster.fanouts:
+            edge = self.cluster.fanouts[0].start(**settings)
+        else:
+            edge = self.cluster.add('fanout', settings={**self.edge_settings, **settings})
         try:
             yield edge
         finally:
@@ -149,3 +181,33 @@ class World:
                 return self.plain(peer.pid, port, seconds, '--feed', feed, *hello, *arguments)
             finally:
                 peer.kill()
+
+    def routers(self, count: int):
+        for _ in range(count):
+            self.cluster.add('router', settings={'log.level': 'warn'})
+
+    def _live_command(self, mode: str, edge: Daemon, *arguments) -> list:
+        return [str(part) for part in (build_folder() / 'bench-edge_live', mode, '--key-file',
+                                       self.cluster.keys.secret_file, '--listen', edge.settings['edge.listen'],
+                                       '--sessions', self.sessions, '--source', self._next_source(), *arguments)]
+
+    def live(self, mode: str, edge: Daemon, *arguments, timeout=300) -> list:
+        """Phones on the whole pipeline; what they measured."""
+        command = self._live_command(mode, edge, *arguments)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        if done.returncode:
+            raise RuntimeError(f'{" ".join(command)}: {done.returncode}\n{done.stdout}{done.stderr}')
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    @contextlib.contextmanager
+    def live_process(self, mode: str, edge: Daemon, *arguments):
+        """The same, to be watched while it runs."""
+        with subprocess.Popen(self._live_command(mode, edge, *arguments), stdout=subprocess.PIPE, text=True) as phones:
+            try:
+                yield phones
+            finally:
+                phones.kill()
+
+    def sizes(self) -> str:
+        return subprocess.run([str(build_folder() / 'bench-edge'), 'sizes'], check=True, capture_output=True,
+                              text=True).stdout

@@ -449,6 +449,7 @@ static void drive(struct city *city) {
     send_rosters(city);
     if (!phones_wait(&city->phones.paged, city->options.sessions, SETUP_S))
         die("first pages", &(struct error){.text = "not all phones have their page"});
+    while (city->phones.marks < (uint64_t)city->options.sessions * city->people.friends) pump(city, 0);
     city->moving_since_us = clock_monotonic_us();
     city->moving = true;
     pump(city, clock_monotonic_us() + (int64_t)(city->options.warm_s * 1e6));

@@ -95,6 +95,8 @@ PEERS = {  # how each is made (None: it is there; else why not), and its command
     'ws': (lambda: fetch('ws', 'npm', 'Node.js 18 or newer with npm', 'npm', 'install', '--no-audit', '--no-fund'),
            ['node', 'server.js']),
 }
+GATHERED = 'ws, gathered by hand'  # with code of ours around it that does what the edge does
+
 
 
 class World:
@@ -175,7 +177,9 @@ class World:
         """The same entries by a server on somebody else's library."""
         port, feed = free_port(), free_port()
         hello = ['--hello', '{"id":1,"connect":{}}'] if name == 'centrifuge' else []
-        with subprocess.Popen([*PEERS[name][1], str(port), str(feed), str(window_ms)], cwd=cache() / name) as peer:
+        library, gathered = ('ws', ['gathered']) if name == GATHERED else (name, [])
+        with subprocess.Popen([*PEERS[library][1], str(port), str(feed), str(window_ms), *gathered],
+                              cwd=cache() / library) as peer:
             try:
                 wait_for_port(port)
                 return self.plain(peer.pid, port, seconds, '--feed', feed, *hello, *arguments)

@@ -1,16 +1,18 @@
 // A fair server on `ws`: the same connections and entries as the edge has, with the best batching that we know of for it.
 //
-//   node server.js HTTP_PORT FEED_PORT WINDOW_MS
+//   node server.js HTTP_PORT FEED_PORT WINDOW_MS [gathered]
 //
 // The n-th phone that connects is user n. Entries come ready-made by the feed (TCP, from bench-edge): 4 bytes size of the
-// text, 4 bytes count of recipients, their numbers, the text; little-endian. Without a window the frame of an entry is
-// built once for all its recipients; with one, each client's entries are gathered and sent as one frame at its end.
+// text, 4 bytes count of recipients, their numbers, the text; little-endian. A frame of one entry is built once for all its
+// recipients. With a window, a client's frames wait for its end and are then written by one system call (cork). The library
+// has no more to offer; `gathered` is what one would write oneself: one frame with all the entries.
 'use strict';
 
 const net = require('node:net');
 const { WebSocketServer } = require('ws');
 
-const [port, feedPort, window] = process.argv.slice(2).map(Number);
+const [port, feedPort, window] = process.argv.slice(2, 5).map(Number);
+const gathered = process.argv[5] === 'gathered';
 const clients = [];
 
 const server = new WebSocketServer({ host: '127.0.0.1', port, backlog: 4096, perMessageDeflate: false,
@@ -23,7 +25,13 @@ const TEXT = { binary: false };
 
 function sendPending(client) {
   client.waiting = false;
-  client.socket.send(HEAD + client.pending.join(',') + TAIL);
+  if (gathered) {
+    client.socket.send(HEAD + client.pending.join(',') + TAIL);
+  } else {
+    client.socket._socket.cork();
+    for (const frame of client.pending) client.socket.send(frame, TEXT);
+    client.socket._socket.uncork();
+  }
   client.pending.length = 0;
 }
 
@@ -48,15 +56,15 @@ function flushLater(client) {
 }
 
 function deliver(users, text) {
+  const frame = gathered && window ? text : Buffer.from(HEAD + text + TAIL);
   if (!window) {
-    const frame = Buffer.from(HEAD + text + TAIL);
     for (const user of users) clients[user]?.socket.send(frame, TEXT);
     return;
   }
   for (const user of users) {
     const client = clients[user];
     if (!client) continue;
-    client.pending.push(text);
+    client.pending.push(frame);
     if (!client.waiting) flushLater(client);
   }
 }

@@ -81,9 +81,16 @@ static void make_checkpoint_metrics(struct router_metrics *m, struct metrics *s)
 
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
     static const double FRIENDS[] = {1, 10, 50, 100, 200, 400, 800, 1600, 5000};
+    static const double SECONDS[] = {5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1};
     make_counters(m, metrics);
     make_gauges(m, metrics);
     make_checkpoint_metrics(m, metrics);
     m->friends = metrics_histogram(metrics, "starling_router_friends", "Friends of the users whose events were joined",
                                    NULL, FRIENDS, ARRAY_SIZE(FRIENDS));
+    m->active =
+        metrics_histogram(metrics, "starling_router_candidates", "Active friends of the users whose events were joined",
+                          NULL, FRIENDS, ARRAY_SIZE(FRIENDS));
+    m->join_seconds = metrics_histogram(metrics, "starling_router_join_seconds",
+                                        "What a join takes, from its friend list to the outbox; one in 64 is timed",
+                                        NULL, SECONDS, ARRAY_SIZE(SECONDS));
 }

@@ -21,7 +21,7 @@ struct router_metrics {
     struct metric *commands_queued, *overlay;
     struct metric *store_memtables, *store_cache, *store_readers, *store_files;
     struct metric *checkpoints, *checkpoints_failed, *checkpoint_time, *checkpoint_duration;
-    struct histogram *friends;
+    struct histogram *friends, *active, *join_seconds;
 };
 
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics);

@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "router/state.h"
 
+enum { TIMED_ONE_IN = 64 };
+
 /* NULL: an event that may reach presence; else why it may not. */
 static const char *complaint(const struct router *router, int32_t partition, const struct location *event) {
     if (!presence_valid(event)) return "a number is out of range";
@@ -39,6 +41,7 @@ static void count_result(struct router_metrics *metrics, const struct join_resul
     metrics->rosters->value += result->roster;
     metrics->digests->value += result->digest;
     histogram_observe(metrics->friends, (double)friends);
+    histogram_observe(metrics->active, (double)result->active);
 }
 
 static void joined(struct router *router, const struct kafka_record *record, const struct location *event,
@@ -52,6 +55,9 @@ static void joined(struct router *router, const struct kafka_record *record, con
         outbox_put_result(router->outbox, result, record->timestamp, now_us);
         return;
     }
+    // Looking at the clock twice for each join would cost a hundredth of it.
+    bool timed = router->join_count++ % TIMED_ONE_IN == 0;
+    int64_t begun_us = timed ? clock_monotonic_us() : 0;
     if (graph_friends(router->graph, record->partition, event->user, &router->friends, &error)) {
         router_store_failed(router, &error);
         return;
@@ -61,6 +67,7 @@ static void joined(struct router *router, const struct kafka_record *record, con
     router->metrics.superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
     size_t told = outbox_put_result(router->outbox, result, record->timestamp, now_us);
     count_result(&router->metrics, result, router->friends.count, told);
+    if (timed) histogram_observe(router->metrics.join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }
 
 void reports_join(struct router *router, const struct kafka_record *record, const struct location *event,

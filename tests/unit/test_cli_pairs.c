@@ -109,6 +109,32 @@ static void the_reader_stops_when_told(void **state) {
     drop(path);
 }
 
+struct shares {
+    double share, last;
+    int64_t count;
+};
+
+static int see_share(void *context, int64_t a, int64_t b) {
+    struct shares *shares = context;
+    assert_true(shares->share >= shares->last && shares->share <= 1);
+    shares->last = shares->share;
+    shares->count++;
+    return 0;
+}
+
+static void the_share_that_is_read_grows(void **state) {
+    char *text = mem_alloc(1 << 20);
+    size_t size = 0;
+    for (int i = 0; size < (1 << 20) - 64; i++) size += (size_t)sprintf(text + size, "%d %d\n", i, i + 1);
+    char *path = write_text("large", text);
+    struct shares shares = {.share = 0};
+    assert_int_equal(pairs_read(path, &shares.share, see_share, &shares, NULL), 0);
+    assert_true(shares.count > 60000);
+    assert_true(shares.last > 0.8);
+    free(text);
+    drop(path);
+}
+
 static void a_file_that_is_not_there_is_named(void **state) {
     struct error error = {.text = ""};
     assert_int_equal(cli_read_pairs("/nonexistent/x", see, NULL, &error), -ENOENT);
@@ -182,6 +208,7 @@ int main(void) {
         cmocka_unit_test(a_broken_line_is_named),
         cmocka_unit_test(long_comments_are_passed_over_and_other_long_lines_are_not),
         cmocka_unit_test(the_reader_stops_when_told),
+        cmocka_unit_test(the_share_that_is_read_grows),
         cmocka_unit_test(a_file_that_is_not_there_is_named),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_packed_file_that_is_cut_short_or_damaged_is_refused),

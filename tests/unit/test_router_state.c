@@ -66,6 +66,43 @@ static void test_an_overlay_counts_how_lists_grow(void **state) {
     overlay_free(overlay);
 }
 
+static void test_an_overlay_of_many_is_right_about_each(void **state) {
+    struct overlay *overlay = overlay_new();
+    struct friendship none = {.state = FRIENDSHIP_NONE};
+    enum { USERS = 500, OTHERS = 40, PARTS = 4 };
+    int64_t ends[PARTS] = {0};
+    // Each transaction writes a fifth of all pairs; what was written twice is as it was written last.
+    for (int round = 0; round < 10; round++) {
+        for (int64_t user = 0; user < USERS; user++) {
+            for (int64_t other = round % 5; other < OTHERS; other += 5) {
+                struct friendship half = friends_since(round + 1);
+                overlay_put(overlay, (int32_t)(user % PARTS), user, 1000 + other, round == 9 ? &none : &half);
+            }
+        }
+        for (int p = 0; p < PARTS; p++) ends[p] = 100 * (round + 1);
+        overlay_commit(overlay, ends);
+    }
+    assert_int_equal(overlay_count(overlay), USERS * OTHERS);
+    overlay_read_back(overlay, 1, 700); // rounds 0 to 6: of partition 1 those of 7, 8 and 9 are left, or came again
+    for (int64_t user = 0; user < USERS; user++) {
+        for (int64_t other = 0; other < OTHERS; other++) {
+            const struct friendship *half = overlay_find(overlay, user, 1000 + other);
+            if (user % PARTS == 1 && other % 5 < 2) {
+                assert_null(half);
+            } else if (other % 5 == 4) {
+                assert_int_equal(half->state, FRIENDSHIP_NONE);
+            } else {
+                assert_int_equal(half->since, other % 5 + 6);
+            }
+        }
+        assert_int_equal(overlay_waiting(overlay, user), user % PARTS == 1 ? OTHERS * 3 / 5 : OTHERS);
+    }
+    for (int32_t p = 0; p < PARTS; p++) overlay_read_back(overlay, p, 1000);
+    assert_int_equal(overlay_count(overlay), 0);
+    for (int64_t user = 0; user < USERS; user++) assert_int_equal(overlay_waiting(overlay, user), 0);
+    overlay_free(overlay);
+}
+
 /* ---- consents ---- */
 
 static void test_who_is_refused(void **state) {
@@ -246,6 +283,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_overlay_entry_lives_until_it_is_read_back),
         cmocka_unit_test(test_an_overlay_counts_how_lists_grow),
+        cmocka_unit_test(test_an_overlay_of_many_is_right_about_each),
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),

@@ -88,8 +88,8 @@ static int send_pair(void *context, int64_t a, int64_t b) {
     return pace_keep(import->pace, PACE_EVERY, import->error);
 }
 
-static void show_left(void *context, int64_t left) {
-    fprintf(stderr, "starling graph: %" PRId64 " friend commands are not handled yet\n", left);
+static void show_left(void *context, int64_t left, const char *what) {
+    fprintf(stderr, "starling graph: %" PRId64 " %s yet\n", left, what);
 }
 
 static int import_run(struct import *import, const char *path, int64_t wait_s) {
@@ -226,7 +226,7 @@ static int run(int argc, char **argv) {
     const struct cli_option options[] = {
         {"resume", "STATE", "import: keeps in this file how far it is, and goes on from there if it exists", &state,
          NULL},
-        {"wait", "SECONDS", "import: waits so long at most until the routers have handled everything", &wait, NULL},
+        {"wait", "SECONDS", "import: waits so long at most until it is all on the routers' friend lists", &wait, NULL},
     };
     struct cli cli;
     struct error error = {.text = ""};

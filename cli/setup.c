@@ -18,7 +18,7 @@ enum {
     TURN_EVERY = 1024,   /* sends between two looks at what was acknowledged */
     TICK_MS = 100,       /* so that waiting for the loop ends when nothing happens */
     ASK_MS = 10000,
-    ASK_AGAIN_MS = 500,
+    ASK_AGAIN_MS = 200,
     SHOW_AGAIN_MS = 1000,
 };
 
@@ -160,12 +160,17 @@ struct handled {
     const char *group;
     int partitions;
     int64_t *committed, *end, *target;
+    int64_t start_us, timeout_us, shown_us;
+    void (*progress)(void *context, int64_t left, const char *what);
+    void *context;
 };
 
-/* How many commands in front of the targets are not handled. */
-static int ask_left(struct handled *handled, int64_t *left, struct error *error) {
-    int code = kafka_group_offsets(handled->admin, handled->group, TOPIC_FRIEND_COMMANDS, handled->partitions,
-                                   handled->committed, handled->end, ASK_MS, error);
+static const char COMMANDS[] = "friend commands are not handled", HALVES[] = "halves are not on the friend lists";
+
+/* How many records in front of the targets are not handled. */
+static int ask_left(struct handled *handled, enum topic topic, int64_t *left, struct error *error) {
+    int code = kafka_group_offsets(handled->admin, handled->group, topic, handled->partitions, handled->committed,
+                                   handled->end, ASK_MS, error);
     if (code) return code;
     *left = 0;
     for (int i = 0; i < handled->partitions; i++) {
@@ -175,30 +180,39 @@ static int ask_left(struct handled *handled, int64_t *left, struct error *error)
     return 0;
 }
 
-static int wait_handled(struct handled *handled, int timeout_s, void (*progress)(void *context, int64_t left),
-                        void *context, struct error *error) {
-    int64_t start = clock_monotonic_us(), shown = start - SHOW_AGAIN_MS * 1000LL, left = 0;
-    for (;;) {
-        int code = ask_left(handled, &left, error);
+/* Until the group has handled what the topic holds now. What arrives later is not waited for. */
+static int wait_topic(struct handled *handled, enum topic topic, const char *what, struct error *error) {
+    int64_t left = 0;
+    int code = kafka_group_offsets(handled->admin, handled->group, topic, handled->partitions, handled->committed,
+                                   handled->target, ASK_MS, error);
+    while (!code) {
+        code = ask_left(handled, topic, &left, error);
         if (code) return code;
         int64_t now = clock_monotonic_us();
-        if (progress && (!left || now - shown >= SHOW_AGAIN_MS * 1000LL)) {
-            progress(context, left);
-            shown = now;
+        if (handled->progress && (!left || now - handled->shown_us >= SHOW_AGAIN_MS * 1000LL)) {
+            handled->progress(handled->context, left, what);
+            handled->shown_us = now;
         }
         if (!left) return 0;
-        if (now - start >= timeout_s * 1000000LL) {
-            return error_set(error, -ETIMEDOUT,
-                             "%" PRId64 " friend commands are not handled after %d s: does a router of group %s run?",
-                             left, timeout_s, handled->group);
+        if (now - handled->start_us >= handled->timeout_us) {
+            return error_set(error, -ETIMEDOUT, "%" PRId64 " %s after %d s: does a router of group %s run?", left, what,
+                             (int)(handled->timeout_us / 1000000), handled->group);
         }
         uv_sleep(ASK_AGAIN_MS);
     }
+    return code;
 }
 
 int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s,
-                       void (*progress)(void *context, int64_t left), void *context, struct error *error) {
-    struct handled handled = {.group = router_group};
+                       void (*progress)(void *context, int64_t left, const char *what), void *context,
+                       struct error *error) {
+    struct handled handled = {
+        .group = router_group,
+        .start_us = clock_monotonic_us(),
+        .timeout_us = timeout_s * 1000000LL,
+        .progress = progress,
+        .context = context,
+    };
     struct topics_shape shape;
     int code = setup_flush(setup, error);
     if (!code) code = kafka_admin_new(setup->settings, &handled.admin, error);
@@ -208,10 +222,8 @@ int setup_wait_handled(struct setup *setup, const char *router_group, int timeou
     handled.committed = mem_zero((size_t)shape.partitions, sizeof *handled.committed);
     handled.end = mem_zero((size_t)shape.partitions, sizeof *handled.end);
     handled.target = mem_zero((size_t)shape.partitions, sizeof *handled.target);
-    // Commands that arrive later are not waited for.
-    code = kafka_group_offsets(handled.admin, router_group, TOPIC_FRIEND_COMMANDS, handled.partitions,
-                               handled.committed, handled.target, ASK_MS, error);
-    if (!code) code = wait_handled(&handled, timeout_s, progress, context, error);
+    code = wait_topic(&handled, TOPIC_FRIEND_COMMANDS, COMMANDS, error);
+    if (!code) code = wait_topic(&handled, TOPIC_FRIENDSHIPS, HALVES, error);
 finish:
     free(handled.committed);
     free(handled.end);

@@ -95,9 +95,9 @@ static int put_users(struct simulation *s, struct putting *putting) {
     return result;
 }
 
-static void say_left(void *context, int64_t left) {
+static void say_left(void *context, int64_t left, const char *what) {
     (void)context;
-    fprintf(stderr, "simulate: %" PRId64 " friend commands to be handled\n", left);
+    fprintf(stderr, "simulate: %" PRId64 " %s yet\n", left, what);
 }
 
 static int set_up(struct simulation *s, struct error *error) {

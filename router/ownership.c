@@ -306,7 +306,7 @@ void ownership_rewind(struct ownership *ownership) {
     if (ownership->assigned && !ownership->stopped) read_all(ownership);
 }
 
-void ownership_commit_sharing(struct ownership *ownership, const struct kafka_position *positions, size_t count) {
+void ownership_commit_positions(struct ownership *ownership, const struct kafka_position *positions, size_t count) {
     if (ownership->assigned) kafka_consumer_commit(ownership->consumer, positions, count);
 }
 

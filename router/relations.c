@@ -11,12 +11,13 @@
 enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, NEARLY = 10000 };
 
 /* Records taken in one go: more at a time are cheaper to apply, and reports wait so long meanwhile (some 30 ms). */
-enum { TAKEN_AT_ONCE = 4000 };
+enum { TAKEN_AT_ONCE = 4000, RETELL_S = 10 };
 
 struct relation {
     bool attached, live;
     bool touched;      /* in the batch at hand */
     int64_t reflected; /* friendships applied up to here; -1: not known yet */
+    int64_t told;      /* what the group was told of that */
 };
 
 /* Friend lists that were read from the beginning are put together by a worker, one partition's at a time. */
@@ -344,6 +345,25 @@ bool relations_current(const struct relations *relations) {
     return true;
 }
 
+/* How far friend lists are, as an offset of the group: nobody goes on from there, but whoever waits for an import to arrive, or
+ * looks for the lag of a group, finds it where all the other progress is. */
+static void tell_friendships(struct relations *relations, bool again) {
+    struct router *router = relations->router;
+    struct kafka_position *told = mem_alloc((size_t)router->partitions * sizeof *told);
+    size_t count = 0;
+    for (int32_t p = 0; p < router->partitions; p++) {
+        struct relation *part = &relations->parts[p];
+        if (!part->live || router->parts[p].stage != PARTITION_LIVE || graph_queued(router->graph, p)) continue;
+        // Past the markers of transactions, too, which are not applied.
+        int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, p);
+        if (next < 0 || (next <= part->told && !again)) continue;
+        part->told = next;
+        told[count++] = (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = p, .offset = next};
+    }
+    if (count) ownership_commit_positions(router->ownership, told, count);
+    free(told);
+}
+
 static void tell_sharing(struct relations *relations) {
     struct router *router = relations->router;
     struct kafka_position *told = mem_alloc((size_t)router->partitions * sizeof *told);
@@ -359,7 +379,7 @@ static void tell_sharing(struct relations *relations) {
             told[count++] = position;
         }
     }
-    if (count) ownership_commit_sharing(router->ownership, told, count);
+    if (count) ownership_commit_positions(router->ownership, told, count);
     free(told);
 }
 
@@ -376,5 +396,6 @@ void relations_second(struct relations *relations) {
             router_store_failed(router, &error);
     }
     tell_sharing(relations);
+    tell_friendships(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
     relations_progress(relations);
 }

@@ -68,6 +68,7 @@ struct router {
     struct overload *overload;
     struct codec *codec;
     struct join_result result;
+    uint32_t join_count; /* which of them are timed */
     struct friend_list friends;
     struct buffer value;
 
@@ -155,7 +156,7 @@ void ownership_rewind(struct ownership *ownership);
 void ownership_reset_commands(struct ownership *ownership);
 void ownership_restore_again(struct ownership *ownership, int32_t partition);
 
-void ownership_commit_sharing(struct ownership *ownership, const struct kafka_position *positions, size_t count);
+void ownership_commit_positions(struct ownership *ownership, const struct kafka_position *positions, size_t count);
 
 /* ---- relations.c ---- */
 

@@ -29,6 +29,7 @@ int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, i
 
 /* Who is in a consumer group and owns what. */
 struct kafka_member {
+    char *id; /* the broker's name of the member: of this time of its being one */
     char *client_id, *host, *instance_id;
     struct kafka_position *owned; /* offsets unset */
     size_t owned_count;

@@ -90,6 +90,14 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
 /* The next offset that will be delivered of a partition that is read (or was last read); KAFKA_OFFSET_NONE: unknown. */
 int64_t kafka_consumer_position(const struct kafka_consumer *consumer, enum topic topic, int32_t partition);
 
+/* A member of another kind: subscribes to one topic instead of what the options say, and reads nothing any more. The group gives
+ * its partitions to others at once, which a static member that just ends does not bring about: its place is kept for it. Over
+ * when on_assigned comes. */
+int kafka_consumer_hand_over(struct kafka_consumer *consumer, enum topic other, struct error *error);
+
+/* The broker's id of this member, as of on_assigned; NULL: it is none. Valid until the next change. */
+const char *kafka_consumer_member(const struct kafka_consumer *consumer);
+
 /* Back-pressure: while held, no on_records (rebalances go on). */
 void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold);
 
@@ -107,6 +115,9 @@ int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_posit
 /* First offset and end (high watermark, open transactions included) of a partition. */
 int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
                               int64_t *high, int timeout_ms, struct error *error);
+/* Each position's offset becomes the partition's end (open transactions included): one request, all of one topic. */
+int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count, int timeout_ms,
+                        struct error *error);
 /* Each position's offset becomes the first one whose timestamp is >= time_ms (the end if none). */
 int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                               int64_t time_ms, int timeout_ms, struct error *error);

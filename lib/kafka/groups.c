@@ -9,6 +9,7 @@ static void member_fill(struct kafka_member *member, const rd_kafka_MemberDescri
     const rd_kafka_MemberAssignment_t *assignment = rd_kafka_MemberDescription_assignment(from);
     const rd_kafka_topic_partition_list_t *list = assignment ? rd_kafka_MemberAssignment_partitions(assignment) : NULL;
     *member = (struct kafka_member){
+        .id = mem_string(rd_kafka_MemberDescription_consumer_id(from)),
         .client_id = mem_string(rd_kafka_MemberDescription_client_id(from)),
         .host = mem_string(rd_kafka_MemberDescription_host(from)),
         .instance_id = mem_string(rd_kafka_MemberDescription_group_instance_id(from)),
@@ -77,6 +78,7 @@ int kafka_group_describe(struct kafka_admin *admin, const char *group, struct ka
 
 void kafka_group_clear(struct kafka_group *group) {
     for (size_t i = 0; i < group->count; i++) {
+        free(group->members[i].id);
         free(group->members[i].client_id);
         free(group->members[i].host);
         free(group->members[i].instance_id);

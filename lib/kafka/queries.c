@@ -113,6 +113,20 @@ static rd_kafka_resp_err_t offsets_for(rd_kafka_t *client, rd_kafka_topic_partit
     return err;
 }
 
+int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count, int timeout_ms,
+                        struct error *error) {
+    if (!count) return 0;
+    rd_kafka_t *client;
+    int code = plain_client(consumer, &client, error);
+    if (code) return code;
+    rd_kafka_topic_partition_list_t *list = list_of(consumer, positions, count);
+    rd_kafka_resp_err_t err = offsets_for(client, list, RD_KAFKA_OFFSET_END, kafka_deadline_us(timeout_ms));
+    for (size_t i = 0; !err && i < count; i++) positions[i].offset = entry_of(consumer, list, &positions[i])->offset;
+    if (err) code = kafka_failed(error, err, "ends of partitions");
+    rd_kafka_topic_partition_list_destroy(list);
+    return code;
+}
+
 int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                               int64_t time_ms, int timeout_ms, struct error *error) {
     if (!count) return 0;

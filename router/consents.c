@@ -45,6 +45,22 @@ void consents_detach(struct consents *consents, int32_t partition) {
     *part = (struct part){.users = NULL, .attachment = part->attachment + 1};
 }
 
+void consents_watch(struct consents *consents, int32_t partition) {
+    struct part *part = &consents->parts[partition];
+    *part = (struct part){.users = part->users ? part->users : map_new(),
+                          .attachment = part->attachment + 1,
+                          .told = INT64_MAX,
+                          .next = part->next};
+}
+
+bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from) {
+    struct part *part = &consents->parts[partition];
+    part->told = told < 0 ? 0 : told;
+    if (part->next <= part->told) return false;
+    part->next = *from = part->told;
+    return true;
+}
+
 bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
                      int64_t offset) {
     struct part *part = &consents->parts[partition];

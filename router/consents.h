@@ -21,6 +21,13 @@ void consents_free(struct consents *consents); /* NULL is fine */
 void consents_attach(struct consents *consents, int32_t partition, int64_t told);
 void consents_detach(struct consents *consents, int32_t partition);
 
+/* Of a stand-by: records are kept, nothing is told or acknowledged any more. A partition that is not attached begins at its
+ * beginning. */
+void consents_watch(struct consents *consents, int32_t partition);
+
+/* The watched partition is ours to tell of. True: to be read again from *from, as some of what is kept may need a LEAVE. */
+bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from);
+
 /* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. */
 bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
                      int64_t offset);

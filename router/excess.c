@@ -87,7 +87,7 @@ void excess_sent(struct excess *excess, uint64_t ticket) {
 
 void excess_acknowledge(struct excess *excess, uint64_t ticket, bool stored, int64_t now_ms) {
     struct item *item = find(excess, ticket);
-    if (!item) return; // parted, or detached, meanwhile
+    if (!item || item->progress != SENT) return; // parted, detached, or somebody else's meanwhile
     item->progress = stored ? ASKED : NOTICED;
     item->asked_ms = now_ms;
 }
@@ -108,6 +108,12 @@ void excess_expire(struct excess *excess, int64_t now_ms) {
 void excess_detach(struct excess *excess, int32_t partition) {
     for (size_t i = excess->count; i-- > 0;) {
         if (excess->items[i].partition == partition) drop(excess, &excess->items[i]);
+    }
+}
+
+void excess_renotice(struct excess *excess, int32_t partition) {
+    for (size_t i = 0; i < excess->count; i++) {
+        if (excess->items[i].partition == partition) excess->items[i].progress = NOTICED;
     }
 }
 

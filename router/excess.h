@@ -35,6 +35,8 @@ void excess_acknowledge(struct excess *excess, uint64_t ticket, bool stored, int
 void excess_parted(struct excess *excess, int64_t user, int64_t other); /* read back */
 void excess_expire(struct excess *excess, int64_t now_ms);              /* REMOVEs that turned out to mean nothing */
 void excess_detach(struct excess *excess, int32_t partition);
+/* Somebody else asks now: whatever was sent or asked for is only noticed. */
+void excess_renotice(struct excess *excess, int32_t partition);
 
 size_t excess_on_the_way(const struct excess *excess, int64_t user); /* sent or asked: friends as good as gone */
 int64_t excess_hold(const struct excess *excess, int32_t partition); /* lowest offset noticed or sent; INT64_MAX */

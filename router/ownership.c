@@ -39,6 +39,13 @@ static void pause_commands(struct ownership *ownership, bool pause) {
     }
 }
 
+/* The first location after an assignment: how long it has waited is how long nobody served the partition. */
+static void measure_pause(struct router *router, struct partition *part, const struct kafka_record *record) {
+    double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
+    part->resumed = false;
+    if (waited > router->members.pause->value) router->members.pause->value = waited;
+}
+
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct ownership *ownership = context;
     struct router *router = ownership->router;
@@ -51,6 +58,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
             commands_take(router->commands, record);
             continue;
         }
+        if (part->resumed && partition_owned(part)) measure_pause(router, part, record);
         reports_handle(router, record, partition_owned(part), now_us);
         part->next = record->offset + 1;
         part->handled_ms = record->timestamp;
@@ -93,11 +101,17 @@ static void commands_forgotten(struct ownership *ownership) {
     ownership->commands_paused = false;
 }
 
-static void release(struct router *router, int32_t partition) {
+/* Its friend lists stay, as a stand-by's, until the group says who stands by for whom now. */
+static void release(struct ownership *ownership, int32_t partition) {
+    struct router *router = ownership->router;
     struct partition *part = &router->parts[partition];
-    if (part->stage == PARTITION_RESTORING || part->stage == PARTITION_LIVE)
-        relations_detach(router->relations, partition);
+    struct error error;
+    bool attached = part->stage == PARTITION_RESTORING || part->stage == PARTITION_LIVE;
     part->stage = PARTITION_FOREIGN;
+    if (attached && !router->settings->standby_replicas)
+        relations_detach(router->relations, partition);
+    else if (attached && relations_standby(router->relations, partition, &error))
+        ownership_failed(ownership, "friend lists cannot be kept", &error);
 }
 
 /* Reads all that may be read now: what is others', and what is ours and restored. */
@@ -125,6 +139,7 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
     bool *mine = mem_zero((size_t)router->partitions, sizeof *mine);
     struct error error;
     int64_t given = 0, kept = 0;
+    ownership->left = ownership->leaving;
     for (size_t i = 0; i < count; i++) {
         if (owned[i].topic == TOPIC_LOCATIONS && owned[i].partition < router->partitions)
             mine[owned[i].partition] = true;
@@ -136,15 +151,19 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
         if (mine[p] && part->stage == PARTITION_FOREIGN)
             part->stage = PARTITION_ASKING;
         else if (!mine[p] && partition_owned(part))
-            release(router, p);
+            release(ownership, p);
+        part->resumed = mine[p];
     }
     free(mine);
+    router->members.pause->value = 0;
     ownership->assigned = ownership->ever_assigned = true;
     log_info(router->log, "partitions assigned", LOG_INT("owned", given), LOG_INT("kept", kept));
     if (relations_read(router->relations, &error)) ownership_failed(ownership, "friendships cannot be read", &error);
+    if (ownership->stopped) return;
     read_all(ownership);
     ownership_want_answers(ownership);
     ownership_progress(ownership);
+    standby_look(router->standby);
 }
 
 static void revoked(void *context, bool lost) {
@@ -160,7 +179,7 @@ static void revoked(void *context, bool lost) {
     commands_forgotten(ownership);
     log_info(router->log, lost ? "partitions lost" : "partitions revoked");
     // When lost, somebody else may have handled them since; otherwise what stays ours goes on where it is.
-    for (int32_t p = 0; lost && p < router->partitions; p++) release(router, p);
+    for (int32_t p = 0; lost && p < router->partitions; p++) release(ownership, p);
     if (relations_read(router->relations, &error)) ownership_failed(ownership, "friendships cannot be read", &error);
     peer_handled(router->peer);
 }
@@ -242,6 +261,10 @@ void ownership_restore_again(struct ownership *ownership, int32_t partition) {
     commands_revoke(router->commands);
     ownership_reset_commands(ownership);
 }
+
+const char *ownership_member(const struct ownership *ownership) { return kafka_consumer_member(ownership->consumer); }
+
+bool ownership_assigned(const struct ownership *ownership) { return ownership && ownership->assigned; }
 
 int ownership_serves(const struct ownership *ownership, int32_t partition) {
     const struct partition *part = &ownership->router->parts[partition];
@@ -342,6 +365,7 @@ void ownership_measure(struct ownership *ownership) {
     for (int32_t p = 0; p < router->partitions; p++) {
         int64_t waiting = waiting_ms(ownership, p, now);
         if (waiting > lag) lag = waiting;
+        router->members.partition_lag[p]->value = (double)waiting / 1000;
     }
     overload_measure(router->overload, lag);
     router->lagging = lag >= BEHIND_MS || overload_holding(router->overload);
@@ -412,6 +436,21 @@ void ownership_stop(struct ownership *ownership) {
     overload_settle(ownership->router->overload);
     outbox_flush(ownership->router->outbox);
     ownership_hold(ownership);
+}
+
+bool ownership_leave(struct ownership *ownership) {
+    const struct router *router = ownership->router;
+    struct error error;
+    if (!*router->common->group_instance_id || !router->settings->stop_hands_over || ownership->left) return true;
+    if (ownership->leaving) return false;
+    ownership->leaving = true;
+    // Of the topics that the group's members do not share among themselves, any will do.
+    ownership->left = kafka_consumer_hand_over(ownership->consumer, TOPIC_SHARING, &error);
+    if (ownership->left)
+        log_warn(router->log, "partitions cannot be handed over", LOG_TEXT("reason", error.text));
+    else
+        kafka_consumer_hold(ownership->consumer, false); // nothing is read: what it waits for are rebalances
+    return ownership->left;
 }
 
 bool ownership_settled(const struct ownership *ownership) {

@@ -21,6 +21,12 @@ struct asking {
     struct error reason;
 };
 
+static int ask_ends(struct asking *asking, enum topic topic, struct kafka_position *ends) {
+    for (size_t i = 0; i < asking->count; i++)
+        ends[i] = ownership_at(topic, asking->items[i].partition, KAFKA_OFFSET_NONE);
+    return kafka_consumer_ends(asking->ownership->consumer, ends, asking->count, ASK_TIMEOUT_MS, &asking->reason);
+}
+
 static void ask_work(void *context) {
     struct asking *asking = context;
     struct kafka_consumer *consumer = asking->ownership->consumer;
@@ -31,21 +37,19 @@ static void ask_work(void *context) {
         committed[i * 3 + 2] = ownership_at(TOPIC_SHARING, asking->items[i].partition, KAFKA_OFFSET_NONE);
     }
     asking->code = kafka_consumer_committed(consumer, committed, asking->count * 3, ASK_TIMEOUT_MS, &asking->reason);
+    // After the committed offsets: whatever was written for commands before them is then below this end.
+    struct kafka_position *ends = mem_alloc((asking->count + 1) * sizeof *ends);
+    if (!asking->code) asking->code = ask_ends(asking, TOPIC_FRIENDSHIPS, ends);
+    for (size_t i = 0; !asking->code && i < asking->count; i++) asking->items[i].friendships_end = ends[i].offset;
+    if (!asking->code) asking->code = ask_ends(asking, TOPIC_SHARING, ends);
     for (size_t i = 0; !asking->code && i < asking->count; i++) {
         struct asked *item = &asking->items[i];
-        int64_t low = 0, high = 0;
         item->locations = committed[i * 3].offset;
         item->commands = committed[i * 3 + 1].offset;
         item->sharing = committed[i * 3 + 2].offset;
-        // After the committed offsets: whatever was written for commands before them is then below this end.
-        asking->code = kafka_consumer_watermarks(consumer, TOPIC_FRIENDSHIPS, item->partition, &low, &high,
-                                                 ASK_TIMEOUT_MS, &asking->reason);
-        item->friendships_end = high > low ? high : 0;
-        if (!asking->code)
-            asking->code = kafka_consumer_watermarks(consumer, TOPIC_SHARING, item->partition, &low, &high,
-                                                     ASK_TIMEOUT_MS, &asking->reason);
-        item->sharing_end = high > low ? high : 0;
+        item->sharing_end = ends[i].offset;
     }
+    free(ends);
     free(committed);
 }
 

@@ -16,6 +16,7 @@ struct ownership {
     bool assigned, ever_assigned;
     bool asking, ask_wanted;
     bool stopped, held, commands_paused;
+    bool leaving, left;
 
     int64_t *snapshots;  /* by epoch modulo, then partition: where reading was when the epoch was closed */
     uint64_t told_epoch; /* the last one whose snapshot was committed */

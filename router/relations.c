@@ -8,13 +8,18 @@
 #include "router/state.h"
 
 /* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. */
-enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, NEARLY = 10000 };
+enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, RESTORE_LOT_BESIDE_LIVE = 16384, NEARLY = 10000 };
 
 /* Records taken in one go: more at a time are cheaper to apply, and reports wait so long meanwhile (some 30 ms). */
 enum { TAKEN_AT_ONCE = 4000, RETELL_S = 10 };
 
+/*            attach                      live
+ *     nothing -----> restoring ------------------------> live: what comes is news
+ *        |  standby      ^  attach: reads the rest        |
+ *        +---------> standby: kept up to date, in silence |
+ *                        ^--------------------------------+ standby          detach: from anywhere to nothing */
 struct relation {
-    bool attached, live;
+    bool attached, live, standby;
     bool touched;      /* in the batch at hand */
     int64_t reflected; /* friendships applied up to here; -1: not known yet */
     int64_t told;      /* what the group was told of that */
@@ -34,7 +39,7 @@ struct relations {
     struct kafka_consumer *consumer;
     struct relation *parts;
     int32_t *touched;
-    size_t touched_count, attached;
+    size_t touched_count, attached, live;
     struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
     size_t more_count, less_count;
     struct finishing finishing;
@@ -67,6 +72,37 @@ static void remove_excess(struct relations *relations, int32_t partition) {
     graph_release(router->graph, partition, excess_hold(router->excess, partition));
 }
 
+/* The friend lists are there, and not still being put together. */
+static bool readable(const struct relations *relations, int32_t partition) {
+    const struct graph *graph = relations->router->graph;
+    return graph_next(graph, partition) >= 0 && !graph_building(graph, partition) && !graph_finishing(graph, partition);
+}
+
+/* Of a stand-by: what the owner has had removed is no longer too many. */
+static void prune_excess(struct relations *relations, int32_t partition) {
+    struct router *router = relations->router;
+    struct excess_item item;
+    struct error error;
+    while (excess_next(router->excess, partition, &item)) {
+        size_t at;
+        if (graph_friends(router->graph, partition, item.user, &router->friends, &error)) {
+            router_store_failed(router, &error);
+            return;
+        }
+        if (friend_list_find(&router->friends, item.other, &at) &&
+            router->friends.count > (size_t)router->settings->friends_cap)
+            break;
+        excess_drop(router->excess, item.ticket);
+    }
+    graph_release(router->graph, partition, excess_hold(router->excess, partition));
+}
+
+static void set_live(struct relations *relations, int32_t partition, bool live) {
+    struct relation *part = &relations->parts[partition];
+    if (part->live != live) relations->live += live ? 1 : (size_t)-1;
+    part->live = live;
+}
+
 static void apply(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     struct relation *part = &relations->parts[partition];
@@ -79,6 +115,7 @@ static void apply(struct relations *relations, int32_t partition) {
         return;
     }
     part->reflected = next;
+    if (part->standby) return;
     commands_read_back(router->commands, partition, next);
     if (part->live) remove_excess(relations, partition);
 }
@@ -185,7 +222,9 @@ static void take_sharing(struct relations *relations, const struct kafka_record 
     if (sending_leave(router, user, record->offset, ticket)) consents_acknowledge(router->consents, ticket, false);
 }
 
-static size_t lot(const struct relations *relations) {
+/* Live partitions wait while a lot is written; one that is only sorted, to be built from, takes no time. */
+static size_t lot(const struct relations *relations, int32_t partition) {
+    if (relations->live && readable(relations, partition)) return RESTORE_LOT_BESIDE_LIVE;
     size_t each = RESTORE_LOT / (relations->attached ? relations->attached : 1);
     return each > RESTORE_LOT_MIN ? each : RESTORE_LOT_MIN;
 }
@@ -196,7 +235,12 @@ static void take(void *context, const struct kafka_record *records, size_t count
     timeline_tick(router->timeline);
     relations->touched_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!relations->parts[records[i].partition].attached) continue;
+        const struct relation *part = &relations->parts[records[i].partition];
+        if (!part->attached) continue;
+        if (part->standby)
+            router->members.standby_records->value++;
+        else if (!part->live)
+            router->members.restore_records->value++;
         if (records[i].topic == TOPIC_FRIENDSHIPS)
             take_friendship(relations, &records[i]);
         else
@@ -205,7 +249,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
     for (size_t i = 0; i < relations->touched_count; i++) {
         int32_t partition = relations->touched[i];
         relations->parts[partition].touched = false;
-        if (relations->parts[partition].live || graph_queued(router->graph, partition) >= lot(relations))
+        if (relations->parts[partition].live || graph_queued(router->graph, partition) >= lot(relations, partition))
             apply(relations, partition);
     }
     ownership_progress(router->ownership);
@@ -213,6 +257,10 @@ static void take(void *context, const struct kafka_record *records, size_t count
 
 static void drained(void *context) {
     struct relations *relations = context;
+    for (int32_t p = 0; p < relations->router->partitions; p++) {
+        if (relations->parts[p].standby && readable(relations, p)) apply(relations, p);
+    }
+    relations_progress(relations);
     outbox_flush(relations->router->outbox);
     ownership_progress(relations->router->ownership);
 }
@@ -226,7 +274,7 @@ static void offset_lost(void *context, enum topic topic, int32_t partition) {
     if (topic == TOPIC_FRIENDSHIPS) {
         log_warn(router->log, "friend lists are read anew: what they reflect is not in the topic",
                  LOG_INT("partition", partition), LOG_INT("offset", graph_next(router->graph, partition)));
-        relations->parts[partition].live = false;
+        set_live(relations, partition, false);
         relations->parts[partition].reflected = -1;
         excess_detach(router->excess, partition);
         if (graph_rebuild(router->graph, partition, &error)) {
@@ -278,14 +326,13 @@ void relations_free(struct relations *relations) {
     free(relations);
 }
 
-int relations_attach(struct relations *relations, int32_t partition, int64_t told, struct error *error) {
+static int attach(struct relations *relations, int32_t partition, bool standby, struct error *error) {
     struct router *router = relations->router;
     int64_t from;
     int code = graph_attach(router->graph, partition, clock_wall_ms(), &from, error);
     if (code) return code;
-    consents_attach(router->consents, partition, told);
     relations->parts[partition] =
-        (struct relation){.attached = true, .reflected = graph_next(router->graph, partition)};
+        (struct relation){.attached = true, .standby = standby, .reflected = graph_next(router->graph, partition)};
     relations->attached++;
     relations->more[relations->more_count++] =
         (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = partition, .offset = from};
@@ -294,9 +341,58 @@ int relations_attach(struct relations *relations, int32_t partition, int64_t tol
     return 0;
 }
 
+int relations_attach(struct relations *relations, int32_t partition, int64_t told, struct error *error) {
+    struct router *router = relations->router;
+    struct kafka_position sharing = {.topic = TOPIC_SHARING, .partition = partition};
+    if (!relations->parts[partition].standby) {
+        int code = attach(relations, partition, false, error);
+        if (!code) consents_attach(router->consents, partition, told);
+        return code;
+    }
+    relations->parts[partition].standby = false;
+    if (!consents_resume(router->consents, partition, told, &sharing.offset)) return 0;
+    return kafka_consumer_seek(relations->consumer, &sharing, error);
+}
+
+int relations_standby(struct relations *relations, int32_t partition, struct error *error) {
+    struct router *router = relations->router;
+    if (relations->parts[partition].standby) return 0;
+    if (!relations->parts[partition].attached) {
+        int code = attach(relations, partition, true, error);
+        if (code) return code;
+    }
+    set_live(relations, partition, false);
+    relations->parts[partition].standby = true;
+    consents_watch(router->consents, partition);
+    excess_renotice(router->excess, partition); // kept, for when it becomes ours again
+    return 0;
+}
+
+bool relations_stands_by(const struct relations *relations, int32_t partition) {
+    return relations->parts[partition].standby;
+}
+
+int64_t relations_left(const struct relations *relations, int32_t partition, int64_t end) {
+    int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    if (!relations->parts[partition].attached || end == INT64_MAX || next >= end) return 0;
+    return end - (next < 0 ? 0 : next);
+}
+
+int64_t relations_standby_lag(const struct relations *relations, int32_t partition) {
+    int64_t friendships = kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    int64_t sharing = kafka_consumer_lag(relations->consumer, TOPIC_SHARING, partition);
+    if (friendships < 0 || sharing < 0) return -1;
+    // What is read is of no use yet while it waits to be put together.
+    const struct graph *graph = relations->router->graph;
+    bool waits =
+        graph_building(graph, partition) || (graph_next(graph, partition) < 0 && graph_queued(graph, partition));
+    return friendships + sharing + waits;
+}
+
 void relations_detach(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     if (!relations->parts[partition].attached) return;
+    set_live(relations, partition, false);
     relations->parts[partition] = (struct relation){.attached = false};
     relations->attached--;
     graph_detach(router->graph, partition);
@@ -332,7 +428,7 @@ void relations_live(struct relations *relations, int32_t partition) {
     struct error error;
     if (graph_finish(relations->router->graph, partition, clock_wall_ms(), &error))
         router_store_failed(relations->router, &error);
-    relations->parts[partition].live = true;
+    set_live(relations, partition, true);
     remove_excess(relations, partition);
 }
 
@@ -370,7 +466,7 @@ static void tell_sharing(struct relations *relations) {
     size_t count = 0;
     for (int32_t p = 0; p < router->partitions; p++) {
         struct kafka_position position = {.topic = TOPIC_SHARING, .partition = p};
-        if (!relations->parts[p].attached) continue;
+        if (!relations->parts[p].attached || relations->parts[p].standby) continue;
         if (consents_restart(router->consents, p, &position.offset)) {
             log_warn(router->log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
             kafka_consumer_seek(relations->consumer, &position, NULL);
@@ -389,8 +485,11 @@ void relations_second(struct relations *relations) {
     int64_t now = clock_wall_ms();
     excess_expire(router->excess, now);
     for (int32_t p = 0; p < router->partitions; p++) {
-        if (!relations->parts[p].live) continue;
-        remove_excess(relations, p);
+        if (relations->parts[p].standby && readable(relations, p)) prune_excess(relations, p);
+        if (relations->parts[p].live) remove_excess(relations, p);
+        bool current =
+            relations->parts[p].live || (relations->parts[p].standby && !relations_standby_lag(relations, p));
+        if (!current) continue;
         // Partition by partition, each once a minute: the age of the lists is counted in hours.
         if ((now / 1000 + p) % 60 == 0 && graph_touch(router->graph, p, now, &error))
             router_store_failed(router, &error);

@@ -79,6 +79,14 @@ static void first_reports_read(struct router *router) {
     service_fail(router->service, "the group cannot be joined");
 }
 
+/* Presence is read last, so that it is fresh when the group's partitions are taken over. */
+static void prepared(struct router *router) {
+    struct error error;
+    if (!warmup_new(router, first_reports_read, &router->warmup, &error)) return;
+    log_error(router->log, "presence cannot be read", LOG_TEXT("reason", error.text));
+    service_fail(router->service, "presence cannot be read");
+}
+
 /* ---- timers ---- */
 
 static void collect(void *context) {
@@ -96,11 +104,12 @@ static void collect(void *context) {
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct router *router) {
     bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
-                relations_busy(router->relations);
+                relations_busy(router->relations) || standby_busy(router->standby);
     bool settled = !router->ownership || ownership_settled(router->ownership);
     if (busy) return; // worker threads must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;
     if (!settled) log_warn(router->log, "ending with deliveries that are not acknowledged");
+    if (router->ownership && !ownership_leave(router->ownership) && ++router->drain_tenths < DRAIN_TENTHS) return;
     service_finished(router->service);
 }
 
@@ -114,11 +123,12 @@ static void each_second(void *context) {
         outbox_set_stream_time(router->outbox, timeline_stream(router->timeline));
         if (stream && !outbox_blocked(router->outbox)) outbox_beat(router->outbox);
         ownership_second(router->ownership);
-        relations_second(router->relations);
         bool whole =
             router->metrics.owned->value > 0 && router->metrics.owned->value == router->metrics.restored->value;
         checkpoints_second(router->checkpoints, whole && !router->draining, clock_wall_ms());
     }
+    relations_second(router->relations);
+    standby_measure(router);
 }
 
 static void each_tenth(void *context) {
@@ -127,6 +137,7 @@ static void each_tenth(void *context) {
         ownership_progress(router->ownership);
         ownership_measure(router->ownership);
     }
+    standby_progress(router->standby);
     peer_handled(router->peer);
     if (!router->draining) return;
     if (router->ownership) ownership_second(router->ownership);
@@ -210,8 +221,9 @@ static int open_all(struct router *router, struct error *error) {
     if (!code) code = sending_start(router, error);
     if (!code) code = open_commands(router, error);
     if (!code) code = relations_new(router, &router->relations, error);
-    if (!code) code = warmup_new(router, first_reports_read, &router->warmup, error);
-    return code;
+    if (code) return code;
+    if (router->settings->standby_replicas) return standby_new(router, prepared, &router->standby, error);
+    return warmup_new(router, first_reports_read, &router->warmup, error);
 }
 
 static void router_free(void *state) {
@@ -221,6 +233,7 @@ static void router_free(void *state) {
     loop_timer_free(router->second);
     loop_timer_free(router->tenth);
     loop_timer_free(router->retry);
+    standby_free(router->standby);
     warmup_free(router->warmup);
     ownership_free(router->ownership);
     router->ownership = NULL;
@@ -239,6 +252,7 @@ static void router_free(void *state) {
     join_result_free(&router->result);
     friend_list_free(&router->friends);
     buffer_free(&router->value);
+    standby_metrics_free(&router->members);
     free(router->parts);
     free(router);
 }
@@ -272,6 +286,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
     router->overload = overload_new(router);
     join_result_init(&router->result);
     router_metrics_init(&router->metrics, service_metrics(service));
+    standby_metrics_init(&router->members, service_metrics(service), router->partitions);
     router->peer = peer_new(router);
     int code = open_all(router, error);
     if (code) {

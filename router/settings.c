@@ -29,6 +29,15 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "How many seconds of locations are read at start before the router joins its group; the rest of the inactive "
          "window is read after that."},
+    {"standby.replicas", CONFIG_INT, AT(standby_replicas), "1", .min = 0, .max = 16,
+     .doc =
+         "How many other routers keep the friend lists of each partition up to date, so that they can take it over without "
+         "reading them first. One covers the end of any member. With 0, lists are read after a take-over, and a new process "
+         "joins the group without having read them."},
+    {"stop.hands.over", CONFIG_BOOL, AT(stop_hands_over), "true",
+     .doc =
+         "Whether a router that has a group.instance.id gives its partitions to the others when it is ended by SIGTERM. With "
+         "false nobody serves them until it is back, or its session has timed out."},
     {"clock.wall.max.ahead.s", CONFIG_INT, AT(clock_wall_max_ahead_s), "60", .min = 0, .max = 86400,
      .doc = "With clock=wall, reports whose time is further ahead of this machine's clock, in seconds, are refused."},
     {"clock.stream.max.jump.s", CONFIG_INT, AT(clock_stream_max_jump_s), "3600", .min = 1, .max = 31536000,

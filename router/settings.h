@@ -13,6 +13,8 @@ struct router_settings {
     int64_t checkpoint_every_s, checkpoint_keep;
     int64_t warm_first_s;
     int64_t max_lag_s;
+    int64_t standby_replicas;
+    bool stop_hands_over;
     int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
     int64_t batch_records, commands_batch;
     int64_t outbox_flush_bytes, outbox_flush_ms, outbox_flush_behind_ms, outbox_queue_mb;

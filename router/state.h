@@ -5,7 +5,8 @@
  *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, outbox
  *     overload.c   what is not joined when far behind
  *     relations.c  friendships and sharing of owned      sending.c    everything that is produced, and its fate
- *                  partitions                            peer.c       questions of other processes
+ *                  partitions, and of stand-bys          peer.c       questions of other processes
+ *     standby_watch.c  for whom this one stands by
  */
 #ifndef ROUTER_STATE_H
 #define ROUTER_STATE_H
@@ -17,6 +18,7 @@
 #include "router/outbox.h"
 #include "router/overload.h"
 #include "router/settings.h"
+#include "router/standby_metrics.h"
 #include "router/timeline.h"
 #include "service/service.h"
 
@@ -24,7 +26,9 @@
  *
  *     FOREIGN --assigned--> ASKING --offsets and ends are known--> RESTORING --read up to there--> LIVE
  *
- * FOREIGN and LIVE partitions of locations are read, the latter joined; friend commands are read when commands_live. */
+ * FOREIGN and LIVE partitions of locations are read, the latter joined; friend commands are read when commands_live. The friend
+ * lists of a FOREIGN one are kept up to date where this process stands by for it (relations.c): it is then RESTORING for as long
+ * as it takes to read the rest. */
 enum partition_stage { PARTITION_FOREIGN, PARTITION_ASKING, PARTITION_RESTORING, PARTITION_LIVE };
 
 struct partition {
@@ -36,12 +40,14 @@ struct partition {
     uint64_t live_epoch; /* the outbox's, when it became LIVE: the first that says anything about its offsets */
     int64_t handled_ms;  /* Kafka timestamp of the location last handled */
     int64_t current_ms;  /* when nothing was left to read, last; 0: never yet */
+    bool resumed;        /* the next location handled is the first after an assignment */
 
     int64_t friendships_end, sharing_end; /* RESTORING: read up to here */
     bool commands_asked, commands_live;
     int64_t commands_from, commands_end; /* offset to begin with; friendships must be read up to here */
 };
 
+struct standby;
 struct warmup;
 struct ownership;
 struct relations;
@@ -56,6 +62,7 @@ struct router {
     const struct kafka_settings *kafka;
     int32_t partitions, routes;
     struct router_metrics metrics;
+    struct standby_metrics members;
 
     struct presence *presence;
     struct timeline *timeline;
@@ -73,6 +80,7 @@ struct router {
     struct buffer value;
 
     struct kafka_producer *producer;
+    struct standby *standby;
     struct warmup *warmup;
     struct ownership *ownership;
     struct relations *relations;
@@ -125,6 +133,21 @@ void reports_join(struct router *router, const struct kafka_record *record, cons
 void reports_befriended(struct router *router, int64_t user, int64_t other);
 void reports_parted(struct router *router, int64_t user, int64_t other);
 
+/* ---- standby_watch.c ---- */
+
+/* Asks the group who its members are. Before this process joins, it reads the friend lists of what it would own; on_prepared is
+ * called once, when that is done, or when there is nobody who would serve them meanwhile. */
+int standby_new(struct router *router, void (*on_prepared)(struct router *router), struct standby **standby,
+                struct error *error);
+void standby_free(struct standby *standby); /* not while busy; NULL is fine */
+bool standby_busy(const struct standby *standby);
+void standby_look(struct standby *standby);     /* members may have changed: asks now */
+void standby_progress(struct standby *standby); /* ten times a second */
+
+/* ---- standby_metrics.c ---- */
+
+void standby_measure(struct router *router); /* once a second */
+
 /* ---- warmup.c ---- */
 
 /* Reads the newest part of the window, calls on_first, reads the rest, sets router->warm. */
@@ -140,6 +163,9 @@ void ownership_free(struct ownership *ownership); /* not while busy; leaves the 
 bool ownership_busy(const struct ownership *ownership);
 void ownership_stop(struct ownership *ownership); /* no more input; commits go on */
 
+const char *ownership_member(const struct ownership *ownership); /* the broker's id of this member; NULL: none */
+bool ownership_assigned(const struct ownership *ownership);      /* the group has given it what it owns */
+
 /* Whether questions about the partition's friends may be answered: 0, -ESTALE (not the owner), -EAGAIN (not yet). */
 int ownership_serves(const struct ownership *ownership, int32_t partition);
 
@@ -148,6 +174,9 @@ void ownership_second(struct ownership *ownership);        /* once a second: epo
 void ownership_measure(struct ownership *ownership);       /* ten times a second: lag */
 void ownership_hold(struct ownership *ownership);          /* input waits while output is full */
 bool ownership_settled(const struct ownership *ownership); /* stopped, and all that was handled is told */
+
+/* Has the group give what is owned to others, if it would not do so by itself. True when that is done, or cannot be. */
+bool ownership_leave(struct ownership *ownership);
 
 /* A batch was lost: what is not settled is handled again. */
 void ownership_rewind(struct ownership *ownership);
@@ -173,6 +202,13 @@ int relations_read(struct relations *relations, struct error *error);
 
 /* Friendships (sharing) is applied up to that offset. An end of 0 is reached always. */
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t friendships, int64_t sharing);
+
+/* Keeps the partition's friend lists and sharing up to date in silence, from the next relations_read on; one that was attached
+ * goes on from where it is. relations_attach and relations_detach end it. */
+int relations_standby(struct relations *relations, int32_t partition, struct error *error);
+bool relations_stands_by(const struct relations *relations, int32_t partition);
+int64_t relations_standby_lag(const struct relations *relations, int32_t partition); /* records; -1: not known yet */
+int64_t relations_left(const struct relations *relations, int32_t partition, int64_t end); /* of friendships */
 
 /* Restored: what follows is news. Writes what is queued. */
 void relations_live(struct relations *relations, int32_t partition);

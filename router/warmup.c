@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "router/state.h"
 
-enum { ASK_TIMEOUT_MS = 10000, AGAIN_MS = 500, LOOK_MS = 10 };
+enum { ASK_TIMEOUT_MS = 10000, AGAIN_MS = 500, LOOK_MS = 10, NEARLY = 1000 };
 
 /*   locations   ......[ rest: the inactive window )[ newest: warm.first.s )[ what the group's consumer reads
  *                     ^ from                       ^ first                 ^ next
@@ -80,10 +80,14 @@ static void ask_done(void *context) {
     loop_timer_again(warmup->timer, warmup->code ? AGAIN_MS : LOOK_MS, LOOK_MS);
 }
 
+/* The newest part is read on for as long as more has come in the meantime: the partitions that the group gives wait for what
+ * is missing. */
 static bool all_read(const struct warmup *warmup) {
     for (int32_t p = 0; p < warmup->router->partitions; p++) {
         if (warmup->from[p].offset >= warmup->until[p]) continue;
         if (kafka_consumer_position(warmup->consumer, TOPIC_LOCATIONS, p) < warmup->until[p]) return false;
+        if (warmup->reading == NEWEST && kafka_consumer_lag(warmup->consumer, TOPIC_LOCATIONS, p) > NEARLY)
+            return false;
     }
     return true;
 }

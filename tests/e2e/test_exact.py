@@ -15,7 +15,7 @@ import pytest
 from harness.broker import REPOSITORY
 from harness.cluster import build_folder
 from harness.geo import EARTH_RADIUS_M, RADIUS_M
-from harness.processes import clean_environment
+from harness.processes import clean_environment, die_with_parent
 from harness.records import decode, history_rows, key_users
 from harness.waiting import eventually
 
@@ -95,7 +95,7 @@ class Simulation:
         self.process = subprocess.Popen(
             [build_folder() / 'starling', 'simulate', '--config', cluster.folder / 'starling.properties',
              '--ws', cluster.ws_url, '--settle', str(SETTLE), *map(str, arguments)], stderr=self.log,
-            env=clean_environment())
+            env=clean_environment(), preexec_fn=die_with_parent)
 
     def said(self):
         self.log.flush()

@@ -105,6 +105,41 @@ static void test_an_overlay_of_many_is_right_about_each(void **state) {
 
 /* ---- consents ---- */
 
+/* What a stand-by kept is told of from where the last owner had told it, and nothing before. */
+static void test_a_standby_tells_when_it_takes_over(void **state) {
+    struct consents *consents = consents_new(1);
+    int64_t offset, told, from;
+    consents_watch(consents, 0);
+    assert_false(consents_record(consents, 0, 7, SHARING_OFF, 4));
+    assert_false(consents_record(consents, 0, 8, SHARING_FRIENDS, 5));
+    assert_false(consents_record(consents, 0, 9, SHARING_OFF, 6));
+    assert_false(consents_committable(consents, 0, &told));
+    assert_true(consents_refuses(consents, 0, 7, 3, &offset));
+    assert_false(consents_refuses(consents, 0, 8, 3, &offset));
+
+    assert_true(consents_resume(consents, 0, 5, &from)); // 4 was told; 5 and 6 are read again
+    assert_int_equal(from, 5);
+    assert_false(consents_record(consents, 0, 8, SHARING_FRIENDS, 5));
+    assert_true(consents_record(consents, 0, 9, SHARING_OFF, 6));
+    uint64_t ticket = consents_sent(consents, 0);
+    assert_false(consents_committable(consents, 0, &told));
+    assert_true(consents_refuses(consents, 0, 7, 3, &offset)); // kept
+
+    consents_watch(consents, 0); // somebody else's again, before the LEAVE was acknowledged
+    consents_acknowledge(consents, ticket, false);
+    assert_false(consents_restart(consents, 0, &told));
+    assert_false(consents_committable(consents, 0, &told));
+    assert_false(consents_resume(consents, 0, 7, &from)); // and ours, everything told: nothing to be read again
+    assert_false(consents_record(consents, 0, 10, SHARING_FRIENDS, 7));
+    assert_true(consents_committable(consents, 0, &told));
+    assert_int_equal(told, 8);
+
+    consents_watch(consents, 0);
+    assert_true(consents_resume(consents, 0, -1, &from)); // nobody ever told anything
+    assert_int_equal(from, 0);
+    consents_free(consents);
+}
+
 static void test_who_is_refused(void **state) {
     struct consents *consents = consents_new(2);
     int64_t offset;
@@ -284,6 +319,7 @@ int main(void) {
         cmocka_unit_test(test_an_overlay_entry_lives_until_it_is_read_back),
         cmocka_unit_test(test_an_overlay_counts_how_lists_grow),
         cmocka_unit_test(test_an_overlay_of_many_is_right_about_each),
+        cmocka_unit_test(test_a_standby_tells_when_it_takes_over),
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),

@@ -15,7 +15,7 @@ REPORT = re.compile(r'ERROR: (?:Address|Leak|Thread|Memory)Sanitizer|WARNING: Th
                     r'|Assertion .* failed|\*\*\* (?:buffer overflow|stack smashing) detected')
 
 
-def _die_with_parent():
+def die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -43,7 +43,7 @@ class Process:
         assert not self.alive(), f'{self.name} runs already'
         with open(self.log_path, 'ab') as log:
             self._child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                           env={**clean_environment(), **self.environment}, preexec_fn=_die_with_parent)
+                                           env={**clean_environment(), **self.environment}, preexec_fn=die_with_parent)
         self._told_to_end = self._terminated = False
 
     def alive(self) -> bool:

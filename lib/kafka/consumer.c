@@ -102,7 +102,8 @@ static void rebalance(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
     consumer->changed = true;
     if (consumer->closing) {
-        kafka_consumer_assign(consumer, NULL);
+        // Without kafka_consumer_assign's questions: with nothing read, the membership ends at once and answers none.
+        rd_kafka_assign(client, NULL);
     } else if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         assigned(consumer, list);
     } else {

@@ -14,7 +14,7 @@ def stages(router, partitions):
     return [int(metrics.total('starling_router_partition_stage', partition=p)) for p in range(partitions)]
 
 
-def settled(routers, partitions, replicas=1):
+def settled(routers, partitions, replicas=1, timeout=60):
     """{partition: (owner, [stand-bys])} once every partition is live at one router and stood by for at as many as there can be."""
     found = {}
 
@@ -28,7 +28,7 @@ def settled(routers, partitions, replicas=1):
             found[p] = routers[owners[0]], [routers[i] for i in others]
         return True
 
-    eventually(all_there, 60, what='every partition has its owner and its stand-by')
+    eventually(all_there, timeout, what='every partition has its owner and its stand-by')
     return found
 
 

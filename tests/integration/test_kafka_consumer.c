@@ -330,6 +330,10 @@ static void test_ends_and_times(void **state) {
         fail_msg("%s", error.text);
     assert_int_equal(at[0].offset, 5);
     assert_int_equal(at[1].offset, 0);
+    struct kafka_position ends[] = {{TOPIC_LOCATIONS, 1, 7}, {TOPIC_LOCATIONS, 0, 7}};
+    if (kafka_consumer_ends(reader.consumer, ends, 2, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    assert_int_equal(ends[0].offset, 0);
+    assert_int_equal(ends[1].offset, 5);
     reader_close(&reader);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "world.h"
 
@@ -222,6 +223,47 @@ static void test_groups_are_described(void **state) {
     free(name);
 }
 
+static bool has_handed_over(void *context) {
+    const struct reader *reader = context;
+    for (size_t i = 0; i < reader->owned_count; i++) {
+        if (reader->owned[i].topic != TOPIC_SHARING) return false;
+    }
+    return reader->owned_count > 0;
+}
+
+/* A static member's place is kept for it when it just ends. Handing over gives away what it owns at once, and the end after it
+ * ends: a membership of which nothing is read answers no questions. */
+static void test_a_static_member_hands_over(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    struct kafka_group group;
+    char *name = mem_format("%shanding-over", world->prefix);
+    struct reader a = {.world = NULL}, b = {.world = NULL};
+    struct reader *both[] = {&a, &b, NULL}, *one[] = {&b, NULL};
+    reader_open(&b, world, name, "b");
+    for (int i = 0; i < 5; i++) {
+        a = (struct reader){.world = NULL};
+        reader_open(&a, world, name, "a");
+        world_until(world, all_owned_once, both, "both own half");
+        if (kafka_group_describe(world->admin, name, &group, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+        assert_int_equal(group.count, 2);
+        for (size_t m = 0; m < group.count; m++) {
+            const struct reader *reader = strcmp(group.members[m].instance_id, "a") ? &b : &a;
+            assert_string_equal(group.members[m].id, kafka_consumer_member(reader->consumer));
+        }
+        kafka_group_clear(&group);
+        int64_t before = clock_monotonic_us();
+        if (kafka_consumer_hand_over(a.consumer, TOPIC_SHARING, &error)) fail_msg("%s", error.text);
+        world_until(world, has_handed_over, &a, "it is out of it");
+        world_until(world, all_owned_once, one, "the other owns all");
+        assert_true(clock_monotonic_us() - before < 5000000); // the session's timeout is 6 s
+        reader_close(&a);
+    }
+    reader_close(&b);
+    free(name);
+}
+
 static bool was_revoked(void *context) { return ((struct reader *)context)->lost > 0; }
 
 /* Two processes that were given the same instance id by mistake: the earlier one is told, and says why. */
@@ -255,6 +297,7 @@ int main(void) {
         TEST(test_commits_and_goes_on_there),
         TEST(test_held_consumer_takes_part_in_rebalances),
         TEST(test_groups_are_described),
+        TEST(test_a_static_member_hands_over),
         TEST(test_second_of_the_same_instance_fences_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,13 +172,13 @@ static void look_done(void *context) {
     bool settled = false;
     standby->looking = false;
     if (!standby->code) {
-        if (!standby->router->draining) settled = take_look(standby);
+        if (!standby->router->draining && !standby->again) settled = take_look(standby);
         kafka_group_clear(&standby->group);
     }
     bool impatient = clock_monotonic_us() - standby->began_us > PATIENCE_MS * 1000LL;
     if (!standby->prepared && !standby->chosen && impatient && !standby->router->draining)
         prepared(standby, "it does not settle");
-    loop_timer_again(standby->timer, settled && !standby->again && standby->prepared ? FRESH_MS : SOON_MS, 0);
+    loop_timer_again(standby->timer, settled && standby->prepared ? FRESH_MS : SOON_MS, 0);
     standby->again = false;
 }
 

@@ -10,7 +10,8 @@ enum {
     RETRY_MS = 5,
     FLUSH_LOOK = 64,    /* records between two looks at the clock */
     COMMANDS_LOTS = 10, /* transactions' worth of commands that may be queued before their reading is paused */
-    BEHIND_MS = 1000
+    BEHIND_MS = 1000,
+    STAY_TENTHS = 5
 };
 
 static const enum topic GROUP_TOPICS[] = {TOPIC_LOCATIONS, TOPIC_FRIEND_COMMANDS};
@@ -441,16 +442,17 @@ void ownership_stop(struct ownership *ownership) {
 bool ownership_leave(struct ownership *ownership) {
     const struct router *router = ownership->router;
     struct error error;
-    if (!*router->common->group_instance_id || !router->settings->stop_hands_over || ownership->left) return true;
+    // Others that hand over at the same moment need an answer of this member's, as long as it has a place.
+    if (ownership->left) return ownership->stays++ >= STAY_TENTHS;
     if (ownership->leaving) return false;
     ownership->leaving = true;
     // Of the topics that the group's members do not share among themselves, any will do.
-    ownership->left = kafka_consumer_hand_over(ownership->consumer, TOPIC_SHARING, &error);
-    if (ownership->left)
+    int code = kafka_consumer_hand_over(ownership->consumer, TOPIC_SHARING, &error);
+    if (code)
         log_warn(router->log, "partitions cannot be handed over", LOG_TEXT("reason", error.text));
     else
         kafka_consumer_hold(ownership->consumer, false); // nothing is read: what it waits for are rebalances
-    return ownership->left;
+    return code != 0;
 }
 
 bool ownership_settled(const struct ownership *ownership) {

@@ -17,6 +17,7 @@ struct ownership {
     bool asking, ask_wanted;
     bool stopped, held, commands_paused;
     bool leaving, left;
+    int stays; /* tenths of a second that it remains a member after that */
 
     int64_t *snapshots;  /* by epoch modulo, then partition: where reading was when the epoch was closed */
     uint64_t told_epoch; /* the last one whose snapshot was committed */

@@ -109,8 +109,22 @@ static void drain_on(struct router *router) {
     if (busy) return; // worker threads must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;
     if (!settled) log_warn(router->log, "ending with deliveries that are not acknowledged");
-    if (router->ownership && !ownership_leave(router->ownership) && ++router->drain_tenths < DRAIN_TENTHS) return;
+    if (router->hands_over && !ownership_leave(router->ownership) && ++router->drain_tenths < DRAIN_TENTHS) return;
     service_finished(router->service);
+}
+
+/* A static member that hands over serves until the moment is good. */
+static bool may_stop(struct router *router) {
+    if (!router->ownership || !*router->common->group_instance_id || !router->settings->stop_hands_over) return true;
+    enum standby_end end = standby_end(router->standby);
+    router->hands_over = end == STANDBY_HAND_OVER && ownership_assigned(router->ownership);
+    return end != STANDBY_WAIT || ++router->wait_tenths >= DRAIN_TENTHS;
+}
+
+static void stop_input(struct router *router) {
+    router->stopped = true;
+    commands_stop(router->commands);
+    if (router->ownership) ownership_stop(router->ownership);
 }
 
 static void each_second(void *context) {
@@ -140,6 +154,8 @@ static void each_tenth(void *context) {
     standby_progress(router->standby);
     peer_handled(router->peer);
     if (!router->draining) return;
+    if (!router->stopped && may_stop(router)) stop_input(router);
+    if (!router->stopped) return;
     if (router->ownership) ownership_second(router->ownership);
     drain_on(router);
 }
@@ -301,8 +317,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
 static void router_drain(void *state) {
     struct router *router = state;
     router->draining = true;
-    commands_stop(router->commands);
-    if (router->ownership) ownership_stop(router->ownership);
+    if (may_stop(router)) stop_input(router);
 }
 
 static void router_peer(void *state, struct http_request *request) {

@@ -18,7 +18,12 @@ enum {
  *
  *     before joining:  nobody is there, or this instance's partitions wait for it --> prepared
  *                      others serve --> stand by for what would be ours --> all of it up to date --> prepared
- *     as a member:     stand by for what the members' order says */
+ *     as a member:     stand by for what the members' order says
+ *     about to end:    others serve --> hand over; nobody else does --> just end
+ *
+ * A member that has handed over is known by what it owns instead (ownership_leave). When its process has ended the group
+ * keeps its place until the session times out, and every change of members would wait for it as long: so who is to join, or
+ * to hand over, waits for that before, while others serve, or it does so itself. */
 struct standby {
     struct router *router;
     void (*on_prepared)(struct router *router);
@@ -28,6 +33,9 @@ struct standby {
     int code;
     bool looking, again; /* again: something has changed since the look under way began */
     bool prepared, chosen, told_unknown;
+    bool parting;       /* somebody has handed over, and has still a place */
+    bool ending, asked; /* this process is to end; the look under way began after that */
+    enum standby_end end;
     int64_t began_us;
     bool *wanted; /* by partition: to be kept here */
 };
@@ -67,7 +75,7 @@ static struct standby_member *members_of(struct standby *standby, char *own_id, 
     *found = false;
     for (size_t i = 0; i < standby->group.count; i++) {
         const struct kafka_member *member = &standby->group.members[i];
-        if (owns(member, TOPIC_SHARING)) continue; // is leaving: ownership_leave
+        if (owns(member, TOPIC_SHARING)) continue; // has handed over
         bool self = router->ownership ? id && !strcmp(id, member->id) : same_instance(router, member);
         *found |= self;
         members[(*count)++] = (struct standby_member){.id = member->id, .instance = member->instance_id, .self = self};
@@ -140,13 +148,36 @@ static bool served(const struct standby *standby) {
     return false;
 }
 
+static bool is_self(const struct standby *standby, const struct kafka_member *member) {
+    const char *id = ownership_member(standby->router->ownership);
+    return id && !strcmp(id, member->id);
+}
+
+static enum standby_end how_to_end(const struct standby *standby) {
+    if (!standby->router->ownership) return STANDBY_END;
+    bool others = false;
+    for (size_t i = 0; i < standby->group.count; i++) {
+        const struct kafka_member *member = &standby->group.members[i];
+        others |= !is_self(standby, member) && owns(member, TOPIC_LOCATIONS);
+    }
+    if (!others) return STANDBY_END;
+    return standby->parting || strcmp(standby->group.state, "Stable") ? STANDBY_WAIT : STANDBY_HAND_OVER;
+}
+
+static bool somebody_parts(const struct standby *standby) {
+    for (size_t i = 0; i < standby->group.count; i++) {
+        if (owns(&standby->group.members[i], TOPIC_SHARING)) return true;
+    }
+    return false;
+}
+
 /* A look that was answered. False: the group is not as it will be. */
 static bool take_look(struct standby *standby) {
     struct router *router = standby->router;
     bool stable = !strcmp(standby->group.state, "Stable"), found;
     if (!standby->prepared && !standby->group.count) prepared(standby, "it is empty");
     if (!standby->prepared && waited_for(standby)) prepared(standby, "this instance's partitions wait for it");
-    if (!standby->prepared && stable && !served(standby)) prepared(standby, "nobody serves");
+    if (!standby->prepared && stable && !standby->parting && !served(standby)) prepared(standby, "nobody serves");
     if (!stable || (router->ownership && !ownership_assigned(router->ownership))) return false;
     char *own_id = mem_format("%s-", router->kafka->client_id ? router->kafka->client_id : "");
     size_t count;
@@ -172,6 +203,8 @@ static void look_done(void *context) {
     bool settled = false;
     standby->looking = false;
     if (!standby->code) {
+        standby->parting = somebody_parts(standby);
+        if (standby->asked) standby->end = how_to_end(standby);
         if (!standby->router->draining && !standby->again) settled = take_look(standby);
         kafka_group_clear(&standby->group);
     }
@@ -184,8 +217,10 @@ static void look_done(void *context) {
 
 static void look(void *context) {
     struct standby *standby = context;
-    if (standby->looking || standby->router->draining) return;
+    if (standby->looking || (standby->router->draining && !standby->ending)) return;
+    if (standby->end != STANDBY_WAIT) return;
     standby->looking = true;
+    standby->asked = standby->ending;
     loop_work(standby->router->loop, look_work, look_done, standby);
 }
 
@@ -196,11 +231,18 @@ void standby_look(struct standby *standby) {
 }
 
 void standby_progress(struct standby *standby) {
-    if (!standby || standby->prepared || !standby->chosen || standby->router->draining) return;
+    if (!standby || standby->prepared || !standby->chosen || standby->parting || standby->router->draining) return;
     for (int32_t p = 0; p < standby->router->partitions; p++) {
         if (standby->wanted[p] && relations_standby_lag(standby->router->relations, p)) return;
     }
     prepared(standby, "the friend lists of what will be its own are read");
+}
+
+enum standby_end standby_end(struct standby *standby) {
+    if (!standby) return STANDBY_END;
+    if (!standby->ending) loop_timer_again(standby->timer, 0, 0);
+    standby->ending = true;
+    return standby->end;
 }
 
 /* ---- beginning and end ---- */

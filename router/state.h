@@ -91,7 +91,9 @@ struct router {
     bool warm;
     bool lagging; /* more than a second behind: no digests */
     bool draining;
-    int drain_tenths;
+    bool hands_over;               /* before it ends */
+    bool stopped;                  /* takes no more input */
+    int wait_tenths, drain_tenths; /* since draining began, and since input stopped */
 };
 
 static inline bool partition_owned(const struct partition *part) { return part->stage != PARTITION_FOREIGN; }
@@ -144,6 +146,10 @@ bool standby_busy(const struct standby *standby);
 void standby_look(struct standby *standby);     /* members may have changed: asks now */
 void standby_progress(struct standby *standby); /* ten times a second */
 
+/* How a static member that is to end does it: asked again and again until it is known. */
+enum standby_end { STANDBY_WAIT, STANDBY_END, STANDBY_HAND_OVER };
+enum standby_end standby_end(struct standby *standby);
+
 /* ---- standby_metrics.c ---- */
 
 void standby_measure(struct router *router); /* once a second */
@@ -175,7 +181,7 @@ void ownership_measure(struct ownership *ownership);       /* ten times a second
 void ownership_hold(struct ownership *ownership);          /* input waits while output is full */
 bool ownership_settled(const struct ownership *ownership); /* stopped, and all that was handled is told */
 
-/* Has the group give what is owned to others, if it would not do so by itself. True when that is done, or cannot be. */
+/* Has the group give what is owned to others. True when that is done, or cannot be. */
 bool ownership_leave(struct ownership *ownership);
 
 /* A batch was lost: what is not settled is handled again. */

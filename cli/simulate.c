@@ -154,6 +154,7 @@ static bool move_city(struct simulation *s) {
         s->city_due[user] += s->options.every_ms * ((now - s->city_due[user]) / s->options.every_ms + 1);
         phones_report(s->phones, user, city_place(s->city, user, wall), wall);
     }
+    if (s->options.wait_for && access(s->options.wait_for, F_OK) != 0) return true;
     return !s->options.duration_s || elapsed_us(s->started_us) < s->options.duration_s * 1000000;
 }
 
@@ -391,7 +392,7 @@ static int simulate(int argc, char **argv) {
         {"for", "S", "end the city after that long (0: when interrupted)", &o->duration, NULL},
         {"ws", "URL[,URL]", "edges (ws://127.0.0.1:8081/)", &o->ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &o->settle, NULL},
-        {"wait-for", "FILE", "settle only once that file exists", &o->wait_for, NULL},
+        {"wait-for", "FILE", "settle only once that file exists; the city moves until then", &o->wait_for, NULL},
         {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists,
          NULL},
     };

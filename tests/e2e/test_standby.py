@@ -57,7 +57,7 @@ def test_who_stands_by_takes_over(make_cluster, tmp_path, static):
     for router in cluster.routers:
         router.wait_ready()
     go = tmp_path / 'go'
-    simulation = Simulation(cluster, '--city', 300, '--seed', 9, '--every', 0.5, '--for', 40, '--wait-for', go,
+    simulation = Simulation(cluster, '--city', 300, '--seed', 9, '--every', 0.5, '--for', 10, '--wait-for', go,
                             '--lists', tmp_path / 'lists.csv')
     eventually(lambda: 'opted in' in simulation.said(), 60)
     # Some seconds later: opt-outs and -ins are told, and the group has been told that they are.
@@ -105,7 +105,7 @@ def test_who_comes_has_prepared_and_who_goes_hands_over(make_cluster, tmp_path, 
 
     first = add('m')
     go = tmp_path / 'go'
-    simulation = Simulation(cluster, '--city', 300, '--seed', 11, '--every', 0.5, '--for', 60, '--wait-for', go,
+    simulation = Simulation(cluster, '--city', 300, '--seed', 11, '--every', 0.5, '--for', 10, '--wait-for', go,
                             '--lists', tmp_path / 'lists.csv')
     eventually(lambda: 'opted in' in simulation.said() and joined([first]) > 3000, 60)
     pauses = {}

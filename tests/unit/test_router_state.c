@@ -241,6 +241,26 @@ static void test_excess_is_asked_for_newest_first(void **state) {
     excess_free(excess);
 }
 
+/* A partition goes to somebody else, who asks; when it comes back what was too many still is, until it is seen to be gone. */
+static void test_excess_is_noticed_again_when_somebody_else_asks(void **state) {
+    struct excess *excess = excess_new();
+    struct excess_item item;
+    excess_notice(excess, 0, 1, 50, 500, 20);
+    excess_notice(excess, 1, 2, 60, 600, 30);
+    assert_true(excess_next(excess, 0, &item));
+    excess_sent(excess, item.ticket);
+    excess_renotice(excess, 0);
+    assert_int_equal(excess_on_the_way(excess, 1), 0);
+    excess_acknowledge(excess, item.ticket, true, 1000); // of what it sent itself, before
+    excess_expire(excess, 1000000);
+    assert_int_equal(excess_count(excess), 2);
+    assert_int_equal(excess_hold(excess, 0), 20);
+    assert_true(excess_next(excess, 0, &item));
+    excess_parted(excess, 1, 50);
+    assert_false(excess_next(excess, 0, &item));
+    excess_free(excess);
+}
+
 /* ---- timeline ---- */
 
 static struct location event_at(enum location_kind kind, int64_t time) {
@@ -323,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),
+        cmocka_unit_test(test_excess_is_noticed_again_when_somebody_else_asks),
         cmocka_unit_test(test_the_machines_clock),
         cmocka_unit_test(test_the_streams_clock),
         cmocka_unit_test(test_an_identity_is_kept),

@@ -4,19 +4,15 @@ simulated city everywhere."""
 import collections
 import csv
 import gzip
-import math
 import os
 import pathlib
-import subprocess
 import time
 
 import pytest
 
 from harness.broker import REPOSITORY
-from harness.cluster import build_folder
-from harness.geo import EARTH_RADIUS_M, RADIUS_M
-from harness.processes import clean_environment, die_with_parent
-from harness.records import decode, history_rows, key_users
+from harness.records import history_rows
+from harness.truth import SETTLE, Simulation, caught_up, city_truth, compare, read_lists, reports
 from harness.waiting import eventually
 
 DATA = pathlib.Path(os.environ.get('STARLING_DATA', REPOSITORY.parent / 'shared/data'))
@@ -24,28 +20,6 @@ TRACE, GRAPH = DATA / 'geolife-a.csv.gz', DATA / 'ego-facebook.txt.gz'
 needs_data = pytest.mark.skipif(not (TRACE.exists() and GRAPH.exists()),
                                 reason=f'the real trace and graph are not in {DATA} (STARLING_DATA names their folder)')
 FROM, ENDS = 28800, (32400, 36000, 39600, 43200)
-INACTIVE_MS = 600_000
-SETTLE = 2
-
-
-# brute force
-
-def distance(a, b):
-    (lat1, lng1), (lat2, lng2) = ([math.radians(x / 1e7) for x in p] for p in (a, b))
-    h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lng2 - lng1) / 2) ** 2
-    return 2 * EARTH_RADIUS_M * math.asin(min(1.0, math.sqrt(h)))
-
-
-def near_pairs(last, pairs, now):
-    """last: {user: (time, (lat_e7, lng_e7))}. -> {(user, friend): metres}, both ways, of those active at `now`."""
-    active = {user for user, (at, _) in last.items() if now - at < INACTIVE_MS}
-    found = {}
-    for a, b in pairs:
-        if a in active and b in active:
-            metres = distance(last[a][1], last[b][1])
-            if metres <= RADIUS_M:
-                found[a, b] = found[b, a] = metres
-    return found, active
 
 
 def real_pairs():
@@ -67,54 +41,6 @@ def settled(last, rounds=SETTLE):
     return {user: (at + rounds, place) for user, (at, place) in last.items()}
 
 
-# the screens
-
-def read_lists(path):
-    with open(path) as lines:
-        return {(int(row['user']), int(row['friend'])): float(row['distance_m']) for row in csv.DictReader(lines)}
-
-
-def compare(what, lists, last, pairs, now):
-    expected, active = near_pairs(last, pairs, now)
-    shown = {pair: metres for pair, metres in lists.items() if pair[0] in active}
-    missing, extra = expected.keys() - shown.keys(), shown.keys() - expected.keys()
-    print(f'{what}: {len(active)} active of {len(last)} users, {len(expected)} pairs compared, '
-          f'{len(missing)} missing, {len(extra)} too many')
-    assert not missing and not extra, f'{what}: missing {sorted(missing)[:5]}, too many {sorted(extra)[:5]}'
-    worst = max((abs(shown[pair] - expected[pair]) for pair in expected), default=0)
-    assert worst < 0.01, f'{what}: a distance is off by {worst} m'
-    return len(expected)
-
-
-# the simulator
-
-class Simulation:
-    def __init__(self, cluster, *arguments):
-        cluster.starling('status', check=False)  # writes the command's configuration
-        self.log = open(cluster.folder / 'simulate.log', 'w+')
-        self.process = subprocess.Popen(
-            [build_folder() / 'starling', 'simulate', '--config', cluster.folder / 'starling.properties',
-             '--ws', cluster.ws_url, '--settle', str(SETTLE), *map(str, arguments)], stderr=self.log,
-            env=clean_environment(), preexec_fn=die_with_parent)
-
-    def said(self):
-        self.log.flush()
-        return pathlib.Path(self.log.name).read_text()
-
-    def finish(self, timeout):
-        try:
-            code = self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise AssertionError(f'the simulation did not end:\n{self.said()[-2000:]}') from None
-        assert code == 0, self.said()[-2000:]
-
-
-def caught_up(router):
-    metrics = router.metrics()
-    return metrics.total('starling_router_warm') == 1 and metrics.total('starling_router_caught_up') == 1
-
-
 # tests
 
 @needs_data
@@ -130,25 +56,6 @@ def test_exact_on_the_real_trace_and_graph(make_cluster, tmp_path):
         compared += compare(f'{FROM} to {end}', read_lists(tmp_path / f'lists-{end}.csv'), last, pairs, now)
     print(f'{compared} pairs compared')
     assert compared > 500
-
-
-def reports(cluster):
-    """The REPORT and JOIN records of `locations`, as (message, record)."""
-    for message in cluster.topics.read('locations'):
-        record = decode(message.value)
-        if record['kind'] in ('REPORT', 'JOIN'):
-            yield message, record
-
-
-def city_truth(cluster):
-    """Last reports and friendships as the topics have them."""
-    last = {}
-    for _, record in reports(cluster):
-        if record['time'] >= last.get(record['user'], (-1,))[0]:
-            last[record['user']] = record['time'], (record['lat'], record['lng'])
-    pairs = {tuple(sorted(key_users(key))) for key, value in cluster.topics.latest('friendships').items()
-             if value['state'] == 'FRIENDS'}
-    return last, pairs
 
 
 def test_exact_in_the_city(make_cluster, tmp_path):

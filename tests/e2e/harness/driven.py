@@ -7,7 +7,7 @@ import threading
 import time
 
 from .broker import REPOSITORY
-from .processes import _die_with_parent, clean_environment
+from .processes import clean_environment, die_with_parent
 from .waiting import eventually
 
 _FOLDER = REPOSITORY / 'tests/protocol'
@@ -29,7 +29,7 @@ class Driven:
         self._changed = threading.Condition()
         self._child = subprocess.Popen([*DRIVERS[kind], json.dumps(arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True, bufsize=1, env=clean_environment(),
-                                       preexec_fn=_die_with_parent)
+                                       preexec_fn=die_with_parent)
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
         self._complaints = []
         for thread in self._threads:

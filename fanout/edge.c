@@ -14,8 +14,7 @@ enum {
     TICK_MS = 10,          /* granularity of deadlines */
     EXPIRY_STEP_MS = 1000, /* and of expiries */
     RETRY_MS = 500,
-    DRAIN_STEP_MS = 100,
-    RECONNECT_SPREAD_MS = 2000,
+    DRAIN_STEP_MS = 20,
     OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
     PRODUCER_FLUSH_MS = 5000,
     GATHER_SHARE = 50,
@@ -46,23 +45,33 @@ void edge_expire(struct edge *edge) { wheel_advance(&edge->expiries, edge_now(ed
 
 static void tick(void *context) {
     struct edge *edge = context;
+    door_look(edge, TICK_MS);
     wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
     if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) edge_expire(edge);
 }
 
 static void flush_more(void *context) { sessions_flush_ready(context); }
 
-/* ---- the door ---- */
+/* ---- start ---- */
 
-void edge_accept(struct edge *edge) {
-    bool accept = edge->server && edge->route_count && copies_ready(edge->copies) && !edge->draining;
-    if (!edge->server || accept == edge->accepting) return;
-    edge->accepting = accept;
-    int code = ws_server_accept(edge->server, accept);
-    if (code) service_fail(edge->service, "the WebSocket listener cannot be opened again");
+static struct metric *refused_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_overloaded_total", "Connections sent away with 1013.", labels);
 }
 
-/* ---- start ---- */
+static struct metric *handshake_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
+}
+
+static void collect(void *context) {
+    struct edge *edge = context;
+    if (!edge->server) return;
+    const struct ws_counts *counts = ws_server_counts(edge->server);
+    edge->metrics.handshakes_refused->value = (double)counts->refused;
+    edge->metrics.handshakes_late->value = (double)counts->late;
+    edge->metrics.origins_refused->value = (double)counts->origins;
+    edge->metrics.dead->value = (double)counts->dead;
+    edge->metrics.floods->value = (double)(counts->floods + edge->message_floods);
+}
 
 static void metrics_start(struct edge *edge) {
     static const double SECONDS[] = {.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10};
@@ -84,8 +93,20 @@ static void metrics_start(struct edge *edge) {
                                       "Sessions closed because the user connected elsewhere.", NULL),
         .slow = metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.",
                                 NULL),
-        .refused = metrics_counter(m, "starling_edge_overloaded_total",
-                                   "Connections refused because there are too many.", NULL),
+        .refused_full = refused_counter(m, "reason=\"full\""),
+        .refused_behind = refused_counter(m, "reason=\"behind\""),
+        .refused_storm = refused_counter(m, "reason=\"storm\""),
+        .handshakes_refused = handshake_counter(m, "reason=\"no_upgrade\""),
+        .handshakes_late = handshake_counter(m, "reason=\"late\""),
+        .origins_refused = handshake_counter(m, "reason=\"origin\""),
+        .dead =
+            metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL),
+        .floods = metrics_counter(m, "starling_edge_floods_total",
+                                  "Connections closed because of too many pings or messages.", NULL),
+        .replaced = metrics_counter(m, "starling_edge_reports_replaced_total",
+                                    "Reports that a later one within edge.min.report.ms took the place of.", NULL),
+        .loop_lag =
+            metrics_gauge(m, "starling_edge_loop_lag_seconds", "How late the event loop is, on the mean.", NULL),
         .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
         .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
@@ -96,6 +117,7 @@ static void metrics_start(struct edge *edge) {
                                      "From Kafka's time of a batch's oldest location to its application here.", NULL,
                                      SECONDS, ARRAY_SIZE(SECONDS)),
     };
+    metrics_on_collect(m, collect, edge);
 }
 
 static void certificate_looked_at(struct edge *edge) {
@@ -177,6 +199,8 @@ static int start_server(struct edge *edge, struct error *error) {
             .max_message = (size_t)edge->settings.max_message,
             .max_connections = (unsigned)edge->settings.max_sessions + OVERLOAD_ROOM,
             .ping_s = (unsigned)edge->settings.ping_s,
+            .handshake_s = (unsigned)edge->settings.handshake_s,
+            .origins = edge->settings.allowed_origins,
             .tls_certificate = edge->settings.tls_certificate,
             .tls_key = edge->settings.tls_key,
             .context = edge,
@@ -230,6 +254,7 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, reports_retry, edge);
     edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
     metrics_start(edge);
+    door_start(edge);
 
     int result = service_auth(service, &edge->auth, error);
     if (result == 0) result = start_kafka(edge, error);
@@ -260,15 +285,25 @@ static void drained(void *context) {
     service_finished(edge->service);
 }
 
+/* How many sessions should have been told by now. */
+static size_t drain_due(const struct edge *edge) {
+    int64_t drain_ms = edge->settings.drain_s * 1000, elapsed = edge_clock() - edge->drain_began_ms;
+    if (elapsed >= drain_ms) return SIZE_MAX;
+    return (size_t)((double)edge->drain_total * (double)elapsed / (double)drain_ms) + 1;
+}
+
 static void drain_step(void *context) {
     struct edge *edge = context;
-    size_t told = 0;
-    for (struct session *session = edge->sessions; session && told < edge->drain_slice; session = session->next) {
+    size_t due = drain_due(edge);
+    bool all = true;
+    for (struct session *session = edge->sessions; session; session = session->next) {
         if (session->leaving) continue;
-        session_leave(edge, session, WS_RESTART, "draining", random() % RECONNECT_SPREAD_MS);
-        told++;
+        all = edge->drain_told < due;
+        if (!all) break;
+        edge->drain_told++;
+        session_leave(edge, session, WS_RESTART, "draining", door_delay(edge, 0));
     }
-    if (told || edge->shut) return;
+    if (!all || edge->shut) return;
     edge->shut = true;
     loop_timer_free(edge->drain_timer);
     edge->drain_timer = NULL;
@@ -281,8 +316,8 @@ static void edge_drain(void *state) {
     if (edge->draining) return;
     edge->draining = true;
     edge_accept(edge);
-    size_t steps = (size_t)(edge->settings.drain_s * 1000 / DRAIN_STEP_MS) + 1;
-    edge->drain_slice = edge->session_count / steps + 1;
+    edge->drain_began_ms = edge_clock();
+    edge->drain_total = edge->session_count;
     edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
 }
 
@@ -292,6 +327,7 @@ const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
+    .processes = "edge.processes",
     .conditions = CONDITIONS,
     .start = edge_start,
     .reload = edge_reload,

@@ -7,6 +7,7 @@
  *     edge.c        made, drained, freed; timers         routes.c      which routes this process has
  *     phones.c      connections, and what they say       reports.c     what Kafka is told of a session
  *     sessions.c    screens: frames, deadlines           deliveries.c  what routers say
+ *     door.c        who is let in, and when not
  *
  * Everything: the loop's thread.
  */
@@ -18,6 +19,7 @@
 #include "base/map.h"
 #include "copies/copies.h"
 #include "event/codec.h"
+#include "fanout/admission.h"
 #include "fanout/faces.h"
 #include "fanout/frames.h"
 #include "fanout/nearby.h"
@@ -56,9 +58,12 @@ struct session {
     int64_t token_expires_ms;
     int64_t first_page_ms;
     int64_t rejoin_ms;
+    int64_t report_ms;               /* its report is held back until then, or the next one is */
+    int64_t message_us;              /* clock_monotonic_us(): by then as many messages are allowed as it has said */
     struct nearby_cursor page_after; /* of the page that is wanted */
     int32_t accuracy;                /* of the latest report */
     unsigned errors;
+    bool held;       /* its latest report is to be produced at report_ms */
     bool joined;     /* a JOIN was produced since it opted in */
     bool unsent;     /* its latest report could not be produced */
     bool rostered;   /* a router has answered its JOIN */
@@ -68,8 +73,16 @@ struct session {
 
 struct edge_metrics {
     struct metric *sessions, *hellos, *reports, *unsent, *frames, *entries, *frame_bytes, *rejoins, *superseded, *slow,
-        *refused, *errors, *items, *routes, *stream_time, *certificate;
+        *refused_full, *refused_behind, *refused_storm, *loop_lag, *replaced, *handshakes_refused, *handshakes_late,
+        *origins_refused, *dead, *floods, *errors, *items, *routes, *stream_time, *certificate;
     struct histogram *latency; /* from Kafka's time of the oldest location in a batch to the frames being written, s */
+};
+
+struct door {
+    struct admission admission;
+    int64_t measured_ms, look_ms; /* edge_clock(): the last, the next */
+    double lag_ms;
+    bool behind;
 };
 
 struct edge {
@@ -93,8 +106,12 @@ struct edge {
     struct wheel deadlines, expiries;
     struct loop_timer *tick, *retry, *drain_timer;
     struct loop_idle *flusher;
-    size_t drain_slice;
+    int64_t drain_began_ms; /* edge_clock() */
+    size_t drain_total, drain_told;
+    struct door door;
     bool accepting, draining, shut;
+    uint64_t message_floods;
+    bool aside; /* not accepting for being crowded, as others of the same port do */
 
     int32_t *routes; /* partitions of deliveries that are ours */
     size_t route_count, next_route;
@@ -115,8 +132,14 @@ void edge_expire(struct edge *edge); /* takes off what is inactive by edge_now, 
 int64_t edge_clock(void);
 int64_t edge_inactive_ms(const struct edge *edge);
 double edge_radius(const struct edge *edge);
-/* Phones are let in while the copies are complete and there is a route. */
-void edge_accept(struct edge *edge);
+
+/* door.c */
+void door_start(struct edge *edge);
+void edge_accept(struct edge *edge);                     /* opens or closes it, as things are now */
+void door_look(struct edge *edge, int64_t period_ms);    /* every period_ms, as far as the loop keeps to it */
+int64_t door_delay(struct edge *edge, int64_t least_ms); /* when somebody who is sent away is to come back, in ms */
+/* False: the connection was told so and is being closed. */
+bool door_admits(struct edge *edge, struct ws_connection *connection);
 
 /* routes.c */
 void routes_assigned(void *edge, const struct kafka_position *owned, size_t count);
@@ -143,6 +166,8 @@ void report_rejoin(struct edge *edge, struct session *session); /* asks for the 
 void report_join_again(struct edge *edge, struct session *session, int64_t winner);
 void report_quit(struct edge *edge, struct session *session);
 void report_unsent(struct edge *edge, struct session *session, bool unsent);
+void report_held(struct edge *edge, struct session *session); /* what is held back goes out now: it ends */
+void report_due(struct edge *edge, struct session *session);  /* the time of one that was held back has come */
 bool report_wanted(const struct edge *edge, const struct session *session); /* the user is opted in */
 void reports_delivered(void *edge, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset);
 void reports_retry(void *edge); /* a timer: what could not be produced, when a broker is there again */

@@ -5,6 +5,7 @@
 #include "fanout/edge.h"
 
 enum {
+    BURST_S = 2,          /* messages of so long may come at once */
     AHEAD_MAX_MS = 60000, /* a report further ahead of the machine's clock is refused */
     ERRORS_MAX = 20       /* bad messages in a row before the connection is closed */
 };
@@ -88,6 +89,18 @@ static void handle(struct edge *edge, struct session *session, const struct requ
     }
 }
 
+/* Counts a message; true: there were too many, and the session ends. */
+static bool floods(struct edge *edge, struct session *session) {
+    int64_t now_us = clock_monotonic_us(),
+            gap_us = edge->settings.max_messages ? 1000000 / edge->settings.max_messages : 0;
+    if (session->message_us < now_us) session->message_us = now_us;
+    session->message_us += gap_us;
+    if (session->message_us - now_us <= BURST_S * INT64_C(1000000)) return false;
+    edge->message_floods++;
+    session_leave(edge, session, WS_POLICY, "too_many_messages", -1);
+    return true;
+}
+
 void phones_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
     struct edge *edge = context;
     struct session *session = ws_context(connection);
@@ -95,7 +108,7 @@ void phones_message(void *context, struct ws_connection *connection, const char 
     struct error error;
     const char *code;
 
-    if (!session || session->leaving) return;
+    if (!session || session->leaving || floods(edge, session)) return;
     if (request_parse(text, size, &request, &code, &error) == 0) {
         session->errors = 0;
         handle(edge, session, &request);
@@ -107,12 +120,7 @@ void phones_message(void *context, struct ws_connection *connection, const char 
 
 void phones_open(void *context, struct ws_connection *connection) {
     struct edge *edge = context;
-    if (edge->session_count >= (size_t)edge->settings.max_sessions) {
-        edge->metrics.refused->value++;
-        ws_close(connection, WS_OVERLOADED, "overloaded"); /* it comes back, and perhaps to another process */
-        return;
-    }
-    ws_set_context(connection, session_new(edge, connection));
+    if (door_admits(edge, connection)) ws_set_context(connection, session_new(edge, connection));
 }
 
 void phones_writable(void *context, struct ws_connection *connection) {

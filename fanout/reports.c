@@ -46,24 +46,55 @@ static int produce(struct edge *edge, const struct session *session, enum locati
 
 void report_latest(struct edge *edge, struct session *session) {
     report_unsent(edge, session, false);
+    session->held = false;
     if (session->leaving || session->nearby.time < 0 || !report_wanted(edge, session)) return;
     enum location_kind kind = session->joined ? LOCATION_REPORT : LOCATION_JOIN;
+    session->report_ms = edge_clock() + edge->settings.min_report_ms;
     if (produce(edge, session, kind, session->nearby.at, session->nearby.time, session->accuracy))
         report_unsent(edge, session, true);
     else
         session->joined = true;
 }
 
+void report_held(struct edge *edge, struct session *session) {
+    if (session->held && !session->superseded) report_latest(edge, session);
+}
+
+void report_due(struct edge *edge, struct session *session) {
+    if (session->held && edge_clock() >= session->report_ms) report_latest(edge, session);
+}
+
+/* Too soon after the last: what is newest when the time is up goes out then. A JOIN never waits. */
+static bool hold(struct edge *edge, struct session *session, int64_t time) {
+    bool due = edge_clock() >= session->report_ms, older = time < session->nearby.time;
+    if (!session->joined || (due && !session->held)) return false;
+    if (session->held || older) edge->metrics.replaced->value++;
+    if (due && !older) return false;
+    if (!session->held && !older) {
+        session->held = true;
+        session_schedule(edge, session);
+    }
+    return true;
+}
+
 void report_produce(struct edge *edge, struct session *session, struct geo_point at, int64_t time, int32_t accuracy) {
+    if (hold(edge, session, time)) return;
     /* An older one is for history. A session that nobody knows of must first be known where it is now. */
-    if (time < session->nearby.time && session->joined && report_wanted(edge, session))
+    if (time < session->nearby.time && session->joined && report_wanted(edge, session)) {
+        session->report_ms = edge_clock() + edge->settings.min_report_ms;
         produce(edge, session, LOCATION_REPORT, at, time, accuracy);
-    else
+    } else {
         report_latest(edge, session);
+    }
 }
 
 void report_rejoin(struct edge *edge, struct session *session) {
     session->rejoin_ms = 0;
+    if (session->held) { /* its position is news, and goes as a report */
+        session->rejoin_ms = session->report_ms + 1;
+        session_schedule(edge, session);
+        return;
+    }
     if (!session->joined || session->leaving || !report_wanted(edge, session))
         return; /* its JOIN will bring the list */
     if (produce(edge, session, LOCATION_REJOIN, session->nearby.at, session->nearby.time, session->accuracy)) {
@@ -83,6 +114,7 @@ void report_join_again(struct edge *edge, struct session *session, int64_t winne
 
 /* One that is lost is made good by the next JOIN or by inactivity. */
 void report_quit(struct edge *edge, struct session *session) {
+    report_held(edge, session);
     if (session->joined && !session->superseded)
         produce(edge, session, LOCATION_QUIT, session->nearby.at, session->nearby.time, session->accuracy);
 }

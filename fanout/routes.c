@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "fanout/edge.h"
 
-enum { ASK_TIMEOUT_MS = 2000, ASK_AGAIN_MS = 1000, REJOIN_SPREAD_MS = 1000, RECONNECT_SPREAD_MS = 2000 };
+enum { ASK_TIMEOUT_MS = 2000, ASK_AGAIN_MS = 1000, REJOIN_SPREAD_MS = 1000 };
 
 bool routes_has(const struct edge *edge, int32_t route) {
     for (size_t i = 0; i < edge->route_count; i++) {
@@ -75,7 +75,7 @@ static void move_sessions(struct edge *edge) {
         if (!session->greeted || session->leaving || routes_has(edge, session->route)) continue;
         session->route = routes_choose(edge);
         if (session->route == ROUTE_NONE) {
-            session_leave(edge, session, WS_RESTART, "no_route", random() % RECONNECT_SPREAD_MS);
+            session_leave(edge, session, WS_RESTART, "no_route", door_delay(edge, 0));
         } else {
             session->rejoin_ms = now + 1 + random() % REJOIN_SPREAD_MS;
             session_schedule(edge, session);

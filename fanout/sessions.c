@@ -129,6 +129,7 @@ void session_schedule(struct edge *edge, struct session *session) {
     if (owes_update(session) && !session->ready_link) nearest(&due, session->flushed_ms + edge->settings.flush_ms);
     if (session->slow_since_ms) nearest(&due, session->slow_since_ms + edge->settings.slow_close_s * 1000);
     if (session->rejoin_ms) nearest(&due, session->rejoin_ms);
+    if (session->held) nearest(&due, session->report_ms);
     /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
     if (session->deadline.link && session->deadline.due <= due) return;
     wheel_set(&edge->deadlines, &session->deadline, due);
@@ -157,6 +158,7 @@ void session_send_error(struct edge *edge, struct session *session, const char *
 
 void session_leave(struct edge *edge, struct session *session, int code, const char *reason, int64_t reconnect_ms) {
     if (session->leaving) return;
+    report_held(edge, session);
     session->leaving = true;
     if (reconnect_ms >= 0) {
         frame_reconnect(&edge->frame, reconnect_ms);
@@ -289,6 +291,7 @@ void session_due(struct edge *edge, struct session *session) {
     int64_t now = edge_clock();
     leave_if_over(edge, session, now);
     if (session->leaving) return;
+    report_due(edge, session);
     if (session->rejoin_ms && now >= session->rejoin_ms) report_rejoin(edge, session);
     if (awaits_first_page(session) && now >= session->first_page_ms)
         session_send_page(edge, session, (struct nearby_cursor){-1, -1});
@@ -302,6 +305,7 @@ void session_due(struct edge *edge, struct session *session) {
 
 static void opted_out(struct edge *edge, struct session *session) {
     session->joined = false;
+    session->held = false;
     report_unsent(edge, session, false);
     nearby_clear(&session->nearby);
     session_changed(edge, session);

@@ -9,6 +9,10 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Consumer group of the edges: its assignment of `deliveries` partitions says which routes a process has."},
     {"edge.listen", CONFIG_STRING, AT(listen), "127.0.0.1:8081",
      .doc = "Address of the WebSocket listener. Several processes on one machine may share it."},
+    {"edge.processes", CONFIG_INT, AT(processes), "1", .min = 1, .max = 256,
+     .doc = "Processes that this command starts, minds and hands signals to. They share edge.listen; ops.listen and "
+            "peer.listen of each are one port up from the one before, data.dir is a folder in it, and "
+            "group.instance.id gets the number behind it. (systemd: KillMode=mixed.)"},
     {"edge.tls.certificate.file", CONFIG_STRING, AT(tls_certificate), "",
      .doc = "PEM file with the certificate of wss:// and those above it. It and the key are read again at SIGHUP, for "
             "connections from then on; a pair that cannot be used leaves the old one in place. Empty: ws://."},
@@ -20,6 +24,12 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Digests in a row that must differ from what a session holds before it asks for the complete list again."},
     {"edge.first.page.ms", CONFIG_INT, AT(first_page_ms), "2000", .min = 1, .max = 60000,
      .doc = "The first page is sent after this time (ms) even if no router has answered the hello."},
+    {"edge.allowed.origins", CONFIG_STRING, AT(allowed_origins), "",
+     .doc =
+         "Whose web pages may connect: origins such as https://example.org, separated by commas; a browser with another "
+         "one is refused with 403. Apps, which send none, are not asked. Empty: any."},
+    {"edge.handshake.s", CONFIG_INT, AT(handshake_s), "10", .min = 1, .max = 300,
+     .doc = "A connection whose handshake (TLS and HTTP) is not complete by then (s) is dropped, however it is fed."},
     {"edge.hello.s", CONFIG_INT, AT(hello_s), "10", .min = 1, .max = 300,
      .doc = "A connection that has not said hello by then (s) is closed."},
     {"edge.ping.s", CONFIG_INT, AT(ping_s), "60", .max = 3600,
@@ -29,7 +39,24 @@ static const struct config_property PROPERTIES[] = {
     {"edge.drain.s", CONFIG_INT, AT(drain_s), "5", .max = 3600,
      .doc = "Draining moves the sessions away evenly over this time (s)."},
     {"edge.max.sessions", CONFIG_INT, AT(max_sessions), "18000", .min = 1, .max = 1000000,
-     .doc = "Connections of this process; further ones are closed with 1013."},
+     .doc =
+         "Sessions of this process. Further ones are closed with 1013; where other processes share the port, the listener "
+         "is closed, so that they come to those."},
+    {"edge.hello.rate", CONFIG_INT, AT(hello_rate), "2000", .max = 1000000,
+     .doc =
+         "New connections that this process takes in a second, and as many at once. Others are closed with 1013 and "
+         "told when to come back, spread at this rate; so are those that a drain moves away. 0: any, and a spread of a "
+         "second."},
+    {"edge.max.loop.lag.ms", CONFIG_INT, AT(max_loop_lag_ms), "500", .max = 60000,
+     .doc =
+         "When the event loop is later than this (ms, mean of about a second), new connections are closed with 1013; "
+         "0: never."},
+    {"edge.max.messages.per.s", CONFIG_INT, AT(max_messages), "50", .max = 1000000,
+     .doc = "Messages of one phone in a second; one that says more for two seconds is closed with 1008. 0: any."},
+    {"edge.min.report.ms", CONFIG_INT, AT(min_report_ms), "1000", .max = 3600000,
+     .doc =
+         "Positions of one session go out no oftener than this (ms): a report that comes sooner takes the place of the "
+         "one before it, and the newest goes out when the time is up."},
     {"edge.max.message.bytes", CONFIG_INT, AT(max_message), "8192", .min = 128, .max = 1048576,
      .doc = "A client's message longer than this (bytes) closes its connection with 1009."},
     {"edge.report.every.s", CONFIG_INT, AT(report_every_s), "30", .min = 1, .max = 3600,

@@ -2,6 +2,7 @@
 #include "ingest/gateway.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,10 +121,11 @@ static void reply_page_config(struct gateway *gateway, struct http_request *requ
     buffer_free(&body);
 }
 
-static void reply_unknown(struct gateway *gateway, struct http_request *request, bool path_known) {
+/* allowed: the methods that the path knows; none: there is no such path. */
+static void reply_unknown(struct gateway *gateway, struct http_request *request, const char *allowed) {
     const char *path = http_path(request);
-    if (path_known)
-        http_problem(request, 405, "bad_method", "the path does not know this method", 0);
+    if (*allowed)
+        http_bad_method(request, allowed);
     else if (strcmp(http_method(request), "GET") == 0 && strncmp(path, "/v1/", 4) != 0 && *gateway->settings.web_dir)
         http_reply_file(request, gateway->settings.web_dir, path);
     else
@@ -134,7 +136,7 @@ static void handle(void *context, struct http_request *request) {
     struct gateway *gateway = context;
     struct call call = {.gateway = gateway, .request = request};
     const char *method = http_method(request), *path = http_path(request);
-    bool path_known = false;
+    char allowed[64] = "";
 
     if (strcmp(method, "GET") == 0 && strcmp(path, "/v1/config") == 0) {
         reply_page_config(gateway, request);
@@ -142,8 +144,11 @@ static void handle(void *context, struct http_request *request) {
     }
     for (size_t i = 0; i < ARRAY_SIZE(ROUTES); i++) {
         if (!match(ROUTES[i].path, path, &call.parameter)) continue;
-        path_known = true;
-        if (strcmp(method, ROUTES[i].method) != 0) continue;
+        if (strcmp(method, ROUTES[i].method) != 0) {
+            size_t length = strlen(allowed);
+            snprintf(allowed + length, sizeof allowed - length, "%s%s", length ? ", " : "", ROUTES[i].method);
+            continue;
+        }
         if (!copies_ready(gateway->copies))
             http_problem(request, 503, "starting", "the gateway is still reading profiles and sharing", RETRY_AFTER_S);
         else if (!authenticate(&call))
@@ -154,7 +159,7 @@ static void handle(void *context, struct http_request *request) {
             ROUTES[i].handle(&call);
         return;
     }
-    reply_unknown(gateway, request, path_known);
+    reply_unknown(gateway, request, allowed);
 }
 
 /* ---- the daemon ---- */

@@ -57,6 +57,8 @@ void http_reply_json(struct http_request *request, unsigned status, const struct
 /* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
                   int retry_after_s);
+/* 405, with the methods that the path knows ("GET, PUT") in Allow. */
+void http_bad_method(struct http_request *request, const char *allowed);
 /* A static file under root; refuses what leaves it; If-None-Match/ETag; index.html for "/"; 404 problem if absent. */
 void http_reply_file(struct http_request *request, const char *root, const char *path);
 

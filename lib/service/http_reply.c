@@ -39,12 +39,12 @@ static void put_member(struct buffer *out, const char *separator, const char *ke
     json_put_text(out, text, strlen(text));
 }
 
-void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
-                  int retry_after_s) {
+/* more: one further header field; its value NULL: none. */
+static void problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                    struct http_field more) {
     struct buffer body = {.size = 0};
-    char type[128], retry[16];
+    char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
-    snprintf(retry, sizeof retry, "%d", retry_after_s);
     put_member(&body, "{", "type", type);
     put_member(&body, ",", "title", MHD_get_reason_phrase_for(status));
     buffer_format(&body, ",\"status\":%u", status);
@@ -53,8 +53,21 @@ void http_problem(struct http_request *request, unsigned status, const char *cod
     buffer_string(&body, "}\n");
     struct http_field fields[3] = {{"Cache-Control", "no-store"}};
     size_t count = 1;
-    if (retry_after_s) fields[count++] = (struct http_field){"Retry-After", retry};
+    if (more.value) fields[count++] = more;
     if (status == 401) fields[count++] = (struct http_field){"WWW-Authenticate", "Bearer"};
     http_reply(request, status, "application/problem+json", body.data, body.size, fields, count);
     buffer_free(&body);
+}
+
+void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                  int retry_after_s) {
+    char retry[16];
+    snprintf(retry, sizeof retry, "%d", retry_after_s);
+    problem(request, status, code, detail, (struct http_field){"Retry-After", retry_after_s ? retry : NULL});
+}
+
+void http_bad_method(struct http_request *request, const char *allowed) {
+    char detail[128];
+    snprintf(detail, sizeof detail, "this path knows %s", allowed);
+    problem(request, 405, "bad_method", detail, (struct http_field){"Allow", allowed});
 }

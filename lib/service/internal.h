@@ -35,7 +35,7 @@ struct service {
     size_t condition_count;
     bool was_ready; // what was last logged
     void *state;    // the daemon's; NULL before start
-    bool started, draining, finished;
+    bool started, draining, finished, signalled;
     int exit_code;
 };
 
@@ -52,6 +52,11 @@ void service_make_conditions(struct service *service);
 void service_begin(struct service *service,
                    const struct topics_shape *shape); /* the topics are there: start the daemon */
 void service_drain(struct service *service, const char *cause);
+
+/* processes.c. How many processes the settings want one command to be; and the command that starts and minds them, until all
+ * have ended: its exit code. */
+int64_t processes_wanted(const struct service_definition *definition);
+int processes_run(struct service *service, int argc, char **argv, unsigned count);
 
 /* keys.c */
 void keys_refresh(

@@ -173,7 +173,7 @@ static void handle_ops(void *context, struct http_request *request) {
         if (PAGES[i].post ? !strcmp(method, "POST") : !strcmp(method, "GET") || !strcmp(method, "HEAD"))
             PAGES[i].reply(context, request);
         else
-            http_problem(request, 405, "bad_method", PAGES[i].post ? "POST is wanted here" : "GET is wanted here", 0);
+            http_bad_method(request, PAGES[i].post ? "POST" : "GET, HEAD");
         return;
     }
     http_problem(request, 404, "no_such_path", "there are /metrics, /healthz, /readyz and POST /drain", 0);

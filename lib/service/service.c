@@ -80,10 +80,11 @@ static void on_signal(uv_signal_t *handle, int number) {
         reload(service);
         return;
     }
-    if (service->draining) {
+    if (service->signalled) {
         log_warn(service->log, "ended by a second signal", LOG_INT("signal", number));
         _exit(EXIT_FAILURE);
     }
+    service->signalled = true; /* after POST /drain it is the first */
     service_drain(service, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
@@ -151,13 +152,15 @@ static void close_limit(uv_timer_t *timer) {
 /* Turns the loop until everything that was closed is gone. */
 static void close_loop(struct service *service) {
     uv_timer_t limit;
-    for (size_t i = 0; i < ARRAY_SIZE(service->signals); i++) uv_close((uv_handle_t *)&service->signals[i], NULL);
+    /* They are listened to until the end: a signal that comes while others close must not be the end of the process. */
+    for (size_t i = 0; i < ARRAY_SIZE(service->signals); i++) uv_unref((uv_handle_t *)&service->signals[i]);
     uv_timer_init(&service->loop, &limit);
     limit.data = service;
     uv_timer_start(&limit, close_limit, CLOSE_LIMIT_MS, 0);
     uv_unref((uv_handle_t *)&limit);
     uv_run(&service->loop, UV_RUN_DEFAULT);
     uv_close((uv_handle_t *)&limit, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(service->signals); i++) uv_close((uv_handle_t *)&service->signals[i], NULL);
     uv_run(&service->loop, UV_RUN_NOWAIT);
     uv_loop_close(&service->loop);
 }
@@ -196,8 +199,9 @@ int service_main(int argc, char **argv, const struct service_definition *definit
     if (code == 0) {
         service->log = log_new(stderr, definition->name, (enum log_level)service->settings.log_level,
                                (enum log_format)service->settings.log_format);
-        service_run(service);
-        code = service->exit_code;
+        int64_t processes = processes_wanted(definition);
+        if (processes == 1) service_run(service);
+        code = processes == 1 ? service->exit_code : processes_run(service, argc, argv, (unsigned)processes);
     } else
         code = code < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
     log_free(service->log);

@@ -125,8 +125,27 @@ int connection_peer_closes(struct ws_connection *connection, const uint8_t *payl
     return -1;
 }
 
+/* libwebsockets answers pings by itself and does not tell; but behind a pong it says that the connection is writable. */
+static void pong_count(struct ws_connection *connection) {
+    uint64_t now = uv_now(connection->hub->loop);
+    if (now - connection->pongs_since > HUB_PONGS_MS) {
+        connection->pongs_since = now;
+        connection->pongs = 0;
+    }
+    if (++connection->pongs <= HUB_PONGS_MAX) return;
+    connection->hub->counts.floods++;
+    ws_close(connection, WS_POLICY, "too_many_pings");
+}
+
 void connection_writable(struct ws_connection *connection) {
-    if (!connection->want_writable || connection->state != WS_OPEN) return;
+    if (connection->state != WS_OPEN) return;
+    if (!connection->want_writable) {
+        if (connection->backlog)
+            connection->backlog = lws_partial_buffered(connection->wsi); /* it says so behind that, too */
+        else
+            pong_count(connection);
+        return;
+    }
     connection->want_writable = false;
     connection->hub->callbacks.on_writable(connection->hub->context, connection);
 }

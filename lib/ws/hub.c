@@ -16,6 +16,9 @@ static const char *const refusal_subprotocol =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
     "Content-Type: text/plain\r\nContent-Length: 21\r\n\r\nunknown subprotocol.\n";
 
+static const char *const refusal_origin = "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
+                                          "Content-Type: text/plain\r\nContent-Length: 20\r\n\r\norigin not allowed.\n";
+
 static int handshake_refuse(struct lws *wsi, const char *answer) {
     uint8_t text[LWS_PRE + 256];
     size_t size = strlen(answer);
@@ -32,11 +35,34 @@ static bool header_lists(struct lws *wsi, enum lws_token_indexes header, const c
     return false;
 }
 
-static int handshake_check(const struct hub *hub, struct lws *wsi, const char *upgrade) {
+/* Browsers say whose page wants the connection; an app says nothing, and could say anything. */
+static bool origin_allowed(const struct hub *hub, struct lws *wsi) {
+    char origin[256];
+    if (!hub->origins || !lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN)) return true;
+    if (lws_hdr_copy(wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN) <= 0) return false;
+    size_t size = strlen(origin);
+    for (const char *item = hub->origins; *item;) {
+        item += strspn(item, ", ");
+        size_t length = strcspn(item, ", ");
+        if (length == size && !strncasecmp(item, origin, size)) return true;
+        item += length;
+    }
+    return false;
+}
+
+static int handshake_check(struct hub *hub, struct lws *wsi, const char *upgrade) {
+    const char *refusal = NULL;
     if (strcasecmp(upgrade, "websocket") || !header_lists(wsi, WSI_TOKEN_VERSION, "13"))
-        return handshake_refuse(wsi, refusal_upgrade);
-    if (!header_lists(wsi, WSI_TOKEN_PROTOCOL, hub->subprotocol)) return handshake_refuse(wsi, refusal_subprotocol);
-    return 0;
+        refusal = refusal_upgrade;
+    else if (!header_lists(wsi, WSI_TOKEN_PROTOCOL, hub->subprotocol))
+        refusal = refusal_subprotocol;
+    if (refusal) {
+        hub->counts.refused++;
+        return handshake_refuse(wsi, refusal);
+    }
+    if (origin_allowed(hub, wsi)) return 0;
+    hub->counts.origins++;
+    return handshake_refuse(wsi, refusal_origin);
 }
 
 static void wsi_destroyed(struct ws_connection *connection) {
@@ -49,6 +75,8 @@ static void wsi_destroyed(struct ws_connection *connection) {
     if (hub->finish && !hub->connections) loop_idle_on(hub->finish, 1);
 }
 
+static struct hub *hub_of(struct lws *wsi) { return lws_context_user(lws_get_context(wsi)); }
+
 static void serve_tls(struct hub *hub, SSL_CTX *context) {
     if (hub->pair) tls_serve(context, &hub->pair);
 }
@@ -56,7 +84,7 @@ static void serve_tls(struct hub *hub, SSL_CTX *context) {
 static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
     struct ws_connection *connection;
     switch (reason) {
-    case LWS_CALLBACK_HTTP: return handshake_refuse(wsi, refusal_upgrade);
+    case LWS_CALLBACK_HTTP: hub_of(wsi)->counts.refused++; return handshake_refuse(wsi, refusal_upgrade);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
     case LWS_CALLBACK_ESTABLISHED:
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
@@ -71,9 +99,7 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     case LWS_CALLBACK_CLIENT_CLOSED:
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
     case LWS_CALLBACK_WSI_DESTROY: break;
-    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
-        serve_tls(lws_context_user(lws_get_context(wsi)), user);
-        return 0;
+    case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS: serve_tls(hub_of(wsi), user); return 0;
     default: return 0; /* the others may come without a connection */
     }
     connection = lws_get_opaque_user_data(wsi);
@@ -102,10 +128,18 @@ static bool is_older(const struct hub *hub, const struct ws_connection *connecti
 
 static void hub_tick(void *context) {
     struct hub *hub = context;
-    while (is_older(hub, hub->handshaking.first, hub->handshake_ms)) connection_kill(hub->handshaking.first);
+    while (is_older(hub, hub->handshaking.first, hub->handshake_ms)) {
+        hub->counts.late++;
+        connection_kill(hub->handshaking.first);
+    }
     while (hub->ping_ms && is_older(hub, hub->open.first, hub->ping_ms)) {
         struct ws_connection *connection = hub->open.first;
-        connection->pinged ? connection_kill(connection) : connection_ping(connection);
+        if (!connection->pinged) {
+            connection_ping(connection);
+            continue;
+        }
+        hub->counts.dead++;
+        connection_kill(connection);
     }
     while (is_older(hub, hub->closing.first, HUB_CLOSE_MS)) {
         struct ws_connection *connection = hub->closing.first;
@@ -140,6 +174,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
     *hub = (struct hub){
         .loop = options->loop,
         .subprotocol = mem_string(options->subprotocol),
+        .origins = mem_string(text_or_null(options->origins)),
         .max_message = options->max_message,
         .direct = options->server && !text_or_null(options->tls_certificate),
         .handshake_ms = options->handshake_s * 1000ull,
@@ -231,4 +266,5 @@ void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context) {
 void hub_release(struct hub *hub) {
     tls_pair_free(hub->pair);
     free(hub->subprotocol);
+    free(hub->origins);
 }

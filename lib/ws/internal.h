@@ -19,6 +19,8 @@
 enum {
     HUB_TICK_MS = 250,
     HUB_CLOSE_MS = 5000,     /* for the peer to answer a close frame */
+    HUB_PONGS_MS = 10000,    /* the time in which so many */
+    HUB_PONGS_MAX = 200,     /* pings are answered */
     CLOSE_PAYLOAD_MAX = 125, /* of a control frame (RFC 6455, 5.5) */
     CLOSE_NO_CODE = 1005,    /* a close frame without one */
     CLOSE_VANISHED = 1006,   /* no close frame at all */
@@ -55,6 +57,8 @@ struct ws_connection {
     uint64_t since;        /* uv_now */
     struct buffer message; /* the fragments so far; almost always empty */
     size_t ignored;        /* bytes that came while closing */
+    uint64_t pongs_since;  /* uv_now when we began to count our pongs */
+    uint16_t pongs;
 };
 
 struct hub {
@@ -65,6 +69,8 @@ struct hub {
     lws_retry_bo_t no_timers; /* all zero: pinging is ours */
     struct tls_pair *pair;    /* a server's; NULL: plain */
     char *subprotocol;
+    char *origins; /* NULL: any */
+    struct ws_counts counts;
     size_t max_message;
     bool direct; /* nothing stands between a frame and the socket: no TLS, no masking, no extension */
     uint64_t handshake_ms, ping_ms;
@@ -88,7 +94,7 @@ struct hub_options {
     const char *subprotocol;
     size_t max_message, receive_size;
     unsigned handshake_s, ping_s;
-    const char *tls_certificate, *tls_key, *tls_ca;
+    const char *tls_certificate, *tls_key, *tls_ca, *origins;
     bool server;
     void *context;
     struct ws_callbacks callbacks;

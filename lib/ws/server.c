@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -151,6 +152,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
                             .ping_s = options->ping_s,
                             .tls_certificate = options->tls_certificate,
                             .tls_key = options->tls_key,
+                            .origins = options->origins,
                             .server = true,
                             .context = options->context,
                             .callbacks = options->callbacks,
@@ -178,6 +180,36 @@ int ws_server_port(const struct ws_server *server) {
     struct sockaddr_in address;
     memcpy(&address, &server->address, sizeof(address));
     return ntohs(address.sin_port);
+}
+
+const struct ws_counts *ws_server_counts(const struct ws_server *server) { return &server->hub.counts; }
+
+/* The address as /proc/net/tcp and tcp6 write it: each 32 bits as a number of this machine's. */
+static void address_format(const struct ws_server *server, char text[48]) {
+    uint32_t words[4] = {0};
+    size_t count = server->address.ss_family == AF_INET6 ? 4 : 1;
+    if (count == 4)
+        memcpy(words, &((const struct sockaddr_in6 *)&server->address)->sin6_addr, sizeof(words));
+    else
+        memcpy(words, &((const struct sockaddr_in *)&server->address)->sin_addr, sizeof(*words));
+    for (size_t i = 0; i < count; i++) text += snprintf(text, 9, "%08X", words[i]);
+    snprintf(text, 6, ":%04X", (unsigned)ws_server_port(server));
+}
+
+/* Lines are "  sl: local_address rem_address st ...", those of listeners (st 0A) first. */
+bool ws_server_shared(const struct ws_server *server) {
+    char line[256], ours[48], local[48];
+    unsigned listeners = 0, state = 0x0A;
+    FILE *file = fopen(server->address.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp", "re");
+    if (!file) return false;
+    address_format(server, ours);
+    if (!fgets(line, sizeof(line), file)) state = 0; /* the heading */
+    while (state == 0x0A && fgets(line, sizeof(line), file)) {
+        if (sscanf(line, " %*u: %47s %*s %x", local, &state) != 2) break;
+        if (state == 0x0A && !strcmp(local, ours)) listeners++;
+    }
+    fclose(file);
+    return listeners > (server->fd >= 0 ? 1 : 0);
 }
 
 int ws_server_renew(struct ws_server *server, struct error *error) {

@@ -31,6 +31,14 @@ enum ws_close_code {
 };
 
 struct ws_server;
+struct ws_counts {    /* of a server's connections, since its start */
+    uint64_t refused; /* no WebSocket upgrade, or not our subprotocol */
+    uint64_t origins; /* an upgrade of a page that is not allowed */
+    uint64_t late;    /* the handshake was not complete in time */
+    uint64_t dead;    /* did not answer a ping */
+    uint64_t floods;  /* closed with 1008: too many pings */
+};
+
 struct ws_connection; /* of a server or of a client; freed by the library after on_close */
 
 struct ws_callbacks {
@@ -53,6 +61,7 @@ struct ws_server_options {
     unsigned max_connections; /* accepting pauses there, those in the handshake included */
     unsigned ping_s;          /* ping an idle peer after; closed when nothing came within ping_s more. 0: never */
     unsigned handshake_s;     /* upgrade must be complete by then. 0: 10 */
+    const char *origins; /* which a browser's page may have, separated by commas; "" or NULL: any. No origin is fine */
     const char *tls_certificate, *tls_key; /* PEM files; "" or NULL: plain */
     void *context;
     struct ws_callbacks callbacks;
@@ -68,6 +77,9 @@ int ws_server_accept(struct ws_server *server, bool on);
  * -EINVAL with the reason, and the old ones stay. Without TLS: 0. */
 int ws_server_renew(struct ws_server *server, struct error *error);
 int64_t ws_server_expires(const struct ws_server *server); /* the certificate's end, s since the epoch; -1: no TLS */
+const struct ws_counts *ws_server_counts(const struct ws_server *server);
+/* Another socket listens on the server's address and port (of this machine, or this network namespace). Reads /proc. */
+bool ws_server_shared(const struct ws_server *server);
 /* Closes everything that is open with `code` (close frames are sent; who does not answer within 5 s is dropped) and
  * then calls closed; after that ws_server_free. */
 void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, void *context);

@@ -6,7 +6,10 @@ import hashlib
 import hmac
 import ipaddress
 import json
+import os
 import pathlib
+import random
+import re
 import signal
 import socket
 import ssl
@@ -17,13 +20,18 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from harness.cluster import Metrics
 from harness.edge import Stage, move
 from harness.geo import north_of
 from harness.http import Http
 from harness.phone import Phone
+from harness.ports import free_port
+from harness.records import decode
 from harness.waiting import eventually, now_ms
+from harness.wire import CLOSE, PING, TEXT, Wire
 
 HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 100, 'edge.first.page.ms': 60_000}
@@ -221,3 +229,475 @@ def test_keys_rotate_under_gateway_and_edge(make_cluster, users, tmp_path):
             eventually(lambda d=daemon: d.metrics().total('starling_auth_keys') == 3)
         assert phone.closed() is None  # a session is good until its token ends
     assert not taken(rotating.token('old', user)) and taken(rotating.token('new', user))
+
+
+# who is kept out, and what is borne
+
+
+GUARDED = {**SETTINGS, 'edge.handshake.s': 2, 'edge.hello.s': 3, 'edge.ping.s': 2, 'edge.max.messages.per.s': 20,
+           'edge.allowed.origins': 'https://app.example.org, https://example.org:8443'}
+
+
+@pytest.fixture(scope='module')
+def guarded(make_module_cluster):
+    return Stage(make_module_cluster(settings=GUARDED))
+
+
+def free_ports(count) -> int:
+    """The first of so many free ports in a row."""
+    found = [free_port()]
+    while len(found) < count:
+        port = free_port()
+        found = [*found, port] if port == found[-1] + 1 else [port]
+    return found[0]
+
+
+class Counter:
+    """How much a metric has risen since."""
+
+    def __init__(self, stage, name, **labels):
+        self.value = lambda: stage.edge.metrics().total(name, **labels)
+        self.before, self.name = self.value(), name
+
+    def wait(self, rise):
+        eventually(lambda: self.value() - self.before == rise, what=f'{self.name} has risen by {rise}')
+
+
+def hello(stage, user, wire):
+    wire.say({'type': 'hello', 'token': stage.cluster.token(user), 'lat': HOME[0], 'lng': HOME[1], 'time': now_ms()})
+
+
+def test_only_pages_of_allowed_origins_connect(guarded):
+    refused = Counter(guarded, 'starling_edge_handshakes_refused_total', reason='origin')
+    for origin, status in [('https://app.example.org', 101), ('HTTPS://App.example.org', 101), (None, 101),
+                           ('https://example.org:8443', 101), ('https://example.org', 403), ('null', 403), ('', 403),
+                           ('https://app.example.org.evil.example', 403), ('https://evil.example', 403),
+                           ('https://app.example.org,', 403), ('x' * 1000, 403)]:
+        with Wire(guarded.cluster.ws_url) as wire:
+            wire.send(wire.request(*([] if origin is None else [f'Origin: {origin}'])))
+            got = wire.answer()
+            assert got == status or (origin == '' and got == 101), (origin, got)  # an empty header is none
+    eventually(lambda: refused.value() - refused.before >= 6)
+
+
+def test_what_is_no_upgrade_is_refused_and_counted(guarded):
+    refused = Counter(guarded, 'starling_edge_handshakes_refused_total', reason='no_upgrade')
+    with Wire(guarded.cluster.ws_url) as wire:
+        wire.send(b'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        assert wire.answer() == 426
+    refused.wait(1)
+
+
+def test_endless_headers_end(guarded):
+    before = guarded.edge.metrics().total('process_resident_memory_bytes')
+    for _ in range(20):
+        with Wire(guarded.cluster.ws_url) as wire:
+            wire.send(b'GET / HTTP/1.1\r\nHost: localhost\r\n')
+            for number in range(2000):
+                if not wire.send(b'X-%d: %s\r\n' % (number, b'y' * 500)):
+                    break
+            assert wire.closed()
+    assert guarded.edge.metrics().total('process_resident_memory_bytes') - before < 4 << 20
+
+
+def test_a_handshake_that_is_dribbled_is_dropped(guarded):
+    late = Counter(guarded, 'starling_edge_handshakes_refused_total', reason='late')
+    with Wire(guarded.cluster.ws_url) as wire:
+        began = time.monotonic()
+        for byte in wire.request() * 10:
+            if not wire.send(bytes([byte])):
+                break
+            time.sleep(0.1)
+        assert 1.9 < time.monotonic() - began < 5
+    late.wait(1)
+
+
+def test_a_hello_that_is_dribbled_is_too_late(guarded, users):
+    user, = users(1)
+    with Wire(guarded.cluster.ws_url) as wire:
+        wire.upgrade()
+        began = time.monotonic()
+        wire.socket.settimeout(0.1)
+        for byte in wire.frame(TEXT, b'{"type":"hello"' + b' ' * 3000):
+            wire.send(bytes([byte]))
+            try:
+                if wire.socket.recv(1, socket.MSG_PEEK):
+                    break
+            except TimeoutError:
+                pass
+        wire.socket.settimeout(5)
+        assert wire.closing() == (1008, 'no_hello')
+        assert 2.9 < time.monotonic() - began < 6
+
+
+def test_a_peer_that_is_gone_is_found_out(guarded, users):
+    gone, there = users(2)
+    guarded.share(gone, there)
+    dead = Counter(guarded, 'starling_edge_dead_total')
+    with guarded.cluster.phone(there) as alive, Wire(guarded.cluster.ws_url) as wire:
+        guarded.join(alive, *HOME)
+        wire.upgrade()
+        hello(guarded, gone, wire)
+        guarded.wait_said(gone, 'JOIN')
+        heard = []
+        while (frame := wire.hear()) is not None:  # reads, but does not answer
+            heard.append(frame[0])
+        assert PING in heard and CLOSE not in heard
+        dead.wait(1)
+        guarded.wait_said(gone, 'QUIT')
+        time.sleep(3)  # longer than a silent peer may be: this one's library answers pings
+        assert alive.closed() is None
+
+
+def test_a_flood_of_pings_ends_and_others_do_not_notice(guarded, users):
+    user, friend = users(2)
+    guarded.share(user, friend)
+    floods = Counter(guarded, 'starling_edge_floods_total')
+    with guarded.cluster.phone(user) as phone, Wire(guarded.cluster.ws_url) as wire:
+        join = guarded.join(phone, *HOME)
+        wire.upgrade()
+        wire.socket.settimeout(0.5)
+        ping, sent = wire.frame(PING, b'x' * 100), 0
+        while sent < 200_000 and wire.send(ping):
+            sent += 1
+            if sent == 50:
+                began = time.monotonic()
+                guarded.deliver(join['route'], move(friend, at(100), now_ms(), user))
+                phone.wait_screen({friend})
+                assert time.monotonic() - began < 2
+            if sent % 10 == 0:
+                wire.socket.setblocking(False)
+                try:
+                    wire.pending += wire.socket.recv(1 << 16)
+                except OSError:
+                    pass
+                wire.socket.settimeout(0.5)
+        assert sent < 200_000
+        floods.wait(1)
+        assert phone.closed() is None
+
+
+def test_a_flood_of_messages_ends(guarded, users):
+    user, = users(1)
+    floods = Counter(guarded, 'starling_edge_floods_total')
+    with guarded.cluster.phone(user) as phone:
+        phone.hello(*HOME)
+        for _ in range(30):  # a burst is fine
+            phone.send({'type': 'more'})
+        for _ in range(30):
+            phone.expect('nearby')
+        assert phone.closed() is None
+        for _ in range(100):
+            try:
+                phone.send({'type': 'more'})
+            except Exception:  # it is closed already
+                break
+        assert phone.wait_closed() == 1008
+        assert phone.closed()[1] == 'too_many_messages'
+    floods.wait(1)
+
+
+def test_garbage_ends_its_connection_alone(guarded, users):
+    user, = users(1)
+    guarded.share(user)
+    chance = random.Random(7)
+    frame = Wire.frame
+    garbage = [frame(TEXT, b'{}', masked=False), frame(3, b''), frame(11, b'x'), frame(PING, b'x' * 126),
+               frame(PING, b'x', final=False), frame(0, b'never begun'), frame(TEXT, b'\xff\xfe'), b'\xf1\x80\0\0\0\0',
+               frame(CLOSE, b'\x03'), frame(CLOSE, b'\0\0'), b'\x81\xff' + b'\xff' * 12, frame(TEXT, b'a', final=False) * 3,
+               *(chance.randbytes(400) for _ in range(40))]
+    with guarded.cluster.phone(user) as phone:
+        guarded.join(phone, *HOME)
+        sessions = guarded.edge.metrics().total('starling_edge_sessions')
+        for data in garbage:
+            with Wire(guarded.cluster.ws_url) as wire:
+                wire.upgrade()
+                wire.send(data)
+                if chance.random() < 0.5:
+                    wire.socket.shutdown(socket.SHUT_WR)
+                wire.socket.settimeout(0.05)
+                try:
+                    wire.socket.recv(100)
+                except OSError:
+                    pass
+        eventually(lambda: guarded.edge.metrics().total('starling_edge_sessions') == sessions)
+        phone.report(*at(3))
+        guarded.wait_said(user, 'REPORT')
+
+
+# no oftener than that
+
+
+def test_reports_that_come_too_soon_take_the_place_of_each_other(make_cluster, users):
+    period = 1.5
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.min.report.ms': int(period * 1000)}))
+    user, leaver = users(2)
+    stage.share(user, leaver)
+    with stage.cluster.phone(user) as phone:
+        join = stage.join(phone, *HOME)
+        began, sent = time.monotonic(), 0
+        while time.monotonic() - began < 3 * period:
+            sent += 1
+            phone.report(*at(sent), time=join['time'] + sent, accuracy=3)
+            if sent == 5:
+                phone.report(*at(-1), time=join['time'] + 1)  # an older one
+            time.sleep(0.05)
+        last = eventually(lambda: (said := stage.said(user))[-1]['time'] == join['time'] + sent and said, 5)
+        reports = [record for record in last if record['kind'] == 'REPORT']
+        assert 3 <= len(reports) <= 4
+        assert reports[-1]['accuracy'] == 3
+        assert [r['time'] for r in reports] == sorted(r['time'] for r in reports)
+        kafka = [m.timestamp for m in stage.topics.read('locations')]
+        assert all(later - earlier >= period * 1000 - 100 for earlier, later in zip(kafka, kafka[1:]))
+        replaced = stage.edge.metrics().total('starling_edge_reports_replaced_total')
+        assert replaced == sent + 1 - len(reports)  # nothing else became of any
+    phone = stage.cluster.phone(leaver)
+    join = stage.join(phone, *HOME)
+    phone.report(*at(10), time=join['time'] + 1)
+    phone.report(*at(20), time=join['time'] + 2)
+    phone.close()
+    stage.wait_said(leaver, 'QUIT')
+    assert [(r['kind'], r['time'] - join['time']) for r in stage.said(leaver)] == [('JOIN', 0), ('REPORT', 2), ('QUIT', 2)]
+
+
+# too many, too soon, too slow
+
+
+def test_a_full_edge_says_when_to_come_back(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 1, 'edge.hello.rate': 10}))
+    a, b = users(2)
+    with stage.cluster.phone(a):
+        delays = []
+        for _ in range(5):
+            with stage.cluster.phone(b) as phone:
+                delays.append(phone.expect('reconnect')['after_ms'])
+                assert phone.wait_closed() == 1013
+        assert all(5000 <= delay <= 6000 for delay in delays) and len(set(delays)) > 1
+    assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='full') == 5
+
+
+def test_a_storm_comes_back_as_a_ramp(make_cluster, users):
+    rate, crowd = 10, 60
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.hello.rate': rate}))
+    waiting = [(0.0, user) for user in users(crowd)]
+    arrivals, phones, began = [], [], time.monotonic()
+    while waiting:
+        waiting.sort()
+        due, user = waiting.pop(0)
+        time.sleep(max(0.0, due - (time.monotonic() - began)))
+        phone = stage.cluster.phone(user)
+        try:
+            phone.hello(*HOME, wait=False)
+        except ConnectionClosed:  # already sent away
+            pass
+        first = eventually(lambda p=phone: p.frames and p.frames[0])
+        if first['type'] == 'reconnect':
+            assert phone.wait_closed() == 1013
+            waiting.append((time.monotonic() - began + first['after_ms'] / 1000, user))
+        else:
+            phones.append(phone)
+            arrivals.append(time.monotonic() - began)
+    assert len(arrivals) == crowd
+    for second in range(int(arrivals[-1]) + 1):
+        assert sum(second <= arrival < second + 1 for arrival in arrivals) <= 2 * rate + 2
+    assert arrivals[-1] < 3 * crowd / rate
+    assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='storm') >= crowd / 2
+    assert all(phone.closed() is None for phone in phones)
+
+
+def test_an_edge_that_is_behind_lets_nobody_in_until_it_has_caught_up(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.loop.lag.ms': 100}))
+    inside, user = users(2)
+    with stage.cluster.phone(inside) as phone:
+        phone.hello(*HOME)
+        stage.edge.pause()
+        time.sleep(2)
+        stage.edge.resume()
+        eventually(lambda: stage.edge.metrics().total('starling_edge_loop_lag_seconds') > 0.1)
+        with stage.cluster.phone(user) as late:
+            assert late.expect('reconnect')['after_ms'] >= 2000
+            assert late.wait_closed() == 1013
+        assert stage.edge.metrics().total('starling_edge_overloaded_total', reason='behind') == 1
+        eventually(lambda: stage.edge.metrics().total('starling_edge_loop_lag_seconds') < 0.05, 20)
+        with stage.cluster.phone(user) as again:
+            again.hello(*HOME)
+        assert phone.closed() is None
+
+
+def test_a_full_edge_leaves_its_share_of_the_port_to_others(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 2}))
+    large = stage.cluster.add('fanout', settings={'edge.max.sessions': 100})
+    crowd = users(30)
+    sessions = lambda edge: edge.metrics().total('starling_edge_sessions')
+    phones = []
+    while sessions(stage.edge) < 2:
+        phone = stage.cluster.phone(crowd.pop())
+        time.sleep(0.05)
+        if phone.closed() is None:
+            phones.append(phone)
+    time.sleep(1)  # until it has looked
+    before = sessions(large)
+    later = [stage.cluster.phone(user) for user in crowd]
+    for phone in later:
+        phone.hello(*HOME)
+    assert sessions(large) == before + len(later)
+    large.stop()  # nobody else now: it says so itself again
+    time.sleep(1)
+    with stage.cluster.phone(crowd[0]) as phone:
+        assert phone.wait_closed() == 1013
+
+
+# one user, two devices, two edges
+
+
+def test_the_older_of_two_devices_on_two_edges_ends_and_nothing_goes_round(make_cluster, users):
+    cluster = make_cluster(settings={'fanout:edge.min.report.ms': 0}).start(ingests=0, sinks=0)
+    second = cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}'})
+    user, = users(1)
+    cluster.topics.produce('sharing', user, ('sharing', {'mode': 'FRIENDS'}))
+    for daemon in *cluster.fanouts, *cluster.routers:
+        eventually(lambda d=daemon: d.kind == 'router'
+                   or d.metrics().total('starling_copies_records_total', topic='sharing') >= 1)
+    older = cluster.phone(user)
+    older.hello(*HOME)
+    newer = Phone(f'ws://{second.settings["edge.listen"]}/', user, cluster.token(user))
+    newer.hello(*HOME)
+    assert older.wait_closed() == 4001
+    said = lambda: [record['kind'] for record in map(lambda m: decode(m.value), cluster.topics.read('locations'))]
+    before = said()
+    for step in range(8):
+        newer.report(*at(step))
+        time.sleep(0.25)
+    assert newer.closed() is None
+    assert [kind for kind in said()[len(before):] if kind != 'REPORT'] == []
+    assert sum(e.metrics().total('starling_edge_superseded_total') for e in cluster.fanouts) == 1
+    newer.close()
+
+
+# the end
+
+
+def test_a_drain_is_even_and_its_phones_are_told_when_to_come(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 2, 'edge.hello.rate': 20}))
+    phones = [stage.cluster.phone(user) for user in users(20)]
+    for phone in phones:
+        phone.hello(*HOME)
+    began = time.monotonic()
+    assert Http(f'http://{stage.edge.ops}').post('/drain').status_code == 202
+    assert stage.edge.get('/readyz').status_code == 503
+    with pytest.raises(OSError):
+        stage.cluster.phone(1)
+    closed = []
+    while len(closed) < len(phones):
+        for phone in phones:
+            if phone not in closed and phone.closed():
+                closed.append(phone)
+                phone.ended = time.monotonic() - began
+        time.sleep(0.01)
+        assert time.monotonic() - began < 10
+    assert stage.edge.wait() == 0
+    assert {phone.closed()[0] for phone in phones} == {1012}
+    ends = [phone.ended for phone in closed]
+    assert 1 <= sum(end < 1 for end in ends) <= 15 and ends[-1] > 1.5
+    comes = sorted(phone.ended * 1000 + phone.expect('reconnect')['after_ms'] for phone in phones)
+    assert comes[-1] - comes[0] >= 900  # twenty of them, twenty a second
+
+
+def test_a_second_signal_ends_at_once(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 600}))
+    phones = [stage.cluster.phone(user) for user in users(3)]
+    for phone in phones:
+        phone.hello(*HOME)
+    stage.edge.terminate()
+    stage.edge.wait_for_log('draining')
+    time.sleep(0.5)
+    assert stage.edge.alive()
+    stage.edge.signal(signal.SIGTERM)
+    assert stage.edge.wait(5) == 1
+
+
+# many processes of one command
+
+
+class Many:
+    """An edge of several processes. The cluster's own daemon is the command that minds them."""
+
+    def __init__(self, cluster, count, **settings):
+        first = free_ports(count)
+        cluster.create_topics()
+        self.cluster, self.count = cluster, count
+        self.command = cluster.add('fanout', start=False, settings={
+            **SETTINGS, 'ops.listen': f'127.0.0.1:{first}', 'peer.listen': '', 'edge.processes': count, **settings})
+        self.ops = [Http(f'http://127.0.0.1:{first + index}') for index in range(count)]
+        self.command.start(wait=False)
+        eventually(lambda: all(map(self.ready, range(count))), 60, what='all processes are ready')
+
+    def ready(self, index) -> bool:
+        try:
+            return self.ops[index].get('/readyz', timeout=2).status_code == 200
+        except OSError:
+            return False
+
+    def sessions(self, index) -> float:
+        return Metrics.parse(self.ops[index].get('/metrics').text).total('starling_edge_sessions')
+
+    def pids(self, index) -> list[int]:
+        """Of every process that this one has been, the last one lives."""
+        return [int(pid) for pid in re.findall(rf'event="process started" process={index} pid=(\d+)', self.command.log())]
+
+
+def test_one_command_is_many_processes(make_cluster, users):
+    many = Many(make_cluster(delivery_partitions=6), 3, **{'edge.drain.s': 1})
+    phones = [many.cluster.phone(user) for user in users(60)]
+    for phone in phones:
+        phone.hello(*HOME)
+    split = [many.sessions(index) for index in range(3)]
+    assert sum(split) == 60 and min(split) >= 5, split
+
+    os.kill(many.pids(1)[0], signal.SIGKILL)
+    eventually(lambda: sum(phone.closed() is not None for phone in phones) == split[1])
+    assert {phone.closed()[0] for phone in phones if phone.closed()} == {1006}
+    assert [many.sessions(0), many.sessions(2)] == [split[0], split[2]]  # the others go on
+    eventually(lambda: len(many.pids(1)) == 2 and many.ready(1), 60)
+    for _ in range(40):
+        phones.append(many.cluster.phone(users(1)[0]))
+        phones[-1].hello(*HOME)
+    assert many.sessions(1) >= 1
+    os.kill(many.pids(1)[1], signal.SIGKILL)  # again and again, ever more slowly, but always
+    eventually(lambda: len(many.pids(1)) == 3 and many.ready(1), 60)
+
+    many.command.signal(signal.SIGHUP)
+    eventually(lambda: many.command.log().count('event=reloading') == 3)
+    alive = [phone for phone in phones if phone.closed() is None]
+    assert many.command.stop() == 0
+    assert {phone.wait_closed() for phone in alive} == {1012}
+    assert not any(map(many.ready, range(3)))
+    assert sorted(folder.name for folder in (many.command.folder / 'data').iterdir()) == ['0', '1', '2']
+
+
+def test_a_drained_process_stays_away_and_the_command_ends_with_the_last(make_cluster):
+    many = Many(make_cluster(), 2, **{'edge.drain.s': 0})
+    many.ops[0].post('/drain')
+    many.command.wait_for_log('event="process ended" process=0')
+    time.sleep(2)  # longer than it takes to come back after a crash
+    assert len(many.pids(0)) == 1 and many.ready(1) and many.command.alive()
+    many.ops[1].post('/drain')
+    assert many.command.wait() == 0
+
+
+def test_processes_end_with_their_command_and_at_once_when_told_twice(make_cluster, users):
+    many = Many(make_cluster(), 2, **{'edge.drain.s': 600})
+    phones = [many.cluster.phone(user) for user in users(8)]
+    for phone in phones:
+        phone.hello(*HOME)
+    many.command.terminate()
+    eventually(lambda: many.command.log().count('event=draining') == 2)
+    assert many.command.alive()
+    many.command.signal(signal.SIGTERM)
+    assert many.command.wait(10) == 1
+    assert {phone.wait_closed() for phone in phones} <= {1006, 1012}
+
+    many.command.start(wait=False, **{'edge.drain.s': 0})
+    eventually(lambda: all(map(many.ready, range(2))), 60)
+    many.command.kill()
+    eventually(lambda: not any(map(many.ready, range(2))), 20, what='the processes have ended with their command')

@@ -359,7 +359,10 @@ def test_unknown_paths_and_methods(shared_cluster, member):
         problem(http.get(path), 404, 'no_such_path')
     problem(http.post('/nothing', json={}), 404, 'no_such_path')
     for method, path in ('DELETE', '/v1/locations'), ('POST', '/v1/profile'), ('GET', '/v1/blocks/5'), ('PATCH', '/v1/friends/5'):
-        problem(http.request(method, path), 405, 'bad_method')
+        refused = http.request(method, path)
+        problem(refused, 405, 'bad_method')
+        allowed = refused.headers['Allow'].split(', ')
+        assert allowed and method not in allowed
 
 
 def test_the_page_and_its_settings_need_no_token(shared_cluster):

@@ -72,7 +72,12 @@ static int dial(const struct world *world) {
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct linger reset = {.l_onoff = 1}; /* or the ports are used up */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    fuzz_require(fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0);
+    fuzz_require(fd >= 0);
+    /* Others on this machine may have taken all ports for the moment. */
+    for (int tries = 0; connect(fd, (const struct sockaddr *)&address, sizeof address); tries++) {
+        fuzz_require(errno == EADDRNOTAVAIL && tries < 10000);
+        usleep(1000);
+    }
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     return fd;
 }

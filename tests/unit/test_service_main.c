@@ -29,7 +29,7 @@
 struct shared {
     atomic_int kafka_code, partitions; // what Kafka says
     atomic_int verified;               // how often it was asked
-    atomic_int started, drained, freed, freed_state;
+    atomic_int started, reloaded, drained, freed, freed_state;
     atomic_bool start_fails, drain_hangs, held;
     char client_id[128];
 };
@@ -82,6 +82,8 @@ static int daemon_start(struct service *service, const struct topics_shape *shap
 
 static void finish(void *context) { service_finished(((struct state *)context)->service); }
 
+static void daemon_reload(void *context) { shared->reloaded++; }
+
 static void daemon_drain(void *context) {
     struct state *state = context;
     shared->drained++;
@@ -121,6 +123,7 @@ static const struct service_definition DEFINITION = {
     .section = &SECTION,
     .conditions = CONDITIONS,
     .start = daemon_start,
+    .reload = daemon_reload,
     .drain = daemon_drain,
     .free = daemon_free,
     .peer = daemon_peer,
@@ -353,6 +356,31 @@ static void drains_by_http(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
+static void a_signal_after_a_drain_by_http_is_the_first(void **state) {
+    shared->drain_hangs = true;
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
+    kill(child.pid, SIGTERM);
+    usleep(500000);
+    assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
+    kill(child.pid, SIGTERM);
+    ends(&child, 1);
+    assert_int_equal(shared->drained, 1);
+}
+
+static void reloads_and_goes_on(void **state) {
+    struct child child = run(NULL);
+    kill(child.pid, SIGHUP); /* it may not have started yet */
+    wait_for(shared->started);
+    int before = shared->reloaded;
+    kill(child.pid, SIGHUP);
+    wait_for(shared->reloaded == before + 1);
+    expect(child.ops_port, "/healthz", HTTP_OK);
+    kill(child.pid, SIGTERM);
+    ends(&child, 0);
+}
+
 static void second_signal_ends_at_once(void **state) {
     shared->drain_hangs = true;
     struct child child = run(NULL);
@@ -486,6 +514,8 @@ int main(void) {
         TEST(waits_for_kafka_and_the_topics),
         TEST(becomes_ready_and_drains),
         TEST(drains_by_http),
+        TEST(a_signal_after_a_drain_by_http_is_the_first),
+        TEST(reloads_and_goes_on),
         TEST(second_signal_ends_at_once),
         TEST(ends_while_it_waits),
         TEST(wrong_partitions_are_refused),

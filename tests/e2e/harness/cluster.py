@@ -143,7 +143,8 @@ class Cluster:
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink')},
             'router': {'group.id': self.group('router')},
-            'fanout': {'group.id': self.group('fanout'), 'edge.listen': f'127.0.0.1:{self._fanout_port}'},
+            'fanout': {'group.id': self.group('fanout'), 'edge.listen': f'127.0.0.1:{self._fanout_port}',
+                       'edge.min.report.ms': 0},
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})

@@ -57,7 +57,7 @@ struct city {
     bool moving;
     int64_t moving_since_us;
     uint64_t moves, deliveries, digests_due;
-    uint64_t failed;
+    uint64_t failed, memory_before;
     struct buffer fed; /* for a peer: entries on their way */
     int feed;
 };
@@ -393,6 +393,19 @@ static void tick(void *context) {
 
 /* ---- measuring ---- */
 
+/* Memory that a process has to itself, bytes. */
+static uint64_t memory_of(int pid) {
+    char path[64], line[256];
+    unsigned long kib = 0;
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "Private_Dirty: %lu", &kib) == 1) break;
+    }
+    if (file) fclose(file);
+    return kib * 1024;
+}
+
 struct reading {
     double seconds, cpu;
     uint64_t frames, bytes, marks, deliveries;
@@ -412,13 +425,16 @@ static void measure(struct city *city) {
     pump(city, clock_monotonic_us() + city->options.seconds * INT64_C(1000000));
     struct reading b = take_reading(city);
     printf("{\"seconds\":%.3f,\"cpu_s\":%.3f,\"frames\":%" PRIu64 ",\"entries\":%" PRIu64 ",\"bytes\":%" PRIu64
-           ",\"deliveries\":%" PRIu64 ",\"open\":%zu,\"closed\":%" PRIu64 ",\"failed\":%" PRIu64 "}\n",
+           ",\"deliveries\":%" PRIu64 ",\"open\":%zu,\"closed\":%" PRIu64 ",\"failed\":%" PRIu64 ",\"memory\":%" PRIu64
+           ",\"memory_before\":%" PRIu64 "}\n",
            b.seconds - a.seconds, b.cpu - a.cpu, b.frames - a.frames, b.marks - a.marks, b.bytes - a.bytes,
-           b.deliveries - a.deliveries, (size_t)city->phones.open, (uint64_t)city->phones.closed, city->failed);
+           b.deliveries - a.deliveries, (size_t)city->phones.open, (uint64_t)city->phones.closed, city->failed,
+           memory_of(city->options.pid), city->memory_before);
     fflush(stdout);
 }
 
 static void connect_phones(struct city *city) {
+    city->memory_before = memory_of(city->options.pid);
     phones_start(&city->phones);
     if (!phones_wait(&city->phones.open, city->options.sessions, SETUP_S))
         die("connecting", &(struct error){.text = "not all phones are connected"});

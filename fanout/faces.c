@@ -30,8 +30,9 @@ struct faces {
 };
 
 enum {
-    WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
-    DISTANCE_MAX = 32,     /* 20015114.4} and what else a double of metres may be */
+    WHERE_MAX = 96,    /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 16, /* of the short ones */
+    DISTANCE_SHORT = 10000000,
     FACE_OVERHEAD = 16 + 8 /* of the heap and the ring; the table is counted by itself */
 };
 
@@ -121,6 +122,19 @@ static void place_face(struct faces *faces, struct face *face, struct geo_point 
     face->time = time;
 }
 
+/* What json_put_fixed1 writes, for a distance of a walk or a drive. */
+static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
+    uint8_t digits[10];
+    size_t count = 0;
+    uint32_t whole = tenths / 10;
+    do digits[count++] = (uint8_t)('0' + whole % 10);
+    while (whole /= 10);
+    while (count) *at++ = digits[--count];
+    *at++ = '.';
+    *at++ = (uint8_t)('0' + tenths % 10);
+    return at;
+}
+
 void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
                double distance_m) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
@@ -129,10 +143,17 @@ void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct g
     bool placed = face->size > face->who_size;
     if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
         place_face(faces, face, at, time);
-    memcpy(buffer_reserve(frame, face->size + DISTANCE_MAX), face->text, face->size);
-    buffer_commit(frame, face->size);
-    json_put_fixed1(frame, distance_m);
-    buffer_byte(frame, '}');
+    uint8_t *text = buffer_reserve(frame, face->size + DISTANCE_MAX), *end = text + face->size;
+    memcpy(text, face->text, face->size);
+    if (distance_m >= 0 && distance_m < DISTANCE_SHORT) {
+        end = put_tenths(end, (uint32_t)(distance_m * 10 + 0.5));
+        *end++ = '}';
+        buffer_commit(frame, (size_t)(end - text));
+    } else {
+        buffer_commit(frame, face->size);
+        json_put_fixed1(frame, distance_m);
+        buffer_byte(frame, '}');
+    }
 }
 
 void faces_prefetch(const struct faces *faces, int64_t user) {

@@ -155,13 +155,15 @@ static void hub_tick(void *context) {
     }
 }
 
-/* libwebsockets sizes its tables by the open-file limit, but takes one beyond 10 million (usual in containers) for a
- * mistake and makes room for just 2,560 sockets. So it is shown a sensible one. */
-static struct lws_context *context_create(const struct lws_context_creation_info *info) {
-    enum { MOST_FILES = 1 << 20 };
+/* libwebsockets sizes its tables by the open-file limit, and looks through one of them whenever a connection is made; but it
+ * takes a limit beyond 10 million (usual in containers) for a mistake and makes room for just 2,560 sockets. So it is shown a
+ * sensible one: of what it may get, and the process's other files. */
+static struct lws_context *context_create(const struct lws_context_creation_info *info, unsigned most) {
+    enum { MOST_FILES = 1 << 20, OTHER_FILES = 4096 };
     struct rlimit limit, shown;
-    bool lower = !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > MOST_FILES;
-    shown = (struct rlimit){.rlim_cur = MOST_FILES, .rlim_max = lower ? limit.rlim_max : 0};
+    rlim_t wanted = most ? (rlim_t)most + OTHER_FILES : MOST_FILES;
+    bool lower = !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > wanted;
+    shown = (struct rlimit){.rlim_cur = wanted, .rlim_max = lower ? limit.rlim_max : 0};
     if (lower) lower = !setrlimit(RLIMIT_NOFILE, &shown);
     struct lws_context *lws = lws_create_context(info);
     if (lower) setrlimit(RLIMIT_NOFILE, &limit);
@@ -219,7 +221,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .uid = (uid_t)-1,
     };
     lws_set_log_level(0, NULL);
-    hub->lws = context_create(&info);
+    hub->lws = context_create(&info, options->most);
     if (!hub->lws) {
         hub_release(hub);
         return error_set(error, -ENOTSUP,

@@ -93,6 +93,7 @@ struct hub_options {
     uv_loop_t *loop;
     const char *subprotocol;
     size_t max_message, receive_size;
+    unsigned most; /* connections at once; 0: not known */
     unsigned handshake_s, ping_s;
     const char *tls_certificate, *tls_key, *tls_ca, *origins;
     bool server;

@@ -148,6 +148,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
                             .subprotocol = options->subprotocol,
                             .max_message = options->max_message,
                             .receive_size = RECEIVE_SIZE,
+                            .most = options->max_connections,
                             .handshake_s = options->handshake_s ? options->handshake_s : 10,
                             .ping_s = options->ping_s,
                             .tls_certificate = options->tls_certificate,

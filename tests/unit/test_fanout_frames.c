@@ -255,6 +255,24 @@ static void faces_are_never_old(void **state) {
     assert_true(faces_count(f->faces) > 5 && faces_count(f->faces) < FRIENDS);
 }
 
+/* Distances are written by hand; they must be those that json_put_fixed1 writes. */
+static void distances_have_one_decimal(void **state) {
+    struct fixture *f = *state;
+    static const double METRES[] = {0,         0.04,      0.05,      0.94,       0.96,       1,       9.94,
+                                    9.96,      10,        99.96,     1234,       8046,       8046.72, 999999.94,
+                                    999999.96, 1234567.8, 9999999.7, 9999999.96, 20015114.4, 1e15};
+    for (size_t i = 0; i < sizeof METRES / sizeof *METRES; i++) {
+        struct buffer expected = {0};
+        buffer_string(&expected, "\"distance_m\":");
+        json_put_fixed1(&expected, METRES[i]);
+        buffer_byte(&expected, '}');
+        ws_frame_start(&f->frame);
+        faces_put(f->faces, &f->frame, 1, (struct geo_point){1, 1}, 1, METRES[i]);
+        assert_memory_equal(f->frame.data + f->frame.size - expected.size, expected.data, expected.size);
+        buffer_free(&expected);
+    }
+}
+
 static void errors_and_reconnect_are_quoted(void **state) {
     struct fixture *f = *state;
     frame_error(&f->frame, "bad_\"code", NASTY);
@@ -274,6 +292,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(items_say_who_where_and_when, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_hold_twenty, setup, teardown),
         cmocka_unit_test_setup_teardown(updates_name_the_near_and_the_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(distances_have_one_decimal, setup, teardown),
         cmocka_unit_test_setup_teardown(faces_are_never_old, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_and_reconnect_are_quoted, setup, teardown),
     };

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "fanout/edge.h"
 
-enum { LOG_EVERY_S = 10, AHEAD = 16 };
+enum { LOG_EVERY_S = 10, AHEAD = 32 };
 
 /* An item counts for a session if it came by the session's route and the user is opted in. */
 static bool listens(const struct session *session, int32_t route) {
@@ -31,6 +31,7 @@ static void apply_move(struct edge *edge, int32_t route, const struct move *move
     if (!shown(edge, move->user, move->lat, move->lng, move->time)) return;
     for (size_t from = 0; from < move->recipients.count; from += AHEAD) {
         size_t count = move->recipients.count - from < AHEAD ? move->recipients.count - from : AHEAD;
+        for (size_t i = 0; i < count; i++) map_prefetch(edge->users, (uint64_t)move->recipients.items[from + i]);
         for (size_t i = 0; i < count; i++) {
             sessions[i] = sessions_of(edge, move->recipients.items[from + i]);
             if (sessions[i]) session_prefetch(sessions[i]);

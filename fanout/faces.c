@@ -26,6 +26,7 @@ struct faces {
     struct face **ring;
     size_t count, ring_room, hand;
     size_t bytes, bytes_max;
+    uint64_t changes;
     struct buffer scratch;
 };
 
@@ -55,6 +56,7 @@ static size_t cost(const struct face *face) { return sizeof *face + face->room +
 
 static void remove_face(struct faces *faces, struct face *face) {
     struct face *last = faces->ring[--faces->count];
+    faces->changes++;
     faces->ring[face->place] = last;
     last->place = face->place;
     faces->bytes -= cost(face);
@@ -135,10 +137,8 @@ static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
     return at;
 }
 
-void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
-               double distance_m) {
-    struct face *face = map_pointer(faces->table, (uint64_t)user);
-    if (!face) face = add_face(faces, user);
+static void put(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                double distance_m) {
     face->used = true;
     bool placed = face->size > face->who_size;
     if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
@@ -156,13 +156,29 @@ void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct g
     }
 }
 
-void faces_prefetch(const struct faces *faces, int64_t user) {
-    const struct face *face = map_pointer(faces->table, (uint64_t)user);
-    if (!face) return;
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+               double distance_m) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    put(faces, face ? face : add_face(faces, user), frame, at, time, distance_m);
+}
+
+void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(faces->table, (uint64_t)user); }
+
+struct face *faces_ask(const struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (!face) return NULL;
     __builtin_prefetch(face);
     __builtin_prefetch(face->text + 32);
     __builtin_prefetch(face->text + 96);
     __builtin_prefetch(face->text + 160);
+    return face;
+}
+
+uint64_t faces_changes(const struct faces *faces) { return faces->changes; }
+
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                    double distance_m) {
+    put(faces, face, frame, at, time, distance_m);
 }
 
 void faces_forget(struct faces *faces, int64_t user) {

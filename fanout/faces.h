@@ -24,9 +24,18 @@ void faces_free(struct faces *faces); /* NULL is fine */
 void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
                double distance_m);
 
-void faces_prefetch(const struct faces *faces, int64_t user); /* faces_put of that user comes soon */
-void faces_forget(struct faces *faces, int64_t user);         /* the profile has changed */
-size_t faces_bytes(const struct faces *faces);                /* memory in use */
+/* For many friends one after the other, whose faces are in memory that the processor has not at hand: ask for them all first,
+ * in two rounds, and put them then. */
+struct face;
+void faces_prefetch(const struct faces *faces, int64_t user);
+struct face *faces_ask(const struct faces *faces, int64_t user); /* NULL: not there; good until the next put of one
+                                                                          that was not there */
+uint64_t faces_changes(const struct faces *faces);               /* rises whenever what faces_ask gave may be gone */
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                    double distance_m);
+
+void faces_forget(struct faces *faces, int64_t user); /* the profile has changed */
+size_t faces_bytes(const struct faces *faces);        /* memory in use */
 size_t faces_count(const struct faces *faces);
 
 #endif

@@ -52,32 +52,51 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     return count;
 }
 
-/* A few of what is to be told next; their faces are on their way from memory. */
-static size_t take_some(struct nearby *nearby, uint32_t *cursor, struct faces *faces, struct nearby_friend *some) {
-    size_t count = 0;
-    while (count < SOME && nearby_next_dirty(nearby, cursor, &some[count])) faces_prefetch(faces, some[count++].user);
-    return count;
+/* A few of what is to be told next, with their faces on their way from memory. */
+struct some {
+    struct nearby_friend friends[SOME];
+    struct face *faces[SOME]; /* NULL: not known */
+    size_t count;
+    uint64_t changes;
+};
+
+static bool take_some(struct nearby *nearby, uint32_t *cursor, struct faces *faces, struct some *some) {
+    some->count = 0;
+    while (some->count < SOME && nearby_next_dirty(nearby, cursor, &some->friends[some->count]))
+        faces_prefetch(faces, some->friends[some->count++].user);
+    for (size_t i = 0; i < some->count; i++) some->faces[i] = faces_ask(faces, some->friends[i].user);
+    some->changes = faces_changes(faces);
+    return some->count > 0;
+}
+
+static void put_one(struct buffer *frame, const struct nearby *nearby, struct faces *faces, const struct some *some,
+                    size_t which) {
+    const struct nearby_friend *friend = &some->friends[which];
+    struct face *face = some->changes == faces_changes(faces) ? some->faces[which] : NULL;
+    double distance_m = geo_circle_distance(&nearby->circle, friend->at);
+    if (face)
+        faces_put_face(faces, face, frame, friend->at, friend->time, distance_m);
+    else
+        faces_put(faces, frame, friend->user, friend->at, friend->time, distance_m);
 }
 
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
-    struct nearby_friend some[SOME];
+    struct some some;
     uint32_t cursor = 0, dirty = nearby->dirty;
-    size_t near = 0, gone = 0, count;
+    size_t near = 0, gone = 0;
     int64_t *left = NULL;
 
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"update\",\"near\":[");
-    while ((count = take_some(nearby, &cursor, faces, some))) {
-        for (size_t i = 0; i < count; i++) {
-            const struct nearby_friend *friend = &some[i];
-            if (!(friend->flags & NEARBY_HELD)) {
+    while (take_some(nearby, &cursor, faces, &some)) {
+        for (size_t i = 0; i < some.count; i++) {
+            if (!(some.friends[i].flags & NEARBY_HELD)) {
                 if (!left) left = mem_alloc(dirty * sizeof *left);
-                left[gone++] = friend->user;
+                left[gone++] = some.friends[i].user;
                 continue;
             }
             if (near++) buffer_byte(frame, ',');
-            faces_put(faces, frame, friend->user, friend->at, friend->time,
-                      geo_circle_distance(&nearby->circle, friend->at));
+            put_one(frame, nearby, faces, &some, i);
         }
     }
     buffer_string(frame, "],\"gone\":[");

@@ -75,6 +75,10 @@ uint64_t *map_find(const struct map *map, uint64_t key) {
     return slot->key ? &slot->value : NULL;
 }
 
+void map_prefetch(const struct map *map, uint64_t key) {
+    if (map->slots) __builtin_prefetch(&map->slots[home(map, key)]);
+}
+
 static uint64_t *put_zero(struct map *map, bool *created) {
     if (created) *created = !map->has_zero;
     if (!map->has_zero) {

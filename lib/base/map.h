@@ -19,6 +19,7 @@ size_t map_count(const struct map *map);
 size_t map_bytes(const struct map *map); /* memory in use */
 
 uint64_t *map_find(const struct map *map, uint64_t key);         /* NULL: not there */
+void map_prefetch(const struct map *map, uint64_t key);          /* map_find of that key comes soon */
 bool map_remove(struct map *map, uint64_t key, uint64_t *value); /* false: was not there; value may be NULL */
 
 /* The value's place, holding 0 when it was just created; created may be NULL. */

@@ -255,6 +255,30 @@ static void faces_are_never_old(void **state) {
     assert_true(faces_count(f->faces) > 5 && faces_count(f->faces) < FRIENDS);
 }
 
+/* More friends than there is room for faces: those asked for ahead are thrown out before they are put. */
+static void an_update_outlives_its_faces(void **state) {
+    struct fixture *f = *state;
+    for (int round = 0; round < 3; round++) {
+        for (int64_t user = 1; user <= FRIENDS; user++) {
+            int32_t north = (int32_t)(user * 100 + round);
+            nearby_upsert(&f->nearby, user, (struct geo_point){399847021 + north, 1163184170}, 2000 + round);
+        }
+        assert_int_equal(frame_update(&f->frame, &f->nearby, f->faces), FRIENDS);
+        json_t *json = read_frame(f, "update"), *near = json_object_get(json, "near");
+        int64_t sum = 0;
+        for (size_t i = 0; i < FRIENDS; i++) {
+            const json_t *item = json_array_get(near, i);
+            int64_t user = integer(item, "user"), north = user * 100 + round;
+            sum += user;
+            assert_int_equal(integer(item, "time"), 2000 + round);
+            assert_int_equal(lround(json_number_value(json_object_get(item, "lat")) * 1e7), 399847021 + north);
+            assert_true(fabs(json_number_value(json_object_get(item, "distance_m")) - (double)north * 0.01112) < 0.06);
+        }
+        assert_int_equal(sum, FRIENDS * (FRIENDS + 1) / 2);
+        json_decref(json);
+    }
+}
+
 /* Distances are written by hand; they must be those that json_put_fixed1 writes. */
 static void distances_have_one_decimal(void **state) {
     struct fixture *f = *state;
@@ -292,6 +316,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(items_say_who_where_and_when, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_hold_twenty, setup, teardown),
         cmocka_unit_test_setup_teardown(updates_name_the_near_and_the_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_update_outlives_its_faces, setup, teardown),
         cmocka_unit_test_setup_teardown(distances_have_one_decimal, setup, teardown),
         cmocka_unit_test_setup_teardown(faces_are_never_old, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_and_reconnect_are_quoted, setup, teardown),

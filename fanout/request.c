@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "event/types.h"
-#include "json/json.h"
+#include "json/place.h"
 
 void cursor_format(struct nearby_cursor cursor, char text[CURSOR_TEXT_MAX]) {
     snprintf(text, CURSOR_TEXT_MAX, "%a_%" PRId64, cursor.distance_m, cursor.user);
@@ -27,15 +27,11 @@ int cursor_parse(const char *text, struct nearby_cursor *cursor) {
 }
 
 static int parse_place(const json_t *object, struct request *request, const char **code, struct error *error) {
-    *code = "bad_location";
-    if (json_want_degrees(object, "lat", 90, &request->at.lat, error)) return -EINVAL;
-    if (json_want_degrees(object, "lng", 180, &request->at.lng, error)) return -EINVAL;
-    *code = "bad_time";
-    if (json_want_int(object, "time", 0, EVENT_TIME_MAX, &request->time, error)) return -EINVAL;
-    *code = "bad_location";
-    double accuracy = -1;
-    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, error) == -EINVAL) return -EINVAL;
-    request->accuracy = (int32_t)accuracy;
+    struct json_place place;
+    if (json_want_place(object, EVENT_TIME_MAX, &place, code, error)) return -EINVAL;
+    request->at = (struct geo_point){place.lat, place.lng};
+    request->time = place.time;
+    request->accuracy = place.accuracy;
     return 0;
 }
 

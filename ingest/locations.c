@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "ingest/gateway.h"
+#include "json/place.h"
 
 enum { AHEAD_MAX_MS = 60000 };
 
@@ -40,19 +41,17 @@ static int parse_report(const struct call *call, const json_t *object, struct lo
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
     int code = parse_user(call, object, &location->user, refusal);
     if (code) return code;
-    if (json_want_degrees(object, "lat", 90, &location->lat, &refusal->error))
-        return refuse(refusal, 400, "bad_location", NULL);
-    if (json_want_degrees(object, "lng", 180, &location->lng, &refusal->error))
-        return refuse(refusal, 400, "bad_location", NULL);
-    if (json_want_int(object, "time", 0, EVENT_TIME_MAX, &location->time, &refusal->error))
-        return refuse(refusal, 400, "bad_time", NULL);
+    struct json_place place;
+    const char *wrong;
+    if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
+        return refuse(refusal, 400, wrong, NULL);
     if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL &&
-        location->time > clock_wall_ms() + AHEAD_MAX_MS)
+        place.time > clock_wall_ms() + AHEAD_MAX_MS)
         return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
-    double accuracy = -1;
-    if (json_want_real(object, "accuracy", 0, 1e9, &accuracy, &refusal->error) == -EINVAL)
-        return refuse(refusal, 400, "bad_location", NULL);
-    location->accuracy = (int32_t)accuracy;
+    location->lat = place.lat;
+    location->lng = place.lng;
+    location->time = place.time;
+    location->accuracy = place.accuracy;
     return 0;
 }
 

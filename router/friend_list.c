@@ -19,6 +19,15 @@ void friend_list_reserve(struct friend_list *list, size_t count) {
     list->capacity = capacity;
 }
 
+/* varint_get for what most steps of a list are, with ten million users or a hundred million: three bytes. */
+static inline const uint8_t *step_get(const uint8_t *at, const uint8_t *end, uint64_t *step) {
+    if (end - at < 4) return varint_get(at, end, step);
+    uint32_t four = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    if ((four & 0x808080) != 0x8080) return varint_get(at, end, step);
+    *step = (four & 0x7f) | (four >> 1 & 0x3f80) | (four >> 2 & 0x1fc000);
+    return at + 3;
+}
+
 int friend_list_decode(struct friend_list *list, const uint8_t *bytes, size_t size) {
     const uint8_t *at = bytes, *end = bytes + size;
     uint64_t user = 0;
@@ -27,7 +36,7 @@ int friend_list_decode(struct friend_list *list, const uint8_t *bytes, size_t si
     friend_list_reserve(list, size); // a friend takes a byte at least
     while (at < end) {
         uint64_t step;
-        at = varint_get(at, end, &step);
+        at = step_get(at, end, &step);
         if (!at || step > (uint64_t)INT64_MAX - user || (count && !step)) return -EBADMSG;
         user += step;
         list->items[count++] = (int64_t)user;

@@ -212,30 +212,35 @@ size_t outbox_bytes(const struct outbox *outbox) {
 
 /* ---- items ---- */
 
-void outbox_put(struct outbox *outbox, int32_t number, const struct delivery_item *item, int64_t received,
-                int64_t now_us) {
-    if (number < 0 || number >= outbox->options.routes) return;
+/* Room for one more item of at most that many bytes; returns where it goes. */
+static uint8_t *item_begin(struct outbox *outbox, int32_t number, size_t most, int64_t now_us) {
     struct route *route = &outbox->routes[number];
-    size_t most = delivery_item_size_max(item);
     if (route->count && route->size - DELIVERY_HEAD_MAX + most > outbox->options.flush_bytes)
         send_route(outbox, number);
     reserve(route, most);
     if (!route->count) route->first_us = now_us;
-    uint8_t *at = route->data + route->size;
-    route->size += (size_t)(delivery_item_write(at, item) - at);
+    return route->data + route->size;
+}
+
+static void item_end(struct outbox *outbox, int32_t number, const uint8_t *end, int64_t received) {
+    struct route *route = &outbox->routes[number];
+    route->size = (size_t)(end - route->data);
     route->count++;
     if (received && (!route->received || received < route->received)) route->received = received;
     if (!route->filled) add_filled(outbox, number);
 }
 
-static void set_recipients(struct delivery_item *item, const int64_t *users, size_t count) {
-    struct event_longs *recipients = item->kind == DELIVERY_ITEM_LEFT ? &item->left.recipients : &item->move.recipients;
-    *recipients = (struct event_longs){.items = users, .count = count};
+void outbox_put(struct outbox *outbox, int32_t number, const struct delivery_item *item, int64_t received,
+                int64_t now_us) {
+    if (number < 0 || number >= outbox->options.routes) return;
+    uint8_t *at = item_begin(outbox, number, delivery_item_size_max(item), now_us);
+    item_end(outbox, number, delivery_item_write(at, item), received);
 }
 
-void outbox_put_recipients(struct outbox *outbox, struct delivery_item *item, const struct join_recipient *recipients,
-                           size_t count, int64_t received, int64_t now_us) {
-    size_t touched = 0;
+void outbox_put_recipients(struct outbox *outbox, const struct delivery_item *item,
+                           const struct join_recipient *recipients, size_t count, int64_t received, int64_t now_us) {
+    uint8_t lead[DELIVERY_LEAD_MAX];
+    size_t lead_size = (size_t)(delivery_lead_write(lead, item) - lead), touched = 0;
     if (count > outbox->users_room) {
         outbox->users_room = count * 2;
         outbox->users = mem_resize(outbox->users, outbox->users_room, sizeof *outbox->users);
@@ -259,10 +264,13 @@ void outbox_put_recipients(struct outbox *outbox, struct delivery_item *item, co
     uint32_t from = 0; // each tally is now where the next route's recipients begin
     for (size_t i = 0; i < touched; i++) {
         int32_t route = outbox->touched[i];
-        set_recipients(item, outbox->users + from, outbox->tally[route] - from);
-        from = outbox->tally[route];
+        uint32_t to = outbox->tally[route];
+        uint8_t *place = item_begin(outbox, route, lead_size + delivery_recipients_max(to - from), now_us);
+        memcpy(place, lead, lead_size);
+        item_end(outbox, route, delivery_recipients_write(place + lead_size, outbox->users + from, to - from),
+                 received);
+        from = to;
         outbox->tally[route] = 0;
-        outbox_put(outbox, route, item, received, now_us);
     }
 }
 

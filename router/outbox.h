@@ -52,8 +52,8 @@ void outbox_put(struct outbox *outbox, int32_t route, const struct delivery_item
                 int64_t now_us);
 
 /* A Move or Left: one item a route, with the recipients there. item->move.recipients (left.recipients) is not looked at. */
-void outbox_put_recipients(struct outbox *outbox, struct delivery_item *item, const struct join_recipient *recipients,
-                           size_t count, int64_t received, int64_t now_us);
+void outbox_put_recipients(struct outbox *outbox, const struct delivery_item *item,
+                           const struct join_recipient *recipients, size_t count, int64_t received, int64_t now_us);
 
 /* All that a join found, in the order in which an edge must hear it. Returns how many deliveries (recipients) that were. */
 size_t outbox_put_result(struct outbox *outbox, const struct join_result *result, int64_t received, int64_t now_us);

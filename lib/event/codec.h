@@ -96,6 +96,14 @@ int delivery_reader_start(struct delivery_reader *reader, struct codec *codec, c
                           struct error *error);
 int delivery_reader_next(struct delivery_reader *reader, struct delivery_item *item);
 
+/* A Move or a Left in two parts, so that what is the same for several sets of recipients is encoded once: everything before
+ * them, at most DELIVERY_LEAD_MAX bytes (item's own recipients are not looked at), and they, at most
+ * delivery_recipients_max(count). Together they are what delivery_item_write writes. Each returns its end. */
+enum { DELIVERY_LEAD_MAX = 4 * 10 + 2 * 5 };
+uint8_t *delivery_lead_write(uint8_t *at, const struct delivery_item *item);
+static inline size_t delivery_recipients_max(size_t count) { return (count + 2) * 10; }
+uint8_t *delivery_recipients_write(uint8_t *at, const int64_t *users, size_t count);
+
 /* The head of a DeliveryBatch whose `count` items are encoded already: written so that it ENDS at `before` (the items' first
  * byte); returns where it starts. At most DELIVERY_HEAD_MAX bytes: header, stream_time, oldest_received, block count. The
  * items must be followed by the byte 0 (the array's end; count 0 needs no item and the head alone with that byte is whole:

@@ -57,3 +57,18 @@ uint8_t *delivery_head_write_before(uint8_t *before, int64_t stream_time, int64_
     size_t size = (size_t)(at - head);
     return memcpy(before - size, head, size);
 }
+
+uint8_t *delivery_lead_write(uint8_t *at, const struct delivery_item *item) {
+    struct delivery_item nobody = *item;
+    if (item->kind == DELIVERY_ITEM_LEFT)
+        nobody.left.recipients = (struct event_longs){.items = NULL};
+    else
+        nobody.move.recipients = (struct event_longs){.items = NULL};
+    return delivery_item_write(at, &nobody) - 1; // without the byte that ends the array
+}
+
+uint8_t *delivery_recipients_write(uint8_t *at, const int64_t *users, size_t count) {
+    if (count > 0) at = wire_put_long(at, (int64_t)count);
+    for (size_t i = 0; i < count; i++) at = wire_put_long(at, users[i]);
+    return wire_put_long(at, 0);
+}

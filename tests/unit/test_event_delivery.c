@@ -92,6 +92,30 @@ static void test_avro_c_reads_what_is_written_in_parts(void **state) {
     samples_free(samples);
 }
 
+static void test_recipients_apart_are_the_same_bytes(void **state) {
+    const int64_t users[] = {INT64_MAX, 0, INT64_MIN};
+    for (size_t count = 0; count <= 3; count++) {
+        const struct event_longs told = {.items = users, .count = count};
+        const struct delivery_item whole[] = {
+            {.kind = DELIVERY_ITEM_MOVE, .move = {INT64_MIN, INT32_MIN, INT32_MAX, INT64_MAX, told}},
+            {.kind = DELIVERY_ITEM_LEFT, .left = {INT64_MAX, told}},
+        };
+        for (int i = 0; i < 2; i++) {
+            struct buffer expected = {.data = NULL};
+            append_item(&expected, &whole[i]);
+            uint8_t *lead = mem_alloc(DELIVERY_LEAD_MAX), *rest = mem_alloc(delivery_recipients_max(count));
+            size_t lead_size = (size_t)(delivery_lead_write(lead, &whole[i]) - lead);
+            size_t rest_size = (size_t)(delivery_recipients_write(rest, users, count) - rest);
+            assert_int_equal(lead_size + rest_size, expected.size);
+            assert_memory_equal(lead, expected.data, lead_size);
+            assert_memory_equal(rest, expected.data + lead_size, rest_size);
+            buffer_free(&expected);
+            free(lead);
+            free(rest);
+        }
+    }
+}
+
 static void test_an_empty_batch_has_no_items(void **state) {
     struct codec *codec = codec_new();
     struct buffer batch = {.data = NULL};
@@ -230,6 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_of_item_comes_back),
         cmocka_unit_test(test_avro_c_reads_what_is_written_in_parts),
+        cmocka_unit_test(test_recipients_apart_are_the_same_bytes),
         cmocka_unit_test(test_an_empty_batch_has_no_items),
         cmocka_unit_test(test_the_largest_head_fits),
         cmocka_unit_test(test_blocks_of_items),

@@ -291,6 +291,33 @@ static void test_excess_holds_the_offset(void **state) {
     assert_int_equal(attach(w, clock_wall_ms()), CAP + 4);
 }
 
+/* Steps of every length in bytes, each beside each, and at the list's end too. */
+static void test_steps_of_all_lengths(void **state) {
+    struct buffer bytes = {.data = NULL};
+    struct friend_list list = {.items = NULL};
+    int64_t users[2 * 8 * 8];
+    size_t count = 0;
+    int64_t user = 0;
+    for (int a = 0; a < 8; a++) {
+        for (int b = 0; b < 8; b++) {
+            users[count++] = user += (int64_t)1 << (7 * a); // the shortest of its length
+            users[count++] = user += ((int64_t)1 << (7 * (b + 1))) - 1;
+        }
+    }
+    for (size_t n = 0; n <= count; n++) {
+        buffer_clear(&bytes);
+        friend_list_encode(&bytes, users, n);
+        uint8_t *exact = mem_alloc(bytes.size + 1); // nothing may be read beyond
+        memcpy(exact + 1, bytes.data, bytes.size);
+        assert_int_equal(friend_list_decode(&list, exact + 1, bytes.size), 0);
+        assert_int_equal(list.count, n);
+        for (size_t i = 0; i < n; i++) assert_int_equal(list.items[i], users[i]);
+        free(exact);
+    }
+    buffer_free(&bytes);
+    friend_list_free(&list);
+}
+
 static void test_a_damaged_list_is_refused(void **state) {
     struct friend_list list = {.items = NULL};
     const uint8_t cut[] = {5, 0x80}, twice[] = {5, 0}, fine[] = {5, 1};
@@ -319,6 +346,7 @@ int main(void) {
         TEST(test_another_number_of_partitions_is_another_store),
         TEST(test_pages),
         TEST(test_excess_holds_the_offset),
+        cmocka_unit_test(test_steps_of_all_lengths),
         cmocka_unit_test(test_a_damaged_list_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,9 @@ static void dump_lists(const struct options *options) {
 
 /* ---- the floor ---- */
 
-enum depth { REPORTS_ONLY, AND_READ, AND_JOIN }; /* what a pass does of each report: make it, read the list, join */
+/* What a pass does of each report: makes it, reads the list, joins; or joins with a list of those who are present alone that
+ * lies ready: what a perfect cache of active friends would leave. */
+enum depth { REPORTS_ONLY, AND_READ, AND_JOIN, JOIN_PRESENT };
 
 struct floor {
     const struct options *options;
@@ -205,8 +207,21 @@ struct floor {
     struct join_context context;
     struct join_result result;
     struct friend_list friends;
+    struct friend_list *present; /* by number of reporter */
     uint64_t told, sum;
 };
+
+static void make_present_lists(struct floor *floor) {
+    const struct world *world = &floor->options->world;
+    int64_t ids[WORLD_NEIGHBOURS];
+    floor->present = mem_zero((size_t)world->reporters, sizeof *floor->present);
+    for (int64_t i = 0; i < world->reporters; i++) {
+        size_t count = world_friend_ids(world, world_reporter_index(world, i), true, ids);
+        friend_list_reserve(&floor->present[i], count);
+        memcpy(floor->present[i].items, ids, count * sizeof *ids);
+        floor->present[i].count = count;
+    }
+}
 
 /* One pass over all rounds: its CPU seconds. */
 static double pass(struct floor *floor, enum depth depth) {
@@ -215,19 +230,32 @@ static double pass(struct floor *floor, enum depth depth) {
     double before = bench_cpu_s();
     for (int64_t i = 0; i < floor->options->rounds * world->reporters; i++) {
         int64_t round = i / world->reporters, turn = i % world->reporters;
-        struct location event =
-            world_location(world, world_reporter_index(world, world_speaker(world, round, turn)), round);
+        int64_t speaker = world_speaker(world, round, turn);
+        struct location event = world_location(world, world_reporter_index(world, speaker), round);
+        const struct friend_list *friends = depth == JOIN_PRESENT ? &floor->present[speaker] : &floor->friends;
         floor->sum += (uint64_t)event.lat; // so that it is made
         if (depth == REPORTS_ONLY) continue;
-        if (depth == AND_JOIN && !join_event(&floor->context, &event, &floor->result)) continue;
+        if (depth >= AND_JOIN && !join_event(&floor->context, &event, &floor->result)) continue;
         int32_t partition = hash_user_partition(event.user, world->partitions);
-        if (graph_friends(floor->graph, partition, event.user, &floor->friends, &error)) fail("a friend list", &error);
+        if (depth < JOIN_PRESENT && graph_friends(floor->graph, partition, event.user, &floor->friends, &error))
+            fail("a friend list", &error);
         if (depth == AND_READ) continue;
-        join_reserve(&floor->result, floor->friends.count);
-        join_friends(&floor->context, floor->friends.items, floor->friends.count, &floor->result);
+        join_reserve(&floor->result, friends->count);
+        join_friends(&floor->context, friends->items, friends->count, &floor->result);
         floor->told += floor->result.recipient_count;
     }
     return bench_cpu_s() - before;
+}
+
+/* A presence as before the first report. */
+static void everybody_joins(struct floor *floor) {
+    const struct world *world = &floor->options->world;
+    presence_free(floor->context.presence);
+    floor->context.presence = presence_new();
+    for (int64_t i = 0; i < world->present; i++) {
+        struct location event = world_location(world, world_present_index(i), -1);
+        presence_apply(floor->context.presence, &event, NULL, NULL);
+    }
 }
 
 static void measure_floor(const struct options *options) {
@@ -235,22 +263,24 @@ static void measure_floor(const struct options *options) {
     char *folder;
     struct floor floor = {.options = options,
                           .graph = lists_open(options, &folder),
-                          .context = {.presence = presence_new(),
-                                      .now = world->time + (options->rounds + 1) * 1000,
+                          .context = {.now = world->time + (options->rounds + 1) * 1000,
                                       .inactive_ms = 600000,
                                       .radius_m = GEO_RADIUS_DEFAULT_M,
                                       .warm = true}};
     join_result_init(&floor.result);
-    for (int64_t i = 0; i < world->present; i++) {
-        struct location event = world_location(world, world_present_index(i), -1);
-        presence_apply(floor.context.presence, &event, NULL, NULL);
-    }
+    make_present_lists(&floor);
+    everybody_joins(&floor);
     pass(&floor, AND_READ); // the lists are in memory after that
     double making = pass(&floor, REPORTS_ONLY), reading = pass(&floor, AND_READ), all = pass(&floor, AND_JOIN);
-    double reports = (double)(options->rounds * world->reporters);
-    printf("{\"reports\":%.0f,\"read_us\":%.3f,\"join_us\":%.3f,\"deliveries\":%llu,\"sum\":%llu}\n", reports,
-           (reading - making) / reports * 1e6, (all - reading) / reports * 1e6, (unsigned long long)floor.told,
-           (unsigned long long)floor.sum);
+    uint64_t told = floor.told;
+    everybody_joins(&floor);
+    double present = pass(&floor, JOIN_PRESENT), reports = (double)(options->rounds * world->reporters);
+    printf("{\"reports\":%.0f,\"read_us\":%.3f,\"join_us\":%.3f,\"join_present_us\":%.3f,\"deliveries\":%llu,"
+           "\"sum\":%llu}\n",
+           reports, (reading - making) / reports * 1e6, (all - reading) / reports * 1e6,
+           (present - making) / reports * 1e6, (unsigned long long)told, (unsigned long long)floor.sum);
+    for (int64_t i = 0; i < world->reporters; i++) friend_list_free(&floor.present[i]);
+    free(floor.present);
     friend_list_free(&floor.friends);
     join_result_free(&floor.result);
     presence_free(floor.context.presence);

@@ -1,11 +1,12 @@
 """The router, from Kafka to Kafka: CPU a report, and a delivery.
 
-A real broker; a world of friends (router_world.h) whose lists lie in the router's RocksDB; everybody present has joined. While
-the router is stopped, a backlog of reports is written; then it runs until all deliveries are acknowledged and the backlog's
-offsets are committed. CPU is user and system time of the whole process, librdkafka's threads included, by /proc.
+A real broker; a world of friends (router_world.h) whose lists lie in the router's RocksDB; everybody present has
+joined. While the router is stopped, a backlog of reports is written; then it runs until all deliveries are acknowledged
+and the backlog's offsets are committed. CPU is user and system time of the whole process, all its threads.
 
-The floor, in the same run: bare librdkafka that reads the same backlog and writes as many records of the same size, and the
-join with its reading of friend lists alone, from memory.
+The floor, in the same run: bare librdkafka that reads the same backlog and writes as many records of the same size, and
+the join with its reading of friend lists alone, from memory. The peers, in the same run over the same data:
+router_peers.py.
 """
 import argparse
 import json
@@ -21,6 +22,7 @@ import time
 from confluent_kafka import Consumer, TopicPartition
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
+from router_peers import Redis, Streams
 
 TICKS = os.sysconf('SC_CLK_TCK')
 
@@ -34,7 +36,7 @@ def arguments():
     parser.add_argument('--routes', type=int, default=64, help='partitions of deliveries')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='a setting of the router')
-    parser.add_argument('--under', default='', metavar='COMMAND', help='runs the router under it, as in "valgrind --tool=callgrind"')
+    parser.add_argument('--peers', default='streams,redis', help='which of the peers; empty: none')
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
     parser.add_argument('--json', type=pathlib.Path)
     return parser.parse_args()
@@ -58,7 +60,8 @@ def cpu_by_thread(pid) -> dict:
 def machine() -> dict:
     models = [line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')]
     java = subprocess.run(['java', '-version'], capture_output=True, text=True, check=True).stderr.split('"')[1]
-    version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True, check=True)
+    version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True,
+                             check=True)
     return {'cpu': models[0] if models else 'unknown processor', 'cores': os.cpu_count(), 'kernel': os.uname().release,
             'version': version.stdout.strip(), 'java': java}
 
@@ -79,7 +82,8 @@ class World:
         return self.options.reporters * self.options.rounds
 
     def load(self, what, **more) -> str:
-        values = {name: getattr(self.options, name) for name in ('present', 'reporters', 'partitions', 'routes', 'seed')}
+        names = ('present', 'reporters', 'partitions', 'routes', 'seed')
+        values = {name: getattr(self.options, name) for name in names}
         values.update(bootstrap=self.cluster.broker.bootstrap, prefix=self.cluster.prefix, time=self.time, **more)
         pairs = [part for name, value in values.items() for part in (f'--{name}', str(value))]
         done = subprocess.run([build_folder() / 'bench-router-load', what, *pairs], capture_output=True, text=True)
@@ -89,8 +93,9 @@ class World:
 
     def ends(self, topic='locations') -> list[int]:
         consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-router-ends'})
+        count = self.options.routes if topic == 'deliveries' else self.options.partitions
         found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=10)[1]
-                 for p in range(self.options.partitions)]
+                 for p in range(count)]
         consumer.close()
         return found
 
@@ -120,11 +125,12 @@ class Meter:
 
 
 def committed(world) -> list[int]:
-    consumer = Consumer({'bootstrap.servers': world.cluster.broker.bootstrap, 'group.id': world.cluster.group('router')})
-    topic = world.cluster.prefix + 'locations'
-    found = [p.offset for p in consumer.committed([TopicPartition(topic, p) for p in range(world.options.partitions)], timeout=10)]
+    cluster = world.cluster
+    consumer = Consumer({'bootstrap.servers': cluster.broker.bootstrap, 'group.id': cluster.group('router')})
+    asked = [TopicPartition(cluster.prefix + 'locations', p) for p in range(world.options.partitions)]
+    found = consumer.committed(asked, timeout=10)
     consumer.close()
-    return found
+    return [partition.offset for partition in found]
 
 
 def wait_committed(world, router, ends):
@@ -142,7 +148,7 @@ def measure_router(world, router) -> dict:
     meter = Meter(router, world.cluster.broker)
     router.pause()
     world.load('reports', rounds=world.options.rounds)
-    last = world.ends()
+    last, told = world.ends(), world.ends('deliveries')
     assert sum(last) - sum(first) == world.reports
     meter.begin()
     router.resume()
@@ -154,44 +160,101 @@ def measure_router(world, router) -> dict:
             'broker_cpu_s': meter.broker_cpu, 'threads': meter.threads, 'batches': batches,
             'batch_bytes': meter.grown('starling_router_batch_bytes_total'),
             'lost': meter.grown('starling_router_batches_lost_total'), 'first': first, 'last': last,
-            'digests': meter.grown('starling_router_digests_total'), 'rosters': meter.grown('starling_router_rosters_total')}
+            'told_first': told, 'told_last': world.ends('deliveries'),
+            'digests': meter.grown('starling_router_digests_total'),
+            'rosters': meter.grown('starling_router_rosters_total')}
 
 
 def measure_floor(world, router, found) -> dict:
     """Of Kafka's part, and of the join's; the router, which holds RocksDB's lock, has ended."""
-    floor = subprocess.run([build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap,
-                            world.cluster.prefix + 'locations', ','.join(map(str, found['first'])), ','.join(map(str, found['last'])),
-                            world.cluster.prefix + 'deliveries', str(world.options.routes), str(int(found['batches'])),
+    prefix = world.cluster.prefix
+    floor = subprocess.run([build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap, prefix + 'locations',
+                            ','.join(map(str, found['first'])), ','.join(map(str, found['last'])),
+                            prefix + 'deliveries', str(world.options.routes), str(int(found['batches'])),
                             str(int(found['batch_bytes'] / found['batches']))], capture_output=True, text=True)
     if floor.returncode:
         sys.exit(f'bench router: {floor.stderr}')
     kafka = json.loads(floor.stdout)
     join = json.loads(world.load('floor', path=router.settings['data.dir'], rounds=world.options.rounds))
-    return {'kafka_us': kafka['cpu_s'] / kafka['reports'] * 1e6, 'read_us': join['read_us'], 'join_us': join['join_us'],
-            'deliveries': join['deliveries']}
+    return {'kafka_us': kafka['cpu_s'] / kafka['reports'] * 1e6, **join}
 
 
-def row(name, us, per_report, broker_us=None, note=''):
-    broker = f'{broker_us:12.2f}' if broker_us is not None else ' ' * 12
-    print(f'{name:34} {us:10.2f} {1e6 / us:12,.0f} {per_report * 1e6 / us:14,.0f}{broker}   {note}')
+def measure_edge(world, found) -> float:
+    """us a report of decoding the deliveries and finding out who is near, on top of what the router costs."""
+    done = subprocess.run([build_folder() / 'bench-router-edge', world.cluster.broker.bootstrap, world.cluster.prefix,
+                           ','.join(map(str, found['told_first'])), ','.join(map(str, found['told_last']))],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'bench router: {done.stderr}')
+    edge = json.loads(done.stdout)
+    assert edge['deliveries'] == found['deliveries'], 'the edge read other deliveries than the router wrote'
+    return edge['cpu_s'] / found['reports'] * 1e6
+
+
+def measure_peers(world, found, folder, say) -> dict:
+    """By name; a text for one that is not here."""
+    peers, wanted = {}, world.options.peers.split(',')
+    if 'streams' in wanted:
+        streams = Streams(world, found, cpu_s)
+        reason = streams.unavailable()
+        if reason:
+            peers['streams'] = reason
+        else:
+            say('Kafka Streams')
+            streams.build()
+            lists = folder / 'lists'
+            world.load('dump', path=lists)
+            for how in streams.HOW:
+                peers[f'streams, {how}'] = streams.run(lists, how, folder / f'streams-{how}')
+    if 'redis' in wanted:
+        redis = Redis(world)
+        reason = redis.unavailable()
+        if reason:
+            peers['redis'] = reason
+        else:
+            say('Redis')
+            redis.build()
+            peers['redis'] = redis.run(folder / 'redis')
+            assert peers['redis']['near'] == found['deliveries'], 'the handlers on Redis found others near'
+    return peers
+
+
+def row(name, us, told, broker_us, note=''):
+    broker = f'{broker_us:10.2f}' if broker_us is not None else f'{"":10}'
+    print(f'{name:30} {us:10.2f} {1e6 / us:11,.0f} {told * 1e6 / us:13,.0f} {broker}  {note}')
 
 
 def report(options, result):
-    ours, floor = result['router'], result['floor']
+    ours, floor, edge_us, peers = result['router'], result['floor'], result['edge_us'], result['peers']
     us, told = ours['cpu_s'] / ours['reports'] * 1e6, ours['deliveries'] / ours['reports']
     floor_us = floor['kafka_us'] + floor['read_us'] + floor['join_us']
     this = result['machine']
-    print(f"router: {this['cpu']}, {this['cores']} cores, Linux {this['kernel']}, {this['version']}, Kafka {result['kafka']} on Java "
-          f"{this['java']}")
-    print(f"{options.present:,} present, {options.reporters:,} of them with {result['friends']} friends who report; {told:.1f} deliveries a "
-          f"report, {options.routes} routes; backlog of {ours['reports']:,} reports in {ours['wall_s']:.1f} s\n")
-    print(f"{'':34} {'us/report':>10} {'reports/s':>12} {'deliveries/s':>14}{'broker us':>12}   of one core")
+    print(f"router: {this['cpu']}, {this['cores']} cores, Linux {this['kernel']}, {this['version']}, "
+          f"Kafka {result['kafka']}, Java {this['java']}")
+    print(f"{options.present:,} present, {options.reporters:,} of them with {result['friends']} friends who report; "
+          f"{told:.1f} deliveries a report, {options.routes} routes;\nbacklog of {ours['reports']:,} reports, done in "
+          f"{ours['wall_s']:.1f} s. CPU: user + system of the whole process.\n")
+    print(f"{'':30} {'us/report':>10} {'reports/s':>11} {'deliveries/s':>13} {'broker us':>10}  a core")
     row('starling-router', us, told, ours['broker_cpu_s'] / ours['reports'] * 1e6,
-        f"{ours['batch_bytes'] / ours['reports']:.0f} bytes a report, {ours['batch_bytes'] / ours['batches'] / 1024:.1f} KiB a batch")
-    row('floor', floor_us, told, None, f"librdkafka {floor['kafka_us']:.2f} + friend list {floor['read_us']:.2f} + join {floor['join_us']:.2f}")
-    print(f'{"ratio":34} {us / floor_us:10.2f}')
+        f"{ours['batch_bytes'] / ours['reports']:.0f} bytes a report, "
+        f"{ours['batch_bytes'] / ours['batches'] / 1024:.1f} KiB a batch")
+    row('floor', floor_us, told, None,
+        f"librdkafka {floor['kafka_us']:.2f}, friend list {floor['read_us']:.2f}, join {floor['join_us']:.2f}")
+    for name, peer in peers.items():
+        if isinstance(peer, str):
+            print(f'{name:30} skipped: {peer}')
+        elif name == 'redis':
+            row('starling: router and edges', us + edge_us, told, ours['broker_cpu_s'] / ours['reports'] * 1e6)
+            redis_us, handlers_us = peer['redis_s'] / peer['reports'] * 1e6, peer['handlers_s'] / peer['reports'] * 1e6
+            row('Redis design: Redis, handlers', redis_us + handlers_us, told, None,
+                f"Redis {redis_us:.2f} + handlers {handlers_us:.2f}; "
+                f"{peer['messages'] / peer['reports']:.1f} messages a report")
+        else:
+            row('Kafka S' + name[1:], peer['us'], told, peer['broker_us'],
+                f"{peer['us'] / us:.1f} times ours; {peer['records']:.2f} records a report")
     threads = ', '.join(f'{name} {seconds:.1f}' for name, seconds in ours['threads'].items())
-    print(f"\nthreads of the router, s: {threads}")
+    print(f"\nrouter / floor: {us / floor_us:.2f}; its threads, s: {threads}")
+    print(f"of the floor, with a perfect cache of active friends: list and join {floor['join_present_us']:.2f}")
 
 
 def run(options, folder):
@@ -213,7 +276,6 @@ def run(options, folder):
         settings = {'log.level': 'info', 'inactive.after.s': 3600, 'warm.first.s': 3600, 'store.cache.mb': 1024,
                     'kafka.session.timeout.ms': 240000, **dict(pair.split('=', 1) for pair in options.set)}
         router = cluster.add('router', start=False, settings=settings)
-        router.command = [*options.under.split(), *router.command]
         say('loading friend lists')
         lists = world.load('lists', path=router.settings['data.dir']).split()
         say(f'{lists[0]} half-edges of {lists[2]} bytes; everybody joins')
@@ -227,10 +289,13 @@ def run(options, folder):
         say('the floor')
         router.stop(timeout=120)
         floor = measure_floor(world, router, ours)
-        assert floor['deliveries'] == ours['deliveries'], f"the floor found {floor['deliveries']:,} deliveries, the router {ours['deliveries']:,.0f}"
+        edge_us = measure_edge(world, ours)
+        assert floor['deliveries'] == ours['deliveries'], 'the floor joined other things than the router'
+        peers = measure_peers(world, ours, folder, say)
         result = {'bench': 'router', 'machine': machine(), 'kafka': kafka_version(jars), 'present': options.present,
                   'reporters': options.reporters, 'routes': options.routes, 'partitions': options.partitions,
-                  'friends': round(int(lists[0]) / options.reporters), 'router': ours, 'floor': floor}
+                  'friends': round(int(lists[0]) / options.reporters), 'router': ours, 'floor': floor,
+                  'edge_us': edge_us, 'peers': peers}
         report(options, result)
         if options.json:
             options.json.write_text(json.dumps(result) + '\n')

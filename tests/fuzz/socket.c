@@ -71,11 +71,15 @@ static int dial(const struct world *world) {
                                   .sin_port = htons((uint16_t)ws_server_port(world->server)),
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct linger reset = {.l_onoff = 1}; /* or the ports are used up */
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    fuzz_require(fd >= 0);
-    /* Others on this machine may have taken all ports for the moment. */
-    for (int tries = 0; connect(fd, (const struct sockaddr *)&address, sizeof address); tries++) {
-        fuzz_require(errno == EADDRNOTAVAIL && tries < 10000);
+    int fd = -1;
+    for (int tries = 0; fd < 0; tries++) {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        fuzz_require(fd >= 0);
+        if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0) break;
+        /* libFuzzer's timer, or others on this machine have taken all ports for the moment. */
+        fuzz_require((errno == EINTR || errno == EADDRNOTAVAIL) && tries < 10000);
+        close(fd);
+        fd = -1;
         usleep(1000);
     }
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);

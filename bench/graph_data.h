@@ -33,27 +33,37 @@ static inline void bench_graph_add(struct bench_graph *graph, int64_t user, int6
     graph->halves[graph->count++] = (struct bench_half){user, other};
 }
 
-static inline double bench_unit(uint64_t *seed) { return (double)(hash_u64((*seed)++) >> 11) / 9007199254740992.0; }
-
 static inline int64_t bench_user(size_t index, size_t users) {
     size_t stride = BENCH_IDS / users;
     return (int64_t)(index * stride + hash_u64(index) % stride);
 }
 
-/* mean: friends a user. Pareto with minimum m has the mean m * a / (a - 1), a = exponent - 1. */
-static inline struct bench_graph bench_graph_synthetic(size_t users, double mean, uint64_t seed) {
-    struct bench_graph graph = {.halves = NULL, .users = users};
+/* How many friends a user has. Pareto with minimum m has the mean m * a / (a - 1), a = exponent - 1. */
+static inline size_t bench_friends(size_t index, double mean, uint64_t seed) {
     const double a = 1.5, least = mean * (a - 1) / a;
-    for (size_t i = 0; i < users; i++) {
-        double wanted = least * pow(1 - bench_unit(&seed), -1 / a);
-        size_t friends = wanted < BENCH_MOST_FRIENDS ? (size_t)(wanted + 0.5) : BENCH_MOST_FRIENDS;
+    double unit = (double)(hash_u64(hash_u64(seed) + index) >> 11) / 9007199254740992.0;
+    double wanted = least * pow(1 - unit, -1 / a);
+    return wanted < BENCH_MOST_FRIENDS ? (size_t)(wanted + 0.5) : BENCH_MOST_FRIENDS;
+}
+
+/* Those of the users from `first` on, `some` at most. */
+static inline struct bench_graph bench_graph_synthetic_part(size_t users, double mean, uint64_t seed, size_t first,
+                                                            size_t some) {
+    struct bench_graph graph = {.halves = NULL, .users = users};
+    for (size_t i = first; i < users && i < first + some; i++) {
+        size_t friends = bench_friends(i, mean, seed);
         int64_t user = bench_user(i, users);
+        uint64_t random = hash_u64(seed ^ i << 20);
         for (size_t f = 0; f < friends; f++) {
-            int64_t other = (int64_t)(hash_u64(seed++) % BENCH_IDS);
+            int64_t other = (int64_t)(hash_u64(random++) % BENCH_IDS);
             if (other != user) bench_graph_add(&graph, user, other);
         }
     }
     return graph;
+}
+
+static inline struct bench_graph bench_graph_synthetic(size_t users, double mean, uint64_t seed) {
+    return bench_graph_synthetic_part(users, mean, seed, 0, users);
 }
 
 /* As a topic has them: in no order. */

@@ -126,8 +126,7 @@ static struct graph *lists_open(const struct options *options, char **folder) {
                                 .partitions = options->world.partitions,
                                 .cap = WORLD_NEIGHBOURS,
                                 .max_age_ms = 86400000,
-                                .cache_bytes = MEMORY,
-                                .memtable_bytes = MEMORY / 16};
+                                .memory_bytes = MEMORY};
     if (graph_open(&how, &graph, &error)) fail(*folder, &error);
     for (int32_t p = 0; p < options->world.partitions; p++) {
         int64_t from;

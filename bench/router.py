@@ -273,7 +273,7 @@ def run(options, folder):
         cluster = Cluster(broker, folder / 'cluster', options.partitions, options.routes)
         cluster.create_topics()
         world = World(options, cluster)
-        settings = {'log.level': 'info', 'inactive.after.s': 3600, 'warm.first.s': 3600, 'store.cache.mb': 1024,
+        settings = {'log.level': 'info', 'inactive.after.s': 3600, 'warm.first.s': 3600, 'store.memory.mb': 2048,
                     'kafka.session.timeout.ms': 240000, **dict(pair.split('=', 1) for pair in options.set)}
         router = cluster.add('router', start=False, settings=settings)
         say('loading friend lists')

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "router/graph_private.h"
 
-enum { NAME_SIZE = 32, BUILD_DEFAULT = 32 << 20 };
+enum { NAME_SIZE = 32, MEMORY_DEFAULT = 96 << 20 };
 
 void graph_list_key(uint8_t key[GRAPH_LIST_KEY], int64_t user) { bytes_put_be64(key, (uint64_t)user); }
 
@@ -54,10 +54,10 @@ int graph_open(const struct graph_options *options, struct graph **out, struct e
         .batch = store_batch_new(),
     };
     graph->options.path = NULL; // the caller's
-    if (!options->build_bytes) graph->options.build_bytes = BUILD_DEFAULT;
+    if (!options->memory_bytes) graph->options.memory_bytes = MEMORY_DEFAULT;
+    if (!options->build_bytes) graph->options.build_bytes = graph->options.memory_bytes / 8;
     for (int32_t p = 0; p < options->partitions; p++) graph->parts[p].next = -1, graph->parts[p].hold = INT64_MAX;
-    struct store_options store = {
-        .cache_bytes = options->cache_bytes, .memtable_bytes = options->memtable_bytes, .point_lookups = true};
+    struct store_options store = {.memory_bytes = graph->options.memory_bytes, .point_lookups = true};
     int code = store_open(options->path, &store, &graph->store, error);
     if (!code) code = graph_build_clear(graph, error); // after the store's lock: another process may be building there
     if (code) {
@@ -360,6 +360,12 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
 
 int graph_checkpoint(struct graph *graph, const char *path, struct error *error) {
     return store_checkpoint(graph->store, path, error);
+}
+
+int graph_compact(struct graph *graph, int32_t partition, struct error *error) {
+    int code = ready(graph, partition, error);
+    if (!code) code = store_compact(graph->store, graph->parts[partition].family);
+    return code;
 }
 
 struct graph_usage graph_usage(struct graph *graph) {

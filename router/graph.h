@@ -30,10 +30,10 @@ enum { GRAPH_FROM_BEGINNING = -2 }; /* an offset: the same as KAFKA_OFFSET_BEGIN
 struct graph_options {
     const char *path; /* of the database */
     int32_t partitions;
-    size_t cap;         /* of friends */
-    int64_t max_age_ms; /* a family last written longer ago has missed tombstones and is dropped */
-    size_t cache_bytes, memtable_bytes;
-    size_t build_bytes; /* of runs in memory, of all families being built together; more goes to disk. 0: 32 MiB */
+    size_t cap;          /* of friends */
+    int64_t max_age_ms;  /* a family last written longer ago has missed tombstones and is dropped */
+    size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
+    size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
     void *context;
     /* A friendship made or ended, after it was written. Not called while restoring. */
     void (*on_change)(void *context, int64_t user, int64_t other, bool made);
@@ -106,6 +106,9 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
 
 /* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
 int graph_checkpoint(struct graph *graph, const char *path, struct error *error);
+
+/* Written out and merged: what is left is what the disk needs. Takes its time. */
+int graph_compact(struct graph *graph, int32_t partition, struct error *error);
 
 struct graph_usage {
     struct store_usage store;

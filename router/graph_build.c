@@ -33,8 +33,15 @@ int graph_build_clear(struct graph *graph, struct error *error) {
 
 /* ---- taking records ---- */
 
+/* Runs, and as much again for sorting and merging, are taken out of the cache while there is something to build. */
+static void reserve(struct graph *graph, int more) {
+    graph->builds += more;
+    store_reserve(graph->store, graph->builds ? graph->options.memory_bytes / 4 : 0);
+}
+
 void graph_build_new(struct graph *graph, int32_t partition) {
     struct graph_part *part = &graph->parts[partition];
+    reserve(graph, 1);
     part->build = mem_alloc(sizeof *part->build);
     *part->build = (struct graph_build){
         .graph = graph,
@@ -49,6 +56,7 @@ void graph_build_free(struct graph *graph, int32_t partition) {
     struct graph_part *part = &graph->parts[partition];
     struct graph_build *build = part->build;
     if (!build) return;
+    reserve(graph, -1);
     graph_runs_free(build->runs);
     store_file_free(build->lists);
     store_file_free(build->sinces);

@@ -62,6 +62,7 @@ struct graph_part {
 struct graph {
     struct graph_options options;
     struct store *store;
+    int builds;         /* families being built */
     char *build_folder; /* of files that are no family's yet */
     struct graph_part *parts;
 

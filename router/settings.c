@@ -12,10 +12,10 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Friend lists on disk that are older, in hours, are read anew from the topic: they may have missed removals, of "
          "which Kafka keeps no trace after the tombstone retention (7 days). At most half of that."},
-    {"store.cache.mb", CONFIG_INT, AT(store_cache_mb), "64", .min = 1, .max = 1048576,
-     .doc = "RocksDB's block cache for friend lists, in MiB, indexes and filters included."},
-    {"store.memtable.mb", CONFIG_INT, AT(store_memtable_mb), "32", .min = 1, .max = 65536,
-     .doc = "RocksDB's write buffers of all partitions together, in MiB."},
+    {"store.memory.mb", CONFIG_INT, AT(store_memory_mb), "128", .min = 16, .max = 1048576,
+     .doc =
+         "Memory of RocksDB, which holds the friend lists, in MiB, all included: block cache with indexes and filters, write "
+         "buffers of all partitions, open files, and what it takes to write them."},
     {"checkpoint.dir", CONFIG_STRING, AT(checkpoint_dir), "",
      .doc =
          "Folder for checkpoints of the friend lists, one process's own, best on data.dir's filesystem: they are then hard "

@@ -8,7 +8,7 @@ struct router_settings {
     const char *group_id;
     int64_t friends_cap;
     int64_t friends_rebuild_after_h;
-    int64_t store_cache_mb, store_memtable_mb;
+    int64_t store_memory_mb;
     const char *checkpoint_dir;
     int64_t checkpoint_every_s, checkpoint_keep;
     int64_t warm_first_s;

@@ -4,12 +4,11 @@
 #include "base/mem.h"
 #include "store/private.h"
 
-enum { PIECE_BYTES = 64 << 20 }; /* a file's size: what a later compaction has to rewrite at a time */
-
 struct store_file {
     rocksdb_envoptions_t *env;
     const rocksdb_options_t *options;
     rocksdb_sstfilewriter_t *writer; /* of the last piece; NULL: it is finished */
+    size_t table_bytes;
     char *path;
     char **pieces; /* their names */
     size_t count;
@@ -20,6 +19,7 @@ struct store_file *store_file_new(struct store *store, const char *path) {
     *file = (struct store_file){
         .env = rocksdb_envoptions_create(),
         .options = store->options,
+        .table_bytes = store->table_bytes,
         .writer = NULL,
         .path = mem_string(path),
         .pieces = NULL,
@@ -63,7 +63,7 @@ int store_file_put(struct store_file *file, const void *key, size_t key_size, co
                    struct error *error) {
     uint64_t size = 0;
     if (file->writer) rocksdb_sstfilewriter_file_size(file->writer, &size);
-    int code = size > PIECE_BYTES ? piece_end(file, error) : 0;
+    int code = size > file->table_bytes ? piece_end(file, error) : 0;
     if (!code && !file->writer) code = piece_begin(file, error);
     if (code) return code;
     char *failure = NULL;

@@ -6,6 +6,8 @@
 
 #include "store/store.h"
 
+enum { STORE_TABLE = 64 << 20, STORE_SMALL_TABLE = 8 << 20 }; /* a table's size: what merging rewrites at a time */
+
 struct store_family {
     char *name;
     rocksdb_column_family_handle_t *handle;
@@ -20,8 +22,9 @@ struct store {
     rocksdb_flushoptions_t *flush;
     struct store_family **families; /* pointers, as callers keep them */
     size_t family_count;
-    size_t memtable_bytes;
-    size_t unchecked_bytes; /* written since the memtables were last measured */
+    size_t cache_bytes, memtable_bytes, table_bytes;
+    rocksdb_perfcontext_t *counts; /* of the thread that opened it */
+    size_t unchecked_bytes;        /* written since the memtables were last measured */
 };
 
 /* RocksDB's message as an error; frees it. 0 when there is none. */

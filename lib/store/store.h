@@ -20,6 +20,7 @@ struct store_batch;
 struct store_cursor;
 
 struct store_options {
+    size_t memory_bytes;   /* of everything (store.c says how it is shared out); 0: the sum of the next two */
     size_t cache_bytes;    /* block cache; 0: 64 MiB */
     size_t memtable_bytes; /* of all families together; 0: 32 MiB */
     bool point_lookups;    /* bloom filters on whole keys */
@@ -98,8 +99,11 @@ int store_remove(const char *path,
 
 struct store_usage {
     uint64_t memtables, table_readers, block_cache, sst_files; /* bytes */
+    uint64_t cache_hits,
+        cache_misses; /* of the calling thread's reads, if it is the one that opened the store, ever since */
 };
 struct store_usage store_usage(struct store *store);
+void store_reserve(struct store *store, size_t bytes); /* that much less for the block cache, until called again */
 int store_compact(struct store *store, struct store_family *family);
 
 #endif

@@ -57,8 +57,7 @@ static void open_graph(struct world *w, int32_t partitions) {
                                     .partitions = partitions,
                                     .cap = CAP,
                                     .max_age_ms = DAY_MS * 3,
-                                    .cache_bytes = 1 << 20,
-                                    .memtable_bytes = 1 << 20,
+                                    .memory_bytes = 4 << 20,
                                     .context = w,
                                     .on_change = changed,
                                     .on_excess = exceeded};

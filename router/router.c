@@ -91,7 +91,11 @@ static void prepared(struct router *router) {
 
 static void collect(void *context) {
     struct router *router = context;
-    struct store_usage usage = graph_usage(router->graph).store;
+    struct graph_usage graph = graph_usage(router->graph);
+    struct store_usage usage = graph.store;
+    router->metrics.store_build->value = (double)graph.build;
+    router->metrics.store_hits->value = (double)usage.cache_hits;
+    router->metrics.store_misses->value = (double)usage.cache_misses;
     router->metrics.present->value = (double)presence_count(router->presence);
     router->metrics.presence_bytes->value = (double)presence_bytes(router->presence);
     router->metrics.outbox_bytes->value = (double)outbox_bytes(router->outbox);

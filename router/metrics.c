@@ -70,20 +70,13 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
     m->store_files = gauge(s, "starling_router_store_file_bytes", "Size of RocksDB's tables on disk");
 }
 
-static void make_restore_metrics(struct router_metrics *m, struct metrics *s) {
+static void make_store_metrics(struct router_metrics *m, struct metrics *s) {
     m->store_build = gauge(s, "starling_router_store_build_bytes",
                            "Memory of friend lists that are being built, and of queued records");
     const char *name = "starling_router_store_cache_reads_total",
                *help = "Blocks that the event loop read of RocksDB, from its cache or not";
     m->store_hits = metrics_counter(s, name, help, "result=\"hit\"");
     m->store_misses = metrics_counter(s, name, help, "result=\"miss\"");
-    m->restore_read = counter(s, "starling_router_restore_records_total",
-                              "Records of friendships read by partitions whose friend lists are being restored");
-    m->restore_left = gauge(s, "starling_router_restore_left_records",
-                            "Offsets of friendships left to read until all owned partitions are restored");
-    m->restore_rate = gauge(s, "starling_router_restore_records_per_second", "Records read a second, of late");
-    m->restore_left_s = gauge(s, "starling_router_restore_left_seconds",
-                              "How long restoring will take at that rate; 0: nothing is restored");
 }
 
 static void make_checkpoint_metrics(struct router_metrics *m, struct metrics *s) {
@@ -100,7 +93,7 @@ void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
     static const double SECONDS[] = {5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1};
     make_counters(m, metrics);
     make_gauges(m, metrics);
-    make_restore_metrics(m, metrics);
+    make_store_metrics(m, metrics);
     make_checkpoint_metrics(m, metrics);
     m->friends = metrics_histogram(metrics, "starling_router_friends", "Friends of the users whose events were joined",
                                    NULL, FRIENDS, ARRAY_SIZE(FRIENDS));

@@ -21,7 +21,6 @@ struct router_metrics {
     struct metric *commands_queued, *overlay;
     struct metric *store_memtables, *store_cache, *store_readers, *store_files;
     struct metric *store_build, *store_hits, *store_misses;
-    struct metric *restore_read, *restore_left, *restore_rate, *restore_left_s;
     struct metric *checkpoints, *checkpoints_failed, *checkpoint_time, *checkpoint_duration;
     struct histogram *friends, *active, *join_seconds;
 };

@@ -43,7 +43,6 @@ struct relations {
     struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
     size_t more_count, less_count;
     struct finishing finishing;
-    double restored_before; /* records read while restoring, as of a second ago */
 };
 
 /* ---- what friend lists tell ---- */
@@ -194,7 +193,6 @@ static void take_friendship(struct relations *relations, const struct kafka_reco
     }
     graph_add(router->graph, record->partition, record->offset, user, other, &half);
     struct relation *part = &relations->parts[record->partition];
-    if (!part->live) router->metrics.restore_read->value++;
     if (part->touched) return;
     part->touched = true;
     relations->touched[relations->touched_count++] = record->partition;
@@ -481,26 +479,6 @@ static void tell_sharing(struct relations *relations) {
     free(told);
 }
 
-/* How far restoring is, and how fast it goes. */
-static void tell_progress(struct relations *relations) {
-    struct router *router = relations->router;
-    struct router_metrics *metrics = &router->metrics;
-    int64_t left = 0;
-    for (int32_t p = 0; p < router->partitions; p++) {
-        const struct partition *part = &router->parts[p];
-        if (part->stage != PARTITION_RESTORING || part->friendships_end == INT64_MAX) continue;
-        int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, p);
-        if (next < 0) next = relations->parts[p].reflected < 0 ? 0 : relations->parts[p].reflected;
-        if (next < part->friendships_end) left += part->friendships_end - next;
-    }
-    double read = metrics->restore_read->value - relations->restored_before;
-    double rate = (metrics->restore_rate->value + read) / 2; // smooth: it comes in lots
-    relations->restored_before = metrics->restore_read->value;
-    metrics->restore_rate->value = rate < 1 ? 0 : rate;
-    metrics->restore_left->value = (double)left;
-    metrics->restore_left_s->value = left && rate >= 1 ? (double)left / rate : 0;
-}
-
 void relations_second(struct relations *relations) {
     struct router *router = relations->router;
     struct error error;
@@ -518,6 +496,5 @@ void relations_second(struct relations *relations) {
     }
     tell_sharing(relations);
     tell_friendships(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    tell_progress(relations);
     relations_progress(relations);
 }

@@ -364,7 +364,8 @@ struct store_usage store_usage(struct store *store) {
 }
 
 void store_reserve(struct store *store, size_t bytes) {
-    rocksdb_cache_set_capacity(store->cache, bytes < store->cache_bytes ? store->cache_bytes - bytes : 0);
+    size_t most = store->cache_bytes / 2; // a strict cache without room fails what reads
+    rocksdb_cache_set_capacity(store->cache, store->cache_bytes - (bytes < most ? bytes : most));
 }
 
 int store_compact(struct store *store, struct store_family *family) {

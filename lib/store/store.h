@@ -103,7 +103,8 @@ struct store_usage {
         cache_misses; /* of the calling thread's reads, if it is the one that opened the store, ever since */
 };
 struct store_usage store_usage(struct store *store);
-void store_reserve(struct store *store, size_t bytes); /* that much less for the block cache, until called again */
+void store_reserve(struct store *store,
+                   size_t bytes); /* that much less for the block cache, half at most, until called again */
 int store_compact(struct store *store, struct store_family *family);
 
 #endif

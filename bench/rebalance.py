@@ -2,8 +2,9 @@
 
 A real broker and real daemons; a simulated city's phones report all the while over WebSockets, and a background of friend lists
 makes restoring cost what it costs. A consumer of `locations` and `deliveries` finds for each report the time from its Kafka
-timestamp to that of the first delivery that carries it (a Move of it, or its Digest); the longest such time in a partition,
-around an event, is that partition's pause. At the end every phone's list is held against brute force.
+timestamp to that of the first delivery that carries it, or a newer one of the same user (a Move, or the Digest for it): of what
+has waited for seconds, routers may tell the newest only. The longest such time in a partition, around an event, is that
+partition's pause. At the end every phone's list is held against brute force.
 """
 import argparse
 import json
@@ -99,12 +100,12 @@ def put(producer, topic, key, value, partition):
 # what reports wait
 
 class Waits(threading.Thread):
-    """Of each report that was delivered: when Kafka had it, its partition, and how long it took, in ms."""
+    """Of each report that was told: when Kafka had it, its partition, and how long that took, in ms."""
 
     def __init__(self, cluster):
         super().__init__(daemon=True)
         self.waits, self.ending = [], False
-        self._appended, self._delivered = {}, {}
+        self._waiting, self._told = {}, {}  # by user: reports [(time, appended, partition)]; the newest told (time, when)
         self._consumer = Consumer({'bootstrap.servers': cluster.broker.bootstrap, 'group.id': 'bench-rebalance',
                                    'enable.auto.commit': False, 'auto.offset.reset': 'latest', 'fetch.wait.max.ms': 50})
         self._locations = cluster.prefix + 'locations'
@@ -121,30 +122,31 @@ class Waits(threading.Thread):
     def _report(self, message):
         record = decode(message.value())
         if record['kind'] in ('REPORT', 'JOIN'):
-            self._meet((record['user'], record['time']), self._appended, (message.timestamp()[1], message.partition()))
+            user, report = record['user'], (record['time'], message.timestamp()[1], message.partition())
+            time_told, at = self._told.get(user, (-1, 0))
+            if time_told >= report[0]:  # the delivery was read first
+                self.waits.append((report[1], report[2], max(0, at - report[1])))
+            else:
+                self._waiting.setdefault(user, []).append(report)
 
     def _batch(self, message):
         at = message.timestamp()[1]
         for kind, item in decode(message.value())['items']:
             if kind == 'Move':
-                self._meet((item['user'], item['time']), self._delivered, at)
+                self._tell(item['user'], item['time'], at)
             elif kind == 'Digest':
-                self._meet((item['recipient'], item['time']), self._delivered, at)
+                self._tell(item['recipient'], item['time'], at)
 
-    def _meet(self, report, table, value):
-        """Both halves of a report, whichever came first; of several deliveries the first."""
-        if report in table:
+    def _tell(self, user, time_told, at):
+        if time_told <= self._told.get(user, (-1, 0))[0]:
             return
-        table[report] = value
-        if report in self._appended and report in self._delivered:
-            appended, partition = self._appended[report]
-            self.waits.append((appended, partition, self._delivered[report] - appended))
-
-    def forget(self):
-        """What is over is over: between events."""
-        before = self._appended, self._delivered
-        self._appended, self._delivered = {}, {}
-        return len(before[0])
+        self._told[user] = time_told, at
+        waiting = self._waiting.pop(user, [])
+        for report in waiting:
+            if report[0] <= time_told:
+                self.waits.append((report[1], report[2], max(0, at - report[1])))
+        if left := [report for report in waiting if report[0] > time_told]:
+            self._waiting[user] = left
 
     def longest(self, since_ms, until_ms) -> dict:
         """By partition, of the reports that Kafka had between the two, in seconds."""
@@ -227,7 +229,6 @@ def around(world, waits, act, routers, replicas) -> dict:
     time.sleep(2)
     until = now_ms() - 1000
     found = waits.longest(begun - 500, until)
-    waits.forget()
     missing = set(range(world.options.partitions)) - found.keys()
     assert not missing, f'of partitions {missing} no report was delivered'
     return {'longest_s': max(found.values()), 'median_s': statistics.median(found.values()), 'settled_s': took,

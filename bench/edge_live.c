@@ -77,7 +77,8 @@ static size_t reporter(const struct live *live, uint64_t step) { return (size_t)
 
 static void measure(struct live *live, double rate) {
     uint64_t sent = 0;
-    live->seen = live->done = 0;
+    live->seen = 0;
+    live->done = 0;
     live->measuring = true;
     int64_t start = clock_monotonic_us(), until = start + live->seconds * INT64_C(1000000);
     for (int64_t now = start; now < until; now = clock_monotonic_us()) {

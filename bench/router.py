@@ -274,7 +274,8 @@ def run(options, folder):
         cluster.create_topics()
         world = World(options, cluster)
         settings = {'log.level': 'info', 'inactive.after.s': 3600, 'warm.first.s': 3600, 'store.memory.mb': 2048,
-                    'kafka.session.timeout.ms': 240000, **dict(pair.split('=', 1) for pair in options.set)}
+                    'kafka.session.timeout.ms': 240000, 'max.lag.s': 0,  # every report is joined, however late
+                    **dict(pair.split('=', 1) for pair in options.set)}
         router = cluster.add('router', start=False, settings=settings)
         say('loading friend lists')
         lists = world.load('lists', path=router.settings['data.dir']).split()

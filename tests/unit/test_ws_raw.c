@@ -403,6 +403,26 @@ static void a_dead_peer_is_pinged_and_dropped(void **state) {
 
 /* ---- descriptors ---- */
 
+static void a_flood_of_pings_is_closed(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    struct buffer payload = {0};
+    int fd = wire_open(world, 0), pongs = 0, first = 0;
+    ws_world_until(world, &world->at_server.opened, 1);
+    for (int sent = 0; sent < 2000 && first != CLOSE; sent++) {
+        wire_frame(world, fd, PING, "ping", 4);
+        first = wire_next(world, fd, &payload);
+        pongs += first == PONG;
+    }
+    assert_int_equal(first, CLOSE);
+    assert_int_equal(payload.data[0] << 8 | payload.data[1], WS_POLICY);
+    assert_true(pongs >= 100 && pongs <= 300);
+    assert_int_equal(ws_server_counts(world->server)->floods, 1);
+    close(fd);
+    ws_world_until(world, &world->at_server.closed, 1);
+    ws_world_free(world);
+    buffer_free(&payload);
+}
+
 static void without_descriptors_it_waits_and_does_not_spin(void **state) {
     enum { MANY = 10 };
     struct ws_world *world = ws_world_new(NULL, NULL);
@@ -457,6 +477,7 @@ int main(void) {
         cmocka_unit_test(reading_stops_and_goes_on),
         cmocka_unit_test(a_handshake_has_its_time),
         cmocka_unit_test(a_dead_peer_is_pinged_and_dropped),
+        cmocka_unit_test(a_flood_of_pings_is_closed),
         cmocka_unit_test(without_descriptors_it_waits_and_does_not_spin),
         cmocka_unit_test(no_descriptor_is_left),
     };

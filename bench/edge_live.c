@@ -16,7 +16,7 @@
 #include "bench/people.h"
 #include "bench/phones.h"
 
-enum { WAIT_S = 120, UNDER_WAY = 32, AGAIN_US = 500000, SETTLE_MS = 500 };
+enum { WAIT_S = 120, UNDER_WAY = 32, AGAIN_US = 500000, LOST_EVERY_US = 20000, SETTLE_MS = 500 };
 
 struct live {
     struct people people;
@@ -82,7 +82,8 @@ static void measure(struct live *live, double rate) {
     live->measuring = true;
     int64_t start = clock_monotonic_us(), until = start + live->seconds * INT64_C(1000000);
     for (int64_t now = start; now < until; now = clock_monotonic_us()) {
-        uint64_t due = rate > 0 ? (uint64_t)((double)(now - start) / 1e6 * rate) : live->done + UNDER_WAY;
+        uint64_t due = rate > 0 ? (uint64_t)((double)(now - start) / 1e6 * rate)
+                                : live->done + UNDER_WAY + (uint64_t)(now - start) / LOST_EVERY_US;
         for (; sent < due; sent++) report(live, reporter(live, sent), sent);
         usleep(200);
     }

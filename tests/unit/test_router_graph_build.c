@@ -158,9 +158,8 @@ static void test_sorting(void **state) {
         size_t count = hash_u64(random++) % MOST;
         uint64_t users = SPREADS[round % 5], others = SPREADS[round / 5 % 5];
         for (size_t i = 0; i < count; i++) {
-            updates[i] = (struct graph_update){.user = (int64_t)(hash_u64(random++) % users),
-                                               .other = (int64_t)(hash_u64(random++) % others),
-                                               .offset = (int64_t)(i << 20)};
+            int64_t user = (int64_t)(hash_u64(random++) % users), other = (int64_t)(hash_u64(random++) % others);
+            updates[i] = (struct graph_update){.user = user, .other = other, .offset = (int64_t)(i << 20)};
             updates[i].since = updates[i].user ^ updates[i].other ^ updates[i].offset;
         }
         size_t kept = graph_updates_tidy(updates, count);

@@ -90,12 +90,12 @@ def caught_up(router):
 class Simulation:
     """`starling simulate` with those arguments, against the cluster's edges."""
 
-    def __init__(self, cluster, *arguments):
+    def __init__(self, cluster, *arguments, settle=SETTLE):
         cluster.starling('status', check=False)  # writes the command's configuration
         self.log = open(cluster.folder / 'simulate.log', 'w+')
         self.process = subprocess.Popen(
             [build_folder() / 'starling', 'simulate', '--config', cluster.folder / 'starling.properties',
-             '--ws', cluster.ws_url, '--settle', str(SETTLE), *map(str, arguments)], stderr=self.log,
+             '--ws', cluster.ws_url, '--settle', str(settle), *map(str, arguments)], stderr=self.log,
             env=clean_environment(), preexec_fn=die_with_parent)
 
     def said(self):

@@ -8,6 +8,7 @@ import pytest
 from harness.between import Between
 from harness.driven import DRIVERS, Driven
 from harness.geo import north_of
+from harness.ports import free_port
 from harness.waiting import eventually, now_ms
 
 HOME = 39.9847, 116.3184
@@ -323,3 +324,30 @@ def test_every_client_outlives_a_killed_edge_and_a_planned_end(make_cluster, use
         for client, mark in zip(clients, marks):
             client.wait_state('online', since=mark, timeout=40)
             client.wait_list({ben: at(550)}, HOME, timeout=30)
+
+
+def test_two_devices_on_two_edges_never_throw_each_other_out_again(make_cluster, users):
+    """One of each client, each on an edge of its own; the later one stays, whoever it is."""
+    cluster = make_cluster()
+    cluster.start(fanouts=1)
+    other = f'127.0.0.1:{free_port()}'
+    cluster.add('fanout', settings={'edge.listen': other})
+    me, ben = users(2)
+    acquaint(cluster, (me, ben))
+    one, two = sorted(DRIVERS)
+    with online(cluster, {ben: at(500)}), Between(cluster.ws_url) as here, Between(f'ws://{other}/') as there, \
+            start(cluster, one, me, url=here.url) as first:
+        first.wait_list({ben: at(500)}, HOME)
+        with start(cluster, two, me, url=there.url) as second:
+            second.wait_list({ben: at(500)}, HOME)
+            first.wait_state('closed', 'elsewhere')
+            time.sleep(3)
+            assert (len(here.connections), len(there.connections), second.state['state']) == (1, 1, 'online')
+            first.do('connect')  # a person wants it back
+            second.wait_state('closed', 'elsewhere')
+            first.wait_state('online')
+            first.wait_list({ben: at(500)}, HOME)
+            time.sleep(3)
+            assert (len(here.connections), len(there.connections), first.state['state']) == (2, 1, 'online')
+        superseded = [edge.metrics().total('starling_edge_superseded_total') for edge in cluster.fanouts]
+        assert superseded == [1, 1]

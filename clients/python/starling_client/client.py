@@ -44,6 +44,7 @@ class CloseCode(IntEnum):
 
 
 _WELCOME_TIMEOUT_S = 10.0
+_CLOSE_GRACE_S = 1.0        # from a server's word that we should reconnect to its close
 _PAGE_TIMEOUT_S = 10.0
 _PREFETCH_EVERY_S = 0.25
 _TOKEN_TIMEOUT_S = 30.0     # for an application's token function to answer
@@ -367,8 +368,8 @@ class StarlingClient:
     def _told_to_reconnect(self, frame: dict[str, Any]) -> None:
         after = directed_s(max(0.0, number(frame.get('after_ms'), 0)) / 1000, self._random)
         self._reconnect_at = asyncio.get_running_loop().time() + after
-        # The server closes when it likes until then. If it never does, we keep to what was said.
-        self._timer('reconnect', after, self._start)
+        # The server closes when it likes until then, or right after. If it never does, we keep to what was said.
+        self._timer('reconnect', max(after, _CLOSE_GRACE_S), self._start)
 
     def _failed(self, frame: dict[str, Any]) -> None:
         code = str(frame.get('code'))

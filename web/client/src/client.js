@@ -29,6 +29,7 @@ export const CloseCode = Object.freeze({
 });
 
 const WELCOME_TIMEOUT_MS = 10000;
+const CLOSE_GRACE_MS = 1000; // from a server's word that we should reconnect to its close
 const PAGE_TIMEOUT_MS = 10000;
 const PREFETCH_EVERY_MS = 250;
 const HELD_MS = 10000; // a connection that held this long was a good one
@@ -391,8 +392,8 @@ export class StarlingClient {
     #toldToReconnect(frame) {
         const after = directedMs(Math.max(0, Number(frame.after_ms) || 0), this.#random);
         this.#reconnectAt = this.#clock.now() + after;
-        // The server closes when it likes until then. If it never does, we keep to what was said.
-        this.#timer('reconnect', after, () => this.#open());
+        // The server closes when it likes until then, or right after. If it never does, we keep to what was said.
+        this.#timer('reconnect', Math.max(after, CLOSE_GRACE_MS), () => this.#open());
     }
 
     /** @param {any} frame */

@@ -325,6 +325,15 @@ test('reconnect: when the server does not close in time, the client moves by its
     assert.equal(client.state, 'connecting', 'the old socket has no say any more');
 });
 
+test('reconnect: told to come back at once, it lets the server close first', () => {
+    const socket = online();
+    socket.say({ type: 'reconnect', after_ms: 1 });
+    clock.advance(500);
+    assert.equal(client.state, 'online');
+    socket.hangUp(1012);
+    assert.equal(states.at(-1).retryAt, clock.now());
+});
+
 test('reconnect: those who are told the same time are kept apart by a tenth of it', () => {
     const socket = online();
     socket.say({ type: 'reconnect', after_ms: 3000 });

@@ -43,13 +43,16 @@ void connection_free(struct ws_connection *connection) {
     free(connection);
 }
 
-void connection_opened(struct ws_connection *connection) {
+int connection_opened(struct ws_connection *connection) {
     struct hub *hub = connection->hub;
+    /* Killed in the turn in which its handshake came: libwebsockets forgets the timeout that was to end it. */
+    if (connection->queue == &hub->closing) return -1;
     hub->opened++;
     connection->state = WS_OPEN;
     if (hub->direct) connection->socket = lws_get_socket_fd(connection->wsi);
     connection_move(connection, &hub->open);
     hub->callbacks.on_open(hub->context, connection);
+    return 0;
 }
 
 void connection_closed(struct ws_connection *connection) {

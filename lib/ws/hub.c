@@ -107,7 +107,7 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     switch ((int)reason) {
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return handshake_check(connection->hub, wsi, in);
     case LWS_CALLBACK_ESTABLISHED:
-    case LWS_CALLBACK_CLIENT_ESTABLISHED: connection_opened(connection); return 0;
+    case LWS_CALLBACK_CLIENT_ESTABLISHED: return connection_opened(connection);
     case LWS_CALLBACK_RECEIVE:
     case LWS_CALLBACK_CLIENT_RECEIVE: return connection_received(connection, in, size);
     case LWS_CALLBACK_RECEIVE_PONG:

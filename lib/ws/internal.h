@@ -111,8 +111,8 @@ void hub_release(struct hub *hub); /* after closed */
 
 /* A connection in `handshaking`. */
 struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool client);
-void connection_opened(struct ws_connection *connection);
 /* Inside libwebsockets' callbacks; not 0: it shall close the connection there and then. */
+int connection_opened(struct ws_connection *connection);
 int connection_received(struct ws_connection *connection, const char *bytes, size_t size);
 int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size);
 void connection_heard(struct ws_connection *connection); /* it lives */

@@ -99,7 +99,8 @@ static void server_accept_ready(void *context) {
             server_adopt(server, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             /* The connection stays in the kernel's queue and the socket readable: without a pause, a busy loop. */
-            server->pause = loop_timer_new(server->hub.loop, PAUSE_MS, 0, server_pause_over, server);
+            if (!server->pause)
+                server->pause = loop_timer_new(server->hub.loop, PAUSE_MS, 0, server_pause_over, server);
             break;
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;

@@ -322,6 +322,17 @@ static void stop_reading(struct ws_world *world, struct ws_connection *connectio
     ws_read(connection, false);
 }
 
+static void who_shakes_hands_during_the_shutdown_does_not_hold_it_up(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    int fd = wire_connect(world, 0);
+    ws_world_run(world, 100); /* accepted */
+    wire_request(world, fd, VERSION SUBPROTOCOL);
+    ws_world_shutdown_server(world, WS_RESTART);
+    assert_int_equal(world->at_server.opened, 0);
+    close(fd);
+    ws_world_free(world);
+}
+
 static void reading_stops_and_goes_on(void **state) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     struct buffer many = {0};
@@ -446,6 +457,22 @@ static void without_descriptors_it_waits_and_does_not_spin(void **state) {
     ws_world_free(world);
 }
 
+static void without_descriptors_it_stops_listening_and_nothing_is_left(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    struct rlimit limit, none;
+    int lowest = dup(0), fd = wire_connect(world, 0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = (rlim_t)lowest;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ws_world_run(world, 100); /* it pauses */
+    assert_int_equal(ws_server_accept(world->server, false), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    ws_world_free(world);
+    close(fd);
+}
+
 static int descriptors(void) {
     int count = 0;
     for (int fd = 0; fd < 1024; fd++) count += fcntl(fd, F_GETFD) >= 0;
@@ -474,11 +501,13 @@ int main(void) {
         cmocka_unit_test(a_slow_reader_is_closed_behind_what_it_was_sent),
         cmocka_unit_test(a_peer_that_does_not_answer_a_close_is_dropped),
         cmocka_unit_test(nobody_holds_up_the_shutdown),
+        cmocka_unit_test(who_shakes_hands_during_the_shutdown_does_not_hold_it_up),
         cmocka_unit_test(reading_stops_and_goes_on),
         cmocka_unit_test(a_handshake_has_its_time),
         cmocka_unit_test(a_dead_peer_is_pinged_and_dropped),
         cmocka_unit_test(a_flood_of_pings_is_closed),
         cmocka_unit_test(without_descriptors_it_waits_and_does_not_spin),
+        cmocka_unit_test(without_descriptors_it_stops_listening_and_nothing_is_left),
         cmocka_unit_test(no_descriptor_is_left),
     };
     return cmocka_run_group_tests_name("ws against bare sockets", tests, NULL, NULL);

@@ -21,14 +21,16 @@
 
 enum { RESTART_FIRST_MS = 500, RESTART_MAX_MS = 30000, SETTLED_MS = 30000, SETTINGS_MAX = 5 };
 
+static const int HANDED_ON[] = {SIGTERM, SIGINT, SIGHUP};
+
 struct process {
     struct processes *all;
     unsigned index;
     pid_t pid; /* 0: it does not run */
     char **arguments;
-    uint64_t started_ms; /* uv_now */
-    uint64_t wait_ms;    /* before the next restart */
-    struct loop_timer *restart;
+    uint64_t started_ms;        /* uv_now */
+    uint64_t wait_ms;           /* before the next restart */
+    struct loop_timer *restart; /* NULL: it does not wait for one */
 };
 
 struct processes {
@@ -36,7 +38,7 @@ struct processes {
     struct process *list;
     unsigned count, waiting; /* for their restart */
     bool ending, failed;
-    uv_signal_t signals[4];
+    uv_signal_t signals[ARRAY_SIZE(HANDED_ON) + 1]; /* SIGCHLD is the last */
 };
 
 int64_t processes_wanted(const struct service_definition *definition) {
@@ -88,9 +90,6 @@ static void arguments_free(char **arguments) {
 
 /* Between fork and exec: nothing that takes a lock. */
 _Noreturn static void become(const struct process *process, pid_t parent) {
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent) execv("/proc/self/exe", process->arguments);
@@ -99,12 +98,19 @@ _Noreturn static void become(const struct process *process, pid_t parent) {
 
 static void process_start(struct process *process) {
     struct service *service = process->all->service;
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < ARRAY_SIZE(HANDED_ON); i++) sigaddset(&blocked, HANDED_ON[i]);
+    /* They wait until the new process listens to them (watch_signals). Its copy of our handler would tell us of them. */
+    sigprocmask(SIG_BLOCK, &blocked, &before);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) become(process, parent);
+    int code = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     process->started_ms = uv_now(&service->loop);
     if (pid < 0) {
         log_error(service->log, "a process cannot be started", LOG_INT("process", process->index),
-                  LOG_TEXT("reason", strerror(errno)));
+                  LOG_TEXT("reason", strerror(code)));
         return;
     }
     process->pid = pid;
@@ -119,11 +125,13 @@ static void restart_later(struct process *process) {
     process->wait_ms = settled || !process->wait_ms ? RESTART_FIRST_MS : process->wait_ms * 2;
     if (process->wait_ms > RESTART_MAX_MS) process->wait_ms = RESTART_MAX_MS;
     process->all->waiting++;
-    loop_timer_again(process->restart, process->wait_ms, 0);
+    process->restart = loop_timer_new(&process->all->service->loop, process->wait_ms, 0, restart, process);
 }
 
 static void restart(void *context) {
     struct process *process = context;
+    loop_timer_free(process->restart);
+    process->restart = NULL;
     process->all->waiting--;
     if (process->all->ending) return;
     process_start(process);
@@ -180,18 +188,16 @@ static void on_signal(uv_signal_t *handle, int number) {
 }
 
 int processes_run(struct service *service, int argc, char **argv, unsigned count) {
-    static const int NUMBERS[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     struct processes all = {.service = service, .count = count, .list = mem_zero(count, sizeof *all.list)};
     uv_loop_init(&service->loop);
-    for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(all.signals); i++) {
         uv_signal_init(&service->loop, &all.signals[i]);
         all.signals[i].data = &all;
-        uv_signal_start(&all.signals[i], on_signal, NUMBERS[i]);
+        uv_signal_start(&all.signals[i], on_signal, i < ARRAY_SIZE(HANDED_ON) ? HANDED_ON[i] : SIGCHLD);
     }
     for (unsigned i = 0; i < count; i++) {
         struct process *process = &all.list[i];
         *process = (struct process){.all = &all, .index = i, .arguments = arguments_of(service, argc, argv, i)};
-        process->restart = loop_timer_new(&service->loop, UINT32_MAX, 0, restart, process);
         process_start(process);
         if (!process->pid) restart_later(process);
     }
@@ -200,7 +206,7 @@ int processes_run(struct service *service, int argc, char **argv, unsigned count
         loop_timer_free(all.list[i].restart);
         arguments_free(all.list[i].arguments);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) uv_close((uv_handle_t *)&all.signals[i], NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(all.signals); i++) uv_close((uv_handle_t *)&all.signals[i], NULL);
     uv_run(&service->loop, UV_RUN_DEFAULT);
     uv_loop_close(&service->loop);
     free(all.list);

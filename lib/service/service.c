@@ -90,13 +90,18 @@ static void on_signal(uv_signal_t *handle, int number) {
 
 static void watch_signals(struct service *service) {
     static const int NUMBERS[] = {SIGTERM, SIGINT, SIGHUP};
+    sigset_t kept_back;
     // A peer that closes its socket is an error of that write, not the process's end.
     signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&kept_back);
     for (size_t i = 0; i < ARRAY_SIZE(NUMBERS); i++) {
+        sigaddset(&kept_back, NUMBERS[i]);
         uv_signal_init(&service->loop, &service->signals[i]);
         service->signals[i].data = service;
         uv_signal_start(&service->signals[i], on_signal, NUMBERS[i]);
     }
+    /* Whoever started us may have kept them back until somebody listens (processes.c). */
+    sigprocmask(SIG_UNBLOCK, &kept_back, NULL);
 }
 
 /* The usual soft limit of 1,024 is there for select(), which nothing here uses. */

@@ -108,7 +108,8 @@ static void collect(void *context) {
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct router *router) {
     bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
-                relations_busy(router->relations) || standby_busy(router->standby);
+                relations_busy(router->relations) || standby_busy(router->standby) ||
+                checkpoints_busy(router->checkpoints);
     bool settled = !router->ownership || ownership_settled(router->ownership);
     if (busy) return; // worker threads must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;

@@ -1,4 +1,5 @@
 """A router that has lost its disk starts from a checkpoint of its friend lists and reads only what followed."""
+import os
 import shutil
 
 import pytest
@@ -51,3 +52,22 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
     # The two commands' halves, and not the others, which the checkpoint had.
     assert router.metrics().total(APPLIED) == 4
     assert 'friend lists begin with a checkpoint' in router.log()
+
+
+def test_an_end_waits_for_the_checkpoint_under_way(make_cluster, tmp_path):
+    """What an earlier process was about to make is swept first: so many files that a SIGTERM comes in the middle of it."""
+    checkpoints = tmp_path / 'checkpoints'
+    left = checkpoints / 'checkpoint-0000000000001.tmp'
+    left.mkdir(parents=True)
+    for i in range(100_000):
+        os.mknod(left / str(i))
+    cluster = make_cluster()
+    cluster.create_topics()
+    router = cluster.add('router', settings={'checkpoint.dir': checkpoints, 'checkpoint.every.s': 3600})
+    eventually(lambda: not left.exists(), 20, every=0.01, what='it is being swept')
+    swept = checkpoints / f'{left.name}.gone'
+    assert swept.exists()
+    assert router.stop() == 0
+    assert not swept.exists()
+    assert 'checkpoint made' in router.log()
+    assert 'was left open' not in router.log()

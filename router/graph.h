@@ -62,7 +62,7 @@ size_t graph_queued(const struct graph *graph, int32_t partition);
 int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                 struct error *error);
 
-/* A family being built has been given records: to be read, it must be finished. */
+/* A family being built has been given records, or a worker has it: to be read, it must be finished. */
 bool graph_building(const struct graph *graph, int32_t partition);
 bool graph_finishing(const struct graph *graph, int32_t partition); /* between graph_finish_begin and _end */
 

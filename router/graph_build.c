@@ -115,7 +115,8 @@ int graph_build_take(struct graph *graph, int32_t partition, int64_t next, struc
 }
 
 bool graph_building(const struct graph *graph, int32_t partition) {
-    return graph->parts[partition].build && graph->parts[partition].next >= 0;
+    const struct graph_build *build = graph->parts[partition].build;
+    return build && (build->running || graph->parts[partition].next >= 0);
 }
 
 bool graph_finishing(const struct graph *graph, int32_t partition) {

@@ -249,6 +249,7 @@ void ownership_reset_commands(struct ownership *ownership) {
 }
 
 void ownership_restore_again(struct ownership *ownership, int32_t partition) {
+    if (!ownership) return; // a stand-by's, who is yet to join
     struct router *router = ownership->router;
     struct partition *part = &router->parts[partition];
     struct kafka_position positions[2];
@@ -325,7 +326,8 @@ void ownership_rewind(struct ownership *ownership) {
     log_warn(router->log, "deliveries were lost: their events are handled again");
     for (int32_t p = 0; p < router->partitions; p++) {
         struct partition *part = &router->parts[p];
-        if (part->stage == PARTITION_LIVE) part->next = part->settled;
+        bool handled = part->stage == PARTITION_LIVE || part->stage == PARTITION_RESTORING;
+        if (handled && part->settled < part->next) part->next = part->settled;
     }
     if (ownership->assigned && !ownership->stopped) read_all(ownership);
 }

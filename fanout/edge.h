@@ -113,7 +113,7 @@ struct edge {
     uint64_t message_floods;
     bool aside; /* not accepting for being crowded, as others of the same port do */
 
-    int32_t *routes; /* partitions of deliveries that are ours */
+    int32_t *routes; /* partitions of deliveries that are ours, those in use first */
     size_t route_count, next_route;
     struct kafka_position
         *assigned; /* an assignment whose reading has not begun, because no broker said where it ends */

@@ -16,7 +16,13 @@ bool routes_has(const struct edge *edge, int32_t route) {
 }
 
 int32_t routes_choose(struct edge *edge) {
-    return edge->route_count ? edge->routes[edge->next_route++ % edge->route_count] : ROUTE_NONE;
+    size_t used = edge->route_count < (size_t)edge->settings.routes ? edge->route_count : (size_t)edge->settings.routes;
+    return used ? edge->routes[edge->next_route++ % used] : ROUTE_NONE;
+}
+
+static int by_number(const void *a, const void *b) {
+    const int32_t *left = a, *right = b;
+    return (*left > *right) - (*left < *right);
 }
 
 static void forget_assignment(struct edge *edge) {
@@ -83,6 +89,24 @@ static void move_sessions(struct edge *edge) {
     }
 }
 
+/* Those that sessions may be on already in front, for these are what routes_choose gives out. Of new ones the lowest: a process
+ * that comes last in the group leaves to each of the others the lower end of what it has. */
+static void set_routes(struct edge *edge, const struct kafka_position *assigned, size_t count) {
+    int32_t *routes = mem_alloc((count + 1) * sizeof *routes);
+    size_t kept = 0, all;
+    for (size_t i = 0; i < edge->route_count; i++) {
+        for (size_t j = 0; j < count; j++)
+            if (assigned[j].partition == edge->routes[i]) routes[kept++] = edge->routes[i];
+    }
+    all = kept;
+    for (size_t j = 0; j < count; j++)
+        if (!routes_has(edge, assigned[j].partition)) routes[all++] = assigned[j].partition;
+    qsort(routes + kept, all - kept, sizeof *routes, by_number);
+    free(edge->routes);
+    edge->routes = routes;
+    edge->route_count = all;
+}
+
 static void take_assignment(void *context) {
     struct edge *edge = context;
     struct error error;
@@ -94,9 +118,7 @@ static void take_assignment(void *context) {
         return;
     }
     size_t count = edge->assigned_count;
-    edge->routes = mem_resize(edge->routes, count + 1, sizeof *edge->routes);
-    for (size_t i = 0; i < count; i++) edge->routes[i] = edge->assigned[i].partition;
-    edge->route_count = count;
+    set_routes(edge, edge->assigned, count);
     edge->metrics.routes->value = (double)count;
     forget_assignment(edge);
     if (count)

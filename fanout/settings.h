@@ -8,7 +8,7 @@ struct fanout_settings {
     const char *group;
     const char *listen;
     const char *tls_certificate, *tls_key;
-    int64_t flush_ms;
+    int64_t routes, flush_ms;
     int64_t strikes;
     int64_t first_page_ms;
     int64_t processes;

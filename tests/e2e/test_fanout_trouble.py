@@ -341,8 +341,23 @@ def reachable(stage, phone, friend):
     phone.wait_item(friend, lambda item: item['time'] == t)
 
 
-def test_only_sessions_whose_route_is_lost_rejoin(make_cluster, users):
+def test_sessions_share_a_route_and_move_together(make_cluster, users):
     stage = Stage(make_cluster(settings=SETTINGS))
+    friend, *crowd = users(5)
+    stage.share(friend, *crowd)
+    phones = {user: stage.cluster.phone(user) for user in crowd}
+    assert len({stage.join(phone, *HOME)['route'] for phone in phones.values()}) == 1
+    second = stage.cluster.add('fanout')
+    eventually(lambda: stage.edge.metrics().total('starling_edge_routes') == 2, 30)
+    eventually(lambda: stage.edge.metrics().total('starling_edge_rejoins_total') in (0, 4))
+    assert len({stage.said(user)[-1]['route'] for user in crowd}) == 1
+    for user in crowd:
+        reachable(stage, phones[user], friend)
+    second.stop()
+
+
+def test_only_sessions_whose_route_is_lost_rejoin(make_cluster, users):
+    stage = Stage(make_cluster(settings=SETTINGS | {'fanout:edge.routes': 4}))
     friend, *crowd = users(9)
     stage.share(friend, *crowd)
     phones = {user: stage.cluster.phone(user) for user in crowd}

@@ -82,13 +82,13 @@ static struct options parse(int argc, char **argv) {
     if (argc < 2) usage();
     o.mode = argv[1];
     for (int i = 2; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        const char *name = argv[i], *value = argv[i + 1];
+        bool flag = !strcmp(name, "--scattered") || !strcmp(name, "--reports");
+        if (!flag && !value) usage();
         if (!strcmp(name, "--scattered"))
             o.scattered = true;
         else if (!strcmp(name, "--reports"))
             o.reports = true;
-        else if (i + 1 == argc)
-            usage();
         else if (!strcmp(name, "--bootstrap"))
             o.bootstrap = value, i++;
         else if (!strcmp(name, "--prefix"))

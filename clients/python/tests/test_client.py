@@ -1,5 +1,6 @@
 """The client against a server that the test plays."""
 import asyncio
+import concurrent.futures
 import contextlib
 import json
 import time
@@ -51,6 +52,12 @@ class Server:
         await self.say(type='nearby', total=len(items), items=list(items), next=None)
 
 
+def to_its_end(coroutine):
+    """In a thread of its own: where other tests of the same run drive a browser, this one has a loop already."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, coroutine).result()
+
+
 async def until(check, timeout=5):
     end = time.monotonic() + timeout
     while not check():
@@ -68,7 +75,7 @@ def on_a_server(test):
         async def body():
             async with Server() as server:
                 await test(server)
-        asyncio.run(body())
+        to_its_end(body())
     run.__name__ = test.__name__
     return run
 
@@ -236,7 +243,7 @@ def test_an_address_that_is_none_is_told_and_not_tried_again():
         await until(lambda: me.state is State.CLOSED)
         assert told[-1].reason == 'url' and told[-2].code == 'bad_url'
         await me.close()
-    asyncio.run(body())
+    to_its_end(body())
 
 
 def test_nobody_there_is_tried_again_later_each_time():
@@ -249,4 +256,4 @@ def test_nobody_there_is_tried_again_later_each_time():
         delays = [e.retry_after for e in told if isinstance(e, StateChange) and e.state is State.WAITING]
         assert delays == pytest.approx([0.1, 0.2, 0.4])
         await me.close()
-    asyncio.run(body())
+    to_its_end(body())

@@ -32,6 +32,12 @@
 
 enum { ROUTE_NONE = -1 };
 
+struct report {
+    struct geo_point at;
+    int64_t time;
+    int32_t accuracy;
+};
+
 /* A phone on its socket. Owned by the edge; dies in on_close of its connection. */
 struct session {
     /* What every delivery looks at, in as few cache lines as it takes. */
@@ -63,7 +69,9 @@ struct session {
     struct nearby_cursor page_after; /* of the page that is wanted */
     int32_t accuracy;                /* of the latest report */
     unsigned errors;
-    bool held;       /* its latest report is to be produced at report_ms */
+    struct report
+        held_report; /* its place counts once routers are told: they would not send whom it brings near again */
+    bool held;       /* held_report is to be produced at report_ms */
     bool joined;     /* a JOIN was produced since it opted in */
     bool unsent;     /* its latest report could not be produced */
     bool rostered;   /* a router has answered its JOIN */
@@ -159,8 +167,8 @@ void phones_writable(void *edge, struct ws_connection *connection);
 void phones_close(void *edge, struct ws_connection *connection, int code);
 
 /* reports.c */
-/* The phone's report, which is the session's latest or (time earlier than nearby.time) an older one. */
-void report_produce(struct edge *edge, struct session *session, struct geo_point at, int64_t time, int32_t accuracy);
+/* The phone's report: from now on or, if it is held back, later the session's own place, unless it is an older one. */
+void report_produce(struct edge *edge, struct session *session, const struct report *report);
 void report_latest(struct edge *edge, struct session *session); /* once more, or for the first time */
 void report_rejoin(struct edge *edge, struct session *session); /* asks for the complete list */
 void report_join_again(struct edge *edge, struct session *session, int64_t winner);
@@ -168,6 +176,7 @@ void report_quit(struct edge *edge, struct session *session);
 void report_unsent(struct edge *edge, struct session *session, bool unsent);
 void report_held(struct edge *edge, struct session *session); /* what is held back goes out now: it ends */
 void report_due(struct edge *edge, struct session *session);  /* the time of one that was held back has come */
+void report_keep(struct edge *edge, struct session *session); /* what is held back is its place, and nobody is told */
 bool report_wanted(const struct edge *edge, const struct session *session); /* the user is opted in */
 void reports_delivered(void *edge, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset);
 void reports_retry(void *edge); /* a timer: what could not be produced, when a broker is there again */
@@ -185,6 +194,7 @@ static inline void session_prefetch(const struct session *session) { /* a delive
         __builtin_prefetch((const char *)session + line, 1);
 }
 void session_changed(struct edge *edge, struct session *session);  /* nearby may have changed */
+void session_moved(struct edge *edge, struct session *session);    /* its own place may have changed */
 void session_answered(struct edge *edge, struct session *session); /* a Roster came */
 void session_due(struct edge *edge, struct session *session);      /* a deadline has passed */
 void session_expire(struct edge *edge, struct session *session);   /* somebody's report has become too old */

@@ -21,17 +21,8 @@ static void report(struct edge *edge, struct session *session, const struct requ
         session_send_error(edge, session, "bad_time", "the time is ahead of the server's by more than a minute");
         return;
     }
-    if (request->time >= session->nearby.time) {
-        nearby_locate(&session->nearby, request->at, request->time);
-        session->accuracy = request->accuracy;
-        session->inactive = edge_now(edge) - request->time >= edge_inactive_ms(edge);
-    }
-    report_produce(edge, session, request->at, request->time, request->accuracy);
-    if (session->inactive)
-        session_expire(edge, session);
-    else
-        session_changed(edge, session);
-    sessions_flush_ready(edge);
+    report_produce(edge, session, &(struct report){request->at, request->time, request->accuracy});
+    session_moved(edge, session);
 }
 
 static int verify(struct edge *edge, const struct session *session, const struct request *request,

@@ -44,9 +44,21 @@ static int produce(struct edge *edge, const struct session *session, enum locati
     return code;
 }
 
+static void locate(struct edge *edge, struct session *session, const struct report *report) {
+    nearby_locate(&session->nearby, report->at, report->time);
+    session->accuracy = report->accuracy;
+    session->inactive = edge_now(edge) - report->time >= edge_inactive_ms(edge);
+}
+
+void report_keep(struct edge *edge, struct session *session) {
+    if (session->held && session->held_report.time >= session->nearby.time)
+        locate(edge, session, &session->held_report);
+    session->held = false;
+}
+
 void report_latest(struct edge *edge, struct session *session) {
     report_unsent(edge, session, false);
-    session->held = false;
+    report_keep(edge, session);
     if (session->leaving || session->nearby.time < 0 || !report_wanted(edge, session)) return;
     enum location_kind kind = session->joined ? LOCATION_REPORT : LOCATION_JOIN;
     session->report_ms = edge_clock() + edge->settings.min_report_ms;
@@ -61,28 +73,32 @@ void report_held(struct edge *edge, struct session *session) {
 }
 
 void report_due(struct edge *edge, struct session *session) {
-    if (session->held && edge_clock() >= session->report_ms) report_latest(edge, session);
+    if (!session->held || edge_clock() < session->report_ms) return;
+    report_latest(edge, session);
+    session_moved(edge, session);
 }
 
 /* Too soon after the last: what is newest when the time is up goes out then. A JOIN never waits. */
-static bool hold(struct edge *edge, struct session *session, int64_t time) {
-    bool due = edge_clock() >= session->report_ms, older = time < session->nearby.time;
-    if (!session->joined || (due && !session->held)) return false;
-    if (session->held || older) edge->metrics.replaced->value++;
-    if (due && !older) return false;
-    if (!session->held && !older) {
-        session->held = true;
-        session_schedule(edge, session);
-    }
-    return true;
+static bool hold(struct edge *edge, struct session *session, const struct report *report) {
+    bool due = edge_clock() >= session->report_ms, held = session->held;
+    bool older = report->time < (held ? session->held_report.time : session->nearby.time);
+    if (!session->joined || (due && !held)) return false;
+    if (held || older) edge->metrics.replaced->value++;
+    if (older) return true;
+    session->held = !due;
+    session->held_report = *report;
+    if (session->held && !held) session_schedule(edge, session);
+    return session->held;
 }
 
-void report_produce(struct edge *edge, struct session *session, struct geo_point at, int64_t time, int32_t accuracy) {
-    if (hold(edge, session, time)) return;
+void report_produce(struct edge *edge, struct session *session, const struct report *report) {
+    if (hold(edge, session, report)) return;
+    bool older = report->time < session->nearby.time;
+    if (!older) locate(edge, session, report);
     /* An older one is for history. A session that nobody knows of must first be known where it is now. */
-    if (time < session->nearby.time && session->joined && report_wanted(edge, session)) {
+    if (older && session->joined && report_wanted(edge, session)) {
         session->report_ms = edge_clock() + edge->settings.min_report_ms;
-        produce(edge, session, LOCATION_REPORT, at, time, accuracy);
+        produce(edge, session, LOCATION_REPORT, report->at, report->time, report->accuracy);
     } else {
         report_latest(edge, session);
     }

@@ -269,6 +269,14 @@ void session_expire(struct edge *edge, struct session *session) {
     sessions_flush_ready(edge);
 }
 
+void session_moved(struct edge *edge, struct session *session) {
+    if (session->inactive)
+        session_expire(edge, session);
+    else
+        session_changed(edge, session);
+    sessions_flush_ready(edge);
+}
+
 void session_answered(struct edge *edge, struct session *session) {
     session->rostered = true;
     if (awaits_first_page(session)) session_send_page(edge, session, (struct nearby_cursor){-1, -1});
@@ -305,7 +313,7 @@ void session_due(struct edge *edge, struct session *session) {
 
 static void opted_out(struct edge *edge, struct session *session) {
     session->joined = false;
-    session->held = false;
+    report_keep(edge, session);
     report_unsent(edge, session, false);
     nearby_clear(&session->nearby);
     session_changed(edge, session);

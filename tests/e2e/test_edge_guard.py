@@ -470,6 +470,22 @@ def test_reports_that_come_too_soon_take_the_place_of_each_other(make_cluster, u
     assert [(r['kind'], r['time'] - join['time']) for r in stage.said(leaver)] == [('JOIN', 0), ('REPORT', 2), ('QUIT', 2)]
 
 
+def test_a_place_that_routers_never_hear_of_takes_nobody_off_the_screen(make_cluster, users):
+    """Routers send whom a report brings near, from the one before it: whom a place between the two had taken off, they do not."""
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.min.report.ms': 1500}))
+    user, friend = users(2)
+    stage.share(user, friend)
+    with stage.cluster.phone(user) as phone:
+        join = stage.join(phone, *HOME, friends=[(friend, at(8000), now_ms())])
+        phone.report(*at(-200), time=join['time'] + 1)  # 8,200 m
+        phone.report(*HOME, time=join['time'] + 2)
+        eventually(lambda: stage.said(user)[-1]['time'] == join['time'] + 2)
+        time.sleep(0.5)
+        assert friend in phone.screen
+        phone.report(*at(-200), time=join['time'] + 3)
+        eventually(lambda: friend not in phone.screen, 5)
+
+
 # too many, too soon, too slow
 
 

@@ -47,6 +47,13 @@ static void measure_pause(struct router *router, struct partition *part, const s
     if (waited > router->members.pause->value) router->members.pause->value = waited;
 }
 
+/* What has begun to be read is not paused, whatever it was before. */
+static void pause_again(struct ownership *ownership) {
+    if (!ownership->commands_paused) return;
+    ownership->commands_paused = false;
+    pause_commands(ownership, true);
+}
+
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct ownership *ownership = context;
     struct router *router = ownership->router;
@@ -132,6 +139,8 @@ static void read_all(struct ownership *ownership) {
     }
     if (kafka_consumer_read(ownership->consumer, ownership->positions, count, &error))
         ownership_failed(ownership, "locations cannot be read", &error);
+    else
+        pause_again(ownership);
 }
 
 static void assigned(void *context, const struct kafka_position *owned, size_t count) {
@@ -228,6 +237,8 @@ void ownership_progress(struct ownership *ownership) {
     }
     if (count && kafka_consumer_read_more(ownership->consumer, ownership->positions, count, &error))
         ownership_failed(ownership, "restored partitions cannot be read", &error);
+    else if (count)
+        pause_again(ownership);
     router->metrics.owned->value = (double)owned;
     router->metrics.restored->value = (double)live;
     service_ready(router->service, "assigned", ownership->ever_assigned);

@@ -157,6 +157,7 @@ static bool read_through(const struct relations *relations, int32_t partition) {
 void relations_progress(struct relations *relations) {
     struct router *router = relations->router;
     struct finishing *finishing = &relations->finishing;
+    if (router->draining) return; // the end waits for what is being built
     for (int32_t p = 0; !finishing->build && p < router->partitions; p++) {
         const struct relation *part = &relations->parts[p];
         if (!part->attached || part->live || !(graph_building(router->graph, p) || graph_queued(router->graph, p)))

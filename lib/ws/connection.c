@@ -215,6 +215,8 @@ static int send_direct(struct ws_connection *connection, uint8_t *text, size_t s
     ssize_t sent = send(connection->socket, head, (size_t)(end - head), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == end - head) return 0;
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -1;
+    /* A pong that libwebsockets keeps already would end up inside the frame. */
+    if (sent > 0 && lws_partial_buffered(connection->wsi)) return -1;
     if (sent > 0) head += sent;
     connection->backlog = true;
     return lws_write(connection->wsi, head, (size_t)(end - head), LWS_WRITE_RAW) < 0 ? -1 : 0;

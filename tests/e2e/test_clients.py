@@ -32,7 +32,7 @@ def records_of(cluster, topic, user):
 @pytest.fixture
 def lively(make_cluster, users) -> tuple[Cluster, dict]:
     """A cluster in which everything has happened that leaves a record; and who did it."""
-    cluster = make_cluster().start()
+    cluster = make_cluster(settings={'fanout:edge.routes': 4}).start()
     ada, ben, eve, dan, *others = users(12)
     people = [ada, ben, eve, dan, *others]
     cluster.share(*people)

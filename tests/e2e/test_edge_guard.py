@@ -130,6 +130,36 @@ def test_certificates_are_renewed_under_living_sessions(make_cluster, users, tmp
         assert phone.closed() is None
 
 
+def test_a_request_that_comes_with_the_end_of_the_handshake_is_answered(make_cluster, users, tmp_path):
+    """In one packet, as they do when the edge is busy: TLS has read both, and the socket will not be readable again."""
+    certificate = Certificate()
+    stage = Stage(make_cluster(settings={**SETTINGS, **{f'fanout:{k}': v for k, v in certificate.write(tmp_path).items()}}))
+    host, port = stage.cluster.ws_url.removeprefix('ws://').rstrip('/').split('/')[0].split(':')
+    request = (f'GET / HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
+               'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
+               'Sec-WebSocket-Protocol: starling.v1\r\n\r\n').encode()
+    for _ in range(20):
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = certificate.trusting().wrap_bio(incoming, outgoing, server_hostname=host)
+        with socket.create_connection((host, int(port)), timeout=5) as wire:
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    wire.sendall(outgoing.read())
+                    incoming.write(wire.recv(65536))
+            tls.write(request)
+            wire.sendall(outgoing.read())
+            answer = b''
+            while b'\r\n\r\n' not in answer:
+                try:
+                    answer += tls.read()
+                except ssl.SSLWantReadError:
+                    incoming.write(wire.recv(65536))
+            assert answer.startswith(b'HTTP/1.1 101')
+
+
 def test_a_bad_certificate_stops_the_start(make_cluster, tmp_path):
     settings = Certificate().write(tmp_path)
     (tmp_path / 'edge.key').write_bytes(Certificate().key_pem)

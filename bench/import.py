@@ -18,13 +18,7 @@ import time
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.processes import clean_environment
-
-TICKS = os.sysconf('SC_CLK_TCK')
-
-
-def cpu_seconds(pid) -> float:
-    fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+from machine import cpu_s
 
 
 def peak_mb(pid) -> float:
@@ -62,12 +56,12 @@ def run_import(options, folder, jars, graph):
     try:
         cluster.start(ingests=0, fanouts=0, sinks=0)
         router = cluster.routers[0]
-        before = cpu_seconds(broker.pid), cpu_seconds(router.pid)
+        before = cpu_s(broker.pid), cpu_s(router.pid)
         if options.profile:
             print(f'router {router.pid} broker {broker.pid}', flush=True)
         child = Child([build_folder() / 'starling', 'graph', 'import', graph, '--wait', 3600, '--config',
                        cluster.folder / 'starling.properties'], folder / 'import.log')
-        after = cpu_seconds(broker.pid), cpu_seconds(router.pid)
+        after = cpu_s(broker.pid), cpu_s(router.pid)
         metrics = router.metrics()
         figures = {
             'seconds': child.seconds, 'import_cpu': child.cpu, 'import_peak_mb': child.peak,
@@ -93,10 +87,10 @@ def run_floor(options, folder, jars):
     cluster = Cluster(broker, folder / 'floor', partitions=options.partitions)
     try:
         cluster.create_topics()
-        before = cpu_seconds(broker.pid)
+        before = cpu_s(broker.pid)
         floor = json.loads(helper('floor', broker.bootstrap, cluster.prefix, options.friendships, options.users,
                                   options.seed, options.partitions))
-        return {**floor, 'broker_cpu': cpu_seconds(broker.pid) - before}
+        return {**floor, 'broker_cpu': cpu_s(broker.pid) - before}
     finally:
         broker.kill()
 

@@ -12,20 +12,18 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from harness.broker import Broker
-from harness.cluster import Cluster, build_folder
+from harness.cluster import Cluster
 from harness.records import decode, encode
 from harness.waiting import eventually
+from machine import in_folder, kafka_version, machine
 from test_exact import Simulation, caught_up, city_truth, compare, read_lists
 from test_standby import settled
 
@@ -47,14 +45,6 @@ def arguments():
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
     parser.add_argument('--json', type=pathlib.Path)
     return parser.parse_args()
-
-
-def machine() -> dict:
-    models = [line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')]
-    version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True, check=True)
-    jars = pathlib.Path(os.environ['STARLING_KAFKA_LIB'])
-    return {'cpu': models[0] if models else 'unknown processor', 'cores': os.cpu_count(), 'kernel': os.uname().release,
-            'version': version.stdout.strip(), 'kafka': next(jars.glob('kafka_2.*.jar')).stem.rpartition('-')[2]}
 
 
 # the background
@@ -337,7 +327,7 @@ def run(options, folder):
     def say(text):
         print(f'[{time.monotonic() - started:5.1f} s] {text}', file=sys.stderr, flush=True)
 
-    this = machine()
+    this = machine() | {'kafka': kafka_version()}
     print(f"rebalance: {this['cpu']}, {this['cores']} cores, Linux {this['kernel']}, {this['version']}, Kafka {this['kafka']}")
     print(f"{options.people:,} phones, each reporting every {options.every} s; {options.partitions} partitions, {options.halves:,} halves of "
           f"friendships besides the city's")
@@ -360,14 +350,7 @@ def run(options, folder):
 
 def main():
     options = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
-    folder = pathlib.Path(options.folder or tempfile.mkdtemp(prefix='starling-bench-'))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        run(options, folder)
-    finally:
-        if not options.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+    in_folder(options.folder, lambda folder: run(options, folder))
 
 
 if __name__ == '__main__':

@@ -12,19 +12,15 @@ import argparse
 import json
 import os
 import pathlib
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 from confluent_kafka import Consumer, TopicPartition
 from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
+from machine import cpu_s, in_folder, kafka_version, machine
 from router_peers import Redis, Streams
-
-TICKS = os.sysconf('SC_CLK_TCK')
 
 
 def arguments():
@@ -42,12 +38,6 @@ def arguments():
     return parser.parse_args()
 
 
-def cpu_s(pid) -> float:
-    """User and system seconds of a process so far, all threads that are or were."""
-    fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
 def cpu_by_thread(pid) -> dict:
     """The same by the threads' names; those of one name together."""
     found = {}
@@ -57,17 +47,8 @@ def cpu_by_thread(pid) -> dict:
     return found
 
 
-def machine() -> dict:
-    models = [line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')]
-    java = subprocess.run(['java', '-version'], capture_output=True, text=True, check=True).stderr.split('"')[1]
-    version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True,
-                             check=True)
-    return {'cpu': models[0] if models else 'unknown processor', 'cores': os.cpu_count(), 'kernel': os.uname().release,
-            'version': version.stdout.strip(), 'java': java}
-
-
-def kafka_version(jars) -> str:
-    return next(jars.glob('kafka_2.*.jar')).stem.rpartition('-')[2]
+def java_version() -> str:
+    return subprocess.run(['java', '-version'], capture_output=True, text=True, check=True).stderr.split('"')[1]
 
 
 class World:
@@ -293,7 +274,7 @@ def run(options, folder):
         edge_us = measure_edge(world, ours)
         assert floor['deliveries'] == ours['deliveries'], 'the floor joined other things than the router'
         peers = measure_peers(world, ours, folder, say)
-        result = {'bench': 'router', 'machine': machine(), 'kafka': kafka_version(jars), 'present': options.present,
+        result = {'bench': 'router', 'machine': machine() | {'java': java_version()}, 'kafka': kafka_version(), 'present': options.present,
                   'reporters': options.reporters, 'routes': options.routes, 'partitions': options.partitions,
                   'friends': round(int(lists[0]) / options.reporters), 'router': ours, 'floor': floor,
                   'edge_us': edge_us, 'peers': peers}
@@ -310,14 +291,7 @@ def main():
     options = arguments()
     if options.present % options.reporters:
         sys.exit('bench router: --present must be a multiple of --reporters')
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
-    folder = pathlib.Path(options.folder or tempfile.mkdtemp(prefix='starling-bench-'))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        run(options, folder)
-    finally:
-        if not options.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+    in_folder(options.folder, lambda folder: run(options, folder))
 
 
 main()

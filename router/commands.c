@@ -220,7 +220,7 @@ void commands_revoke(struct commands *commands) {
     commands->revoked = true;
     forget(commands);
     if (commands->stage != STAGE_OPEN) return;
-    // Its offsets would go out under a membership that is no longer the one under which they were read.
+    // The broker would refuse its offsets after the next assignment; until then they need not be waited for.
     commands->code = error_set(&commands->reason, -ESTALE, "the group has taken the partitions away");
     commit(commands);
 }
@@ -361,8 +361,8 @@ static int decide_slice(struct commands *commands, size_t count, struct error *e
 static void commit_work(void *context) {
     struct commands *commands = context;
     if (!commands->code)
-        commands->code = kafka_transaction_commit(commands->producer, commands->consumer, commands->positions,
-                                                  commands->position_count, COMMIT_TIMEOUT_MS, &commands->reason);
+        commands->code = kafka_transaction_commit(commands->producer, commands->positions, commands->position_count,
+                                                  COMMIT_TIMEOUT_MS, &commands->reason);
     bool given_up = commands->code == -EAGAIN || commands->code == -ESTALE;
     // Whose abort fails too is replaced: a new producer of the same id ends what it left.
     if (given_up && kafka_transaction_abort(commands->producer, COMMIT_TIMEOUT_MS, NULL)) commands->code = -EIO;
@@ -451,7 +451,7 @@ static void open_transaction(struct commands *commands) {
     commands->position_count = commands->taken = 0;
     commands->revoked = false;
     commands->opened_us = clock_monotonic_us();
-    commands->code = kafka_transaction_begin(commands->producer, &commands->reason);
+    commands->code = kafka_transaction_begin(commands->producer, commands->consumer, &commands->reason);
     commands->stage = STAGE_OPEN;
 }
 

@@ -26,8 +26,8 @@ struct store_options {
     bool point_lookups;    /* bloom filters on whole keys */
 };
 
-int store_open(const char *path, const struct store_options *options, struct store **store,
-               struct error *error);   /* creates directories */
+/* Creates directories. -EBUSY: it is open, here or in another process; -EIO: the disk, or what is on it, is damaged. */
+int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error);
 void store_close(struct store *store); /* families die with it; NULL is fine */
 
 /* Opens or creates; the pointer is owned by the store and stays the same for a name. */

@@ -105,13 +105,15 @@ static void collect(void *context) {
     router->metrics.store_files->value = (double)usage.sst_files;
 }
 
+static bool workers_busy(const struct router *router) {
+    return ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
+           relations_busy(router->relations) || standby_busy(router->standby) || checkpoints_busy(router->checkpoints);
+}
+
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct router *router) {
-    bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
-                relations_busy(router->relations) || standby_busy(router->standby) ||
-                checkpoints_busy(router->checkpoints);
     bool settled = !router->ownership || ownership_settled(router->ownership);
-    if (busy) return; // worker threads must come back whatever it takes
+    if (workers_busy(router)) return; // they must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;
     if (!settled) log_warn(router->log, "ending with deliveries that are not acknowledged");
     if (router->hands_over && !ownership_leave(router->ownership) && ++router->drain_tenths < DRAIN_TENTHS) return;
@@ -324,6 +326,13 @@ static void router_drain(void *state) {
     if (may_stop(router)) stop_input(router);
 }
 
+static bool router_busy(void *state) {
+    struct router *router = state;
+    router->draining = true;
+    if (!router->stopped) stop_input(router);
+    return workers_busy(router);
+}
+
 static void router_peer(void *state, struct http_request *request) {
     struct router *router = state;
     if (router->ownership)
@@ -340,6 +349,7 @@ const struct service_definition ROUTER_SERVICE = {
     .conditions = CONDITIONS,
     .start = router_start,
     .drain = router_drain,
+    .busy = router_busy,
     .free = router_free,
     .peer = router_peer,
 };

@@ -170,7 +170,14 @@ static void close_loop(struct service *service) {
     uv_loop_close(&service->loop);
 }
 
+/* What they use must not be freed, and what they wait for may need the loop. */
+static void wait_for_workers(struct service *service) {
+    bool (*busy)(void *state) = service->definition->busy;
+    while (service->state && busy && busy(service->state)) uv_run(&service->loop, UV_RUN_ONCE);
+}
+
 static void service_close(struct service *service) {
+    wait_for_workers(service);
     if (service->definition->free) service->definition->free(service->state);
     service->state = NULL;
     keys_free(service);

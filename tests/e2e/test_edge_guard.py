@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -35,6 +36,12 @@ from harness.wire import CLOSE, PING, TEXT, Wire
 
 HOME = 39.9847, 116.3184
 SETTINGS = {'edge.flush.window.ms': 100, 'edge.first.page.ms': 60_000}
+
+
+def listeners(port) -> list[str]:
+    """The sockets that listen on that port of IPv4."""
+    lines = pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]
+    return [line for line in lines if line.split()[1].endswith(f':{port:04X}') and line.split()[3] == '0A']
 
 
 def at(metres):
@@ -602,6 +609,34 @@ def test_a_full_edge_leaves_its_share_of_the_port_to_others(make_cluster, users)
     time.sleep(1)
     with stage.cluster.phone(crowd[0]) as phone:
         assert phone.wait_closed() == 1013
+
+
+def test_an_edge_that_cannot_listen_again_keeps_its_phones_and_tries_on(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 1}))
+    user, later = users(2)
+    stage.share(user)
+    host, port = stage.cluster.ws_url.split('/')[2].split(':')
+    with stage.cluster.phone(user) as phone:
+        stage.join(phone, *HOME)
+        with socket.socket() as other:  # another on the same port, so that the full edge leaves it to that one
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            other.bind((host, int(port)))
+            other.listen()
+            eventually(lambda: len(listeners(int(port))) == 1, what='the full edge has closed its listener')
+            before = resource.prlimit(stage.edge.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(stage.edge.pid, resource.RLIMIT_NOFILE, (3, before[1]))  # not one more
+        stage.edge.wait_for_log('the WebSocket listener cannot be opened')
+        stage.edge.wait_for_log('condition=listener')
+        time.sleep(3)  # and again, and again
+        assert stage.edge.log().count('the WebSocket listener cannot be opened') == 1
+        assert listeners(int(port)) == []
+        phone.report(*at(1))
+        stage.wait_said(user, 'REPORT')
+        resource.prlimit(stage.edge.pid, resource.RLIMIT_NOFILE, before)
+        stage.edge.wait_ready()
+        assert phone.closed() is None
+    with stage.cluster.phone(later) as phone:
+        phone.hello(*HOME)
 
 
 # one user, two devices, two edges

@@ -262,14 +262,19 @@ static void test_checkpoint_and_clone(void **state) {
     assert_int_not_equal(store_checkpoint(f->store, checkpoint, &error), 0); // there already
     assert_true(store_exists(checkpoint));
     assert_false(store_exists(clone));
-    assert_int_equal(store_clone(checkpoint, clone, &error), 0);
-    assert_int_not_equal(store_clone(checkpoint, clone, &error), 0);
+    struct store_progress progress = {.cancelled = true};
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), -ECANCELED);
+    assert_false(store_exists(clone));
+    progress = (struct store_progress){.cancelled = false};
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), 0);
+    assert_true(progress.bytes > 0 && progress.bytes == progress.total);
+    assert_int_not_equal(store_clone(checkpoint, clone, NULL, &error), 0);
     expect_store(f, clone, "then");
     assert_int_equal(store_remove(clone, &error), 0);
     assert_int_equal(store_remove(clone, &error), 0);
     assert_false(store_exists(clone));
     expect_store(f, checkpoint, "then");
-    assert_int_equal(store_clone(f->root, clone, &error), -ENOENT); // no store
+    assert_int_equal(store_clone(f->root, clone, NULL, &error), -ENOENT); // no store
     assert_value(f, family(f, "a"), "key", "now");
     free(checkpoint);
     free(clone);

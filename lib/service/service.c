@@ -113,11 +113,12 @@ static void raise_descriptor_limit(void) {
     }
 }
 
-/* name@host:port, by which peers find this process through the consumer group (service/peers.h); just the name without peer.listen. */
+/* name@host:port, by which peers find this process through the consumer group (service/peers.h); the name and the suffix without
+ * peer.listen. */
 static char *make_client_id(const struct service *service) {
     const struct service_settings *settings = &service->settings;
     const char *name = service->definition->name;
-    if (!service->peers) return mem_string(name);
+    if (!service->peers) return mem_format("%s%s", name, settings->client_id_suffix);
     if (*settings->peer_advertise) return mem_format("%s@%s", name, settings->peer_advertise);
     struct address address;
     char machine[256] = "";

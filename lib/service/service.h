@@ -34,6 +34,7 @@ struct service_settings { /* the section common to all daemons */
     int log_level, log_format;
     const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file;
     const char *data_dir;
+    const char *client_id_suffix;
     const char *group_instance_id; /* group.instance.id; "" : dynamic membership */
     int clock;                     /* enum service_clock */
     double radius_m;

@@ -1,9 +1,10 @@
-/* Integers as bytes: big-endian for keys, zigzag varints (Avro's long) for values. Pure; any thread. */
+/* Integers as bytes: big-endian for keys, little-endian for looks at eight bytes at once, zigzag varints (Avro's long) for values. Pure; any thread. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline void bytes_put_be64(uint8_t *at, uint64_t value) {
     for (int i = 7; i >= 0; i--, value >>= 8) at[i] = (uint8_t)value;
@@ -21,6 +22,15 @@ static inline void bytes_put_be32(uint8_t *at, uint32_t value) {
 
 static inline uint32_t bytes_get_be32(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline uint64_t bytes_get_le64(const uint8_t *at) {
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
 }
 
 enum { VARINT_MAX = 10 }; /* the longest varint of 64 bits, in bytes */

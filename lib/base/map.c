@@ -43,7 +43,7 @@ size_t map_bytes(const struct map *map) {
     return sizeof *map + (map->slots ? (map->mask + 1) * sizeof *map->slots : 0);
 }
 
-static size_t home(const struct map *map, uint64_t key) { return (size_t)hash_u64(key) & map->mask; }
+static size_t home(const struct map *map, uint64_t key) { return (size_t)hash_fold(key) & map->mask; }
 
 /* The key's slot, or the free one where it would go. The table is never full. */
 static struct slot *probe(const struct map *map, uint64_t key) {

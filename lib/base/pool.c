@@ -1,0 +1,117 @@
+#include "base/pool.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum { ON_HEAP = 1 };
+#else
+enum { ON_HEAP = 0 };
+#endif
+
+enum { CHUNK = 2 << 20, LINE = 64 };
+
+struct piece {
+    struct piece *next;
+};
+
+struct chunk {
+    struct chunk *next, **link; /* pool->open, while a piece is free; link NULL: it is full */
+    struct chunk *all_next, **all_link;
+    struct piece *given; /* pieces that were given back */
+    uint32_t fresh;      /* pieces from here on were never taken */
+    uint32_t taken;
+};
+
+struct pool {
+    size_t size;
+    uint32_t pieces; /* of a chunk */
+    uint32_t chunks;
+    struct chunk *open, *all;
+};
+
+struct pool *pool_new(size_t size) {
+    assert(size >= sizeof(struct piece) && size <= POOL_PIECE_MAX);
+    struct pool *pool = mem_alloc(sizeof *pool);
+    *pool = (struct pool){.size = size, .pieces = (uint32_t)((CHUNK - LINE) / size)};
+    return pool;
+}
+
+static void list_add(struct pool *pool, struct chunk *chunk) {
+    chunk->next = pool->open;
+    chunk->link = &pool->open;
+    if (chunk->next) chunk->next->link = &chunk->next;
+    pool->open = chunk;
+}
+
+static void list_remove(struct chunk *chunk) {
+    *chunk->link = chunk->next;
+    if (chunk->next) chunk->next->link = chunk->link;
+    chunk->link = NULL;
+}
+
+static struct chunk *chunk_new(struct pool *pool) {
+    uint8_t *memory = mmap(NULL, 2 * (size_t)CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fputs("out of memory\n", stderr);
+        abort();
+    }
+    size_t before = (CHUNK - (uintptr_t)memory % CHUNK) % CHUNK;
+    if (before) munmap(memory, before);
+    munmap(memory + before + CHUNK, CHUNK - before);
+    struct chunk *chunk = (struct chunk *)(void *)(memory + before);
+    if (pool->chunks) madvise(chunk, CHUNK, MADV_HUGEPAGE);
+    *chunk = (struct chunk){.all_next = pool->all, .all_link = &pool->all};
+    if (pool->all) pool->all->all_link = &chunk->all_next;
+    pool->all = chunk;
+    pool->chunks++;
+    list_add(pool, chunk);
+    return chunk;
+}
+
+static void chunk_free(struct pool *pool, struct chunk *chunk) {
+    *chunk->all_link = chunk->all_next;
+    if (chunk->all_next) chunk->all_next->all_link = chunk->all_link;
+    pool->chunks--;
+    munmap(chunk, CHUNK);
+}
+
+void pool_free(struct pool *pool) {
+    if (!pool) return;
+    while (pool->all) chunk_free(pool, pool->all);
+    free(pool);
+}
+
+void *pool_take(struct pool *pool) {
+    if (ON_HEAP) return mem_alloc(pool->size);
+    struct chunk *chunk = pool->open ? pool->open : chunk_new(pool);
+    if (++chunk->taken == pool->pieces) list_remove(chunk);
+    struct piece *piece = chunk->given;
+    if (!piece) return (uint8_t *)chunk + LINE + chunk->fresh++ * pool->size;
+    chunk->given = piece->next;
+    return piece;
+}
+
+void pool_give(struct pool *pool, void *memory) {
+    if (!memory) return;
+    if (ON_HEAP) {
+        free(memory);
+        return;
+    }
+    struct chunk *chunk = (struct chunk *)((uintptr_t)memory & ~(uintptr_t)(CHUNK - 1));
+    struct piece *piece = memory;
+    piece->next = chunk->given;
+    chunk->given = piece;
+    chunk->taken--;
+    if (!chunk->link) list_add(pool, chunk);
+    if (chunk->taken || pool->chunks == 1) return;
+    list_remove(chunk);
+    chunk_free(pool, chunk);
+}
+
+size_t pool_bytes(const struct pool *pool) { return sizeof *pool + pool->chunks * (size_t)CHUNK; }

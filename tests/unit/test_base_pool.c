@@ -1,0 +1,79 @@
+/* Pieces of one size: that none is given to two, and that what is empty goes back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/pool.h"
+
+enum { PIECES = 900, STEPS = 40000 };
+
+/* Each piece is filled with its own byte, so that whoever else has it shows. */
+static void fill(uint8_t *piece, size_t size, size_t which) { memset(piece, (int)(which % 251), size); }
+
+static void check(const uint8_t *piece, size_t size, size_t which) {
+    for (size_t i = 0; i < size; i += 7) assert_int_equal(piece[i], which % 251);
+}
+
+static void pieces_are_nobody_elses(void **state) {
+    static const size_t SIZES[] = {16, 64, 448, 12288, POOL_PIECE_MAX};
+    for (size_t s = 0; s < sizeof SIZES / sizeof *SIZES; s++) {
+        size_t size = SIZES[s], most = 0;
+        struct pool *pool = pool_new(size);
+        uint8_t **pieces = mem_zero(PIECES, sizeof *pieces);
+        for (uint64_t step = 0; step < STEPS; step++) {
+            size_t which = hash_u64(step) % PIECES;
+            bool filling = step / PIECES % 4 != 3; /* mostly full, and now and then nearly empty */
+            if (pieces[which]) {
+                check(pieces[which], size, which);
+                if (filling && step % 3) continue;
+                pool_give(pool, pieces[which]);
+                pieces[which] = NULL;
+            } else if (filling) {
+                pieces[which] = pool_take(pool);
+                fill(pieces[which], size, which);
+            }
+            if (pool_bytes(pool) > most) most = pool_bytes(pool);
+        }
+        for (size_t i = 0; i < PIECES; i++) pool_give(pool, pieces[i]);
+        assert_true(pool_bytes(pool) <= most);
+        pool_free(pool);
+        free(pieces);
+    }
+}
+
+#ifndef __SANITIZE_ADDRESS__
+static void what_is_empty_goes_back(void **state) {
+    enum { SIZE = 4096, MANY = 5000 };
+    static void *pieces[MANY];
+    struct pool *pool = pool_new(SIZE);
+    for (size_t i = 0; i < MANY; i++) pieces[i] = pool_take(pool);
+    size_t full = pool_bytes(pool);
+    assert_true(full >= (size_t)MANY * SIZE && full < (size_t)MANY * SIZE + (4 << 20));
+    for (size_t i = 0; i < MANY; i++) assert_int_equal((uintptr_t)pieces[i] % 64, 0);
+    for (size_t i = 0; i < MANY; i++) pool_give(pool, pieces[i]);
+    assert_true(pool_bytes(pool) <= 3 << 20);
+    for (size_t i = 0; i < MANY; i++) pieces[i] = pool_take(pool);
+    assert_int_equal(pool_bytes(pool), full);
+    for (size_t i = MANY; i > 0; i--) pool_give(pool, pieces[i - 1]);
+    pool_give(pool, NULL);
+    pool_free(pool);
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_nobody_elses),
+#ifndef __SANITIZE_ADDRESS__
+        cmocka_unit_test(what_is_empty_goes_back),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,30 +16,28 @@ static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t 
            edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;
 }
 
-static void move_for(struct edge *edge, int32_t route, const struct move *move, struct session *first) {
-    for (struct session *session = first; session; session = session->twin) {
-        if (!listens(session, route) || session->inactive) continue;
-        nearby_upsert(&session->nearby, move->user, (struct geo_point){move->lat, move->lng}, move->time);
-        session_changed(edge, session);
-    }
-}
-
-/* A recipient costs cache misses more than anything else: the session, then its table. They are asked for some recipients
- * ahead of their use. */
+/* A recipient costs cache misses more than anything else: of the table of users, of the session, of its list's end. They are asked
+ * for some recipients ahead of their use; the list itself is looked at when it is told. */
 static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
     struct session *sessions[AHEAD];
     if (!shown(edge, move->user, move->lat, move->lng, move->time)) return;
+    uint32_t put = sessions_move(edge, &(struct lists_move){move->user, {move->lat, move->lng}, move->time});
     for (size_t from = 0; from < move->recipients.count; from += AHEAD) {
         size_t count = move->recipients.count - from < AHEAD ? move->recipients.count - from : AHEAD;
         for (size_t i = 0; i < count; i++) map_prefetch(edge->users, (uint64_t)move->recipients.items[from + i]);
         for (size_t i = 0; i < count; i++) {
             sessions[i] = sessions_of(edge, move->recipients.items[from + i]);
-            if (sessions[i]) session_prefetch(sessions[i]);
+            if (sessions[i]) __builtin_prefetch(sessions[i], 1);
         }
         for (size_t i = 0; i < count; i++) {
-            if (sessions[i]) nearby_prefetch(&sessions[i]->nearby, move->user);
+            if (sessions[i]) nearby_prefetch_note(&sessions[i]->nearby);
         }
-        for (size_t i = 0; i < count; i++) move_for(edge, route, move, sessions[i]);
+        for (size_t i = 0; i < count; i++) {
+            for (struct session *session = sessions[i]; session; session = session->twin) {
+                if (!listens(session, route) || session->inactive) continue;
+                if (nearby_note(&session->nearby, put, move->time)) session_changed(edge, session);
+            }
+        }
     }
 }
 

@@ -47,6 +47,7 @@ static void tick(void *context) {
     struct edge *edge = context;
     door_look(edge, TICK_MS);
     wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
+    sessions_flush_ready(edge);
     if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) edge_expire(edge);
 }
 
@@ -171,6 +172,8 @@ static int start_kafka(struct edge *edge, struct error *error) {
         },
         &edge->copies, error);
     if (result) return result;
+    edge->lists = lists_new();
+    edge->session_memory = pool_new((sizeof(struct session) + 63) / 64 * 64);
     edge->faces = faces_new(edge->copies, (size_t)edge->settings.faces_mb << 20);
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
@@ -209,7 +212,6 @@ static int start_server(struct edge *edge, struct error *error) {
         &edge->server, error);
     if (result) return result;
     edge->accepting = true;
-    service_ready(edge->service, "listener", true);
     certificate_looked_at(edge);
     edge_accept(edge);
     return 0;
@@ -226,6 +228,8 @@ static void edge_free(void *state) {
     ws_server_free(edge->server);
     kafka_consumer_free(edge->consumer);
     faces_free(edge->faces);
+    lists_free(edge->lists);
+    pool_free(edge->session_memory);
     copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
     codec_free(edge->codec);
@@ -322,7 +326,7 @@ static void edge_drain(void *state) {
     edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
 }
 
-static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
+static const char *const CONDITIONS[] = {"copies", "routes", NULL};
 
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",

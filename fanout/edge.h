@@ -16,7 +16,6 @@
 
 #include <stddef.h>
 
-#include "base/chance.h"
 #include "base/map.h"
 #include "copies/copies.h"
 #include "event/codec.h"
@@ -41,22 +40,24 @@ struct report {
 
 /* A phone on its socket. Owned by the edge; dies in on_close of its connection. */
 struct session {
-    /* What every delivery looks at, in as few cache lines as it takes. */
+    /* What every delivery looks at: one cache line, up to the list's pending. */
     struct session *twin; /* the next session of the same user */
     int32_t route;
-    bool greeted;                             /* its hello was good: it is in the table of users */
-    bool shares;                              /* its user is opted in */
-    bool leaving;                             /* told to reconnect, or being closed */
-    bool inactive;                            /* its own last report is too old: its list is empty */
-    bool paged;                               /* the first page was sent */
-    bool page_wanted;                         /* a page is to be sent as soon as the phone takes it */
+    bool greeted;     /* its hello was good: it is in the table of users */
+    bool shares;      /* its user is opted in */
+    bool leaving;     /* told to reconnect, or being closed */
+    bool inactive;    /* its own last report is too old: its list is empty */
+    bool paged;       /* the first page was sent */
+    bool page_wanted; /* a page is to be sent as soon as the phone takes it */
+    struct nearby nearby;
+
+    /* What a flush looks at. */
     struct session *ready_next, **ready_link; /* edge->ready, while it waits to be flushed */
     int64_t flushed_ms;                       /* edge_clock(), all times whose clock is not said; 0: none */
     int64_t slow_since_ms;
     struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
     struct wheel_timer expiry;   /* on edge->expiries: when nearby_expire must look, or the session goes inactive */
     struct ws_connection *connection;
-    struct nearby nearby;
 
     struct session *next, **link; /* edge->sessions */
     int64_t user;
@@ -92,8 +93,6 @@ struct door {
     int64_t measured_ms, look_ms; /* edge_clock(): the last, the next */
     double lag_ms;
     bool behind;
-    int64_t wait_ms, again_ms; /* before the listener is tried again, and when; wait_ms 0: it could be opened */
-    struct chance chance;
 };
 
 struct edge {
@@ -103,6 +102,8 @@ struct edge {
     struct auth *auth;
     struct copies *copies;
     struct faces *faces;
+    struct lists *lists;
+    struct pool *session_memory;
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;
     struct ws_server *server;
@@ -192,11 +193,13 @@ void sessions_free_all(struct edge *edge);
 void session_greet(struct edge *edge, struct session *session, int64_t user);
 void session_renumber(struct edge *edge, struct session *session, int64_t id);
 struct session *sessions_of(const struct edge *edge, int64_t user);  /* walk by ->twin */
-static inline void session_prefetch(const struct session *session) { /* a delivery for it is about to be applied */
+static inline void session_prefetch(const struct session *session) { /* it is about to be flushed */
     for (size_t line = 0; line < offsetof(struct session, next); line += 64)
         __builtin_prefetch((const char *)session + line, 1);
 }
-void session_changed(struct edge *edge, struct session *session);  /* nearby may have changed */
+void session_changed(struct edge *edge, struct session *session); /* nearby may have changed */
+/* A friend's report, the same for all it is for. */
+uint32_t sessions_move(struct edge *edge, const struct lists_move *move);
 void session_moved(struct edge *edge, struct session *session);    /* its own place may have changed */
 void session_answered(struct edge *edge, struct session *session); /* a Roster came */
 void session_due(struct edge *edge, struct session *session);      /* a deadline has passed */

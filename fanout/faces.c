@@ -5,18 +5,28 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "json/json.h"
+
+enum {
+    WHERE_MAX = 96,    /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 16, /* of the short ones */
+    DISTANCE_SHORT = 10000000,
+    LINE = 64,
+    POOLS = 16, /* for faces of so many lines at most; others are on the heap */
+    ASKED = 4   /* lines, of a face of the usual size */
+};
 
 /*   table   user -> face                ring   [ face | face | face | ... ]   in no order
  *                                                       ^ hand: the next to go, unless it was used since the last round */
 struct face {
     int64_t user, time;
     struct geo_point at;
-    uint32_t place;    /* in the ring */
-    uint32_t who_size; /* of the text: what the profile says */
-    uint32_t size;     /* all of it; equal to who_size until a position was asked for */
-    uint32_t room;
-    bool used;
+    uint32_t place;      /* in the ring */
+    uint32_t who_size;   /* of the text: what the profile says */
+    uint32_t size;       /* all of it; equal to who_size until a position was asked for */
+    uint32_t lines : 31; /* of memory, head and text */
+    uint32_t used : 1;
     char text[];
 };
 
@@ -24,17 +34,11 @@ struct faces {
     struct copies *copies;
     struct map *table;
     struct face **ring;
+    struct pool *pools[POOLS]; /* by lines, less one */
     size_t count, ring_room, hand;
     size_t bytes, bytes_max;
     uint64_t changes;
     struct buffer scratch;
-};
-
-enum {
-    WHERE_MAX = 96,    /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
-    DISTANCE_MAX = 16, /* of the short ones */
-    DISTANCE_SHORT = 10000000,
-    FACE_OVERHEAD = 16 + 8 /* of the heap and the ring; the table is counted by itself */
 };
 
 struct faces *faces_new(struct copies *copies, size_t bytes) {
@@ -43,25 +47,41 @@ struct faces *faces_new(struct copies *copies, size_t bytes) {
     return faces;
 }
 
+static struct face *face_new(struct faces *faces, uint32_t lines) {
+    if (lines > POOLS) return mem_alloc((size_t)lines * LINE);
+    struct pool **pool = &faces->pools[lines - 1];
+    if (!*pool) *pool = pool_new((size_t)lines * LINE);
+    return pool_take(*pool);
+}
+
+static void face_free(struct faces *faces, struct face *face) {
+    if (face->lines > POOLS)
+        free(face);
+    else
+        pool_give(faces->pools[face->lines - 1], face);
+}
+
 void faces_free(struct faces *faces) {
     if (!faces) return;
-    for (size_t i = 0; i < faces->count; i++) free(faces->ring[i]);
+    for (size_t i = 0; i < faces->count; i++) face_free(faces, faces->ring[i]);
+    for (size_t i = 0; i < POOLS; i++) pool_free(faces->pools[i]);
     free(faces->ring);
     map_free(faces->table);
     buffer_free(&faces->scratch);
     free(faces);
 }
 
-static size_t cost(const struct face *face) { return sizeof *face + face->room + FACE_OVERHEAD; }
+/* With its place in the ring; the table is counted by itself. */
+static size_t cost(uint32_t lines) { return (size_t)lines * LINE + sizeof(struct face *); }
 
 static void remove_face(struct faces *faces, struct face *face) {
     struct face *last = faces->ring[--faces->count];
     faces->changes++;
     faces->ring[face->place] = last;
     last->place = face->place;
-    faces->bytes -= cost(face);
+    faces->bytes -= cost(face->lines);
     map_remove(faces->table, (uint64_t)face->user, NULL);
-    free(face);
+    face_free(faces, face);
 }
 
 static void make_room(struct faces *faces, size_t bytes) {
@@ -69,7 +89,7 @@ static void make_room(struct faces *faces, size_t bytes) {
         if (faces->hand >= faces->count) faces->hand = 0;
         struct face *face = faces->ring[faces->hand];
         if (face->used) {
-            face->used = false;
+            face->used = 0;
             faces->hand++;
         } else {
             remove_face(faces, face);
@@ -89,21 +109,21 @@ static struct face *add_face(struct faces *faces, int64_t user) {
     buffer_string(text, ",\"avatar_url\":");
     json_put_text(text, profile.avatar_url.data, profile.avatar_url.size);
 
-    size_t room = text->size + WHERE_MAX;
-    make_room(faces, sizeof(struct face) + room + FACE_OVERHEAD);
-    struct face *face = mem_alloc(sizeof *face + room);
+    uint32_t lines = (uint32_t)((sizeof(struct face) + text->size + WHERE_MAX + LINE - 1) / LINE);
+    make_room(faces, cost(lines));
+    struct face *face = face_new(faces, lines);
     *face = (struct face){.user = user,
                           .place = (uint32_t)faces->count,
                           .who_size = (uint32_t)text->size,
                           .size = (uint32_t)text->size,
-                          .room = (uint32_t)room};
+                          .lines = lines & INT32_MAX};
     memcpy(face->text, text->data, text->size);
     if (faces->count == faces->ring_room) {
         faces->ring_room = faces->ring_room ? faces->ring_room * 2 : 64;
         faces->ring = mem_resize(faces->ring, faces->ring_room, sizeof(struct face *));
     }
     faces->ring[faces->count++] = face;
-    faces->bytes += cost(face);
+    faces->bytes += cost(lines);
     *map_put(faces->table, (uint64_t)user, NULL) = (uint64_t)(uintptr_t)face;
     return face;
 }
@@ -139,7 +159,7 @@ static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
 
 static void put(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
                 double distance_m) {
-    face->used = true;
+    face->used = 1;
     bool placed = face->size > face->who_size;
     if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
         place_face(faces, face, at, time);
@@ -167,10 +187,7 @@ void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(face
 struct face *faces_ask(const struct faces *faces, int64_t user) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
     if (!face) return NULL;
-    __builtin_prefetch(face);
-    __builtin_prefetch(face->text + 32);
-    __builtin_prefetch(face->text + 96);
-    __builtin_prefetch(face->text + 160);
+    for (int i = 0; i < ASKED; i++) __builtin_prefetch((const char *)face + i * LINE);
     return face;
 }
 

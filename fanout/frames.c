@@ -82,6 +82,7 @@ static void put_one(struct buffer *frame, const struct nearby *nearby, struct fa
 
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
     struct some some;
+    nearby_settle(nearby);
     uint32_t cursor = 0, dirty = nearby->dirty;
     size_t near = 0, gone = 0;
     int64_t *left = NULL;

@@ -3,43 +3,83 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
 enum {
     NAMED = 0x40, /* flag, within a roster: an entry that it names */
     DEAD = 0x80,  /* flag, within a walk or a sweep: neither held nor known, keeps its slot until the end */
-    RECENT_VOID = NEARBY_RECENT + 1,
-    SLOTS_LEAST = 4,
+    ASKED_AT_ONCE = 16,
+    TAGS_AT_ONCE = 8,
+    SLOTS_LEAST_BITS = 2,
     SPARSE = 8,            /* a table with fewer than one slot in so many in use becomes smaller */
     FRUITLESS_PATIENT = 2, /* repairs that may fail before the next ones wait longer */
     BACKOFF_MAX = 5        /* doublings */
 };
 
-void nearby_init(struct nearby *nearby, double radius_m) {
+void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
     struct geo_point nowhere = {0, 0};
-    *nearby = (struct nearby){.circle = geo_circle(nowhere, radius_m), .at = nowhere, .time = -1, .oldest = INT64_MAX};
+    *nearby = (struct nearby){
+        .lists = lists, .circle = geo_circle(nowhere, radius_m), .at = nowhere, .time = -1, .oldest = INT64_MAX};
 }
 
 void nearby_free(struct nearby *nearby) {
-    free(nearby->slots);
+    lists_table_free(nearby->lists, nearby->capacity, nearby->slots);
     free(nearby->barred);
     nearby->slots = NULL;
     nearby->barred = NULL;
+    nearby->pending_count = 0;
     nearby->count = nearby->capacity = nearby->barred_count = nearby->barred_capacity = 0;
 }
 
 /* ---- the table ---- */
 
-static uint32_t home(const struct nearby *nearby, int64_t user) {
-    return (uint32_t)hash_u64((uint64_t)user) & (nearby->capacity - 1);
+static uint32_t home(const struct nearby *nearby, uint64_t hash) { return (uint32_t)hash & (nearby->capacity - 1); }
+
+static uint8_t *tags_of(const struct nearby *nearby) { return (uint8_t *)(nearby->slots + nearby->capacity); }
+
+static size_t table_bytes(uint32_t capacity) {
+    return capacity ? capacity * (sizeof(struct nearby_friend) + 1) + TAGS_AT_ONCE : 0;
 }
+
+/* For the table; a Digest's is another. */
+static uint64_t table_hash(int64_t user) { return hash_fold((uint64_t)user); }
+
+static uint8_t tag_of(uint64_t hash) { return (uint8_t)(hash >> 57 | 0x80); }
+
+/* Behind the last tag the first ones are repeated, so that as many as are looked at together never end in between. */
+static void set_tag(struct nearby *nearby, uint32_t slot, uint8_t tag) {
+    for (uint32_t i = slot; i < nearby->capacity + TAGS_AT_ONCE; i += nearby->capacity) tags_of(nearby)[i] = tag;
+}
+
+/* Bit 7 of each of eight tags in a row, the first one's lowest. */
+struct group {
+    uint64_t equal; /* it is this one, and nothing before it is free (or, rarely, it differs in its lowest bit) */
+    uint64_t free;
+};
+
+static struct group look(const struct nearby *nearby, uint32_t slot, uint8_t tag) {
+    enum { EVERY_HIGH = 0x80, EVERY_ONE = 0x01 };
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * EVERY_HIGH;
+    uint64_t tags = bytes_get_le64(tags_of(nearby) + slot), other = tags ^ ones * tag, free = ~tags & highs;
+    return (struct group){.equal = (other - ones) & ~other & highs & ((free & -free) - 1), .free = free};
+}
+
+static uint32_t which(uint64_t bits) { return (uint32_t)__builtin_ctzll(bits) / 8; }
 
 /* The user's slot, or the free one where it would go. There is a table, and it is never full. */
 static uint32_t probe(const struct nearby *nearby, int64_t user) {
-    uint32_t i = home(nearby, user);
-    while (nearby->slots[i].flags && nearby->slots[i].user != user) i = (i + 1) & (nearby->capacity - 1);
-    return i;
+    uint64_t hash = table_hash(user);
+    uint32_t mask = nearby->capacity - 1;
+    for (uint32_t from = home(nearby, hash);; from = (from + TAGS_AT_ONCE) & mask) {
+        struct group group = look(nearby, from, tag_of(hash));
+        for (; group.equal; group.equal &= group.equal - 1) {
+            uint32_t slot = (from + which(group.equal)) & mask;
+            if (nearby->slots[slot].user == user) return slot;
+        }
+        if (group.free) return (from + which(group.free)) & mask;
+    }
 }
 
 static struct nearby_friend *find(const struct nearby *nearby, int64_t user) {
@@ -48,36 +88,41 @@ static struct nearby_friend *find(const struct nearby *nearby, int64_t user) {
     return friend->flags ? friend : NULL;
 }
 
-const struct nearby_friend *nearby_find(const struct nearby *nearby, int64_t user) { return find(nearby, user); }
-
-void nearby_prefetch(const struct nearby *nearby, int64_t user) {
-    if (nearby->capacity) __builtin_prefetch(&nearby->slots[home(nearby, user)], 1);
-}
-
 static bool is_entry(const struct nearby_friend *friend) { return friend->flags & (NEARBY_HELD | NEARBY_KNOWN); }
+
+static void mark(struct nearby *nearby, uint32_t slot) {
+    uint32_t at = slot >> nearby->mark_shift;
+    nearby->marks[at / 64] |= (uint64_t)1 << at % 64;
+}
 
 /* Puts the entries into a new table, with room for `wanted`. */
 static void rehash(struct nearby *nearby, uint32_t wanted) {
     struct nearby_friend *old = nearby->slots;
-    uint32_t old_capacity = nearby->capacity, capacity = SLOTS_LEAST;
-    while (wanted * 8 > capacity * 7) capacity *= 2;
-    nearby->slots = wanted ? mem_zero(capacity, sizeof *nearby->slots) : NULL;
-    nearby->capacity = wanted ? capacity : 0;
+    uint32_t old_capacity = nearby->capacity, bits = SLOTS_LEAST_BITS;
+    while (wanted * 8 > (7u << bits)) bits++;
+    nearby->slots = wanted ? lists_table_new(nearby->lists, 1u << bits, table_bytes(1u << bits)) : NULL;
+    nearby->capacity = wanted ? 1u << bits : 0;
+    nearby->mark_shift = bits > NEARBY_MARK_BITS ? bits - NEARBY_MARK_BITS : 0;
     nearby->count = 0;
+    memset(nearby->marks, 0, sizeof nearby->marks);
     for (uint32_t i = 0; i < old_capacity; i++) {
         if (!is_entry(&old[i])) continue;
-        nearby->slots[probe(nearby, old[i].user)] = old[i];
+        uint32_t slot = probe(nearby, old[i].user);
+        nearby->slots[slot] = old[i];
+        set_tag(nearby, slot, tag_of(table_hash(old[i].user)));
+        if (old[i].flags & NEARBY_DIRTY) mark(nearby, slot);
         nearby->count++;
     }
-    nearby->recent_count = RECENT_VOID;
     nearby->dead = 0;
-    free(old);
+    lists_table_free(nearby->lists, old_capacity, old);
 }
 
 static struct nearby_friend *insert(struct nearby *nearby, int64_t user) {
     if ((nearby->count + 1) * 8 > nearby->capacity * 7) rehash(nearby, nearby->count + 1);
-    struct nearby_friend *friend = &nearby->slots[probe(nearby, user)];
+    uint32_t slot = probe(nearby, user);
+    struct nearby_friend *friend = &nearby->slots[slot];
     *friend = (struct nearby_friend){.user = user};
+    set_tag(nearby, slot, tag_of(table_hash(user)));
     nearby->count++;
     return friend;
 }
@@ -86,14 +131,17 @@ static struct nearby_friend *insert(struct nearby *nearby, int64_t user) {
 static void take_out(struct nearby *nearby, struct nearby_friend *friend) {
     uint32_t mask = nearby->capacity - 1, hole = (uint32_t)(friend - nearby->slots);
     for (uint32_t i = (hole + 1) & mask; nearby->slots[i].flags; i = (i + 1) & mask) {
-        if (((i - home(nearby, nearby->slots[i].user)) & mask) < ((i - hole) & mask)) continue;
+        if (((i - home(nearby, table_hash(nearby->slots[i].user))) & mask) < ((i - hole) & mask)) continue;
         nearby->slots[hole] = nearby->slots[i];
+        set_tag(nearby, hole, tags_of(nearby)[i]);
+        if (nearby->slots[i].flags & NEARBY_DIRTY) mark(nearby, hole);
         hole = i;
     }
     nearby->slots[hole] = (struct nearby_friend){0};
+    set_tag(nearby, hole, 0);
     nearby->count--;
-    nearby->recent_count = RECENT_VOID;
-    if (nearby->count * SPARSE < nearby->capacity && nearby->capacity > SLOTS_LEAST) rehash(nearby, nearby->count);
+    if (nearby->count * SPARSE < nearby->capacity && nearby->capacity > 1 << SLOTS_LEAST_BITS)
+        rehash(nearby, nearby->count);
 }
 
 /* Removes the entries that are of no more use, of which there are so many. */
@@ -107,11 +155,7 @@ static void set_dirty(struct nearby *nearby, struct nearby_friend *friend) {
     if (friend->flags & NEARBY_DIRTY) return;
     friend->flags |= NEARBY_DIRTY;
     nearby->dirty++;
-    if (nearby->dirty == 1) nearby->recent_count = 0;
-    if (nearby->recent_count < NEARBY_RECENT)
-        nearby->recent[nearby->recent_count++] = (uint32_t)(friend - nearby->slots);
-    else
-        nearby->recent_count = RECENT_VOID;
+    mark(nearby, (uint32_t)(friend - nearby->slots));
 }
 
 static void set_clean(struct nearby *nearby, struct nearby_friend *friend) {
@@ -167,6 +211,7 @@ static void bar(struct nearby *nearby, int64_t user) {
 /* ---- changes ---- */
 
 void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time) {
+    nearby_settle(nearby);
     uint32_t dead = 0;
     nearby->at = at;
     nearby->time = time;
@@ -193,7 +238,7 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (time < nearby->oldest) nearby->oldest = time;
 }
 
-void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+static void upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
     if (nearby->barred_count && is_barred(nearby, user)) return;
     struct nearby_friend *friend = find(nearby, user);
     bool held = friend && friend->flags & NEARBY_HELD;
@@ -205,7 +250,68 @@ void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int
     }
 }
 
+static uint64_t pending_hash(const struct nearby *nearby, uint32_t which_one) {
+    return table_hash(nearby->lists->moves[nearby->pending[which_one]].user);
+}
+
+/* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. Inline, because GCC takes a
+ * function that only prefetches for one that does nothing, and leaves out its calls. */
+static inline __attribute__((always_inline)) void ask(const struct nearby *nearby, uint32_t from, uint32_t to) {
+    if (!nearby->capacity) return;
+    for (uint32_t i = from; i < to; i++) {
+        uint64_t hash = pending_hash(nearby, i);
+        struct group group = look(nearby, home(nearby, hash), tag_of(hash));
+        uint64_t bits = group.equal ? group.equal : group.free;
+        if (!bits) continue;
+        const struct nearby_friend *friend =
+            &nearby->slots[(home(nearby, hash) + which(bits)) & (nearby->capacity - 1)];
+        __builtin_prefetch(friend, 1);
+        __builtin_prefetch((const char *)(friend + 1) - 1, 1); /* a slot may lie in two cache lines */
+    }
+}
+
+void nearby_prefetch_tags(const struct nearby *nearby) {
+    enum { LINE = 64, MANY = 8 };
+    if (!nearby->capacity) return;
+    const uint8_t *tags = tags_of(nearby);
+    if (nearby->pending_count < MANY || nearby->capacity > MANY * NEARBY_PENDING) {
+        for (uint32_t i = 0; i < nearby->pending_count; i++)
+            __builtin_prefetch(tags + home(nearby, pending_hash(nearby, i)));
+    } else {
+        for (uint32_t i = 0; i < nearby->capacity; i += LINE) __builtin_prefetch(tags + i);
+    }
+}
+
+void nearby_prefetch(struct nearby *nearby) {
+    ask(nearby, nearby->asked_count, nearby->pending_count);
+    nearby->asked_count = nearby->pending_count;
+}
+
+void nearby_settle(struct nearby *nearby) {
+    uint32_t count = nearby->pending_count;
+    for (uint32_t from = 0, to; from < count; from = to) {
+        to = count - from < ASKED_AT_ONCE ? count : from + ASKED_AT_ONCE;
+        if (to > nearby->asked_count) ask(nearby, from, to);
+        for (uint32_t i = from; i < to; i++) {
+            const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
+            upsert(nearby, move->user, move->at, move->time);
+        }
+    }
+    nearby->pending_count = nearby->asked_count = 0;
+}
+
+void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+    nearby_settle(nearby);
+    upsert(nearby, user, at, time);
+}
+
+const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user) {
+    nearby_settle(nearby);
+    return find(nearby, user);
+}
+
 void nearby_remove(struct nearby *nearby, int64_t user) {
+    nearby_settle(nearby);
     struct nearby_friend *friend = find(nearby, user);
     if (!friend) return;
     if (drop(nearby, friend)) take_out(nearby, friend);
@@ -217,12 +323,14 @@ void nearby_part(struct nearby *nearby, int64_t user) {
 }
 
 void nearby_clear(struct nearby *nearby) {
+    nearby_settle(nearby);
     uint32_t dead = 0;
     for (uint32_t i = 0; i < nearby->capacity; i++) dead += drop(nearby, &nearby->slots[i]);
     sweep(nearby, dead);
 }
 
 void nearby_roster_start(struct nearby *nearby) {
+    nearby_settle(nearby);
     for (uint32_t i = 0; i < nearby->capacity; i++) nearby->slots[i].flags &= (uint8_t)~NAMED;
 }
 
@@ -235,6 +343,7 @@ void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point a
 }
 
 void nearby_roster_end(struct nearby *nearby, bool complete) {
+    nearby_settle(nearby);
     if (complete && nearby->asked) nearby->repaired = true;
     uint32_t dead = 0;
     for (uint32_t i = 0; i < nearby->capacity; i++) {
@@ -246,6 +355,7 @@ void nearby_roster_end(struct nearby *nearby, bool complete) {
 }
 
 int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms) {
+    nearby_settle(nearby);
     if (nearby->oldest != INT64_MAX && now - nearby->oldest >= inactive_ms) {
         uint32_t dead = 0;
         nearby->oldest = INT64_MAX;
@@ -270,6 +380,7 @@ static uint32_t patience(const struct nearby *nearby, uint32_t strikes) {
 }
 
 bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t hash, uint32_t strikes) {
+    nearby_settle(nearby);
     if (time != nearby->time) return false;
     if (nearby->held == (uint32_t)count && nearby->hash == hash) {
         nearby->strikes = nearby->fruitless = 0;
@@ -300,6 +411,7 @@ static int by_distance(const void *left, const void *right) {
 
 size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
                    bool *more) {
+    nearby_settle(nearby);
     struct nearby_place *all = mem_alloc((nearby->held + 1) * sizeof *all);
     size_t count = 0;
     for (uint32_t i = 0; i < nearby->capacity; i++) {
@@ -321,15 +433,24 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
     return count;
 }
 
-/* The next slot of the walk; NULL: no more. */
-static struct nearby_friend *next_slot(const struct nearby *nearby, uint32_t *cursor) {
-    if (nearby->recent_count != RECENT_VOID)
-        return *cursor < nearby->recent_count ? &nearby->slots[nearby->recent[(*cursor)++]] : NULL;
-    return *cursor < nearby->capacity ? &nearby->slots[(*cursor)++] : NULL;
+/* The next slot of the walk that is marked; NULL: no more. */
+static struct nearby_friend *next_slot(struct nearby *nearby, uint32_t *cursor) {
+    uint32_t shift = nearby->mark_shift, at;
+    while ((at = *cursor >> shift) < nearby->capacity >> shift) {
+        uint64_t marks = nearby->marks[at / 64] >> at % 64;
+        if (marks & 1) {
+            struct nearby_friend *friend = &nearby->slots[(*cursor)++];
+            if (*cursor >> shift != at) nearby->marks[at / 64] &= ~((uint64_t)1 << at % 64);
+            return friend;
+        }
+        *cursor = (marks ? at + (uint32_t)__builtin_ctzll(marks) : (at | 63) + 1) << shift;
+    }
+    return NULL;
 }
 
 bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend) {
     struct nearby_friend *at;
+    nearby_settle(nearby);
     while (nearby->dirty && (at = next_slot(nearby, cursor))) {
         if (!(at->flags & NEARBY_DIRTY)) continue;
         set_clean(nearby, at);
@@ -347,5 +468,5 @@ bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_fr
 }
 
 size_t nearby_bytes(const struct nearby *nearby) {
-    return nearby->capacity * sizeof *nearby->slots + nearby->barred_capacity * sizeof *nearby->barred;
+    return table_bytes(nearby->capacity) + nearby->barred_capacity * sizeof *nearby->barred;
 }

@@ -6,13 +6,19 @@
  *     +------+----------+------+-------------------------------+
  *     | user | lat, lng | time | HELD  KNOWN  DIRTY   (0: free)|
  *     +------+----------+------+-------------------------------+
+ *     tags (behind the slots, one byte each: seven more bits of the hash; 0: free): they say where an entry is, without a look at
+ *     slots that are others'
+ *
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
  *     An entry that is neither HELD nor KNOWN is removed at once. Removing moves entries, as growing does.
  *
- *     recent       the slots of the first few dirty entries, so that one update among hundreds of friends is told without a
- *                  look at the others; void (all slots are looked at) when there were more or entries have moved
+ *     pending      what friends have reported and the table does not say yet: put down by nearby_note, which looks at nothing but
+ *                  that, and brought into the table together, when its memory has been asked for, before anything else is
+ *                  done. What is read of a list is true once it is settled.
+ *     marks        a bit a slot (or a few, in a large table) that may be dirty, so that one update among hundreds of friends is
+ *                  told without a look at the others
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -23,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fanout/lists.h"
 #include "geo/geo.h"
 
 enum { NEARBY_HELD = 1, NEARBY_KNOWN = 2, NEARBY_DIRTY = 4 };
@@ -34,31 +41,43 @@ struct nearby_friend {
     uint64_t flags : 8;
 };
 
-enum { NEARBY_RECENT = 4 };
+enum { NEARBY_PENDING = 122, NEARBY_MARKS = 8, NEARBY_MARK_BITS = 9 /* 1 << 9 == 64 * NEARBY_MARKS */ };
 
 struct nearby { /* made by nearby_init; opaque to others but for reading */
+    /* What nearby_note looks at, close together. */
+    struct lists *lists;
+    int64_t oldest;         /* no held entry is older than this: when expiry must look again */
+    uint32_t pending_count; /* not settled yet */
+    uint32_t dirty;         /* entries to be told */
+    uint32_t pending[NEARBY_PENDING];
+
     struct nearby_friend *slots;
     uint32_t capacity; /* slots: a power of two, or 0 */
     uint32_t count;    /* of them in use */
-    uint32_t held;     /* entries on the screen */
-    uint32_t dirty;    /* entries to be told */
-    uint32_t recent[NEARBY_RECENT];
-    uint32_t recent_count; /* NEARBY_RECENT + 1: void */
-    uint32_t dead;         /* told as gone by the walk under way */
+    uint64_t marks[NEARBY_MARKS];
+    uint32_t mark_shift;  /* 1 << mark_shift slots a mark */
+    uint32_t held;        /* entries on the screen */
+    uint32_t asked_count; /* of the pending: their slots were asked for */
+    uint32_t dead;        /* told as gone by the walk under way */
     uint32_t barred_count, barred_capacity;
     struct geo_circle circle; /* the radius around the session's own place */
     struct geo_point at;      /* that place */
     int64_t time;             /* of its own latest report; -1: none yet */
     uint64_t hash;            /* wrapping sum of hash_u64 over the users that are held */
-    int64_t oldest;           /* no held entry is older than this: when expiry must look again */
     int64_t *barred;
     uint32_t strikes;     /* digests in a row that differed */
     uint32_t fruitless;   /* repairs in a row after which a complete Roster came and digests still differed */
     bool asked, repaired; /* a repair was asked for; and its complete Roster has come */
 };
 
-void nearby_init(struct nearby *nearby, double radius_m);
+void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m); /* lists: borrowed */
 void nearby_free(struct nearby *nearby);
+
+/* A friend's Move, at lists->moves[move]: nearby_upsert, but later. True: there was nothing pending before it, or it is the oldest
+ * that is there: whoever keeps deadlines must look again. */
+static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t time);
+static inline void nearby_prefetch_note(const struct nearby *nearby); /* has the processor fetch where it will write */
+void nearby_settle(struct nearby *nearby); /* nothing is pending then; all functions below begin with it */
 
 /* The session's own report (or Self, if newer than its own): who is outside now is dropped. */
 void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time);
@@ -85,10 +104,12 @@ int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
  * until one agrees. */
 bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t hash, uint32_t strikes);
 
-const struct nearby_friend *nearby_find(const struct nearby *nearby, int64_t user); /* held or known; NULL */
+const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user); /* held or known; NULL */
 
-/* Has the processor fetch what nearby_upsert of that user will look at, for who goes on with something else meanwhile. */
-void nearby_prefetch(const struct nearby *nearby, int64_t user);
+/* Have the processor fetch what nearby_settle will look at, for who goes on with something else meanwhile: first the tags, then,
+ * when they are there, the slots. */
+void nearby_prefetch_tags(const struct nearby *nearby);
+void nearby_prefetch(struct nearby *nearby);
 
 /* One page of the list: the held friends by distance, then user, who come after `after` or whom the phone does not know yet,
  * at most `limit`. They are marked known and clean. Returns how many; *more: there are further ones. */
@@ -107,6 +128,19 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
  * that is not HELD is gone. */
 bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend);
 
-size_t nearby_bytes(const struct nearby *nearby); /* heap memory in use */
+size_t nearby_bytes(const struct nearby *nearby); /* memory in use besides the struct */
+
+static inline void nearby_prefetch_note(const struct nearby *nearby) {
+    __builtin_prefetch(&nearby->pending[nearby->pending_count], 1);
+}
+
+static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t time) {
+    bool first = nearby->pending_count == 0 || time < nearby->oldest;
+    nearby->pending[nearby->pending_count++] = move;
+    if (time < nearby->oldest) nearby->oldest = time;
+    if (nearby->pending_count < NEARBY_PENDING) return first;
+    nearby_settle(nearby);
+    return true;
+}
 
 #endif

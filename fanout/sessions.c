@@ -67,7 +67,7 @@ void session_renumber(struct edge *edge, struct session *session, int64_t id) {
 }
 
 struct session *session_new(struct edge *edge, struct ws_connection *connection) {
-    struct session *session = mem_alloc(sizeof *session);
+    struct session *session = pool_take(edge->session_memory);
     *session = (struct session){
         .connection = connection,
         .next = edge->sessions,
@@ -76,7 +76,7 @@ struct session *session_new(struct edge *edge, struct ws_connection *connection)
         .route = ROUTE_NONE,
         .accuracy = -1,
     };
-    nearby_init(&session->nearby, edge_radius(edge));
+    nearby_init(&session->nearby, edge->lists, edge_radius(edge));
     if (session->next) session->next->link = &session->next;
     edge->sessions = session;
     edge->metrics.sessions->value = (double)++edge->session_count;
@@ -96,7 +96,7 @@ void session_free(struct edge *edge, struct session *session) {
     if (session->next) session->next->link = session->link;
     nearby_free(&session->nearby);
     edge->metrics.sessions->value = (double)--edge->session_count;
-    free(session);
+    pool_give(edge->session_memory, session);
 }
 
 void sessions_free_all(struct edge *edge) {
@@ -111,7 +111,8 @@ static void nearest(int64_t *due, int64_t time) {
 
 /* An update is owed, and the phone takes it. */
 static bool owes_update(const struct session *session) {
-    return session->paged && session->nearby.dirty && !session->slow_since_ms && !session->leaving;
+    return session->paged && (session->nearby.dirty || session->nearby.pending_count) && !session->slow_since_ms &&
+           !session->leaving;
 }
 
 /* No router has answered, and nothing else has had the first page sent. */
@@ -190,8 +191,10 @@ static void flush(struct edge *edge, struct session *session) {
         return;
     }
     size_t count = frame_update(&edge->frame, &session->nearby, edge->faces);
-    session->flushed_ms = edge_clock();
-    if (count) session_send(edge, session, count);
+    if (count) {
+        session->flushed_ms = edge_clock();
+        session_send(edge, session, count);
+    }
     session_schedule(edge, session);
 }
 
@@ -225,12 +228,25 @@ static void ready_remove(struct edge *edge, struct session *session) {
     session->ready_link = NULL;
 }
 
+/* While one is told, the memory of the next ones is fetched, of each as far as its address is known by then. */
+static void fetch_next(struct session *next) {
+    if (!next) return;
+    ws_prefetch(next->connection);
+    nearby_prefetch(&next->nearby);
+    if (!(next = next->ready_next)) return;
+    nearby_prefetch_tags(&next->nearby);
+    if (next->ready_next) session_prefetch(next->ready_next);
+}
+
 void sessions_flush_ready(struct edge *edge) {
     for (int i = 0; i < FLUSH_SLICE && edge->ready; i++) {
         struct session *session = edge->ready;
-        if (session->ready_next) ws_prefetch(session->ready_next->connection);
+        fetch_next(session->ready_next);
         ready_remove(edge, session);
-        if (owes_update(session)) flush(edge, session);
+        if (owes_update(session))
+            flush(edge, session);
+        else
+            session_schedule(edge, session);
     }
     loop_idle_on(edge->flusher, edge->ready != NULL);
 }
@@ -256,6 +272,15 @@ void session_changed(struct edge *edge, struct session *session) {
         ready_add(edge, session);
     else
         wheel_set(&edge->deadlines, &session->deadline, due);
+}
+
+uint32_t sessions_move(struct edge *edge, const struct lists_move *move) {
+    if (!lists_room(edge->lists)) {
+        for (struct session *session = edge->sessions; session; session = session->next)
+            nearby_settle(&session->nearby);
+        lists_forget(edge->lists);
+    }
+    return lists_put(edge->lists, move);
 }
 
 void session_expire(struct edge *edge, struct session *session) {
@@ -304,7 +329,7 @@ void session_due(struct edge *edge, struct session *session) {
     if (awaits_first_page(session) && now >= session->first_page_ms)
         session_send_page(edge, session, (struct nearby_cursor){-1, -1});
     if (owes_update(session) && now >= session->flushed_ms + edge->settings.flush_ms)
-        flush(edge, session);
+        ready_add(edge, session); /* whoever advances the time flushes them together */
     else
         session_schedule(edge, session);
 }

@@ -29,6 +29,7 @@ struct fixture {
     struct metrics *metrics;
     struct copies *copies;
     struct faces *faces;
+    struct lists *lists;
     struct nearby nearby;
     struct buffer frame;
 };
@@ -70,7 +71,8 @@ static int setup(void **state) {
                                      .metrics = f->metrics};
     if (copies_new(&options, &f->copies, &error)) fail_msg("%s", error.text);
     f->faces = faces_new(f->copies, FACES_BYTES);
-    nearby_init(&f->nearby, 8046.72);
+    f->lists = lists_new();
+    nearby_init(&f->nearby, f->lists, 8046.72);
     nearby_locate(&f->nearby, (struct geo_point){399847021, 1163184170}, 1000);
     *state = f;
     return 0;
@@ -84,6 +86,7 @@ static int teardown(void **state) {
     assert_int_equal(uv_loop_close(&f->loop), 0);
     metrics_free(f->metrics);
     nearby_free(&f->nearby);
+    lists_free(f->lists);
     buffer_free(&f->frame);
     char *command = mem_format("rm -rf %s", f->root);
     int status = system(command);

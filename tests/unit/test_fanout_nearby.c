@@ -58,6 +58,18 @@ static bool same(const struct entry *entry, struct geo_point at, int64_t time) {
     return entry->there && entry->at.lat == at.lat && entry->at.lng == at.lng && entry->time == time;
 }
 
+static struct lists *lists;
+
+static int make_lists(void **state) {
+    lists = lists_new();
+    return 0;
+}
+
+static int free_lists(void **state) {
+    lists_free(lists);
+    return 0;
+}
+
 /* ---- the model ---- */
 
 static void model_locate(struct world *w, struct geo_point at) {
@@ -86,6 +98,20 @@ static void upsert(struct world *w) {
     int64_t time = w->now - (int64_t)chance(w, 5);
     model_upsert(w, user, at, time);
     nearby_upsert(&w->nearby, id_of((uint64_t)user), at, time);
+}
+
+static void note(struct world *w) {
+    int user = (int)chance(w, USERS);
+    struct lists_move move = {id_of((uint64_t)user), somewhere(w), w->now - (int64_t)chance(w, 5)};
+    model_upsert(w, user, move.at, move.time);
+    if (!lists_room(lists)) {
+        nearby_settle(&w->nearby);
+        lists_forget(lists);
+    }
+    bool first = !w->nearby.pending_count || move.time < w->nearby.oldest;
+    bool look = nearby_note(&w->nearby, lists_put(lists, &move), move.time);
+    assert_int_equal(look, first || !w->nearby.pending_count);
+    assert_true(w->nearby.oldest <= move.time);
 }
 
 static void take_away(struct world *w, bool part) {
@@ -170,8 +196,9 @@ static void check_phone(struct world *w) {
 
 static void update(struct world *w) {
     struct nearby_friend friend;
-    uint32_t cursor = 0, told = 0, dirty = w->nearby.dirty;
     if (!w->paged) return;
+    nearby_settle(&w->nearby);
+    uint32_t cursor = 0, told = 0, dirty = w->nearby.dirty;
     while (nearby_next_dirty(&w->nearby, &cursor, &friend)) {
         told++;
         if (friend.flags & NEARBY_HELD) {
@@ -188,7 +215,8 @@ static void update(struct world *w) {
 
 /* ---- the comparison ---- */
 
-static void check(const struct world *w) {
+static void check(struct world *w) {
+    nearby_settle(&w->nearby);
     uint32_t held = 0, dirty = 0;
     uint64_t hash = 0;
     for (int user = 0; user < USERS; user++) {
@@ -219,44 +247,81 @@ static void check(const struct world *w) {
     assert_true(w->nearby.hash == hash);
 }
 
+/* notes: of a hundred steps so many are moves that are put off, and so rarely is the list looked at. */
+static void compare(uint64_t seed, uint64_t notes) {
+    struct world w = {.seed = seed << 32, .now = 1000};
+    lists->count = (uint32_t)LISTS_MOVES - (uint32_t)chance(&w, STEPS);
+    nearby_init(&w.nearby, lists, RADIUS_M);
+    locate(&w);
+    for (int step = 0; step < STEPS; step++) {
+        uint64_t what = chance(&w, 100);
+        w.now += (int64_t)chance(&w, 2);
+        if (chance(&w, 100) < notes)
+            note(&w);
+        else if (what < 45)
+            upsert(&w);
+        else if (what < 55)
+            locate(&w);
+        else if (what < 60)
+            take_away(&w, false);
+        else if (what < 65)
+            take_away(&w, true);
+        else if (what < 66)
+            clear(&w);
+        else if (what < 75)
+            roster(&w);
+        else if (what < 80)
+            expire(&w);
+        else if (what < 90)
+            page(&w);
+        else
+            update(&w);
+        if (chance(&w, 100) >= notes) check(&w);
+    }
+    w.paged = true;
+    update(&w);
+    nearby_free(&w.nearby);
+}
+
 static void agrees_with_a_model(void **state) {
-    for (uint64_t history = 0; history < HISTORIES; history++) {
-        struct world w = {.seed = history << 32, .now = 1000};
-        nearby_init(&w.nearby, RADIUS_M);
-        locate(&w);
-        for (int step = 0; step < STEPS; step++) {
-            uint64_t what = chance(&w, 100);
-            w.now += (int64_t)chance(&w, 2);
-            if (what < 45)
-                upsert(&w);
-            else if (what < 55)
-                locate(&w);
-            else if (what < 60)
-                take_away(&w, false);
-            else if (what < 65)
-                take_away(&w, true);
-            else if (what < 66)
-                clear(&w);
-            else if (what < 75)
-                roster(&w);
-            else if (what < 80)
-                expire(&w);
-            else if (what < 90)
-                page(&w);
-            else
-                update(&w);
-            check(&w);
+    static const uint64_t NOTES[] = {0, 40, 90, 98};
+    for (uint64_t history = 0; history < HISTORIES; history++) compare(history, NOTES[history % 4]);
+}
+
+/* Tables of every size that pools, marks and the heap tell apart: one friend in so many moves, and only those are told. */
+static void lists_of_every_size_tell_what_has_moved(void **state) {
+    struct nearby nearby;
+    struct nearby_friend friend;
+    for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
+        uint32_t cursor = 0, told = 0;
+        nearby_init(&nearby, lists, RADIUS_M);
+        nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
+        for (int64_t user = 0; user < size; user++) nearby_upsert(&nearby, user, (struct geo_point){0, 0}, 1);
+        while (nearby_next_dirty(&nearby, &cursor, &friend)) told++;
+        assert_int_equal(told, size);
+        for (int64_t every = 1; every <= size; every *= 7) {
+            cursor = told = 0;
+            for (int64_t user = 0; user < size; user += every) {
+                struct lists_move move = {user, {(int32_t)every, 0}, every + 1};
+                nearby_note(&nearby, lists_put(lists, &move), move.time);
+            }
+            while (nearby_next_dirty(&nearby, &cursor, &friend)) {
+                assert_int_equal(friend.user % every, 0);
+                assert_int_equal(friend.at.lat, every);
+                told++;
+            }
+            assert_int_equal(told, (size + every - 1) / every);
+            assert_int_equal(nearby.dirty, 0);
+            lists_forget(lists);
         }
-        w.paged = true;
-        update(&w);
-        nearby_free(&w.nearby);
+        nearby_free(&nearby);
     }
 }
 
 /* ---- paging ---- */
 
 static void crowd(struct nearby *nearby) {
-    nearby_init(nearby, RADIUS_M);
+    nearby_init(nearby, lists, RADIUS_M);
     nearby_locate(nearby, (struct geo_point){0, 0}, 1);
     /* Every third stands where another one stands: equal distances must not lose anybody. */
     for (int64_t user = 0; user < CROWD; user++)
@@ -312,7 +377,7 @@ static void an_empty_list_is_one_page(void **state) {
     struct nearby nearby;
     struct nearby_place places[20];
     bool more = true;
-    nearby_init(&nearby, RADIUS_M);
+    nearby_init(&nearby, lists, RADIUS_M);
     assert_int_equal(nearby_page(&nearby, (struct nearby_cursor){-1, -1}, places, 20, &more), 0);
     assert_false(more);
     nearby_free(&nearby);
@@ -393,6 +458,7 @@ static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_a_model),
+        cmocka_unit_test(lists_of_every_size_tell_what_has_moved),
         cmocka_unit_test(pages_name_everybody_once),
         cmocka_unit_test(whoever_comes_nearer_between_two_pages_is_not_missed),
         cmocka_unit_test(an_empty_list_is_one_page),
@@ -402,5 +468,5 @@ int main(void) {
         cmocka_unit_test(repairs_that_nobody_answered_are_asked_for_as_often_as_ever),
         cmocka_unit_test(the_parted_are_hidden_until_a_roster_names_them),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_lists, free_lists);
 }

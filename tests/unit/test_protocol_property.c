@@ -102,6 +102,7 @@ struct world {
     struct geo_point last[USERS];
     struct router routers[ROUTERS];
     LIST(struct session *) sessions;
+    struct lists *screens;
     struct join_result result;
     uint64_t moves, repairs, joins, skipped;
 };
@@ -362,7 +363,7 @@ static void rejoin(struct world *w, struct session *s) {
 static void open_session(struct world *w, int user) {
     struct session *s = mem_zero(1, sizeof *s);
     *s = (struct session){.user = user, .route = random_int(w, ROUTES), .id = ++w->ids, .open = true};
-    nearby_init(&s->nearby, RADIUS_M);
+    nearby_init(&s->nearby, w->screens, RADIUS_M);
     PUSH(w->sessions, s);
     report(w, user, s, false, -1);
 }
@@ -425,6 +426,15 @@ static void roster(struct session *s, const struct message *m) {
     nearby_roster_end(&s->nearby, m->complete);
 }
 
+static void note(struct world *w, struct session *s, const struct message *m) {
+    if (!lists_room(w->screens)) {
+        for (int i = 0; i < w->sessions.count; i++) nearby_settle(&w->sessions.items[i]->nearby);
+        lists_forget(w->screens);
+    }
+    uint32_t move = lists_put(w->screens, &(struct lists_move){m->about, m->at, m->time});
+    nearby_note(&s->nearby, move, m->time);
+}
+
 static void receive(struct world *w, struct session *s, const struct message *m) {
     if (m->kind == SUPERSEDED) {
         if (s->id < m->session) close_session(w, s, false);
@@ -432,7 +442,7 @@ static void receive(struct world *w, struct session *s, const struct message *m)
     }
     if (!w->sharing[s->user]) return;
     switch (m->kind) {
-    case MOVE: nearby_upsert(&s->nearby, m->about, m->at, m->time); return;
+    case MOVE: note(w, s, m); return;
     case LEFT: nearby_remove(&s->nearby, m->about); return;
     case PARTED: nearby_part(&s->nearby, m->about); return;
     default: break;
@@ -566,6 +576,7 @@ static struct world *world_new(uint64_t seed, double loss, bool chaos, bool dige
     struct world *w = mem_zero(1, sizeof *w);
     *w = (struct world){.random = seed << 32, .loss = loss, .chaos = chaos, .digests = digests, .overload = overload};
     join_result_init(&w->result);
+    w->screens = lists_new();
     for (int a = 0; a < USERS; a++) {
         w->x[a] = random_real(w) * 40;
         w->sharing[a] = true;
@@ -596,6 +607,7 @@ static void world_free(struct world *w) {
         free(w->sessions.items[i]);
     }
     free(w->sessions.items);
+    lists_free(w->screens);
     join_result_free(&w->result);
     free(w);
 }

@@ -1,0 +1,41 @@
+#include "fanout/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct lists *lists_new(void) {
+    struct lists *lists = mem_alloc(sizeof *lists);
+    memset(lists->pools, 0, sizeof lists->pools);
+    lists->count = 0;
+    return lists;
+}
+
+void lists_free(struct lists *lists) {
+    if (!lists) return;
+    for (size_t i = 0; i < sizeof lists->pools / sizeof *lists->pools; i++) pool_free(lists->pools[i]);
+    free(lists);
+}
+
+/* NULL: the heap. */
+static struct pool **pool_of(struct lists *lists, uint32_t slots) {
+    int bits = __builtin_ctz(slots);
+    return bits >= LISTS_POOLED_LEAST && bits <= LISTS_POOLED_MOST ? &lists->pools[bits - LISTS_POOLED_LEAST] : NULL;
+}
+
+void *lists_table_new(struct lists *lists, uint32_t slots, size_t size) {
+    struct pool **pool = pool_of(lists, slots);
+    if (!pool) return mem_zero(1, size);
+    if (!*pool) *pool = pool_new(size);
+    return memset(pool_take(*pool), 0, size);
+}
+
+void lists_table_free(struct lists *lists, uint32_t slots, void *table) {
+    if (!table) return; /* of no slots */
+    struct pool **pool = pool_of(lists, slots);
+    if (pool)
+        pool_give(*pool, table);
+    else
+        free(table);
+}

@@ -1,0 +1,53 @@
+/* What all the lists of an edge share (nearby.h): memory for their tables, and what friends have reported since a list was looked
+ * at last.
+ *
+ *     moves    | 7 at A | 9 at B | 4 at C | 7 at D | ...       each once, however many lists it is for
+ *                  ^                  ^
+ *     a list:  pending 0, 2
+ *
+ * One thread.
+ */
+#ifndef FANOUT_LISTS_H
+#define FANOUT_LISTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "geo/geo.h"
+
+enum {
+    LISTS_MOVES = 1 << 15,
+    LISTS_POOLED_LEAST = 6, /* tables of at least 1 << 6 slots come from pools, */
+    LISTS_POOLED_MOST = 11  /* of at most 1 << 11; all others from the heap */
+};
+
+struct lists_move {
+    int64_t user;
+    struct geo_point at;
+    int64_t time;
+};
+
+struct lists {
+    struct pool *pools[LISTS_POOLED_MOST - LISTS_POOLED_LEAST + 1];
+    uint32_t count;
+    struct lists_move moves[LISTS_MOVES];
+};
+
+struct lists *lists_new(void);
+void lists_free(struct lists *lists); /* after the last of them; NULL is fine */
+
+/* Room for another move. Without: every list must be settled, then lists_forget. */
+static inline bool lists_room(const struct lists *lists) { return lists->count < LISTS_MOVES; }
+static inline uint32_t lists_put(struct lists *lists, const struct lists_move *move) {
+    lists->moves[lists->count] = *move;
+    return lists->count++;
+}
+static inline void lists_forget(struct lists *lists) { lists->count = 0; }
+
+/* `size` bytes for a table of so many slots (a power of two), zeroed. */
+void *lists_table_new(struct lists *lists, uint32_t slots, size_t size);
+void lists_table_free(struct lists *lists, uint32_t slots, void *table); /* NULL is fine */
+
+#endif

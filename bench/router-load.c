@@ -154,7 +154,7 @@ static void load_lists(const struct options *options) {
         int64_t index = world_reporter_index(world, i), user = world_id(index);
         size_t count = world_friend_ids(world, index, false, friends);
         buffer_clear(&bytes);
-        friend_list_encode(&bytes, friends, count);
+        graph_list_encode(&bytes, &(struct friend_list){.items = friends, .count = count});
         graph_list_key(key, user);
         store_batch_put(batch, graph->parts[hash_user_partition(user, world->partitions)].family, key, sizeof key,
                         bytes.data, bytes.size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chance.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -49,6 +50,7 @@ struct phones {
     struct buffer frame;
     struct phones_counts counts;
     bool closing;
+    struct chance chance;
 };
 
 /* ---- the screen ---- */
@@ -142,10 +144,10 @@ static void retry_later(struct phones *phones, struct phone *phone, int delay_ms
     want_connection(phones, phone);
 }
 
-static int grow_delay(struct phone *phone) {
+static int grow_delay(struct phones *phones, struct phone *phone) {
     int delay = phone->retry_ms ? phone->retry_ms : RETRY_FIRST_MS;
     phone->retry_ms = delay * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : delay * 2;
-    return delay / 2 + (int)(random() % delay);
+    return delay / 2 + (int)(chance_next(&phones->chance) % (unsigned)delay);
 }
 
 static void set_connecting(struct phones *phones, struct phone *phone, bool connecting) {
@@ -160,7 +162,7 @@ static void set_connecting(struct phones *phones, struct phone *phone, bool conn
 static void connect_phone(struct phones *phones, struct phone *phone) {
     const char *url = phones->options.urls[phone->url % phones->options.url_count];
     if (ws_connect(phones->clients, url, phone, NULL)) {
-        retry_later(phones, phone, grow_delay(phone));
+        retry_later(phones, phone, grow_delay(phones, phone));
         return;
     }
     set_connecting(phones, phone, true);
@@ -283,14 +285,14 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
         phone->over = true;
         phones->counts.superseded++;
     }
-    retry_later(phones, phone, grow_delay(phone));
+    retry_later(phones, phone, grow_delay(phones, phone));
 }
 
 /* ---- the door ---- */
 
 int phones_new(const struct phones_options *options, struct phones **phones, struct error *error) {
     struct phones *made = mem_alloc(sizeof *made);
-    *made = (struct phones){.options = *options, .by_user = map_new()};
+    *made = (struct phones){.options = *options, .by_user = map_new(), .chance = chance_new()};
     made->waiting_tail = &made->waiting;
     int result = token_issuer_new(options->hs256_key_file, &made->issuer, error);
     if (result == 0) {

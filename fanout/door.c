@@ -5,7 +5,7 @@
  *     crowded   edge.max.sessions are here, or the loop is behind by more than edge.max.loop.lag.ms
  */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "fanout/edge.h"
 
@@ -14,15 +14,35 @@ enum {
     LAG_MEAN_MS = 1000,
     FULL_LEAST_MS = 5000, /* somebody must have gone before there is room */
     BEHIND_LEAST_MS = 2000,
-    STORM_LEAST_MS = 200
+    STORM_LEAST_MS = 200,
+    OPEN_AGAIN_FIRST_MS = 500,
+    OPEN_AGAIN_MOST_MS = 10000
 };
+
+/* Whoever is here stays: no descriptor left (the usual reason), no memory, or an address that is away may all be over soon. */
+static void open_later(struct edge *edge, int code) {
+    struct door *door = &edge->door;
+    if (!door->wait_ms)
+        log_error(service_log(edge->service), "the WebSocket listener cannot be opened",
+                  LOG_TEXT("reason", strerror(-code)));
+    door->wait_ms = door->wait_ms ? door->wait_ms * 2 : OPEN_AGAIN_FIRST_MS;
+    if (door->wait_ms > OPEN_AGAIN_MOST_MS) door->wait_ms = OPEN_AGAIN_MOST_MS;
+    door->again_ms = edge_clock() + door->wait_ms;
+    service_ready(edge->service, "listener", false);
+}
 
 void edge_accept(struct edge *edge) {
     bool accept = edge->server && edge->route_count && copies_ready(edge->copies) && !edge->draining && !edge->aside;
-    if (!edge->server || accept == edge->accepting) return;
-    edge->accepting = accept;
+    if (!edge->server || (accept == edge->accepting && !edge->door.wait_ms)) return;
+    if (accept && edge->door.wait_ms && edge_clock() < edge->door.again_ms) return;
     int code = ws_server_accept(edge->server, accept);
-    if (code) service_fail(edge->service, "the WebSocket listener cannot be opened again");
+    if (code) {
+        open_later(edge, code);
+        return;
+    }
+    edge->accepting = accept;
+    if (edge->door.wait_ms) service_ready(edge->service, "listener", true);
+    edge->door.wait_ms = 0;
 }
 
 /* How late the loop is, as a mean over about a second: one long turn alone is no overload. */
@@ -45,14 +65,14 @@ void door_look(struct edge *edge, int64_t period_ms) {
     int64_t now = edge_clock();
     lag_measure(door, now, period_ms, edge->settings.max_loop_lag_ms);
     if (now < door->look_ms || !edge->server) return;
-    door->look_ms = now + LOOK_MS + random() % LOOK_MS;
+    door->look_ms = now + LOOK_MS + chance_next(&door->chance) % LOOK_MS;
     edge->metrics.loop_lag->value = door->lag_ms / 1000;
     edge->aside = is_crowded(edge) && ws_server_shared(edge->server);
     edge_accept(edge);
 }
 
 int64_t door_delay(struct edge *edge, int64_t least_ms) {
-    return admission_delay(&edge->door.admission, edge_clock(), least_ms, (uint32_t)random());
+    return admission_delay(&edge->door.admission, edge_clock(), least_ms, chance_next(&edge->door.chance));
 }
 
 /* How long somebody who is not let in now has to stay away at least, and why; 0: is let in. */
@@ -83,5 +103,6 @@ bool door_admits(struct edge *edge, struct ws_connection *connection) {
 void door_start(struct edge *edge) {
     int64_t now = edge_clock();
     edge->door.measured_ms = now;
+    edge->door.chance = chance_new();
     admission_init(&edge->door.admission, (double)edge->settings.hello_rate, now);
 }

@@ -212,6 +212,7 @@ static int start_server(struct edge *edge, struct error *error) {
         &edge->server, error);
     if (result) return result;
     edge->accepting = true;
+    service_ready(edge->service, "listener", true);
     certificate_looked_at(edge);
     edge_accept(edge);
     return 0;
@@ -326,7 +327,7 @@ static void edge_drain(void *state) {
     edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
 }
 
-static const char *const CONDITIONS[] = {"copies", "routes", NULL};
+static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",

@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 
+#include "base/chance.h"
 #include "base/map.h"
 #include "copies/copies.h"
 #include "event/codec.h"
@@ -93,6 +94,8 @@ struct door {
     int64_t measured_ms, look_ms; /* edge_clock(): the last, the next */
     double lag_ms;
     bool behind;
+    int64_t wait_ms, again_ms; /* before the listener is tried again, and when; wait_ms 0: it could be opened */
+    struct chance chance;
 };
 
 struct edge {

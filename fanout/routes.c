@@ -83,7 +83,7 @@ static void move_sessions(struct edge *edge) {
         if (session->route == ROUTE_NONE) {
             session_leave(edge, session, WS_RESTART, "no_route", door_delay(edge, 0));
         } else {
-            session->rejoin_ms = now + 1 + random() % REJOIN_SPREAD_MS;
+            session->rejoin_ms = now + 1 + chance_next(&edge->door.chance) % REJOIN_SPREAD_MS;
             session_schedule(edge, session);
         }
     }

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+enum { TELL_MS = 2000 };
+
 static const char PREFIX[] = "checkpoint-";
 
 struct checkpoints {
@@ -16,6 +18,15 @@ struct checkpoints {
     struct graph *graph;
     char *folder;
     int64_t due_ms; /* 0: not known yet */
+
+    /* While the graph is being opened: */
+    struct graph_options graph_options;
+    char *path;
+    int64_t *times; /* of checkpoints, the newest first */
+    size_t count, at;
+    int64_t begun_us;
+    struct store_progress progress;
+    struct loop_timer *telling;
 
     bool busy; /* the rest is the worker's while it is */
     int64_t begun_ms, took_us;
@@ -60,37 +71,96 @@ static int64_t *list(const char *folder, size_t *count, void (*rest)(void *conte
 
 /* ---- starting from one ---- */
 
-int checkpoints_open_graph(const struct checkpoints_options *options, const struct graph_options *graph_options,
-                           struct graph **graph, struct error *error) {
-    if (!*options->folder || store_exists(graph_options->path)) return graph_open(graph_options, graph, error);
-    size_t count;
-    int64_t now = clock_wall_ms(), *times = list(options->folder, &count, NULL, NULL);
-    int code = -1;
-    for (size_t i = 0; code && i < count && now - times[i] <= graph_options->max_age_ms; i++) {
-        char *path = path_of(options->folder, times[i]);
-        struct error reason;
-        code = store_clone(path, graph_options->path, &reason);
-        if (!code) code = graph_open(graph_options, graph, &reason);
-        if (!code)
-            log_info(options->log, "friend lists begin with a checkpoint", LOG_TEXT("checkpoint", path),
-                     LOG_INT("age_s", (now - times[i]) / 1000));
-        else
-            log_warn(options->log, "a checkpoint cannot be used", LOG_TEXT("checkpoint", path),
-                     LOG_TEXT("reason", reason.text));
-        free(path);
-        if (code && store_remove(graph_options->path, error)) break;
-    }
-    free(times);
-    return code ? graph_open(graph_options, graph, error) : 0;
+static char *copied_path(const struct checkpoints *checkpoints) {
+    return path_of(checkpoints->folder, checkpoints->times[checkpoints->at]);
 }
+
+static void copy_work(void *context) {
+    struct checkpoints *checkpoints = context;
+    char *from = copied_path(checkpoints);
+    checkpoints->code = store_clone(from, checkpoints->path, &checkpoints->progress, &checkpoints->error);
+    checkpoints->took_us = clock_monotonic_us() - checkpoints->begun_us;
+    free(from);
+}
+
+static void copy_tell(void *context) {
+    struct checkpoints *checkpoints = context;
+    char *from = copied_path(checkpoints);
+    log_info(checkpoints->options.log, "a checkpoint is being copied", LOG_TEXT("checkpoint", from),
+             LOG_INT("mib", (int64_t)(checkpoints->progress.bytes >> 20)),
+             LOG_INT("of_mib", (int64_t)(checkpoints->progress.total >> 20)));
+    free(from);
+}
+
+static void copy_done(void *context);
+
+/* The next one that may be used. False: there is none. */
+static bool copy_next(struct checkpoints *checkpoints) {
+    int64_t now = clock_wall_ms();
+    if (checkpoints->at == checkpoints->count) return false;
+    if (now - checkpoints->times[checkpoints->at] > checkpoints->graph_options.max_age_ms) return false;
+    checkpoints->progress.bytes = checkpoints->progress.total = 0;
+    checkpoints->begun_us = clock_monotonic_us();
+    checkpoints->busy = true;
+    checkpoints->telling = loop_timer_new(checkpoints->options.loop, TELL_MS, TELL_MS, copy_tell, checkpoints);
+    loop_work(checkpoints->options.loop, copy_work, copy_done, checkpoints);
+    return true;
+}
+
+static int use_copy(struct checkpoints *checkpoints, struct graph **graph) {
+    char *from = copied_path(checkpoints);
+    int code = checkpoints->code;
+    if (!code) code = graph_open(&checkpoints->graph_options, graph, &checkpoints->error);
+    if (!code)
+        log_info(checkpoints->options.log, "friend lists begin with a checkpoint", LOG_TEXT("checkpoint", from),
+                 LOG_INT("age_s", (clock_wall_ms() - checkpoints->times[checkpoints->at]) / 1000),
+                 LOG_INT("ms", checkpoints->took_us / 1000));
+    else if (code != -ECANCELED)
+        log_warn(checkpoints->options.log, "a checkpoint cannot be used", LOG_TEXT("checkpoint", from),
+                 LOG_TEXT("reason", checkpoints->error.text));
+    free(from);
+    return code;
+}
+
+static void copy_done(void *context) {
+    struct checkpoints *checkpoints = context;
+    struct graph *graph = NULL;
+    checkpoints->busy = false;
+    loop_timer_free(checkpoints->telling);
+    checkpoints->telling = NULL;
+    int code = use_copy(checkpoints, &graph);
+    if (code && code != -ECANCELED) {
+        checkpoints->at++;
+        code = store_remove(checkpoints->path, &checkpoints->error);
+        if (!code && copy_next(checkpoints)) return;
+        if (!code) code = graph_open(&checkpoints->graph_options, &graph, &checkpoints->error);
+    }
+    checkpoints->graph = graph;
+    checkpoints->options.on_opened(checkpoints->options.context, code, graph, &checkpoints->error);
+}
+
+int checkpoints_open_graph(struct checkpoints *checkpoints, const struct graph_options *options, struct graph **graph,
+                           struct error *error) {
+    checkpoints->path = mem_string(options->path);
+    checkpoints->graph_options = *options;
+    checkpoints->graph_options.path = checkpoints->path;
+    if (*checkpoints->folder && !store_exists(options->path)) {
+        checkpoints->times = list(checkpoints->folder, &checkpoints->count, NULL, NULL);
+        if (copy_next(checkpoints)) return 1;
+    }
+    int code = graph_open(&checkpoints->graph_options, graph, error);
+    if (!code) checkpoints->graph = *graph;
+    return code;
+}
+
+void checkpoints_stop(struct checkpoints *checkpoints) { checkpoints->progress.cancelled = true; }
 
 /* ---- making them ---- */
 
-struct checkpoints *checkpoints_new(const struct checkpoints_options *options, struct graph *graph) {
+struct checkpoints *checkpoints_new(const struct checkpoints_options *options) {
     struct checkpoints *checkpoints = mem_alloc(sizeof *checkpoints);
     *checkpoints = (struct checkpoints){
         .options = *options,
-        .graph = graph,
         .folder = mem_string(options->folder),
         .due_ms = 0,
     };
@@ -101,6 +171,8 @@ struct checkpoints *checkpoints_new(const struct checkpoints_options *options, s
 void checkpoints_free(struct checkpoints *checkpoints) {
     if (!checkpoints) return;
     free(checkpoints->folder);
+    free(checkpoints->path);
+    free(checkpoints->times);
     free(checkpoints);
 }
 

@@ -22,16 +22,21 @@ struct checkpoints_options {
     const char *folder; /* copied; "": none are made or used */
     int64_t every_ms;
     size_t keep;
+    void *context;
+    void (*on_opened)(void *context, int code, struct graph *graph, struct error *error); /* graph: only if code is 0 */
 };
 
-/* Opens the graph, from the newest checkpoint that can be used if there is no store at its path yet. Linking takes
- * milliseconds; from another filesystem it takes as long as copying does. */
-int checkpoints_open_graph(const struct checkpoints_options *options, const struct graph_options *graph_options,
-                           struct graph **graph, struct error *error);
-
-struct checkpoints *checkpoints_new(const struct checkpoints_options *options, struct graph *graph);
+struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
 void checkpoints_free(struct checkpoints *checkpoints); /* not while busy; NULL is fine */
 bool checkpoints_busy(const struct checkpoints *checkpoints);
+
+/* Opens the graph, which checkpoints are made of from then on; once. If there is no store at its path yet, it begins with the
+ * newest checkpoint that can be used: linking takes milliseconds, but from another filesystem a worker copies it, and the log
+ * says how far it is. 0: *graph is open; 1: options.on_opened will be called; else why it cannot be opened. */
+int checkpoints_open_graph(struct checkpoints *checkpoints, const struct graph_options *options, struct graph **graph,
+                           struct error *error);
+/* Gives up what is being copied: -ECANCELED then. */
+void checkpoints_stop(struct checkpoints *checkpoints);
 
 /* Begins one if it is time. whole: the friend lists are; otherwise it waits. */
 void checkpoints_second(struct checkpoints *checkpoints, bool whole, int64_t now_ms);

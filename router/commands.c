@@ -14,7 +14,7 @@ enum {
     INIT_TIMEOUT_MS = 10000,
     COMMIT_TIMEOUT_MS = 5000, /* the transaction itself is given up by the broker after 2 s */
     RETRY_MS = 500,
-    SLICE = 1000, /* commands decided in one go, before the loop may do something else */
+    SLICE = 4000, /* commands decided in one go, before the loop may do something else */
     MANY = 500,   /* so many at once are bulk: their transaction waits for more of them, */
     HOLD_MS = 100 /* so long; and takes no more when it is so old */
 };
@@ -32,7 +32,8 @@ struct queued {
     struct dead *dead; /* NULL: a command */
 };
 
-/* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets. */
+/* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets, and users as
+ * they stand in the store. */
 struct decision {
     int64_t lower;
     const struct queued *queued;
@@ -220,7 +221,7 @@ void commands_revoke(struct commands *commands) {
     commands->revoked = true;
     forget(commands);
     if (commands->stage != STAGE_OPEN) return;
-    // Its offsets would go out under a membership that is no longer the one under which they were read.
+    // The broker would refuse its offsets after the next assignment; until then they need not be waited for.
     commands->code = error_set(&commands->reason, -ESTALE, "the group has taken the partitions away");
     commit(commands);
 }
@@ -320,13 +321,14 @@ static int decide(struct commands *commands, const struct queued *queued, int64_
     const struct friend_command *command = &queued->command;
     int64_t higher = friendship_higher(command->from, command->to);
     const struct friendship *newest = overlay_find(commands->overlay, lower, higher);
+    bool with_since = command->kind == FRIEND_COMMAND_REMOVE && command->since; // nothing else asks for it
     struct friendship half, next;
     int code = 0;
     if (newest)
         half = *newest;
     else
-        code =
-            graph_half_beside(commands->options.graph, queued->partition, lower, &commands->list, higher, &half, error);
+        code = graph_half_beside(commands->options.graph, queued->partition, lower, &commands->list, higher, with_since,
+                                 &half, error);
     if (code || !friendship_decide(&half, command, is_full(commands, lower), &next)) return code;
 
     struct friendship mirror = friendship_mirror(&next);
@@ -338,6 +340,7 @@ static int decide(struct commands *commands, const struct queued *queued, int64_
 
 static int by_user(const void *a, const void *b) {
     const struct decision *x = a, *y = b;
+    if (x->queued->partition != y->queued->partition) return x->queued->partition < y->queued->partition ? -1 : 1;
     if (x->lower != y->lower) return x->lower < y->lower ? -1 : 1;
     return (x->queued > y->queued) - (x->queued < y->queued); // as they came: they stand in one array
 }
@@ -361,8 +364,8 @@ static int decide_slice(struct commands *commands, size_t count, struct error *e
 static void commit_work(void *context) {
     struct commands *commands = context;
     if (!commands->code)
-        commands->code = kafka_transaction_commit(commands->producer, commands->consumer, commands->positions,
-                                                  commands->position_count, COMMIT_TIMEOUT_MS, &commands->reason);
+        commands->code = kafka_transaction_commit(commands->producer, commands->positions, commands->position_count,
+                                                  COMMIT_TIMEOUT_MS, &commands->reason);
     bool given_up = commands->code == -EAGAIN || commands->code == -ESTALE;
     // Whose abort fails too is replaced: a new producer of the same id ends what it left.
     if (given_up && kafka_transaction_abort(commands->producer, COMMIT_TIMEOUT_MS, NULL)) commands->code = -EIO;
@@ -451,7 +454,7 @@ static void open_transaction(struct commands *commands) {
     commands->position_count = commands->taken = 0;
     commands->revoked = false;
     commands->opened_us = clock_monotonic_us();
-    commands->code = kafka_transaction_begin(commands->producer, &commands->reason);
+    commands->code = kafka_transaction_begin(commands->producer, commands->consumer, &commands->reason);
     commands->stage = STAGE_OPEN;
 }
 

@@ -12,6 +12,7 @@
 struct friend_list { /* zero-initialised is empty; reused without allocation once it is large enough */
     int64_t *items;
     size_t count, capacity;
+    size_t others; /* halves of the user that are no friendships: graph.h stores them beside the list and counts them */
 };
 
 void friend_list_free(struct friend_list *list);

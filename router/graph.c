@@ -26,6 +26,22 @@ void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, in
     bytes_put_be64(key + 13, (uint64_t)other);
 }
 
+void graph_list_encode(struct buffer *out, const struct friend_list *list) {
+    uint8_t *begin = buffer_reserve(out, VARINT_MAX);
+    buffer_commit(out, (size_t)(varint_put(begin, list->others) - begin));
+    friend_list_encode(out, list->items, list->count);
+}
+
+/* Behind the number of other halves; NULL: damaged. */
+static const uint8_t *list_begin(const struct store_pin *pin, size_t *others, size_t *size) {
+    uint64_t count;
+    const uint8_t *at = varint_get(pin->data, pin->data + pin->size, &count);
+    if (!at) return NULL;
+    *others = (size_t)count;
+    *size = pin->size - (size_t)(at - pin->data);
+    return at;
+}
+
 void graph_half_encode(uint8_t value[GRAPH_HALF_SIZE], const struct graph_update *update) {
     value[0] = (uint8_t)(update->state | update->blocked_by_me << 2 | update->blocked_by_them << 3);
     bytes_put_be64(value + 1, (uint64_t)update->since);
@@ -200,7 +216,8 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
     struct graph_part *part = &graph->parts[partition];
     uint8_t key[GRAPH_LIST_KEY];
     struct store_pin pin;
-    list->count = 0;
+    size_t others, size;
+    list->count = list->others = 0;
     if (!part->family || part->build) {
         int code = ready(graph, partition, error);
         if (code) return code;
@@ -208,7 +225,9 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
     graph_list_key(key, user);
     int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
     if (found <= 0) return found;
-    int code = friend_list_decode(list, pin.data, pin.size);
+    const uint8_t *bytes = list_begin(&pin, &others, &size);
+    int code = bytes ? friend_list_decode(list, bytes, size) : -EBADMSG;
+    if (!code) list->others = others;
     store_pin_release(&pin);
     return code ? corrupt(user, error) : 0;
 }
@@ -243,24 +262,19 @@ static bool half_decode(const uint8_t *value, size_t size, struct friendship *ha
     return true;
 }
 
-/* The half, where it is known whether the other one is on the user's list. */
-static int half_beside(struct graph *graph, struct graph_part *part, int64_t user, int64_t other, bool listed,
-                       struct friendship *half, struct error *error) {
-    struct friendship result = {.state = listed ? FRIENDSHIP_FRIENDS : FRIENDSHIP_NONE};
+/* One that is no friendship; empty when there is none. */
+static int read_half(struct graph *graph, struct graph_part *part, int64_t user, int64_t other, struct friendship *half,
+                     struct error *error) {
+    struct friendship result = {.state = FRIENDSHIP_NONE};
     uint8_t key[GRAPH_HALF_KEY];
     struct store_pin pin;
-    if (listed) {
-        int code = read_since(graph, part, user, other, &result.since, error);
-        if (code) return code;
-    } else {
-        graph_half_key(key, user, other);
-        int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
-        if (found < 0) return found;
-        if (found) {
-            bool fine = half_decode(pin.data, pin.size, &result);
-            store_pin_release(&pin);
-            if (!fine) return corrupt(user, error);
-        }
+    graph_half_key(key, user, other);
+    int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
+    if (found < 0) return found;
+    if (found) {
+        bool fine = half_decode(pin.data, pin.size, &result);
+        store_pin_release(&pin);
+        if (!fine) return corrupt(user, error);
     }
     *half = result;
     return 0;
@@ -271,30 +285,45 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
     struct graph_part *part = &graph->parts[partition];
     uint8_t key[GRAPH_LIST_KEY];
     struct store_pin pin;
-    size_t count = 0;
-    bool listed = false;
+    struct friendship result = {.state = FRIENDSHIP_NONE};
+    size_t count = 0, others = 0, size;
     int code = ready(graph, partition, error);
     if (code) return code;
     graph_list_key(key, user);
     int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
     if (found < 0) return found;
     if (found) {
-        listed = friend_list_holds(pin.data, pin.size, other);
-        count = friend_list_count(pin.data, pin.size);
+        const uint8_t *bytes = list_begin(&pin, &others, &size);
+        if (bytes && friend_list_holds(bytes, size, other)) result.state = FRIENDSHIP_FRIENDS;
+        if (bytes) count = friend_list_count(bytes, size);
         store_pin_release(&pin);
+        if (!bytes) return corrupt(user, error);
     }
-    code = half_beside(graph, part, user, other, listed, half, error);
-    if (!code && friends) *friends = count;
-    return code;
+    if (friendship_made(&result))
+        code = read_since(graph, part, user, other, &result.since, error);
+    else if (others)
+        code = read_half(graph, part, user, other, &result, error);
+    if (code) return code;
+    *half = result;
+    if (friends) *friends = count;
+    return 0;
 }
 
 int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct friend_list *friends,
-                      int64_t other, struct friendship *half, struct error *error) {
+                      int64_t other, bool with_since, struct friendship *half, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    struct friendship result = {.state = FRIENDSHIP_NONE};
     size_t at;
     int code = ready(graph, partition, error);
-    return code ? code
-                : half_beside(graph, &graph->parts[partition], user, other, friend_list_find(friends, other, &at), half,
-                              error);
+    if (code) return code;
+    if (friend_list_find(friends, other, &at)) {
+        result.state = FRIENDSHIP_FRIENDS;
+        if (with_since) code = read_since(graph, part, user, other, &result.since, error);
+    } else if (friends->others) {
+        code = read_half(graph, part, user, other, &result, error);
+    }
+    if (!code) *half = result;
+    return code;
 }
 
 /* The next half of the user that is no FRIENDS and shows as one of the views; false: none. */

@@ -2,7 +2,8 @@
  *
  * One family a partition ("friends-7"), its keys in this order:
  *
- *     user (8)                    the sorted list of FRIENDS, as friend_list.h says
+ *     user (8)                    how many of the next kind there are (most users have none, and nobody looks for any), then
+ *                                 the sorted list of FRIENDS, as friend_list.h says
  *     user (8) other (8)          a half that is anything else: state, block flags, since
  *     0xfe day (4) user other     `since` of a half that became FRIENDS: only a REMOVE of the cap asks for it, and commands
  *                                 live a day, so that it is dropped a day later, a whole day's at once
@@ -91,9 +92,10 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
                size_t *friends, struct error *error);
 
-/* The same, of a user whose friends are at hand. */
+/* The same, of a user whose friends are at hand (graph_friends; nothing was applied since). with_since: that of a friendship,
+ * which takes a look, is wanted; else it is 0. */
 int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct friend_list *friends,
-                      int64_t other, struct friendship *half, struct error *error);
+                      int64_t other, bool with_since, struct friendship *half, struct error *error);
 
 /* A page of a user's halves that show as one of `views` (bits 1 << FRIENDSHIP_VIEW_...), by the other user's id, those above
  * `after`. since is 0 where it is not kept. */

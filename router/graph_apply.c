@@ -76,6 +76,7 @@ static void merge(struct graph *graph, const struct graph_update *updates, size_
     struct friend_list *new = &graph->merged;
     size_t at = 0;
     new->count = 0;
+    new->others = old->others;
     friend_list_reserve(new, old->count + count);
     for (size_t i = 0; i < count; i++) {
         const struct graph_update *update = &updates[i];
@@ -91,12 +92,12 @@ static void merge(struct graph *graph, const struct graph_update *updates, size_
 static void put_list(struct graph *graph, struct graph_part *part, int64_t user) {
     uint8_t key[GRAPH_LIST_KEY];
     graph_list_key(key, user);
-    if (!graph->merged.count) {
+    if (!graph->merged.count && !graph->merged.others) {
         store_batch_delete(graph->batch, part->family, key, sizeof key);
         return;
     }
     buffer_clear(&graph->bytes);
-    friend_list_encode(&graph->bytes, graph->merged.items, graph->merged.count);
+    graph_list_encode(&graph->bytes, &graph->merged);
     store_batch_put(graph->batch, part->family, key, sizeof key, graph->bytes.data, graph->bytes.size);
 }
 
@@ -107,39 +108,46 @@ static void put_since(struct graph *graph, struct graph_part *part, const struct
     store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
 }
 
-/* The key (user, other). It is deleted only where it is: a delete for each friendship made would cost more than the look. */
+/* Whether the key (user, other) is there: of a user without any, or of a friend, it is not. */
+static int has_half(struct graph *graph, struct graph_part *part, const uint8_t key[GRAPH_HALF_KEY], int64_t other,
+                    struct error *error) {
+    struct store_pin pin;
+    size_t at;
+    if (!graph->list.others || friend_list_find(&graph->list, other, &at)) return 0;
+    int found = store_get_pinned(graph->store, part->family, key, GRAPH_HALF_KEY, &pin, error);
+    if (found > 0) store_pin_release(&pin);
+    return found;
+}
+
+/* The key (user, other), counted in graph->merged. It is deleted only where it is. */
 static int put_half(struct graph *graph, struct graph_part *part, const struct graph_update *update,
                     struct error *error) {
     uint8_t key[GRAPH_HALF_KEY], value[GRAPH_HALF_SIZE];
     struct friendship half = graph_update_half(update);
+    bool wanted = !friendship_made(&half) && !friendship_empty(&half);
     graph_half_key(key, update->user, update->other);
-    if (!friendship_made(&half) && !friendship_empty(&half)) {
-        graph_half_encode(value, update);
+    int found = has_half(graph, part, key, update->other, error);
+    if (found < 0) return found;
+    graph_half_encode(value, update);
+    if (wanted)
         store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
-        return 0;
-    }
-    struct store_pin pin;
-    int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
-    if (found <= 0) return found;
-    store_pin_release(&pin);
-    store_batch_delete(graph->batch, part->family, key, sizeof key);
+    else if (found)
+        store_batch_delete(graph->batch, part->family, key, sizeof key);
+    graph->merged.others += (size_t)wanted - (size_t)found;
     return 0;
 }
 
 /* All updates of one user. */
 static int apply_user(struct graph *graph, int32_t partition, const struct graph_update *updates, size_t count,
-                      int64_t now_ms, bool restoring, struct error *error) {
+                      struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     size_t changes = graph->change_count;
     int code = graph_friends(graph, partition, updates->user, &graph->list, error);
     if (code) return code;
     merge(graph, updates, count);
-    if (graph->change_count != changes) put_list(graph, part, updates->user);
-    for (size_t i = 0; !code && i < count; i++) {
-        code = put_half(graph, part, &updates[i], error);
-        if (graph_update_made(&updates[i]) && (!restoring || now_ms - updates[i].since < GRAPH_DAY_MS))
-            put_since(graph, part, &updates[i], now_ms);
-    }
+    for (size_t i = 0; !code && i < count; i++) code = put_half(graph, part, &updates[i], error);
+    bool changed = graph->change_count != changes || graph->merged.others != graph->list.others;
+    if (changed) put_list(graph, part, updates->user);
     size_t friends = graph->merged.count;
     // Also of friendships that were on the list before: their records are read again until their removal is on its way.
     if (friends > graph->options.cap)
@@ -172,10 +180,16 @@ int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t no
     for (size_t from = 0; !code && from < part->count;) {
         size_t to = from + 1;
         while (to < part->count && part->updates[to].user == part->updates[from].user) to++;
-        code = apply_user(graph, partition, &part->updates[from], to - from, now_ms, restoring, error);
+        code = apply_user(graph, partition, &part->updates[from], to - from, error);
         from = to;
     }
     if (code) return code;
+    // Behind all the rest, as they stand in the store: what is inserted in order finds its place beside the one before.
+    for (size_t i = 0; i < part->count; i++) {
+        const struct graph_update *update = &part->updates[i];
+        if (graph_update_made(update) && (!restoring || now_ms - update->since < GRAPH_DAY_MS))
+            put_since(graph, part, update, now_ms);
+    }
     int64_t before = part->next;
     part->next = next;
     graph_put_meta(graph, part, now_ms);

@@ -148,10 +148,10 @@ struct graph_build *graph_finish_begin(struct graph *graph, int32_t partition, i
 
 static int write_list(struct graph_build *build, int64_t user, struct error *error) {
     uint8_t key[GRAPH_LIST_KEY];
-    if (!build->list.count) return 0;
+    if (!build->list.count && !build->list.others) return 0;
     graph_list_key(key, user);
     buffer_clear(&build->bytes);
-    friend_list_encode(&build->bytes, build->list.items, build->list.count);
+    graph_list_encode(&build->bytes, &build->list);
     return store_file_put(build->lists, key, sizeof key, build->bytes.data, build->bytes.size, error);
 }
 
@@ -174,10 +174,15 @@ static int write_half(struct graph_build *build, const struct graph_update *upda
 static int write_user(void *context, const struct graph_update *updates, size_t count, struct error *error) {
     struct graph_build *build = context;
     size_t cap = build->graph->options.cap;
-    build->list.count = 0;
+    build->list.count = build->list.others = 0;
     friend_list_reserve(&build->list, count);
-    for (size_t i = 0; i < count; i++)
-        if (graph_update_made(&updates[i])) build->list.items[build->list.count++] = updates[i].other;
+    for (size_t i = 0; i < count; i++) {
+        struct friendship half = graph_update_half(&updates[i]);
+        if (friendship_made(&half))
+            build->list.items[build->list.count++] = updates[i].other;
+        else
+            build->list.others += !friendship_empty(&half);
+    }
     int code = write_list(build, updates->user, error);
     for (size_t i = 0; !code && i < count; i++) code = write_half(build, &updates[i], error);
     if (build->list.count > cap)

@@ -18,7 +18,7 @@ enum {
 };
 
 /* 0xff: version (1) partitions (4) next (8) time (8) */
-enum { GRAPH_META_VERSION = 1 };
+enum { GRAPH_META_VERSION = 2 }; /* a family of another one is built anew */
 
 struct graph_change {
     int64_t user, other;
@@ -79,6 +79,8 @@ void graph_list_key(uint8_t key[GRAPH_LIST_KEY], int64_t user);
 void graph_half_key(uint8_t key[GRAPH_HALF_KEY], int64_t user, int64_t other);
 void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, int64_t other);
 
+/* The value of a list's key, appended. `others` says how many halves stand beside it. */
+void graph_list_encode(struct buffer *out, const struct friend_list *list);
 void graph_half_encode(uint8_t value[GRAPH_HALF_SIZE], const struct graph_update *update);
 void graph_meta_encode(const struct graph *graph, uint8_t value[GRAPH_META_SIZE], int64_t next, int64_t now_ms);
 

@@ -27,17 +27,23 @@ void ownership_failed(struct ownership *ownership, const char *doing, const stru
 
 /* ---- records ---- */
 
-static void pause_commands(struct ownership *ownership, bool pause) {
+/* Has the reading of friend commands follow commands_paused: what is so already stays as it is, and what has just begun to be
+ * read is not paused, whatever it was before. */
+static void pause_follows(struct ownership *ownership) {
     struct router *router = ownership->router;
-    if (ownership->commands_paused == pause) return;
-    ownership->commands_paused = pause;
     for (int32_t p = 0; p < router->partitions; p++) {
         if (!router->parts[p].commands_live) continue;
-        if (pause)
+        if (ownership->commands_paused)
             kafka_consumer_pause(ownership->consumer, TOPIC_FRIEND_COMMANDS, p);
         else
             kafka_consumer_resume(ownership->consumer, TOPIC_FRIEND_COMMANDS, p);
     }
+}
+
+static void pause_commands(struct ownership *ownership, bool pause) {
+    if (ownership->commands_paused == pause) return;
+    ownership->commands_paused = pause;
+    pause_follows(ownership);
 }
 
 /* The first location after an assignment: how long it has waited is how long nobody served the partition. */
@@ -45,13 +51,6 @@ static void measure_pause(struct router *router, struct partition *part, const s
     double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
     part->resumed = false;
     if (waited > router->members.pause->value) router->members.pause->value = waited;
-}
-
-/* What has begun to be read is not paused, whatever it was before. */
-static void pause_again(struct ownership *ownership) {
-    if (!ownership->commands_paused) return;
-    ownership->commands_paused = false;
-    pause_commands(ownership, true);
 }
 
 static void take(void *context, const struct kafka_record *records, size_t count) {
@@ -140,7 +139,7 @@ static void read_all(struct ownership *ownership) {
     if (kafka_consumer_read(ownership->consumer, ownership->positions, count, &error))
         ownership_failed(ownership, "locations cannot be read", &error);
     else
-        pause_again(ownership);
+        pause_follows(ownership);
 }
 
 static void assigned(void *context, const struct kafka_position *owned, size_t count) {
@@ -238,7 +237,7 @@ void ownership_progress(struct ownership *ownership) {
     if (count && kafka_consumer_read_more(ownership->consumer, ownership->positions, count, &error))
         ownership_failed(ownership, "restored partitions cannot be read", &error);
     else if (count)
-        pause_again(ownership);
+        pause_follows(ownership);
     router->metrics.owned->value = (double)owned;
     router->metrics.restored->value = (double)live;
     service_ready(router->service, "assigned", ownership->ever_assigned);

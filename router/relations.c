@@ -5,9 +5,11 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "router/lots.h"
 #include "router/state.h"
 
-/* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. */
+/* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. What is
+ * live, or a stand-by's, goes by lots.h. */
 enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, RESTORE_LOT_BESIDE_LIVE = 16384, NEARLY = 10000 };
 
 /* Records taken in one go: more at a time are cheaper to apply, and reports wait so long meanwhile (some 30 ms). */
@@ -40,6 +42,8 @@ struct relations {
     struct relation *parts;
     int32_t *touched;
     size_t touched_count, attached, live;
+    struct lots *lots; /* of what is live or stands by, and can be read */
+    struct loop_timer *turn;
     struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
     size_t more_count, less_count;
     struct finishing finishing;
@@ -101,6 +105,7 @@ static void set_live(struct relations *relations, int32_t partition, bool live) 
     struct relation *part = &relations->parts[partition];
     if (part->live != live) relations->live += live ? 1 : (size_t)-1;
     part->live = live;
+    lots_remove(relations->lots, partition); // what is queued is applied as all that is restored
 }
 
 static void apply(struct relations *relations, int32_t partition) {
@@ -108,6 +113,7 @@ static void apply(struct relations *relations, int32_t partition) {
     struct relation *part = &relations->parts[partition];
     struct error error;
     int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    lots_remove(relations->lots, partition);
     if (!part->attached || next < 0 || graph_finishing(router->graph, partition)) return;
     router->metrics.friendships_applied->value += (double)graph_queued(router->graph, partition);
     if (graph_apply(router->graph, partition, next, clock_wall_ms(), !part->live, &error)) {
@@ -118,6 +124,30 @@ static void apply(struct relations *relations, int32_t partition) {
     if (part->standby) return;
     commands_read_back(router->commands, partition, next);
     if (part->live) remove_excess(relations, partition);
+}
+
+/* Lots that are due: of bulk one at a time, as reports wait meanwhile. */
+static void apply_due(struct relations *relations) {
+    int32_t due;
+    do {
+        due = lots_due(relations->lots, clock_monotonic_us());
+        if (due >= 0) apply(relations, due);
+    } while (due >= 0 && !lots_may_wait(relations->lots));
+    int64_t wait_ms = lots_wait_ms(relations->lots, clock_monotonic_us());
+    if (wait_ms >= 0) loop_timer_again(relations->turn, (uint64_t)wait_ms, 0);
+}
+
+static void next_turn(void *context) {
+    struct relations *relations = context;
+    apply_due(relations);
+    ownership_progress(relations->router->ownership);
+}
+
+/* Of one that is ours no longer: what was read as news is told before the rest is not. */
+static void end_live(struct relations *relations, int32_t partition) {
+    if (!relations->parts[partition].live) return;
+    if (graph_queued(relations->router->graph, partition)) apply(relations, partition);
+    set_live(relations, partition, false);
 }
 
 /* ---- restoring from the beginning ---- */
@@ -175,7 +205,7 @@ bool relations_busy(const struct relations *relations) { return relations && rel
 
 /* ---- records ---- */
 
-static void take_friendship(struct relations *relations, const struct kafka_record *record) {
+static void take_friendship(struct relations *relations, const struct kafka_record *record, int64_t now_us) {
     struct router *router = relations->router;
     struct friendship half = {.state = FRIENDSHIP_NONE};
     struct error error = {.text = "the key must be two users"};
@@ -194,6 +224,10 @@ static void take_friendship(struct relations *relations, const struct kafka_reco
     }
     graph_add(router->graph, record->partition, record->offset, user, other, &half);
     struct relation *part = &relations->parts[record->partition];
+    if (part->live || (part->standby && readable(relations, record->partition))) {
+        lots_add(relations->lots, record->partition, now_us);
+        return;
+    }
     if (part->touched) return;
     part->touched = true;
     relations->touched[relations->touched_count++] = record->partition;
@@ -223,7 +257,8 @@ static void take_sharing(struct relations *relations, const struct kafka_record 
     if (sending_leave(router, user, record->offset, ticket)) consents_acknowledge(router->consents, ticket, false);
 }
 
-/* Live partitions wait while a lot is written; one that is only sorted, to be built from, takes no time. */
+/* Of a partition that is restored. Live ones wait while a lot is written; one that is only sorted, to be built from, takes no
+ * time. */
 static size_t lot(const struct relations *relations, int32_t partition) {
     if (relations->live && readable(relations, partition)) return RESTORE_LOT_BESIDE_LIVE;
     size_t each = RESTORE_LOT / (relations->attached ? relations->attached : 1);
@@ -233,6 +268,7 @@ static size_t lot(const struct relations *relations, int32_t partition) {
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct relations *relations = context;
     struct router *router = relations->router;
+    int64_t now_us = clock_monotonic_us();
     timeline_tick(router->timeline);
     relations->touched_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -243,23 +279,25 @@ static void take(void *context, const struct kafka_record *records, size_t count
         else if (!part->live)
             router->members.restore_records->value++;
         if (records[i].topic == TOPIC_FRIENDSHIPS)
-            take_friendship(relations, &records[i]);
+            take_friendship(relations, &records[i], now_us);
         else
             take_sharing(relations, &records[i]);
     }
     for (size_t i = 0; i < relations->touched_count; i++) {
         int32_t partition = relations->touched[i];
         relations->parts[partition].touched = false;
-        if (relations->parts[partition].live || graph_queued(router->graph, partition) >= lot(relations, partition))
-            apply(relations, partition);
+        if (graph_queued(router->graph, partition) >= lot(relations, partition)) apply(relations, partition);
     }
+    lots_added(relations->lots);
+    apply_due(relations);
     ownership_progress(router->ownership);
 }
 
 static void drained(void *context) {
     struct relations *relations = context;
     for (int32_t p = 0; p < relations->router->partitions; p++) {
-        if (relations->parts[p].standby && readable(relations, p)) apply(relations, p);
+        bool waits = lots_waits(relations->lots, p);
+        if (relations->parts[p].standby && !waits && readable(relations, p)) apply(relations, p);
     }
     relations_progress(relations);
     outbox_flush(relations->router->outbox);
@@ -297,6 +335,8 @@ int relations_new(struct router *router, struct relations **out, struct error *e
         .touched = mem_zero((size_t)router->partitions, sizeof *relations->touched),
         .more = mem_zero((size_t)router->partitions * 2, sizeof *relations->more),
         .less = mem_zero((size_t)router->partitions * 2, sizeof *relations->less),
+        .lots = lots_new(router->partitions),
+        .turn = loop_timer_new(router->loop, 1, 0, next_turn, relations),
         .finishing = {.relations = relations, .build = NULL},
     };
     struct kafka_consumer_options options = {
@@ -320,6 +360,8 @@ int relations_new(struct router *router, struct relations **out, struct error *e
 void relations_free(struct relations *relations) {
     if (!relations) return;
     kafka_consumer_free(relations->consumer);
+    loop_timer_free(relations->turn);
+    lots_free(relations->lots);
     free(relations->parts);
     free(relations->touched);
     free(relations->more);
@@ -362,7 +404,7 @@ int relations_standby(struct relations *relations, int32_t partition, struct err
         int code = attach(relations, partition, true, error);
         if (code) return code;
     }
-    set_live(relations, partition, false);
+    end_live(relations, partition);
     relations->parts[partition].standby = true;
     consents_watch(router->consents, partition);
     excess_renotice(router->excess, partition); // kept, for when it becomes ours again
@@ -393,7 +435,8 @@ int64_t relations_standby_lag(const struct relations *relations, int32_t partiti
 void relations_detach(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     if (!relations->parts[partition].attached) return;
-    set_live(relations, partition, false);
+    end_live(relations, partition);
+    lots_remove(relations->lots, partition);
     relations->parts[partition] = (struct relation){.attached = false};
     relations->attached--;
     graph_detach(router->graph, partition);
@@ -417,8 +460,10 @@ int relations_read(struct relations *relations, struct error *error) {
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t friendships, int64_t sharing) {
     const struct relation *part = &relations->parts[partition];
     if (!part->attached) return false;
-    // What is read and still queued is written when the partition turns live; afterwards it is written as it is read.
-    bool listed = part->reflected >= friendships || reached(relations, TOPIC_FRIENDSHIPS, partition, friendships);
+    // What is read and still queued is written when the partition turns live; afterwards it counts when it is.
+    bool queued = part->live && graph_queued(relations->router->graph, partition);
+    bool listed =
+        part->reflected >= friendships || (!queued && reached(relations, TOPIC_FRIENDSHIPS, partition, friendships));
     listed = listed && !graph_building(relations->router->graph, partition);
     return listed && reached(relations, TOPIC_SHARING, partition, sharing);
 }
@@ -438,6 +483,7 @@ bool relations_current(const struct relations *relations) {
         if (!relations->parts[p].live) continue;
         if (kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, p)) return false;
         if (kafka_consumer_lag(relations->consumer, TOPIC_SHARING, p)) return false;
+        if (graph_queued(relations->router->graph, p)) return false;
     }
     return true;
 }
@@ -450,9 +496,11 @@ static void tell_friendships(struct relations *relations, bool again) {
     size_t count = 0;
     for (int32_t p = 0; p < router->partitions; p++) {
         struct relation *part = &relations->parts[p];
-        if (!part->live || router->parts[p].stage != PARTITION_LIVE || graph_queued(router->graph, p)) continue;
+        if (!part->live || router->parts[p].stage != PARTITION_LIVE) continue;
         // Past the markers of transactions, too, which are not applied.
-        int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, p);
+        int64_t next = graph_queued(router->graph, p)
+                           ? part->reflected
+                           : kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, p);
         if (next < 0 || (next <= part->told && !again)) continue;
         part->told = next;
         told[count++] = (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = p, .offset = next};

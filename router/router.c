@@ -105,13 +105,15 @@ static void collect(void *context) {
     router->metrics.store_files->value = (double)usage.sst_files;
 }
 
+static bool workers_busy(const struct router *router) {
+    return ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
+           relations_busy(router->relations) || standby_busy(router->standby) || checkpoints_busy(router->checkpoints);
+}
+
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct router *router) {
-    bool busy = ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
-                relations_busy(router->relations) || standby_busy(router->standby) ||
-                checkpoints_busy(router->checkpoints);
     bool settled = !router->ownership || ownership_settled(router->ownership);
-    if (busy) return; // worker threads must come back whatever it takes
+    if (workers_busy(router)) return; // they must come back whatever it takes
     if (!settled && ++router->drain_tenths < DRAIN_TENTHS) return;
     if (!settled) log_warn(router->log, "ending with deliveries that are not acknowledged");
     if (router->hands_over && !ownership_leave(router->ownership) && ++router->drain_tenths < DRAIN_TENTHS) return;
@@ -174,6 +176,9 @@ static void retry_sending(void *context) {
 
 /* ---- the service ---- */
 
+static void graph_opened(void *context, int code, struct graph *graph, struct error *error);
+
+/* 1: it is being copied, and graph_opened will be called. */
 static int open_graph(struct router *router, struct error *error) {
     const struct router_settings *settings = router->settings;
     char *path = mem_format("%s/friends", router->common->data_dir);
@@ -194,9 +199,11 @@ static int open_graph(struct router *router, struct error *error) {
         .folder = settings->checkpoint_dir,
         .every_ms = settings->checkpoint_every_s * SECOND_MS,
         .keep = (size_t)settings->checkpoint_keep,
+        .context = router,
+        .on_opened = graph_opened,
     };
-    int code = checkpoints_open_graph(&checkpoints, &options, &router->graph, error);
-    if (!code) router->checkpoints = checkpoints_new(&checkpoints, router->graph);
+    router->checkpoints = checkpoints_new(&checkpoints);
+    int code = checkpoints_open_graph(router->checkpoints, &options, &router->graph, error);
     free(path);
     return code;
 }
@@ -228,7 +235,8 @@ static int open_commands(struct router *router, struct error *error) {
     return code;
 }
 
-static int open_all(struct router *router, struct error *error) {
+/* All that needs the friend lists. */
+static int start_on(struct router *router, struct error *error) {
     struct outbox_options outbox = {
         .routes = router->routes,
         .flush_bytes = (size_t)router->settings->outbox_flush_bytes,
@@ -237,13 +245,33 @@ static int open_all(struct router *router, struct error *error) {
         .send = sending_batch,
     };
     router->outbox = outbox_new(&outbox);
-    int code = open_graph(router, error);
-    if (!code) code = sending_start(router, error);
+    router->retry = loop_timer_new(router->loop, SECOND_MS, 0, retry_sending, router);
+    int code = sending_start(router, error);
     if (!code) code = open_commands(router, error);
     if (!code) code = relations_new(router, &router->relations, error);
+    if (!code && router->settings->standby_replicas)
+        code = standby_new(router, prepared, &router->standby, error);
+    else if (!code)
+        code = warmup_new(router, first_reports_read, &router->warmup, error);
     if (code) return code;
-    if (router->settings->standby_replicas) return standby_new(router, prepared, &router->standby, error);
-    return warmup_new(router, first_reports_read, &router->warmup, error);
+    router->second = loop_timer_new(router->loop, SECOND_MS, SECOND_MS, each_second, router);
+    router->tenth = loop_timer_new(router->loop, TENTH_MS, TENTH_MS, each_tenth, router);
+    metrics_on_collect(service_metrics(router->service), collect, router);
+    router->started = true;
+    return 0;
+}
+
+static void graph_opened(void *context, int code, struct graph *graph, struct error *error) {
+    struct router *router = context;
+    router->graph = graph;
+    if (router->draining) {
+        service_finished(router->service);
+        return;
+    }
+    if (!code) code = start_on(router, error);
+    if (!code) return;
+    log_error(router->log, "could not start", LOG_TEXT("reason", error->text));
+    service_fail(router->service, "could not start");
 }
 
 static void router_free(void *state) {
@@ -298,9 +326,6 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .excess = excess_new(),
         .codec = codec_new(),
         .parts = mem_zero((size_t)shape->partitions, sizeof *router->parts),
-        .second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, router),
-        .tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, router),
-        .retry = loop_timer_new(loop, SECOND_MS, 0, retry_sending, router),
         .lagging = true,
     };
     router->overload = overload_new(router);
@@ -308,12 +333,12 @@ static int router_start(struct service *service, const struct topics_shape *shap
     router_metrics_init(&router->metrics, service_metrics(service));
     standby_metrics_init(&router->members, service_metrics(service), router->partitions);
     router->peer = peer_new(router);
-    int code = open_all(router, error);
-    if (code) {
+    int code = open_graph(router, error);
+    if (code == 0) code = start_on(router, error);
+    if (code < 0) {
         router_free(router);
         return code;
     }
-    metrics_on_collect(service_metrics(service), collect, router);
     *state = router;
     return 0;
 }
@@ -321,7 +346,20 @@ static int router_start(struct service *service, const struct topics_shape *shap
 static void router_drain(void *state) {
     struct router *router = state;
     router->draining = true;
-    if (may_stop(router)) stop_input(router);
+    if (router->started) {
+        if (may_stop(router)) stop_input(router);
+        return;
+    }
+    checkpoints_stop(router->checkpoints);
+    if (!checkpoints_busy(router->checkpoints)) service_finished(router->service);
+}
+
+static bool router_busy(void *state) {
+    struct router *router = state;
+    router->draining = true;
+    if (!router->started) return checkpoints_busy(router->checkpoints);
+    if (!router->stopped) stop_input(router);
+    return workers_busy(router);
 }
 
 static void router_peer(void *state, struct http_request *request) {
@@ -340,6 +378,7 @@ const struct service_definition ROUTER_SERVICE = {
     .conditions = CONDITIONS,
     .start = router_start,
     .drain = router_drain,
+    .busy = router_busy,
     .free = router_free,
     .peer = router_peer,
 };

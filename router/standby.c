@@ -12,6 +12,16 @@ static int compare(const void *a, const void *b) {
     return strcmp(x->id, y->id);
 }
 
+size_t standby_counted(struct standby_member *members, size_t count) {
+    size_t counted = 0;
+    bool parting = false;
+    for (size_t i = 0; i < count; i++) parting |= members[i].left;
+    for (size_t i = 0; i < count; i++) {
+        if (!parting || (members[i].serves && !members[i].left)) members[counted++] = members[i];
+    }
+    return counted;
+}
+
 void standby_sort(struct standby_member *members, size_t count) {
     if (count > 1) qsort(members, count, sizeof *members, compare);
 }

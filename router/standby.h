@@ -20,7 +20,13 @@ struct standby_member {
     const char *id;       /* the broker's id of the member; of one that is yet to join: what that will begin with */
     const char *instance; /* group.instance.id; NULL or "": dynamic */
     bool self;            /* for the caller to find it again */
+    bool serves;          /* has partitions of locations */
+    bool left;            /* has those of sharing instead, as who hands over subscribes to that */
 };
+
+/* Takes out who has handed over, and returns how many remain. If more have than sharing has partitions, some of them own
+ * nothing: so while there is any, nobody counts who serves nothing. */
+size_t standby_counted(struct standby_member *members, size_t count);
 
 /* The order in which librdkafka's assignor sees them. */
 void standby_sort(struct standby_member *members, size_t count);

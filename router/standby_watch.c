@@ -71,15 +71,19 @@ static struct standby_member *members_of(struct standby *standby, char *own_id, 
     struct router *router = standby->router;
     const char *id = router->ownership ? ownership_member(router->ownership) : NULL;
     struct standby_member *members = mem_zero(standby->group.count + 1, sizeof *members);
-    *count = 0;
-    *found = false;
     for (size_t i = 0; i < standby->group.count; i++) {
         const struct kafka_member *member = &standby->group.members[i];
-        if (owns(member, TOPIC_SHARING)) continue; // has handed over
-        bool self = router->ownership ? id && !strcmp(id, member->id) : same_instance(router, member);
-        *found |= self;
-        members[(*count)++] = (struct standby_member){.id = member->id, .instance = member->instance_id, .self = self};
+        members[i] = (struct standby_member){
+            .id = member->id,
+            .instance = member->instance_id,
+            .self = router->ownership ? id && !strcmp(id, member->id) : same_instance(router, member),
+            .serves = owns(member, TOPIC_LOCATIONS),
+            .left = owns(member, TOPIC_SHARING),
+        };
     }
+    *count = standby_counted(members, standby->group.count);
+    *found = false;
+    for (size_t i = 0; i < *count; i++) *found |= members[i].self;
     if (!router->ownership && !*found)
         members[(*count)++] =
             (struct standby_member){.id = own_id, .instance = router->common->group_instance_id, .self = true};

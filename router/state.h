@@ -88,6 +88,7 @@ struct router {
     struct partition *parts;
 
     struct loop_timer *second, *tenth, *retry;
+    bool started; /* its friend lists are open; before that there is hardly anything of it */
     bool warm;
     bool lagging; /* more than a second behind: no digests */
     bool draining;

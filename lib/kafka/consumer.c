@@ -11,8 +11,7 @@
 enum { BATCH_DEFAULT = 1000 };
 
 struct kafka_membership {
-    int references; /* guarded by the consumer's lock */
-    uv_mutex_t *lock;
+    int references;
     rd_kafka_consumer_group_metadata_t *metadata;
     char *id;
 };
@@ -26,8 +25,7 @@ static struct kafka_membership *membership_new(struct kafka_consumer *consumer) 
     struct kafka_membership *membership = NULL;
     if (metadata && id && id[0]) {
         membership = mem_alloc(sizeof *membership);
-        *membership = (struct kafka_membership){
-            .references = 1, .lock = &consumer->lock, .metadata = metadata, .id = mem_string(id)};
+        *membership = (struct kafka_membership){.references = 1, .metadata = metadata, .id = mem_string(id)};
     } else if (metadata) {
         rd_kafka_consumer_group_metadata_destroy(metadata);
     }
@@ -36,10 +34,8 @@ static struct kafka_membership *membership_new(struct kafka_consumer *consumer) 
 }
 
 struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer) {
-    uv_mutex_lock(&consumer->lock);
     struct kafka_membership *membership = consumer->membership;
     if (membership) membership->references++;
-    uv_mutex_unlock(&consumer->lock);
     return membership;
 }
 
@@ -48,27 +44,19 @@ const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct
 }
 
 void kafka_membership_release(struct kafka_membership *membership) {
-    if (!membership) return;
-    uv_mutex_t *lock = membership->lock;
-    uv_mutex_lock(lock);
-    bool last = --membership->references == 0;
-    uv_mutex_unlock(lock);
-    if (!last) return;
+    if (!membership || --membership->references) return;
     rd_kafka_consumer_group_metadata_destroy(membership->metadata);
     free(membership->id);
     free(membership);
 }
 
 static void membership_replace(struct kafka_consumer *consumer, struct kafka_membership *membership) {
-    uv_mutex_lock(&consumer->lock);
-    struct kafka_membership *before = consumer->membership;
+    kafka_membership_release(consumer->membership);
     consumer->membership = membership;
-    uv_mutex_unlock(&consumer->lock);
-    kafka_membership_release(before);
 }
 
 const char *kafka_consumer_member(const struct kafka_consumer *consumer) {
-    return consumer->membership ? consumer->membership->id : NULL; // only this thread replaces it
+    return consumer->membership ? consumer->membership->id : NULL;
 }
 
 static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list) {

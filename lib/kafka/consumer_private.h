@@ -31,8 +31,9 @@ struct kafka_consumer {
     bool closing;
     uint64_t commit_failures;
 
-    uv_mutex_t lock; /* of the two below, which worker threads use */
     struct kafka_membership *membership;
+
+    uv_mutex_t lock;   /* of the client below, which worker threads use */
     rd_kafka_t *plain; /* reads uncommitted: made when first needed */
     struct kafka_opaque plain_opaque;
 };

@@ -65,7 +65,8 @@ const char *kafka_health_reason(const struct kafka_health *health); /* why it is
 /* An error_cb's or error event's code: what it says about health. */
 void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafka_resp_err_t err, const char *reason);
 
-/* consumer.c: who the consumer was in its group when it got its present assignment. Any thread. */
+/* consumer.c: who the consumer was in its group when it got its present assignment. It stays what
+ * it was when the consumer is another member or gone; the loop's thread takes and releases it, any may read it. */
 struct kafka_membership;
 struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer); /* NULL: it has no assignment */
 const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct kafka_membership *membership);

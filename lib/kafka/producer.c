@@ -134,6 +134,7 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .wake = NULL,
         .health = NULL,
         .topics = {NULL},
+        .membership = NULL,
         .pending = 0,
         .dead_lost = 0,
     };
@@ -180,5 +181,6 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
         if (producer->topics[t]) rd_kafka_topic_destroy(producer->topics[t]);
     }
     if (producer->client) rd_kafka_destroy(producer->client);
+    kafka_membership_release(producer->membership);
     free(producer);
 }

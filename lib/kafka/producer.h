@@ -48,12 +48,14 @@ uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dea
  *   -ESTALE  the group has moved on, and another member may own the partitions: abort, drop state;
  *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (2 s),
  *            or one whose commit got no answer in time, which may then be committed or not: the committed offsets say.
- * The membership is that of the consumer's assignment when the commit starts: abort what was begun before on_revoked. */
+ * A transaction is bound to the consumer's assignment of when it was begun: what comes of that one is not committed under the
+ * next, whenever a worker gets to it. */
 int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error);
-int kafka_transaction_begin(struct kafka_producer *producer, struct error *error);
+/* consumer: whose offsets are committed; NULL: none will be. */
+int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consumer *consumer, struct error *error);
 /* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */
-int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer,
-                             const struct kafka_position *offsets, size_t count, int timeout_ms, struct error *error);
+int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,
+                             int timeout_ms, struct error *error);
 int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, struct error *error);
 
 #endif

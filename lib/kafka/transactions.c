@@ -42,14 +42,16 @@ int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, str
     }
 }
 
-int kafka_transaction_begin(struct kafka_producer *producer, struct error *error) {
+int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consumer *consumer, struct error *error) {
+    kafka_membership_release(producer->membership);
+    producer->membership = consumer ? kafka_consumer_membership(consumer) : NULL;
     return judge(rd_kafka_begin_transaction(producer->client), "beginning a transaction", error);
 }
 
-static int add_offsets(struct kafka_producer *producer, struct kafka_consumer *consumer,
-                       const struct kafka_position *offsets, size_t count, int64_t deadline, struct error *error) {
-    struct kafka_membership *membership = kafka_consumer_membership(consumer);
-    if (!membership) return error_set(error, -ESTALE, "the group has taken this consumer's partitions away");
+static int add_offsets(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,
+                       int64_t deadline, struct error *error) {
+    const struct kafka_membership *membership = producer->membership;
+    if (!membership) return error_set(error, -ESTALE, "no partitions were assigned when the transaction was begun");
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) kafka_list_add(list, producer->options.settings, &offsets[i]);
     rd_kafka_error_t *failure;
@@ -59,17 +61,16 @@ static int add_offsets(struct kafka_producer *producer, struct kafka_consumer *c
         if (!again(failure, deadline)) break;
     }
     rd_kafka_topic_partition_list_destroy(list);
-    kafka_membership_release(membership);
     int code = judge(failure, "adding offsets to a transaction", error);
     // Nothing is decided yet, so a transaction that only ran out of time can still be given up.
     return code == -ETIMEDOUT ? -EAGAIN : code;
 }
 
-int kafka_transaction_commit(struct kafka_producer *producer, struct kafka_consumer *consumer,
-                             const struct kafka_position *offsets, size_t count, int timeout_ms, struct error *error) {
+int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,
+                             int timeout_ms, struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
-    if (consumer && count) {
-        int code = add_offsets(producer, consumer, offsets, count, deadline, error);
+    if (count) {
+        int code = add_offsets(producer, offsets, count, deadline, error);
         if (code) return code;
     }
     for (;;) {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "json/json.h"
 #include "service/jwks.h"
@@ -15,7 +17,8 @@ enum {
     KEY_MAX = 1024 * 1024,
     TOKEN_MAX = 8 * 1024,
     SECRET_MIN = 32, // RFC 7518, 3.2: as long as the hash
-    NOT_BEFORE_LEEWAY_MS = 60 * 1000
+    NOT_BEFORE_LEEWAY_MS = 60 * 1000,
+    YOUNG_S = 2
 };
 
 struct key {
@@ -27,13 +30,15 @@ struct version { /* of a file; what a replaced or rewritten one differs in */
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec modified;
+    struct timespec modified, changed;
 };
 
 struct auth {
     struct key secret, public_key;
     char *jwks_file; /* NULL: none */
     struct version jwks_version;
+    uint32_t jwks_hash;
+    bool jwks_young;   /* when it was read: a change in the same tick of the file system's clock would not show */
     struct jwks *jwks; /* NULL: none */
 };
 
@@ -94,30 +99,43 @@ static struct version version_of(const char *path) {
     version.inode = status.st_ino;
     version.size = status.st_size;
     version.modified = status.st_mtim;
+    version.changed = status.st_ctim;
     return version;
 }
 
-static int jwks_read(struct auth *auth, struct error *error) {
-    struct key file = {.bytes = NULL};
-    struct jwks *jwks = NULL;
-    /* Before it is read: what is written meanwhile is a change again. */
-    auth->jwks_version = version_of(auth->jwks_file);
-    int code = key_read(auth->jwks_file, &file, error);
-    if (code) return code;
-    code = jwks_parse((const char *)file.bytes, file.size, &jwks, error);
-    key_free(&file);
+static bool is_young(const struct version *version) {
+    return version->changed.tv_sec >= clock_wall_ms() / 1000 - YOUNG_S;
+}
+
+static int jwks_take(struct auth *auth, const struct key *file, struct error *error) {
+    struct jwks *jwks;
+    int code = jwks_parse((const char *)file->bytes, file->size, &jwks, error);
     if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
     jwks_free(auth->jwks);
     auth->jwks = jwks;
-    return 0;
+    return 1;
+}
+
+/* As auth_refresh. changed: to our knowledge; else it is only made sure. */
+static int jwks_read(struct auth *auth, bool changed, struct error *error) {
+    struct key file = {.bytes = NULL};
+    /* Before it is read: what is written meanwhile is a change again. */
+    auth->jwks_version = version_of(auth->jwks_file);
+    auth->jwks_young = is_young(&auth->jwks_version);
+    int code = key_read(auth->jwks_file, &file, error);
+    if (code) return code;
+    uint32_t hash = hash_murmur2(file.bytes, file.size);
+    if (changed || hash != auth->jwks_hash) code = jwks_take(auth, &file, error);
+    auth->jwks_hash = hash;
+    key_free(&file);
+    return code;
 }
 
 int auth_refresh(struct auth *auth, struct error *error) {
     if (!auth->jwks_file) return 0;
     struct version now = version_of(auth->jwks_file);
-    if (!memcmp(&now, &auth->jwks_version, sizeof now)) return 0;
-    int code = jwks_read(auth, error);
-    return code ? code : 1;
+    bool changed = memcmp(&now, &auth->jwks_version, sizeof now) != 0;
+    return changed || auth->jwks_young ? jwks_read(auth, changed, error) : 0;
 }
 
 size_t auth_keys(const struct auth *auth) {
@@ -133,9 +151,10 @@ int auth_new(const struct auth_options *options, struct auth **auth, struct erro
         code = public_key_read(options->rs256_public_key_file, &made->public_key, error);
     if (!code && given(options->jwks_file)) {
         made->jwks_file = mem_string(options->jwks_file);
-        code = jwks_read(made, error);
+        code = jwks_read(made, true, error);
     }
-    if (code) goto finish;
+    if (code < 0) goto finish;
+    code = 0;
     *auth = made;
     made = NULL;
 finish:

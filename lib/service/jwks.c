@@ -174,9 +174,19 @@ static bool is(const json_t *json, const char *name, const char *wanted, bool if
     return code == 0 ? !strcmp(text, wanted) : code == -ENOENT && if_absent;
 }
 
+/* "key_ops" (RFC 7517, 4.3), where a key has it, must name what is done with the key here. */
+static bool is_to_verify(const json_t *json) {
+    const json_t *operations = json_object_get(json, "key_ops");
+    for (size_t i = 0; i < json_array_size(operations); i++) {
+        const char *operation = json_string_value(json_array_get(operations, i));
+        if (operation && !strcmp(operation, "verify")) return true;
+    }
+    return !operations;
+}
+
 /* What a key can be used as here; NULL: not for checking tokens, or not in a way that is known here. */
 static const struct kind *kind_of(const json_t *json) {
-    if (!json_is_object(json) || !is(json, "use", "sig", true)) return NULL;
+    if (!json_is_object(json) || !is(json, "use", "sig", true) || !is_to_verify(json)) return NULL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
         const struct kind *kind = &KINDS[i];
         if (is(json, "kty", kind->type, false) && is(json, "alg", kind->algorithm, true) &&

@@ -1,9 +1,10 @@
 /* One command that is several processes: it starts them, starts again who crashed, and hands signals on. Each is the same
  * program with the same arguments, and these settings of its own (i counts from 0):
  *
- *     ops.listen, peer.listen    i ports up (port 0 stays 0)
+ *     ops.listen, peer.listen    i ports up (port 0 stays 0); peer.advertise as well
  *     data.dir                   a folder of it, named i
  *     group.instance.id          with -i behind it, if there is one
+ *     client.id.suffix           with -i behind it
  *
  * They die with us (SIGTERM), and are in sessions of their own, so that a terminal's ^C comes to them once, through us.
  */
@@ -19,7 +20,7 @@
 #include "service/internal.h"
 #include "service/listen.h"
 
-enum { RESTART_FIRST_MS = 500, RESTART_MAX_MS = 30000, SETTLED_MS = 30000, SETTINGS_MAX = 5 };
+enum { RESTART_FIRST_MS = 500, RESTART_MAX_MS = 30000, SETTLED_MS = 30000, SETTINGS_MAX = 7 };
 
 static const int HANDED_ON[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -68,7 +69,9 @@ static char **arguments_of(const struct service *service, int argc, char **argv,
         mem_format("%s=1", service->definition->processes),
         moved_address("ops.listen", settings->ops_listen, index),
         moved_address("peer.listen", settings->peer_listen, index),
+        moved_address("peer.advertise", settings->peer_advertise, index),
         mem_format("data.dir=%s/%u", settings->data_dir, index),
+        mem_format("client.id.suffix=%s-%u", settings->client_id_suffix, index),
         *settings->group_instance_id ? mem_format("group.instance.id=%s-%u", settings->group_instance_id, index) : NULL,
     };
     size_t count = 0;

@@ -113,11 +113,12 @@ static void raise_descriptor_limit(void) {
     }
 }
 
-/* name@host:port, by which peers find this process through the consumer group (service/peers.h); just the name without peer.listen. */
+/* name@host:port, by which peers find this process through the consumer group (service/peers.h); the name and the suffix without
+ * peer.listen. */
 static char *make_client_id(const struct service *service) {
     const struct service_settings *settings = &service->settings;
     const char *name = service->definition->name;
-    if (!service->peers) return mem_string(name);
+    if (!service->peers) return mem_format("%s%s", name, settings->client_id_suffix);
     if (*settings->peer_advertise) return mem_format("%s@%s", name, settings->peer_advertise);
     struct address address;
     char machine[256] = "";
@@ -170,7 +171,14 @@ static void close_loop(struct service *service) {
     uv_loop_close(&service->loop);
 }
 
+/* What they use must not be freed, and what they wait for may need the loop. */
+static void wait_for_workers(struct service *service) {
+    bool (*busy)(void *state) = service->definition->busy;
+    while (service->state && busy && busy(service->state)) uv_run(&service->loop, UV_RUN_ONCE);
+}
+
 static void service_close(struct service *service) {
+    wait_for_workers(service);
     if (service->definition->free) service->definition->free(service->state);
     service->state = NULL;
     keys_free(service);

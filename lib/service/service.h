@@ -10,7 +10,7 @@
  *   5. on SIGHUP: reads keys of tokens again and calls reload;
  *   6. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
  *      a second signal ends the process at once (exit 1);
- *   7. calls free, closes everything, returns the exit code.
+ *   7. waits until the daemon is not busy, calls free, closes everything, returns the exit code.
  * Loop's thread throughout.
  */
 #ifndef SERVICE_SERVICE_H
@@ -34,6 +34,7 @@ struct service_settings { /* the section common to all daemons */
     int log_level, log_format;
     const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file;
     const char *data_dir;
+    const char *client_id_suffix;
     const char *group_instance_id; /* group.instance.id; "" : dynamic membership */
     int clock;                     /* enum service_clock */
     double radius_m;
@@ -53,7 +54,10 @@ struct service_definition {
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
     void (*reload)(void *state); /* SIGHUP: what is in files is read again. NULL: nothing is */
     void (*drain)(void *state);  /* orderly end begins; service_finished ends it */
-    void (*free)(void *state);   /* NULL and half-built are fine */
+    /* Whether worker threads are still at it. Asked again and again when all else is over, a failure while draining included:
+     * nothing that takes worker threads is begun any more, and free comes when they are back. NULL: there are none. */
+    bool (*busy)(void *state);
+    void (*free)(void *state); /* NULL and half-built are fine */
     /* A peer's request (the token was checked). NULL: 404 for all. Before start they are answered 503 without it. */
     void (*peer)(void *state, struct http_request *request);
 };

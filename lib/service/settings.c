@@ -53,6 +53,10 @@ static const struct config_property COMMON[] = {
      .doc =
          "Kafka's static membership: a name that stays with this process over restarts, so that its partitions wait for "
          "it; empty: they move at once."},
+    {"client.id.suffix", CONFIG_STRING, AT(client_id_suffix), "",
+     .doc =
+         "What is put behind the daemon's name in the client.id that Kafka knows this process by (in its logs, quotas and "
+         "lists of members), to tell apart processes that have no peer.listen to be told by."},
     {"clock", CONFIG_CHOICE, AT(clock), "wall", .choices = CLOCKS,
      .doc = "What now is: the machine's clock, or the highest time in the stream of reports, for replays (the same for "
             "routers and fanouts)."},

@@ -78,12 +78,19 @@ int store_remove(const char *path, struct error *error) {
     return code;
 }
 
-static int copy_bytes(int in, int out) {
+struct cloning {
+    const char *to; /* the folder */
+    struct store_progress *progress;
+};
+
+static int copy_bytes(int in, int out, struct store_progress *progress) {
     char bytes[65536];
     ssize_t got;
     while ((got = read(in, bytes, sizeof bytes)) != 0) {
+        if (progress->cancelled) return -ECANCELED;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return -errno;
+        progress->bytes += (uint64_t)got;
         for (ssize_t put = 0; put < got;) {
             ssize_t written = write(out, bytes + put, (size_t)(got - put));
             if (written < 0 && errno != EINTR) return -errno;
@@ -93,23 +100,43 @@ static int copy_bytes(int in, int out) {
     return fsync(out) ? -errno : 0;
 }
 
-static int copy_file(const char *from, const char *to, struct error *error) {
+static int copy_file(const char *from, const char *to, struct store_progress *progress, struct error *error) {
     int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, code = in < 0 ? -errno : 0;
     if (!code) out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (!code && out < 0) code = -errno;
-    if (!code) code = copy_bytes(in, out);
+    if (!code) code = copy_bytes(in, out, progress);
     if (in >= 0) close(in);
     if (out >= 0 && close(out) && !code) code = -errno;
     return code ? error_set(error, code, "%s to %s: %s", from, to, strerror(-code)) : 0;
 }
 
+static uint64_t size_of(const char *path) {
+    struct stat status;
+    return stat(path, &status) || status.st_size < 0 ? 0 : (uint64_t)status.st_size;
+}
+
+static bool is_left_out(const char *name) { return !strcmp(name, "LOCK") || !strncmp(name, "LOG", 3); }
+
+static int count_file(const char *folder, const char *name, void *context, struct error *error) {
+    struct store_progress *progress = context;
+    char *path = mem_format("%s/%s", folder, name);
+    if (!is_left_out(name)) progress->total += size_of(path);
+    free(path);
+    return 0;
+}
+
 /* Tables never change and can be shared; everything else is written on. */
 static int clone_file(const char *folder, const char *name, void *context, struct error *error) {
-    const char *to_folder = context, *dot = strrchr(name, '.');
-    if (!strcmp(name, "LOCK") || !strncmp(name, "LOG", 3)) return 0;
-    char *from = mem_format("%s/%s", folder, name), *to = mem_format("%s/%s", to_folder, name);
+    const struct cloning *cloning = context;
+    const char *dot = strrchr(name, '.');
+    if (is_left_out(name)) return 0;
+    char *from = mem_format("%s/%s", folder, name), *to = mem_format("%s/%s", cloning->to, name);
     bool table = dot && !strcmp(dot, ".sst");
-    int code = table && link(from, to) == 0 ? 0 : copy_file(from, to, error);
+    int code = 0;
+    if (table && link(from, to) == 0)
+        cloning->progress->bytes += size_of(to);
+    else
+        code = copy_file(from, to, cloning->progress, error);
     free(from);
     free(to);
     return code;
@@ -122,12 +149,15 @@ static int sync_folder(const char *path, struct error *error) {
     return code;
 }
 
-int store_clone(const char *from, const char *path, struct error *error) {
+int store_clone(const char *from, const char *path, struct store_progress *progress, struct error *error) {
+    struct store_progress unseen = {.bytes = 0, .total = 0, .cancelled = false};
     char *part = mem_format("%s.part", path);
     int code = store_exists(from) ? make_parents(path, error) : error_set(error, -ENOENT, "%s: not a store", from);
     if (!code) code = remove_folder(part, error);
     if (!code && mkdir(part, 0777)) code = failed(part, error);
-    if (!code) code = each_file(from, clone_file, part, error);
+    struct cloning cloning = {.to = part, .progress = progress ? progress : &unseen};
+    if (!code) code = each_file(from, count_file, cloning.progress, error);
+    if (!code) code = each_file(from, clone_file, &cloning, error);
     if (!code) code = sync_folder(part, error);
     if (!code && rename(part, path)) code = failed(path, error);
     if (code) remove_folder(part, NULL);

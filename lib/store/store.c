@@ -21,9 +21,22 @@ enum {
     UNCOUNTED = 6 << 20, /* the allocator's gaps (measured: bench graph) */
 };
 
+static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
+
+static bool ends(const char *text, const char *with) {
+    size_t size = strlen(text), tail = strlen(with);
+    return size >= tail && !strcmp(text + size - tail, with);
+}
+
+/* Open already: here, or in another process. RocksDB has only words for it, and "lock" is in "block" and in many a path. */
+static bool is_busy(const char *message) {
+    if (begins(message, "IO error: lock hold by current process")) return true;
+    return begins(message, "IO error: While lock file: ") && ends(message, strerror(EAGAIN));
+}
+
 int store_failed(char *message, const char *doing, struct error *error) {
     if (!message) return 0;
-    int code = strstr(message, "lock") ? -EBUSY : -EIO;
+    int code = is_busy(message) ? -EBUSY : -EIO;
     error_set(error, code, "%s: %s", doing, message);
     rocksdb_free(message);
     return code;

@@ -7,6 +7,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +27,8 @@ struct store_options {
     bool point_lookups;    /* bloom filters on whole keys */
 };
 
-int store_open(const char *path, const struct store_options *options, struct store **store,
-               struct error *error);   /* creates directories */
+/* Creates directories. -EBUSY: it is open, here or in another process; -EIO: the disk, or what is on it, is damaged. */
+int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error);
 void store_close(struct store *store); /* families die with it; NULL is fine */
 
 /* Opens or creates; the pointer is owned by the store and stays the same for a name. */
@@ -90,9 +91,15 @@ int store_ingest(struct store *store, struct store_family *family, struct store_
  * filesystem allows it, else copied. Takes its time: a worker thread may call it while the store is used, not closed. */
 int store_checkpoint(struct store *store, const char *path, struct error *error);
 
+/* How far a copy is, for other threads than the one that makes it; and whether it is to be given up. Begins with zeros. */
+struct store_progress {
+    _Atomic uint64_t bytes, total;
+    atomic_bool cancelled;
+};
+
 /* Makes of a checkpoint, or of any store that is not open, another one at a path that is not there yet: linked or copied,
- * complete or not there. Needs no store; any thread. */
-int store_clone(const char *from, const char *path, struct error *error);
+ * complete or not there. progress NULL: nobody looks. -ECANCELED: given up. Needs no store; any thread. */
+int store_clone(const char *from, const char *path, struct store_progress *progress, struct error *error);
 bool store_exists(const char *path);
 int store_remove(const char *path,
                  struct error *error); /* absent is fine; not an open one; what is cut short is none */

@@ -15,6 +15,7 @@ enum { IGNORED_MAX = 256 * 1024 };
 void connection_move(struct ws_connection *connection, struct ws_queue *queue) {
     struct ws_queue *old = connection->queue;
     if (old) {
+        if (connection->hub->look == connection) connection->hub->look = connection->next;
         *(connection->previous ? &connection->previous->next : &old->first) = connection->next;
         *(connection->next ? &connection->next->previous : &old->last) = connection->previous;
         connection->hub->connections--;
@@ -50,6 +51,7 @@ int connection_opened(struct ws_connection *connection) {
     hub->opened++;
     connection->state = WS_OPEN;
     if (hub->direct) connection->socket = lws_get_socket_fd(connection->wsi);
+    lws_set_wsi_user(connection->wsi, connection); /* or it would not tell that it closes (connection_closes) */
     connection_move(connection, &hub->open);
     hub->callbacks.on_open(hub->context, connection);
     return 0;
@@ -63,6 +65,23 @@ void connection_closed(struct ws_connection *connection) {
     if (was_open) hub->opened--;
     connection_move(connection, &hub->closing); /* a shutdown inside on_close must not find it open */
     if (due) hub->callbacks.on_close(hub->context, connection, connection->close_code);
+}
+
+void connection_closes(struct ws_connection *connection) {
+    if (connection->state != WS_OPEN) return;
+    connection->state = WS_CLOSING;
+    connection_move(connection, &connection->hub->closing);
+    buffer_free(&connection->message);
+}
+
+static void flooded(struct ws_connection *connection, const char *reason) {
+    connection->hub->counts.floods++;
+    ws_close(connection, WS_POLICY, reason);
+}
+
+void connection_look(struct ws_connection *connection) {
+    int fd = lws_get_socket_fd(connection->wsi);
+    if (flood_look(&connection->flood, fd, uv_now(connection->hub->loop))) flooded(connection, "too_many_pings");
 }
 
 void connection_heard(struct ws_connection *connection) {
@@ -85,16 +104,22 @@ int connection_received(struct ws_connection *connection, const char *bytes, siz
         return connection->ignored > IGNORED_MAX ? -1 : 0;
     }
     connection_heard(connection);
+    flood_message(&connection->flood, size);
     if (lws_frame_is_binary(wsi)) {
         ws_close(connection, CLOSE_NOT_TEXT, "text frames only");
         return 0;
     }
     /* The rest of the frame counts at once: nothing is kept of a message that is going to be too big. */
-    if (message->size + size + lws_remaining_packet_payload(wsi) > connection->hub->max_message) {
+    size_t rest = lws_remaining_packet_payload(wsi);
+    if (message->size + size + rest > connection->hub->max_message) {
         ws_close(connection, WS_TOO_BIG, "message too big");
         return 0;
     }
     bool last = lws_is_final_fragment(wsi);
+    if (!last && !rest && flood_fragment(&connection->flood, uv_now(connection->hub->loop))) {
+        flooded(connection, "too_many_fragments");
+        return 0;
+    }
     if (last && message->size == 0) return message_deliver(connection, bytes ? bytes : "", size);
     if (size) buffer_append(message, bytes, size);
     if (!last) return 0;
@@ -128,25 +153,15 @@ int connection_peer_closes(struct ws_connection *connection, const uint8_t *payl
     return -1;
 }
 
-/* libwebsockets answers pings by itself and does not tell; but behind a pong it says that the connection is writable. */
-static void pong_count(struct ws_connection *connection) {
-    uint64_t now = uv_now(connection->hub->loop);
-    if (now - connection->pongs_since > HUB_PONGS_MS) {
-        connection->pongs_since = now;
-        connection->pongs = 0;
-    }
-    if (++connection->pongs <= HUB_PONGS_MAX) return;
-    connection->hub->counts.floods++;
-    ws_close(connection, WS_POLICY, "too_many_pings");
-}
-
 void connection_writable(struct ws_connection *connection) {
     if (connection->state != WS_OPEN) return;
     if (!connection->want_writable) {
+        /* libwebsockets answers pings by itself and does not tell; but behind a pong, if no other ping is waiting then, it
+         * says that the connection is writable. It says so behind a backlog, too. */
         if (connection->backlog)
-            connection->backlog = lws_partial_buffered(connection->wsi); /* it says so behind that, too */
-        else
-            pong_count(connection);
+            connection->backlog = lws_partial_buffered(connection->wsi);
+        else if (flood_ping(&connection->flood, uv_now(connection->hub->loop)))
+            flooded(connection, "too_many_pings");
         return;
     }
     connection->want_writable = false;

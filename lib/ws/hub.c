@@ -95,6 +95,8 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     case LWS_CALLBACK_SERVER_WRITEABLE:
     case LWS_CALLBACK_CLIENT_WRITEABLE:
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+    case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
+    case LWS_CALLBACK_WS_CLIENT_DROP_PROTOCOL:
     case LWS_CALLBACK_CLOSED:
     case LWS_CALLBACK_CLIENT_CLOSED:
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
@@ -115,6 +117,8 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     case LWS_CALLBACK_SERVER_WRITEABLE:
     case LWS_CALLBACK_CLIENT_WRITEABLE: connection_writable(connection); return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: return connection_peer_closes(connection, in, size);
+    case LWS_CALLBACK_WS_SERVER_DROP_PROTOCOL:
+    case LWS_CALLBACK_WS_CLIENT_DROP_PROTOCOL: connection_closes(connection); return 0;
     case LWS_CALLBACK_WSI_DESTROY: wsi_destroyed(connection); return 0;
     default:
         if (!connection->connecting) connection_closed(connection);
@@ -126,8 +130,23 @@ static bool is_older(const struct hub *hub, const struct ws_connection *connecti
     return connection && connection->since + ms <= uv_now(hub->loop);
 }
 
+/* A part of the connections each tick: all of them at once would hold the loop up. */
+static void hub_look(struct hub *hub) {
+    uint64_t now = uv_now(hub->loop);
+    if (!hub->look && now - hub->look_began >= HUB_LOOK_MS) {
+        hub->look = hub->open.first;
+        hub->look_began = now;
+    }
+    for (unsigned left = hub->opened / HUB_LOOK_TICKS + 1; left && hub->look; left--) {
+        struct ws_connection *connection = hub->look;
+        hub->look = connection->next;
+        connection_look(connection);
+    }
+}
+
 static void hub_tick(void *context) {
     struct hub *hub = context;
+    if (hub->guards) hub_look(hub);
     while (is_older(hub, hub->handshaking.first, hub->handshake_ms)) {
         hub->counts.late++;
         connection_kill(hub->handshaking.first);
@@ -181,6 +200,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .direct = options->server && !text_or_null(options->tls_certificate),
         .handshake_ms = options->handshake_s * 1000ull,
         .ping_ms = options->ping_s * 1000ull,
+        .guards = options->server,
         .context = options->context,
         .callbacks = options->callbacks,
         .released = options->released,

@@ -13,14 +13,15 @@
 #include <libwebsockets.h>
 
 #include "base/loop.h"
+#include "ws/flood.h"
 #include "ws/tls.h"
 #include "ws/ws.h"
 
 enum {
     HUB_TICK_MS = 250,
     HUB_CLOSE_MS = 5000,     /* for the peer to answer a close frame */
-    HUB_PONGS_MS = 10000,    /* the time in which so many */
-    HUB_PONGS_MAX = 200,     /* pings are answered */
+    HUB_LOOK_MS = 1000,      /* between two looks at a connection's flood, at least */
+    HUB_LOOK_TICKS = 40,     /* in so many ticks each has been looked at */
     CLOSE_PAYLOAD_MAX = 125, /* of a control frame (RFC 6455, 5.5) */
     CLOSE_NO_CODE = 1005,    /* a close frame without one */
     CLOSE_VANISHED = 1006,   /* no close frame at all */
@@ -57,8 +58,7 @@ struct ws_connection {
     uint64_t since;        /* uv_now */
     struct buffer message; /* the fragments so far; almost always empty */
     size_t ignored;        /* bytes that came while closing */
-    uint64_t pongs_since;  /* uv_now when we began to count our pongs */
-    uint16_t pongs;
+    struct flood flood;
 };
 
 struct hub {
@@ -81,7 +81,10 @@ struct hub {
     unsigned connections;   /* in all queues */
     unsigned opened;
     struct loop_timer *tick;
-    struct loop_idle *finish; /* only during the shutdown */
+    bool guards;                /* against floods: a server does */
+    struct ws_connection *look; /* an open one, the next that its flood is looked at; NULL: after the pass */
+    uint64_t look_began;        /* the pass, uv_now */
+    struct loop_idle *finish;   /* only during the shutdown */
     unsigned finish_turns;
     loop_fn *released; /* a connection has gone, its descriptor too; may be NULL */
     void *owner;
@@ -114,9 +117,12 @@ struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool clie
 /* Inside libwebsockets' callbacks; not 0: it shall close the connection there and then. */
 int connection_opened(struct ws_connection *connection);
 int connection_received(struct ws_connection *connection, const char *bytes, size_t size);
+/* libwebsockets is going to end it, perhaps after a close frame of its own (1002, 1007): nothing may be sent any more. */
+void connection_closes(struct ws_connection *connection);
 int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size);
 void connection_heard(struct ws_connection *connection); /* it lives */
 void connection_writable(struct ws_connection *connection);
+void connection_look(struct ws_connection *connection); /* whether it floods */
 void connection_ping(struct ws_connection *connection);
 void connection_closed(struct ws_connection *connection); /* calls on_close if it is due */
 void connection_free(struct ws_connection *connection);

@@ -54,6 +54,37 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
     assert 'friend lists begin with a checkpoint' in router.log()
 
 
+@pytest.mark.parametrize('ends', [False, True], ids=['goes on', 'ends'])
+def test_it_lives_while_a_checkpoint_is_copied(make_cluster, tmp_path, ends):
+    """From another filesystem that takes its time; here a file of it has no end until the test says so."""
+    checkpoints = tmp_path / 'checkpoints'
+    cluster = make_cluster()
+    cluster.create_topics()
+    router = cluster.add('router', settings={'checkpoint.dir': checkpoints, 'checkpoint.every.s': 3600})
+    eventually(lambda: router.metrics().total('starling_router_checkpoints_total', result='made') == 1, 20)
+    router.kill()
+    shutil.rmtree(router.folder / 'data')
+    slow = next(checkpoints.iterdir()) / 'zz-slow'
+    os.mkfifo(slow)
+    router.start(wait=False)
+    router.wait_for_log('a checkpoint is being copied')
+    assert router.get('/healthz').status_code == 200
+    assert router.get('/readyz').status_code == 503
+    assert router.get('/metrics').status_code == 200
+    if ends:
+        router.terminate()
+        eventually(lambda: 'draining' in router.log(), 10)
+        assert router.alive()
+    with slow.open('wb') as file:
+        file.write(b'x')
+    if ends:
+        assert router.wait() == 0
+        assert not (router.folder / 'data/friends').exists()
+    else:
+        router.wait_ready()
+        assert 'friend lists begin with a checkpoint' in router.log()
+
+
 def test_an_end_waits_for_the_checkpoint_under_way(make_cluster, tmp_path):
     """What an earlier process was about to make is swept first: so many files that a SIGTERM comes in the middle of it."""
     checkpoints = tmp_path / 'checkpoints'

@@ -1,6 +1,8 @@
 /* Checkpoints of friend lists: made by a worker while the graph goes on, kept in number, and what a graph without data starts
  * from: the newest that is whole, can be read and is not too old. */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -27,13 +30,22 @@ struct world {
     struct checkpoints *made;
     struct graph *graph;
     int64_t now, next;
+    int opened, code; /* how often on_opened was called, and with what */
 };
 
 static void changed(void *context, int64_t user, int64_t other, bool made) {}
 
 static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
 
-static void open_graph(struct world *w) {
+static void opened(void *context, int code, struct graph *graph, struct error *error) {
+    struct world *w = context;
+    w->opened++;
+    w->code = code;
+    w->graph = graph;
+}
+
+/* Whether it has to be waited for. */
+static bool begin_to_open(struct world *w) {
     struct error error;
     struct graph_options options = {.path = w->store,
                                     .partitions = 4,
@@ -41,8 +53,21 @@ static void open_graph(struct world *w) {
                                     .max_age_ms = 84 * (int64_t)HOUR_MS,
                                     .on_change = changed,
                                     .on_excess = exceeded};
-    if (checkpoints_open_graph(&w->options, &options, &w->graph, &error)) fail_msg("%s", error.text);
-    w->made = checkpoints_new(&w->options, w->graph);
+    w->made = checkpoints_new(&w->options);
+    int code = checkpoints_open_graph(w->made, &options, &w->graph, &error);
+    if (code < 0) fail_msg("%s", error.text);
+    assert_int_equal(checkpoints_busy(w->made), code);
+    return code;
+}
+
+static void open_graph(struct world *w) {
+    w->opened = 0;
+    bool wait = begin_to_open(w);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(w->opened, wait);
+    assert_int_equal(w->code, 0);
+    assert_false(checkpoints_busy(w->made));
+    assert_non_null(w->graph);
 }
 
 static void close_graph(struct world *w) {
@@ -80,7 +105,9 @@ static int setup(void **state) {
                                               .metrics = &w->router_metrics,
                                               .folder = w->checkpoints,
                                               .every_ms = 1000,
-                                              .keep = 2};
+                                              .keep = 2,
+                                              .context = w,
+                                              .on_opened = opened};
     open_graph(w);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     *state = w;
@@ -152,6 +179,7 @@ static void test_starts_from_the_newest(void **state) {
     assert_true(w->router_metrics.checkpoints_failed->value == 0);
     lose_data(w);
     open_graph(w);
+    assert_int_equal(w->opened, 1);
     int64_t from = attach(w);
     // The last friends came while the checkpoint was made: it has them, or says that it has not.
     assert_true(from == w->next || from == w->next - USERS);
@@ -227,6 +255,58 @@ static void test_the_damaged_the_old_and_the_half_made_are_not_used(void **state
     free(path);
 }
 
+/* Into the only checkpoint, a file that cannot be read to its end until somebody has written it. */
+static char *add_slow_file(struct world *w) {
+    befriend_all(w);
+    make(w);
+    lose_data(w);
+    char *path =
+        mem_format("%s/checkpoint-%013lld/zz-slow", w->checkpoints, (long long)w->now - 2000 /* what make added */);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    return path;
+}
+
+/* How long a copy takes does not hold up the loop, which answers whether the process lives. */
+static void test_the_loop_goes_on_while_a_checkpoint_is_copied(void **state) {
+    struct world *w = *state;
+    char *slow = add_slow_file(w);
+    w->opened = 0;
+    assert_true(begin_to_open(w));
+    for (int turn = 0; turn < 100; turn++) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+        usleep(1000);
+    }
+    assert_true(checkpoints_busy(w->made));
+    assert_int_equal(w->opened, 0);
+    int file = open(slow, O_WRONLY);
+    assert_int_equal(write(file, "x", 1), 1);
+    close(file);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(w->opened, 1);
+    assert_int_equal(w->code, 0);
+    assert_true(attach(w) > 0);
+    free(slow);
+}
+
+static void test_a_copy_can_be_given_up(void **state) {
+    struct world *w = *state;
+    char *slow = add_slow_file(w), *part = mem_format("%s.part", w->store);
+    w->opened = 0;
+    assert_true(begin_to_open(w));
+    int file = open(slow, O_WRONLY); // when it is being read
+    checkpoints_stop(w->made);
+    assert_int_equal(write(file, "x", 1), 1);
+    close(file);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(w->opened, 1);
+    assert_int_equal(w->code, -ECANCELED);
+    assert_null(w->graph);
+    assert_int_not_equal(access(w->store, F_OK), 0);
+    assert_int_not_equal(access(part, F_OK), 0);
+    free(part);
+    free(slow);
+}
+
 static void test_a_failure_is_counted(void **state) {
     struct world *w = *state;
     char *file = mem_format("%s/kept", w->folder); // no folder can be made there
@@ -243,7 +323,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_starts_from_the_newest), TEST(test_local_data_is_better),
         TEST(test_when_they_are_made),     TEST(test_the_damaged_the_old_and_the_half_made_are_not_used),
-        TEST(test_a_failure_is_counted),
+        TEST(test_a_failure_is_counted),   TEST(test_the_loop_goes_on_while_a_checkpoint_is_copied),
+        TEST(test_a_copy_can_be_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

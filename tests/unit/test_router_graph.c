@@ -13,7 +13,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "router/graph.h"
+#include "router/graph_private.h"
 
 enum { USERS = 12, CAP = 8, PARTITION = 1, DAY_MS = 86400000 };
 
@@ -160,6 +160,9 @@ static void test_lists_against_a_table(void **state) {
                 assert_int_equal(list.items[count++], b);
             }
             assert_int_equal(count, list.count);
+            size_t others = 0;
+            for (int b = 0; b < USERS; b++) others += !friendship_made(&table[a][b]) && !friendship_empty(&table[a][b]);
+            assert_int_equal(others, list.others);
             for (int b = 0; b < USERS; b++)
                 if (a != b) expect_half(w, a, b, table[a][b], count);
         }
@@ -222,6 +225,118 @@ static void test_another_number_of_partitions_is_another_store(void **state) {
     graph_close(w->graph);
     open_graph(w, 8);
     assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
+}
+
+static void test_another_layout_is_another_store(void **state) {
+    struct world *w = *state;
+    const uint8_t key = GRAPH_META_KEY;
+    uint8_t value[GRAPH_META_SIZE];
+    struct error error;
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 1, false);
+    graph_meta_encode(w->graph, value, 1, clock_wall_ms());
+    value[0]--; // as an older version of the router has left it
+    store_batch_clear(w->graph->batch);
+    store_batch_put(w->graph->batch, w->graph->parts[PARTITION].family, &key, 1, value, sizeof value);
+    if (store_write(w->graph->store, w->graph->batch, false, &error)) fail_msg("%s", error.text);
+    graph_close(w->graph);
+    open_graph(w, 4);
+    assert_int_equal(attach(w, clock_wall_ms()), GRAPH_FROM_BEGINNING);
+    expect_half(w, 5, 6, half(FRIENDSHIP_NONE, false, false, 0), 0);
+}
+
+/* Records read again behind the stored offset, after a crash that lost it, change nothing: nor do they the count of halves. */
+static void test_what_is_applied_twice_counts_once(void **state) {
+    struct world *w = *state;
+    struct friend_list list = {.items = NULL};
+    struct error error;
+    for (int round = 0; round < 2; round++) {
+        add(w, 0, 5, 6, half(FRIENDSHIP_INVITED, false, false, 1));
+        add(w, 1, 5, 7, half(FRIENDSHIP_INVITED, false, false, 1));
+        apply(w, 2, false);
+        add(w, 2, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 2));
+        add(w, 3, 5, 8, half(FRIENDSHIP_NONE, false, false, 0)); // of nobody
+        add(w, 4, 5, 7, half(FRIENDSHIP_REQUESTED, false, false, 3));
+        apply(w, 5, false);
+        assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+        assert_int_equal(list.count, 1);
+        assert_int_equal(list.others, 1);
+    }
+    add(w, 5, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, 6, false);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    assert_int_equal(list.others, 0);
+    friend_list_free(&list);
+}
+
+/* `since` of a friend is looked for only where it is wanted; whoever is none is found beside the list. */
+static void test_halves_beside_a_list_at_hand(void **state) {
+    struct world *w = *state;
+    struct friend_list list = {.items = NULL};
+    struct friendship got, invited = half(FRIENDSHIP_INVITED, false, true, 8);
+    struct error error;
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 7));
+    add(w, 1, 5, 9, invited);
+    apply(w, 2, false);
+    assert_int_equal(graph_friends(w->graph, PARTITION, 5, &list, &error), 0);
+    for (int with_since = 0; with_since < 2; with_since++) {
+        struct friendship friend = half(FRIENDSHIP_FRIENDS, false, false, with_since ? 7 : 0);
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 6, with_since, &got, &error), 0);
+        assert_true(friendship_equal(&got, &friend));
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 9, with_since, &got, &error), 0);
+        assert_true(friendship_equal(&got, &invited));
+        assert_int_equal(graph_half_beside(w->graph, PARTITION, 5, &list, 7, with_since, &got, &error), 0);
+        assert_true(friendship_empty(&got));
+    }
+    friend_list_free(&list);
+}
+
+/* A lot that waits: what is taken away with it is read again, and told then. */
+static void test_what_was_queued_is_read_again(void **state) {
+    struct world *w = *state;
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 1, false);
+    for (int end = 0; end < 2; end++) {
+        w->change_count = 0;
+        add(w, 1, 5, 7, half(FRIENDSHIP_FRIENDS, false, false, 1));
+        add(w, 2, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
+        add(w, 3, 5, 8, half(FRIENDSHIP_FRIENDS, false, false, 1));
+        assert_int_equal(graph_queued(w->graph, PARTITION), 3);
+        if (end) {
+            graph_close(w->graph); // a crash leaves no more
+            open_graph(w, 4);
+        } else {
+            graph_detach(w->graph, PARTITION);
+        }
+        assert_int_equal(attach(w, clock_wall_ms()), 1);
+        assert_int_equal(graph_queued(w->graph, PARTITION), 0);
+        assert_int_equal(w->change_count, 0);
+        expect_half(w, 5, 8, half(FRIENDSHIP_NONE, false, false, 0), 1);
+    }
+    add(w, 1, 5, 7, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    add(w, 2, 5, 7, half(FRIENDSHIP_NONE, false, false, 0));
+    add(w, 3, 5, 8, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 4, false);
+    assert_int_equal(w->change_count, 1); // what came and went within a lot was never there
+    assert_int_equal(w->changes[0].other, 8);
+    assert_true(w->changes[0].made);
+    add(w, 4, 5, 8, half(FRIENDSHIP_NONE, false, false, 0));
+    apply(w, 5, false);
+    assert_int_equal(w->change_count, 2);
+    assert_false(w->changes[1].made);
+}
+
+/* A friendship that is made anew within a day: the last one's `since` counts, of whichever lot. */
+static void test_since_of_several_lots(void **state) {
+    struct world *w = *state;
+    int64_t now = clock_wall_ms();
+    for (int lot = 0; lot < 5; lot++) {
+        for (int other = 0; other <= lot; other++)
+            add(w, lot * 10 + other, 5, 100 + other, half(FRIENDSHIP_FRIENDS, false, false, now + lot));
+        apply(w, lot * 10 + 10, false);
+        for (int other = 0; other <= lot; other++)
+            expect_half(w, 5, 100 + other, half(FRIENDSHIP_FRIENDS, false, false, now + lot), (size_t)lot + 1);
+    }
 }
 
 static void page(struct world *w, unsigned views, int64_t after, size_t limit, const int64_t *wanted, size_t count,
@@ -343,6 +458,11 @@ int main(void) {
         TEST(test_the_last_record_of_a_batch_counts),
         TEST(test_an_old_store_is_dropped),
         TEST(test_another_number_of_partitions_is_another_store),
+        TEST(test_another_layout_is_another_store),
+        TEST(test_what_is_applied_twice_counts_once),
+        TEST(test_halves_beside_a_list_at_hand),
+        TEST(test_what_was_queued_is_read_again),
+        TEST(test_since_of_several_lots),
         TEST(test_pages),
         TEST(test_excess_holds_the_offset),
         cmocka_unit_test(test_steps_of_all_lengths),

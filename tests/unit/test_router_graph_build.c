@@ -138,6 +138,10 @@ static void expect_table(struct world *w) {
             assert_int_equal(list.items[count++], b);
         }
         assert_int_equal(count, list.count);
+        size_t others = 0;
+        for (int b = 0; b < USERS; b++)
+            others += !friendship_made(&w->table[a][b]) && !friendship_empty(&w->table[a][b]);
+        assert_int_equal(others, list.others);
         for (int b = 0; b < USERS; b++) {
             struct friendship half;
             if (a == b) continue;

@@ -104,12 +104,27 @@ static void test_members_sort_as_the_assignor_sorts_them(void **state) {
     assert_string_equal(pair[0].instance, "a");
 }
 
+/* Three that hand over, and one partition of sharing to know them by. */
+static void test_who_hands_over_does_not_count(void **state) {
+    struct standby_member members[] = {
+        {.id = "a", .left = true}, {.id = "b"}, {.id = "c", .serves = true}, {.id = "d"}, {.id = "e", .serves = true}};
+    assert_int_equal(standby_counted(members, 5), 2);
+    assert_string_equal(members[0].id, "c");
+    assert_string_equal(members[1].id, "e");
+
+    // Nobody hands over: who serves nothing is one too many for the partitions, and stands by.
+    struct standby_member whole[] = {{.id = "c", .serves = true}, {.id = "d"}};
+    assert_int_equal(standby_counted(whole, 2), 2);
+    assert_int_equal(standby_counted(NULL, 0), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_owners_are_the_assignors),
         cmocka_unit_test(test_one_standby_covers_every_end_of_a_member),
         cmocka_unit_test(test_two_standbys_cover_every_join),
         cmocka_unit_test(test_lists_hold_everybody_once),
+        cmocka_unit_test(test_who_hands_over_does_not_count),
         cmocka_unit_test(test_members_sort_as_the_assignor_sorts_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

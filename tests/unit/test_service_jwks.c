@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jwt.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -26,6 +28,7 @@
 #define NOW_MS INT64_C(1800000000000)
 #define FILE_SECRET "the secret of the file, longer than 32 bytes"
 #define OCT_SECRET "a secret of the set, longer than 32 bytes"
+#define SECRET_BASE64URL "YSBzZWNyZXQgb2YgdGhlIHNldCwgbG9uZ2VyIHRoYW4gMzIgYnl0ZXM"
 
 struct pair {
     char *private_pem, *public_pem;
@@ -282,6 +285,8 @@ static void what_is_not_for_tokens_is_passed_over(void **state) {
         "{\"kty\":\"EC\",\"crv\":\"P-384\",\"alg\":\"ES384\",\"kid\":\"x\"}",
         "{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"x\",\"x\":\"AQAB\"}",
         "{\"kty\":\"oct\",\"alg\":\"A128KW\",\"kid\":\"x\",\"k\":\"AQAB\"}",
+        "{\"kty\":\"oct\",\"key_ops\":[\"sign\"],\"kid\":\"x\",\"k\":\"" SECRET_BASE64URL "\"}",
+        "{\"kty\":\"oct\",\"key_ops\":\"verify\",\"kid\":\"x\",\"k\":\"" SECRET_BASE64URL "\"}",
         "{\"kty\":7}",
         "7",
     };
@@ -291,6 +296,33 @@ static void what_is_not_for_tokens_is_passed_over(void **state) {
         free(text);
     }
     free(good);
+    assert_int_equal(
+        count_of(
+            "{\"keys\":[{\"kty\":\"oct\",\"key_ops\":[\"sign\",\"verify\"],\"use\":\"sig\",\"kid\":\"x\",\"k\":\"" SECRET_BASE64URL
+            "\"}]}"),
+        1);
+}
+
+/* In the same tick of the file system's clock, with as many bytes, in the same place, and made out to be as old (cp -p). */
+static void a_change_right_after_the_reading_is_seen(void **state) {
+    struct world *world = *state;
+    struct error error;
+    for (int i = 0; i < 50; i++) {
+        struct auth *auth;
+        write_set(world->set, oct_jwk(OCT_SECRET, "one"), NULL, NULL);
+        auth = make(world->set, NULL);
+        assert_int_equal(auth_refresh(auth, &error), 0);
+        struct stat before;
+        assert_int_equal(stat(world->set, &before), 0);
+        write_set(world->set, oct_jwk(OCT_SECRET, "two"), NULL, NULL);
+        const struct timespec times[] = {before.st_atim, before.st_mtim};
+        assert_int_equal(utimensat(AT_FDCWD, world->set, times, 0), 0);
+        assert_int_equal(auth_refresh(auth, &error), 1);
+        assert_int_equal(auth_refresh(auth, &error), 0);
+        assert_int_equal(verify(auth, "HS256", OCT_SECRET, "one"), -EACCES);
+        assert_int_equal(verify(auth, "HS256", OCT_SECRET, "two"), 0);
+        auth_free(auth);
+    }
 }
 
 static void refused(char *keys, const char *reason) {
@@ -351,6 +383,7 @@ int main(void) {
         cmocka_unit_test(a_token_is_its_keys_alone),
         cmocka_unit_test(keys_rotate),
         cmocka_unit_test(what_is_not_for_tokens_is_passed_over),
+        cmocka_unit_test(a_change_right_after_the_reading_is_seen),
         cmocka_unit_test(broken_and_weak_keys_are_refused),
         cmocka_unit_test(a_set_that_cannot_be_used_stops_the_start),
     };

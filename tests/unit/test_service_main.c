@@ -30,7 +30,8 @@ struct shared {
     atomic_int kafka_code, partitions; // what Kafka says
     atomic_int verified;               // how often it was asked
     atomic_int started, reloaded, drained, freed, freed_state;
-    atomic_bool start_fails, drain_hangs, held;
+    atomic_int worked, freed_under_a_worker;
+    atomic_bool start_fails, drain_hangs, drain_works, held;
     char client_id[128];
 };
 
@@ -67,6 +68,7 @@ static const struct config_section SECTION = {"Test", PROPERTIES, 1, &settings};
 struct state {
     struct service *service;
     struct loop_timer *end;
+    atomic_bool busy; // a worker thread is at it
 };
 
 static int daemon_start(struct service *service, const struct topics_shape *shape, void **out, struct error *error) {
@@ -84,10 +86,23 @@ static void finish(void *context) { service_finished(((struct state *)context)->
 
 static void daemon_reload(void *context) { shared->reloaded++; }
 
+static void work(void *context) {
+    usleep(500000);
+    shared->worked++;
+}
+
+static void work_done(void *context) { ((struct state *)context)->busy = false; }
+
+static bool daemon_busy(void *context) { return ((struct state *)context)->busy; }
+
 static void daemon_drain(void *context) {
     struct state *state = context;
     shared->drained++;
     assert_true(service_draining(state->service));
+    if (shared->drain_works) {
+        state->busy = true;
+        loop_work(service_loop(state->service), work, work_done, state);
+    }
     if (!shared->drain_hangs) state->end = loop_timer_new(service_loop(state->service), 300, 0, finish, state);
 }
 
@@ -95,6 +110,7 @@ static void daemon_free(void *context) {
     struct state *state = context;
     shared->freed++;
     shared->freed_state += state != NULL;
+    shared->freed_under_a_worker += state && state->busy;
     if (state) loop_timer_free(state->end);
     free(state);
 }
@@ -125,6 +141,7 @@ static const struct service_definition DEFINITION = {
     .start = daemon_start,
     .reload = daemon_reload,
     .drain = daemon_drain,
+    .busy = daemon_busy,
     .free = daemon_free,
     .peer = daemon_peer,
 };
@@ -431,6 +448,19 @@ static void failure_drains(void **state) {
     assert_int_equal(shared->freed_state, 1);
 }
 
+/* It may never finish draining, and yet what its worker threads use cannot be freed. */
+static void failure_while_draining_waits_for_workers(void **state) {
+    shared->drain_hangs = shared->drain_works = true;
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    expect_from(child.ops_port, "POST", "/drain", "", "HTTP/1.1 202 ");
+    expect(child.peer_port, "/peer/fail", HTTP_OK);
+    ends(&child, 1);
+    assert_int_equal(shared->worked, 1);
+    assert_int_equal(shared->freed_state, 1);
+    assert_int_equal(shared->freed_under_a_worker, 0);
+}
+
 static void kafka_is_watched_afterwards(void **state) {
     struct child child = run(NULL);
     wait_for(shared->started);
@@ -521,6 +551,7 @@ int main(void) {
         TEST(wrong_partitions_are_refused),
         TEST(failed_start_ends),
         TEST(failure_drains),
+        TEST(failure_while_draining_waits_for_workers),
         TEST(kafka_is_watched_afterwards),
         TEST(peers_need_the_token),
         TEST(address_for_peers_can_be_told),

@@ -1,9 +1,12 @@
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -259,14 +262,19 @@ static void test_checkpoint_and_clone(void **state) {
     assert_int_not_equal(store_checkpoint(f->store, checkpoint, &error), 0); // there already
     assert_true(store_exists(checkpoint));
     assert_false(store_exists(clone));
-    assert_int_equal(store_clone(checkpoint, clone, &error), 0);
-    assert_int_not_equal(store_clone(checkpoint, clone, &error), 0);
+    struct store_progress progress = {.cancelled = true};
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), -ECANCELED);
+    assert_false(store_exists(clone));
+    progress = (struct store_progress){.cancelled = false};
+    assert_int_equal(store_clone(checkpoint, clone, &progress, &error), 0);
+    assert_true(progress.bytes > 0 && progress.bytes == progress.total);
+    assert_int_not_equal(store_clone(checkpoint, clone, NULL, &error), 0);
     expect_store(f, clone, "then");
     assert_int_equal(store_remove(clone, &error), 0);
     assert_int_equal(store_remove(clone, &error), 0);
     assert_false(store_exists(clone));
     expect_store(f, checkpoint, "then");
-    assert_int_equal(store_clone(f->root, clone, &error), -ENOENT); // no store
+    assert_int_equal(store_clone(f->root, clone, NULL, &error), -ENOENT); // no store
     assert_value(f, family(f, "a"), "key", "now");
     free(checkpoint);
     free(clone);
@@ -279,6 +287,82 @@ static void test_one_process_at_a_time(void **state) {
     assert_int_equal(store_open(f->path, &f->options, &second, &error), -EBUSY);
     assert_null(second);
     assert_non_null(strstr(error.text, f->path));
+}
+
+/* Has the store's lock until it is told to go. */
+_Noreturn static void hold_lock(const char *path, int say, int hear) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int file = open(path, O_RDWR);
+    bool told = !fcntl(file, F_SETLK, &lock) && write(say, "!", 1) == 1;
+    char byte;
+    _exit(told && read(hear, &byte, 1) == 0 ? 0 : 1);
+}
+
+static void test_one_of_another_process_is_busy(void **state) {
+    struct fixture *f = *state;
+    struct error error = {""};
+    char *path = mem_format("%s/LOCK", f->path), byte;
+    int said[2], told[2], status = -1;
+    store_close(f->store);
+    f->store = NULL;
+    assert_int_equal(pipe(said) | pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(told[1]);
+        hold_lock(path, said[1], told[0]);
+    }
+    close(said[1]);
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    assert_int_equal(store_open(f->path, &f->options, &f->store, &error), -EBUSY);
+    close(told[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(told[0]);
+    close(said[0]);
+    reopen(f);
+    free(path);
+}
+
+/* Turns the bytes in the middle of each table. */
+static void damage_tables(const char *folder) {
+    int damaged = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (!strstr(entry->d_name, ".sst")) continue;
+        char *path = mem_format("%s/%s", folder, entry->d_name), bytes[4096];
+        int file = open(path, O_RDWR);
+        assert_true(file >= 0);
+        ssize_t size = pread(file, bytes, sizeof bytes, 64);
+        assert_true(size > 0);
+        for (ssize_t i = 0; i < size / 4; i++) bytes[i] = (char)~bytes[i];
+        assert_int_equal(pwrite(file, bytes, (size_t)size, 64), size);
+        close(file);
+        free(path);
+        damaged++;
+    }
+    closedir(dir);
+    assert_true(damaged > 0);
+}
+
+/* "block checksum mismatch" is no lock. */
+static void test_a_damaged_table_is_not_busy(void **state) {
+    struct fixture *f = *state;
+    struct store_family *a = family(f, "a");
+    struct store_pin pin;
+    struct error error = {""};
+    for (int i = 0; i < 1000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key %04d", i);
+        put(f, a, key, "a value that takes some room in the table");
+    }
+    assert_int_equal(store_compact(f->store, a), 0);
+    store_close(f->store);
+    f->store = NULL;
+    damage_tables(f->path);
+    reopen(f);
+    assert_int_equal(store_get_pinned(f->store, family(f, "a"), "key 0000", 8, &pin, &error), -EIO);
+    assert_non_null(strstr(error.text, "Corruption"));
 }
 
 static void test_no_directory_is_a_clear_error(void **state) {
@@ -348,6 +432,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_files_are_taken_in_together, setup, teardown),
         cmocka_unit_test_setup_teardown(test_checkpoint_and_clone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_process_at_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_of_another_process_is_busy, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_damaged_table_is_not_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memtables_and_cache_stay_within_their_limits, setup, teardown),
         cmocka_unit_test(test_no_directory_is_a_clear_error),
     };

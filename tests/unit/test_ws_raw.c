@@ -434,6 +434,83 @@ static void a_flood_of_pings_is_closed(void **state) {
     buffer_free(&payload);
 }
 
+/* One read, one pong a turn, and another ping is always there: libwebsockets never comes to say that it is writable. */
+static void a_flood_without_a_pause_is_closed(void **state) {
+    static const int kinds[] = {PING, PONG};
+    for (size_t i = 0; i < 2; i++) {
+        struct ws_world *world = ws_world_new(NULL, NULL);
+        struct buffer many = {0};
+        int fd = wire_open(world, 0);
+        ws_world_until(world, &world->at_server.opened, 1);
+        for (int n = 0; n < 10000; n++) buffer_format(&many, "%c%c%c%c%c%c", kinds[i], 0x80, 1, 1, 1, 1);
+        int64_t end = clock_monotonic_us() + 10000000;
+        while (!ws_server_counts(world->server)->floods && clock_monotonic_us() < end) {
+            char pongs[4096];
+            while (recv(fd, pongs, sizeof(pongs), 0) > 0) {}
+            wire_write(world, fd, many.data, many.size);
+        }
+        assert_int_equal(ws_server_counts(world->server)->floods, 1);
+        struct buffer payload = {0};
+        int first;
+        do first = wire_next(world, fd, &payload);
+        while (first == PONG);
+        assert_int_equal(first, CLOSE);
+        assert_int_equal(payload.data[0] << 8 | payload.data[1], WS_POLICY);
+        assert_string_equal(buffer_cstring(&payload) + 2, "too_many_pings");
+        close(fd);
+        ws_world_until(world, &world->at_server.closed, 1);
+        buffer_free(&payload);
+        buffer_free(&many);
+        ws_world_free(world);
+    }
+}
+
+static void messages_are_no_flood(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    char text[1000];
+    memset(text, 'x', sizeof(text));
+    int fd = wire_open(world, 0), sent = 0;
+    for (int64_t end = clock_monotonic_us() + 4000000; clock_monotonic_us() < end; sent++) {
+        wire_frame(world, fd, TEXT, text, sizeof(text));
+        struct buffer payload = {0};
+        assert_int_equal(wire_next(world, fd, &payload), TEXT);
+        buffer_free(&payload);
+    }
+    assert_true(sent > 100);
+    assert_int_equal(ws_server_counts(world->server)->floods, 0);
+    close(fd);
+    ws_world_free(world);
+}
+
+static void a_message_in_too_many_pieces_is_closed(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    int fd = wire_open(world, 0);
+    for (int i = 0; i < 2001; i++) wire_frame(world, fd, i ? MORE : TEXT_FIRST, "", 0);
+    wire_expect_close(world, fd, WS_POLICY, "too_many_fragments");
+    assert_int_equal(ws_server_counts(world->server)->floods, 1);
+    assert_int_equal(world->at_server.messages, 0);
+    ws_world_free(world);
+}
+
+static void nothing_is_sent_behind_a_close_of_the_librarys(void **state) {
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    struct buffer payload = {0};
+    int fd = wire_open(world, 0);
+    wire_frame(world, fd, 0x83, "reserved", 8);
+    assert_int_equal(wire_next(world, fd, &payload), CLOSE);
+    assert_int_equal(payload.data[0] << 8 | payload.data[1], 1002);
+    assert_int_equal(world->at_server.closed, 0); /* it waits for the answer */
+    assert_false(ws_ready(world->at_server.connection));
+    assert_int_equal(ws_world_say(world->at_server.connection, "too late"), -EPIPE);
+    ws_close(world->at_server.connection, WS_RESTART, "too late");
+    wire_frame(world, fd, CLOSE, payload.data, payload.size);
+    assert_int_equal(wire_next(world, fd, &payload), -1);
+    ws_world_until(world, &world->at_server.closed, 1);
+    buffer_free(&payload);
+    close(fd);
+    ws_world_free(world);
+}
+
 static void without_descriptors_it_waits_and_does_not_spin(void **state) {
     enum { MANY = 10 };
     struct ws_world *world = ws_world_new(NULL, NULL);
@@ -506,6 +583,10 @@ int main(void) {
         cmocka_unit_test(a_handshake_has_its_time),
         cmocka_unit_test(a_dead_peer_is_pinged_and_dropped),
         cmocka_unit_test(a_flood_of_pings_is_closed),
+        cmocka_unit_test(a_flood_without_a_pause_is_closed),
+        cmocka_unit_test(messages_are_no_flood),
+        cmocka_unit_test(a_message_in_too_many_pieces_is_closed),
+        cmocka_unit_test(nothing_is_sent_behind_a_close_of_the_librarys),
         cmocka_unit_test(without_descriptors_it_waits_and_does_not_spin),
         cmocka_unit_test(without_descriptors_it_stops_listening_and_nothing_is_left),
         cmocka_unit_test(no_descriptor_is_left),

@@ -7,6 +7,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from .geo import distance_m
+from .secure import SecureConnection
 from .waiting import eventually, now_ms
 
 
@@ -28,9 +29,9 @@ class Phone:
         self._changed = threading.Condition()
         self._closed = None
         self._subprotocol = subprotocol
-        self._socket = connect(url, subprotocols=[subprotocol] if subprotocol else None, compression=None,
-                               open_timeout=10, close_timeout=2, max_size=None, ping_interval=None, proxy=None,
-                               legacy=True, **options)
+        options = {'subprotocols': [subprotocol] if subprotocol else None, 'compression': None, 'open_timeout': 10,
+                   'close_timeout': 2, 'max_size': None, 'ping_interval': None, 'proxy': None, **options}
+        self._socket = SecureConnection(url, **options) if 'ssl' in options else connect(url, legacy=True, **options)
         self._thread = threading.Thread(target=self._receive, daemon=True, name=f'phone-{user}')
         self._thread.start()
 

@@ -1,0 +1,43 @@
+/* When friendships that were read are applied. A few are applied at once. Many (an import, a contest that makes everybody
+ * friends) wait for more of the same partition, so that a lot is sorted, each list read and written once for it, and all of
+ * it in the order of the store.
+ *
+ *     partition   0: 812 since 0.3 s      3: 4,096 since 0.2 s: due      7: 90 since 0.5 s: due
+ *
+ * Due is one partition at a time: the loop does other things before the next. Pure: no clock, no store; one thread. */
+#ifndef ROUTER_LOTS_H
+#define ROUTER_LOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LOTS_MANY = 500,   /* so many read in one go are bulk */
+    LOTS_FULL = 4096,  /* of a partition: applying them takes some 20 ms, during which reports wait */
+    LOTS_MOST = 131072 /* of all partitions */
+};
+#define LOTS_HOLD_US INT64_C(500000)
+
+struct lots;
+
+struct lots *lots_new(int32_t partitions);
+void lots_free(struct lots *lots); /* NULL is fine */
+
+/* A record of the partition was read; records were, and no more for now. */
+void lots_add(struct lots *lots, int32_t partition, int64_t now_us);
+void lots_added(struct lots *lots);
+
+/* The partition has been applied, or what waits of it is not to be applied any more. */
+void lots_remove(struct lots *lots, int32_t partition);
+
+bool lots_waits(const struct lots *lots, int32_t partition);
+
+/* A partition to be applied now; -1: none. */
+int32_t lots_due(const struct lots *lots, int64_t now_us);
+/* Whether the next one that is due may wait for the loop's next turn. */
+bool lots_may_wait(const struct lots *lots);
+/* How long (ms) until one is due; -1: nothing waits. */
+int64_t lots_wait_ms(const struct lots *lots, int64_t now_us);
+
+#endif

@@ -1,0 +1,143 @@
+/* When friendships that were read are applied: a few at once, many by time or when there are enough of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "router/lots.h"
+
+enum { PARTITIONS = 16 };
+
+static void add(struct lots *lots, int32_t partition, size_t count, int64_t now_us) {
+    for (size_t i = 0; i < count; i++) lots_add(lots, partition, now_us);
+}
+
+static void test_a_few_are_due_at_once(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    lots_added(lots);
+    assert_int_equal(lots_due(lots, 0), -1);
+    assert_int_equal(lots_wait_ms(lots, 0), -1);
+    add(lots, 3, LOTS_MANY / 2, 10);
+    add(lots, 5, LOTS_MANY / 2 - 1, 20);
+    lots_added(lots);
+    assert_false(lots_may_wait(lots)); // both in this turn
+    assert_int_equal(lots_wait_ms(lots, 20), 0);
+    assert_int_equal(lots_due(lots, 20), 3);
+    lots_remove(lots, 3);
+    assert_int_equal(lots_due(lots, 20), 5);
+    lots_remove(lots, 5);
+    assert_int_equal(lots_due(lots, 20), -1);
+    lots_free(lots);
+}
+
+static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    add(lots, 3, LOTS_MANY, 1000);
+    lots_added(lots);
+    assert_true(lots_waits(lots, 3));
+    assert_false(lots_waits(lots, 4));
+    assert_true(lots_may_wait(lots));
+    assert_int_equal(lots_due(lots, 1000), -1);
+    assert_int_equal(lots_wait_ms(lots, 1000), LOTS_HOLD_US / 1000);
+    add(lots, 4, 1, 2000);
+    lots_added(lots);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 999), -1);
+    assert_int_equal(lots_wait_ms(lots, LOTS_HOLD_US + 999), 1);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 3); // by the first of its records, however many followed
+    lots_remove(lots, 3);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), -1);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 2000), 4);
+    lots_remove(lots, 4);
+    assert_int_equal(lots_wait_ms(lots, LOTS_HOLD_US + 2000), -1);
+    add(lots, 4, 1, LOTS_HOLD_US * 2); // bulk is over
+    lots_added(lots);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US * 2), 4);
+    lots_free(lots);
+}
+
+static void test_the_partition_that_has_waited_longest_comes_first(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    add(lots, 9, 10, 1000);
+    add(lots, 2, LOTS_FULL, 2000);
+    lots_added(lots);
+    assert_int_equal(lots_due(lots, 2000), 2); // alone is due
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 9);
+    lots_remove(lots, 9);
+    assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 2);
+    lots_free(lots);
+}
+
+static void test_memory_is_bounded(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    for (int32_t p = 0; p < PARTITIONS; p++) add(lots, p, p == 7 ? LOTS_MOST : 100, 1000 + p);
+    lots_added(lots);
+    assert_false(lots_may_wait(lots));
+    assert_int_equal(lots_due(lots, 2000), 7);
+    lots_remove(lots, 7);
+    assert_true(lots_may_wait(lots));
+    assert_int_equal(lots_due(lots, 2000), -1);
+    lots_free(lots);
+}
+
+/* What is taken away before the records of a turn are complete is not counted as having waited. */
+static void test_one_that_goes_away_is_forgotten(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    add(lots, 1, LOTS_MANY, 1000);
+    lots_remove(lots, 1);
+    lots_remove(lots, 2); // of which there is nothing
+    add(lots, 1, 1, 2000);
+    lots_added(lots);
+    assert_int_equal(lots_due(lots, 2000), 1);
+    lots_free(lots);
+}
+
+/* Whatever comes, everything is applied within the time, and no more waits than may. */
+static void test_nothing_waits_for_longer(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    int64_t since[PARTITIONS], now = 1;
+    size_t count[PARTITIONS] = {0};
+    uint64_t random = 5;
+    for (int round = 0; round < 20000; round++) {
+        uint64_t r = hash_u64(random++);
+        size_t many = r % 3 ? r >> 8 & 7 : r >> 8 & 4095, total = 0;
+        for (size_t i = 0; i < many; i++) {
+            int32_t p = (int32_t)(hash_u64(random++) % PARTITIONS);
+            if (!count[p]++) since[p] = now;
+            lots_add(lots, p, now);
+        }
+        lots_added(lots);
+        int32_t due;
+        while ((due = lots_due(lots, now)) >= 0) {
+            assert_true(count[due] > 0);
+            count[due] = 0;
+            lots_remove(lots, due);
+        }
+        int64_t next = INT64_MAX;
+        for (int32_t p = 0; p < PARTITIONS; p++) {
+            total += count[p];
+            assert_int_equal(lots_waits(lots, p), count[p] > 0);
+            assert_true(count[p] < LOTS_FULL);
+            if (count[p] && since[p] + LOTS_HOLD_US < next) next = since[p] + LOTS_HOLD_US;
+        }
+        assert_true(total <= LOTS_MOST);
+        assert_true(next > now);
+        assert_int_equal(lots_wait_ms(lots, now), total ? (next - now + 999) / 1000 : -1);
+        now += (int64_t)(r >> 40 & 0xfffff) >> (r >> 20 & 15);
+    }
+    lots_free(lots);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_few_are_due_at_once),
+        cmocka_unit_test(test_many_wait_and_so_does_what_comes_behind_them),
+        cmocka_unit_test(test_the_partition_that_has_waited_longest_comes_first),
+        cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_one_that_goes_away_is_forgotten),
+        cmocka_unit_test(test_nothing_waits_for_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "kafka/consumer_private.h"
 
-enum { BATCH_DEFAULT = 1000 };
+enum { BATCH_DEFAULT = 1000, QUEUE_MESSAGES = 100000, QUEUE_KBYTES = 65536 };
 
 struct kafka_membership {
     int references;
@@ -169,6 +169,8 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
         // Where the end was found: markers of transactions and compacted records lie between the last record and it.
         place->next = end ? m->offset : m->offset + 1;
         if (end) continue;
+        consumer->burst++;
+        consumer->burst_bytes += m->len + m->key_len;
         rd_kafka_timestamp_type_t unused;
         consumer->records[records++] = (struct kafka_record){
             .topic = topic,
@@ -182,6 +184,13 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
         };
     }
     return records;
+}
+
+/* What came in one go filled librdkafka's queue if it was more than that holds. */
+static void burst_over(struct kafka_consumer *consumer) {
+    bool was_full = consumer->burst >= QUEUE_MESSAGES || consumer->burst_bytes >= (size_t)QUEUE_KBYTES << 10;
+    consumer->burst = consumer->burst_bytes = 0;
+    if (was_full && consumer->assigned) kafka_consumer_fetch_on(consumer);
 }
 
 /* One batch. Returns whether librdkafka may have more. */
@@ -204,6 +213,7 @@ static bool take_batch(struct kafka_consumer *consumer) {
         take_trouble(consumer, consumer->messages[i]);
         rd_kafka_message_destroy(consumer->messages[i]);
     }
+    if (!more) burst_over(consumer);
     return more;
 }
 
@@ -250,8 +260,10 @@ static void ticked(void *context) {
 
 static int make_client(struct kafka_consumer *consumer, struct error *error) {
     const struct kafka_consumer_options *options = &consumer->options;
-    char gather[16];
+    char gather[16], messages[16], kbytes[16];
     snprintf(gather, sizeof gather, "%d", options->gather_ms);
+    snprintf(messages, sizeof messages, "%d", QUEUE_MESSAGES);
+    snprintf(kbytes, sizeof kbytes, "%d", QUEUE_KBYTES);
     const struct kafka_property ours[] = {
         {"auto.offset.reset", "error"},
         {"isolation.level", "read_committed"},
@@ -264,6 +276,9 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
         // broker, at 50 ms 0.5%.
         {"fetch.wait.max.ms", options->gather_ms ? gather : "50"},
         {"fetch.min.bytes", options->gather_ms ? "65536" : "1"},
+        // librdkafka's defaults: more would be memory, 370 bytes beside each message.
+        {"queued.min.messages", messages},
+        {"queued.max.messages.kbytes", kbytes},
         {NULL, NULL},
     };
     const struct kafka_property fixed[] = {
@@ -324,6 +339,8 @@ int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafk
         .held = false,
         .hold_paused = false,
         .moved = false,
+        .burst = 0,
+        .burst_bytes = 0,
         .closing = false,
         .commit_failures = 0,
         .membership = NULL,

@@ -26,8 +26,9 @@ struct kafka_consumer {
     bool answered; /* on_assigned called kafka_consumer_read */
     bool given_up; /* on_fatal was called */
     bool held;
-    bool hold_paused; /* held for so long that librdkafka had to be polled: all partitions are paused in it */
-    bool moved;       /* something was delivered since on_drained */
+    bool hold_paused;          /* held for so long that librdkafka had to be polled: all partitions are paused in it */
+    bool moved;                /* something was delivered since on_drained */
+    size_t burst, burst_bytes; /* delivered since librdkafka's queue was last empty */
     bool closing;
     uint64_t commit_failures;
 
@@ -46,6 +47,9 @@ int kafka_consumer_apply(struct kafka_consumer *consumer, struct error *error);
 
 /* Pauses (or resumes) in librdkafka all that is read, but for what the owner paused. */
 void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause);
+
+/* librdkafka's queue was full, and is empty now: has it fetch at once. */
+void kafka_consumer_fetch_on(struct kafka_consumer *consumer);
 
 /* The handle of a topic; NULL when librdkafka refuses the name. */
 rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum topic topic);

@@ -148,6 +148,31 @@ void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause) {
     rd_kafka_topic_partition_list_destroy(gather.all);
 }
 
+/* Whether librdkafka refused to be elsewhere. A partition whose fetching is only just being started does, and would then drop
+ * all that it fetches as outdated (the seek is counted already): starting it anew, at the new place, cures both. */
+static bool is_refused(struct kafka_consumer *consumer, rd_kafka_topic_partition_list_t *list) {
+    rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);
+    bool refused = failure;
+    for (int i = 0; i < list->cnt; i++) refused |= list->elems[i].err != 0;
+    rd_kafka_error_destroy(failure);
+    return refused;
+}
+
+static void gather_behind(void *context, const struct kafka_position *position, struct place *place) {
+    struct gather *gather = context;
+    if (place->paused || kafka_consumer_lag(gather->consumer, position->topic, position->partition) <= 0) return;
+    kafka_list_add(gather->all, gather->consumer->options.settings, position);
+}
+
+/* Its broker threads saw a full queue and sleep: for up to a second, as nothing wakes them when it is drained (a restored router
+ * read in bursts, a second apart). Being sent to where a partition is does. */
+void kafka_consumer_fetch_on(struct kafka_consumer *consumer) {
+    struct gather gather = {.consumer = consumer, .all = rd_kafka_topic_partition_list_new(0)};
+    if (!consumer->hold_paused) positions_each(&consumer->positions, gather_behind, &gather);
+    if (gather.all->cnt && is_refused(consumer, gather.all)) kafka_consumer_apply(consumer, NULL);
+    rd_kafka_topic_partition_list_destroy(gather.all);
+}
+
 int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_position *position, struct error *error) {
     struct place *place = positions_find(&consumer->positions, position->topic, position->partition);
     if (!place || !place->reading) return error_set(error, -ENOENT, "a partition that is not read cannot be moved");
@@ -156,11 +181,7 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
     }
     place->next = position->offset;
     rd_kafka_topic_partition_list_t *list = list_of(consumer, position);
-    rd_kafka_error_t *failure = rd_kafka_seek_partitions(consumer->client, list, SEEK_TIMEOUT_MS);
-    // A partition whose fetching is only just being started refuses, and would then drop all that it fetches as
-    // outdated (librdkafka has counted the seek already): starting it anew, at the new place, cures both.
-    bool refused = failure || list->elems[0].err;
-    rd_kafka_error_destroy(failure);
+    bool refused = is_refused(consumer, list);
     rd_kafka_topic_partition_list_destroy(list);
     return refused ? kafka_consumer_apply(consumer, error) : 0;
 }

@@ -26,6 +26,13 @@ void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, in
     bytes_put_be64(key + 13, (uint64_t)other);
 }
 
+void graph_late_key(uint8_t key[GRAPH_LATE_KEY], int32_t partition, int64_t day, int64_t user, int64_t other) {
+    bytes_put_be32(key, (uint32_t)partition);
+    bytes_put_be32(key + 4, (uint32_t)day);
+    bytes_put_be64(key + 8, (uint64_t)user);
+    bytes_put_be64(key + 16, (uint64_t)other);
+}
+
 void graph_list_encode(struct buffer *out, const struct friend_list *list) {
     uint8_t *begin = buffer_reserve(out, VARINT_MAX);
     buffer_commit(out, (size_t)(varint_put(begin, list->others) - begin));
@@ -75,6 +82,7 @@ int graph_open(const struct graph_options *options, struct graph **out, struct e
     for (int32_t p = 0; p < options->partitions; p++) graph->parts[p].next = -1, graph->parts[p].hold = INT64_MAX;
     struct store_options store = {.memory_bytes = graph->options.memory_bytes, .point_lookups = true};
     int code = store_open(options->path, &store, &graph->store, error);
+    if (!code) code = store_family(graph->store, STORE_LATE "since", &graph->sinces, error);
     if (!code) code = graph_build_clear(graph, error); // after the store's lock: another process may be building there
     if (code) {
         graph_close(graph);
@@ -123,12 +131,22 @@ static int family_usable(struct graph *graph, const struct graph_part *part, int
     return now_ms - (int64_t)bytes_get_be64(value + 13) <= graph->options.max_age_ms;
 }
 
+static int drop_sinces(struct graph *graph, int32_t partition, struct error *error) {
+    uint8_t from[GRAPH_LATE_KEY], to[GRAPH_LATE_KEY];
+    store_batch_clear(graph->batch);
+    graph_late_key(from, partition, 0, 0, 0);
+    graph_late_key(to, partition + 1, 0, 0, 0);
+    store_batch_delete_range(graph->batch, graph->sinces, from, sizeof from, to, sizeof to);
+    return store_write(graph->store, graph->batch, false, error);
+}
+
 int graph_family_empty(struct graph *graph, int32_t partition, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "friends-%d", partition);
     part->family = NULL;
     int code = store_family_drop(graph->store, name, error);
+    if (!code) code = drop_sinces(graph, partition, error);
     if (!code) code = family_open(graph, partition, error);
     if (!code) graph_build_new(graph, partition);
     return code;
@@ -184,14 +202,25 @@ void graph_release(struct graph *graph, int32_t partition, int64_t hold) { graph
 
 int64_t graph_next(const struct graph *graph, int32_t partition) { return graph->parts[partition].next; }
 
+/* Today's and yesterday's stay. Once a day, as each range dropped is one more that look-ups must heed. */
+static void prune(struct graph *graph, int32_t partition, int64_t today) {
+    struct graph_part *part = &graph->parts[partition];
+    uint8_t from[GRAPH_SINCE_KEY], to[GRAPH_SINCE_KEY], from_late[GRAPH_LATE_KEY], to_late[GRAPH_LATE_KEY];
+    if (part->pruned == today) return;
+    part->pruned = today;
+    graph_since_key(from, 0, 0, 0);
+    graph_since_key(to, today - 1, 0, 0);
+    store_batch_delete_range(graph->batch, part->family, from, sizeof from, to, sizeof to);
+    graph_late_key(from_late, partition, 0, 0, 0);
+    graph_late_key(to_late, partition, today - 1, 0, 0);
+    store_batch_delete_range(graph->batch, graph->sinces, from_late, sizeof from_late, to_late, sizeof to_late);
+}
+
 int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     if (!part->family || part->build || part->next < 0) return 0;
-    uint8_t from[GRAPH_SINCE_KEY], to[GRAPH_SINCE_KEY];
     store_batch_clear(graph->batch);
-    graph_since_key(from, 0, 0, 0);
-    graph_since_key(to, now_ms / GRAPH_DAY_MS - 1, 0, 0); // today's and yesterday's stay
-    store_batch_delete_range(graph->batch, part->family, from, sizeof from, to, sizeof to);
+    prune(graph, partition, now_ms / GRAPH_DAY_MS);
     graph_put_meta(graph, part, now_ms);
     return store_write(graph->store, graph->batch, false, error);
 }
@@ -232,21 +261,28 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
     return code ? corrupt(user, error) : 0;
 }
 
-/* 0 where it is not kept (any more). */
-static int read_since(struct graph *graph, struct graph_part *part, int64_t user, int64_t other, int64_t *since,
+/* 0 where it is not kept (any more). What was applied last comes before what the family was built of. */
+static int read_since(struct graph *graph, int32_t partition, int64_t user, int64_t other, int64_t *since,
                       struct error *error) {
     int64_t today = clock_wall_ms() / GRAPH_DAY_MS;
     *since = 0;
-    for (int64_t day = today + 1; day >= today - 1; day--) { // the clock may have gone back over midnight
-        uint8_t key[GRAPH_SINCE_KEY];
-        struct store_pin pin;
-        graph_since_key(key, day, user, other);
-        int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
-        if (found < 0) return found;
-        if (!found) continue;
-        if (pin.size == 8) *since = (int64_t)bytes_get_be64(pin.data);
-        store_pin_release(&pin);
-        return 0;
+    for (int built = 0; built < 2; built++) {
+        struct store_family *family = built ? graph->parts[partition].family : graph->sinces;
+        size_t size = built ? GRAPH_SINCE_KEY : GRAPH_LATE_KEY;
+        for (int64_t day = today + 1; day >= today - 1; day--) { // the clock may have gone back over midnight
+            uint8_t key[GRAPH_LATE_KEY];
+            struct store_pin pin;
+            if (built)
+                graph_since_key(key, day, user, other);
+            else
+                graph_late_key(key, partition, day, user, other);
+            int found = store_get_pinned(graph->store, family, key, size, &pin, error);
+            if (found < 0) return found;
+            if (!found) continue;
+            if (pin.size == 8) *since = (int64_t)bytes_get_be64(pin.data);
+            store_pin_release(&pin);
+            return 0;
+        }
     }
     return 0;
 }
@@ -300,7 +336,7 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
         if (!bytes) return corrupt(user, error);
     }
     if (friendship_made(&result))
-        code = read_since(graph, part, user, other, &result.since, error);
+        code = read_since(graph, partition, user, other, &result.since, error);
     else if (others)
         code = read_half(graph, part, user, other, &result, error);
     if (code) return code;
@@ -318,7 +354,7 @@ int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, cons
     if (code) return code;
     if (friend_list_find(friends, other, &at)) {
         result.state = FRIENDSHIP_FRIENDS;
-        if (with_since) code = read_since(graph, part, user, other, &result.since, error);
+        if (with_since) code = read_since(graph, partition, user, other, &result.since, error);
     } else if (friends->others) {
         code = read_half(graph, part, user, other, &result, error);
     }
@@ -375,7 +411,7 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
             have = next_half(cursor, user, views, &half);
         } else {
             struct graph_entry entry = {.other = graph->list.items[at++], .view = FRIENDSHIP_VIEW_FRIENDS};
-            code = read_since(graph, part, user, entry.other, &entry.since, error);
+            code = read_since(graph, partition, user, entry.other, &entry.since, error);
             entries[filled++] = entry;
         }
     }

@@ -5,12 +5,18 @@
  *     user (8)                    how many of the next kind there are (most users have none, and nobody looks for any), then
  *                                 the sorted list of FRIENDS, as friend_list.h says
  *     user (8) other (8)          a half that is anything else: state, block flags, since
- *     0xfe day (4) user other     `since` of a half that became FRIENDS: only a REMOVE of the cap asks for it, and commands
- *                                 live a day, so that it is dropped a day later, a whole day's at once
+ *     0xfe day (4) user other     `since` of a half that was FRIENDS when the family was built from the beginning
  *     0xff                        what the family reflects: offset, time, number of partitions; in the same batch as the rest
  *
+ * and one family for all of them ("late-since"):
+ *
+ *     partition (4) day (4) user other    `since` of a half that became FRIENDS since then
+ *
+ * Hardly anybody asks for `since`: a REMOVE of the cap, and commands live a day, so that it is dropped a day later, a whole day's
+ * at once. Beside the lists it would be most of what RocksDB merges, and of what look-ups of lists walk through.
+ *
  * Records are queued by graph_add and applied by graph_apply, a list read and written once for all its changes.
- * Numbers are big-endian; users are below 2^63, so that the last two sort behind all of them. One thread.
+ * Numbers are big-endian; users are below 2^63, so that a family's last two sort behind all of them. One thread.
  *
  * A family that is read from the beginning is built aside: graph_apply sorts what it is given into runs (graph_runs.h), and
  * graph_finish merges them into sorted files, which the family takes in all at once with the offset that they reflect.

@@ -101,11 +101,11 @@ static void put_list(struct graph *graph, struct graph_part *part, int64_t user)
     store_batch_put(graph->batch, part->family, key, sizeof key, graph->bytes.data, graph->bytes.size);
 }
 
-static void put_since(struct graph *graph, struct graph_part *part, const struct graph_update *update, int64_t now_ms) {
-    uint8_t key[GRAPH_SINCE_KEY], value[8];
-    graph_since_key(key, now_ms / GRAPH_DAY_MS, update->user, update->other);
+static void put_since(struct graph *graph, int32_t partition, const struct graph_update *update, int64_t now_ms) {
+    uint8_t key[GRAPH_LATE_KEY], value[8];
+    graph_late_key(key, partition, now_ms / GRAPH_DAY_MS, update->user, update->other);
     bytes_put_be64(value, (uint64_t)update->since);
-    store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
+    store_batch_put(graph->batch, graph->sinces, key, sizeof key, value, sizeof value);
 }
 
 /* Whether the key (user, other) is there: of a user without any, or of a friend, it is not. */
@@ -188,7 +188,7 @@ int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t no
     for (size_t i = 0; i < part->count; i++) {
         const struct graph_update *update = &part->updates[i];
         if (graph_update_made(update) && (!restoring || now_ms - update->since < GRAPH_DAY_MS))
-            put_since(graph, part, update, now_ms);
+            put_since(graph, partition, update, now_ms);
     }
     int64_t before = part->next;
     part->next = next;

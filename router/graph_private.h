@@ -10,6 +10,7 @@ enum {
     GRAPH_LIST_KEY = 8,
     GRAPH_HALF_KEY = 16,
     GRAPH_SINCE_KEY = 21,
+    GRAPH_LATE_KEY = 24,
     GRAPH_SINCE_PREFIX = 0xfe,
     GRAPH_META_KEY = 0xff,
     GRAPH_META_SIZE = 21,
@@ -57,13 +58,15 @@ struct graph_part {
     int64_t hold;                /* the stored offset does not pass this one */
     struct graph_update *updates;
     size_t count, capacity;
+    int64_t pruned; /* the day on which what is of no more use was dropped last */
 };
 
 struct graph {
     struct graph_options options;
     struct store *store;
-    int builds;         /* families being built */
-    char *build_folder; /* of files that are no family's yet */
+    struct store_family *sinces; /* of all partitions */
+    int builds;                  /* families being built */
+    char *build_folder;          /* of files that are no family's yet */
     struct graph_part *parts;
 
     /* Reused by each application: */
@@ -78,6 +81,8 @@ struct graph {
 void graph_list_key(uint8_t key[GRAPH_LIST_KEY], int64_t user);
 void graph_half_key(uint8_t key[GRAPH_HALF_KEY], int64_t user, int64_t other);
 void graph_since_key(uint8_t key[GRAPH_SINCE_KEY], int64_t day, int64_t user, int64_t other);
+
+void graph_late_key(uint8_t key[GRAPH_LATE_KEY], int32_t partition, int64_t day, int64_t user, int64_t other);
 
 /* The value of a list's key, appended. `others` says how many halves stand beside it. */
 void graph_list_encode(struct buffer *out, const struct friend_list *list);

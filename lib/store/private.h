@@ -15,7 +15,8 @@ struct store_family {
 
 struct store {
     rocksdb_t *db;
-    rocksdb_options_t *options; /* of the database and of every family */
+    rocksdb_options_t *options; /* of the database and of every family but */
+    rocksdb_options_t *late;    /* those merged late */
     rocksdb_cache_t *cache;
     rocksdb_readoptions_t *read, *scan;
     rocksdb_writeoptions_t *write, *write_sync;

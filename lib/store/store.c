@@ -16,6 +16,8 @@ enum {
     WRITE_BUFFER_SHARE = 4, /* of all memtables that one may fill before it is written out */
     CHECK_SHARE = 16,       /* of all memtables that may be written before they are measured again */
     BLOOM_BITS = 10,
+    LATE_TABLES = 32, /* of a family merged late, before they are; the limits at which writers wait are far beyond */
+    LATE_LEVEL = 256 << 20,
     MEMTABLE_SHARE = 20, /* of memory_bytes, in percent */
     CACHE_SHARE = 70, /* the same, less what nothing counts: open files, buffers of the log and of compactions, and */
     UNCOUNTED = 6 << 20, /* the allocator's gaps (measured: bench graph) */
@@ -115,6 +117,19 @@ static rocksdb_options_t *make_options(const struct store_options *wanted, size_
     return options;
 }
 
+static rocksdb_options_t *make_late(const rocksdb_options_t *options) {
+    rocksdb_options_t *late = rocksdb_options_create_copy((rocksdb_options_t *)(uintptr_t)options);
+    rocksdb_options_set_level0_file_num_compaction_trigger(late, LATE_TABLES);
+    rocksdb_options_set_level0_slowdown_writes_trigger(late, LATE_TABLES * 4);
+    rocksdb_options_set_level0_stop_writes_trigger(late, LATE_TABLES * 8);
+    rocksdb_options_set_max_bytes_for_level_base(late, LATE_LEVEL);
+    return late;
+}
+
+static rocksdb_options_t *family_options(const struct store *store, const char *name) {
+    return strncmp(name, STORE_LATE, strlen(STORE_LATE)) ? store->options : store->late;
+}
+
 static struct store_family *family_add(struct store *store, const char *name, rocksdb_column_family_handle_t *handle) {
     struct store_family *family = mem_alloc(sizeof *family);
     *family = (struct store_family){.name = mem_string(name), .handle = handle};
@@ -137,7 +152,7 @@ static int open_all(struct store *store, const char *path, struct error *error) 
     size_t count = fresh ? 1 : listed_count;
     const rocksdb_options_t **options = mem_alloc(count * sizeof(rocksdb_options_t *));
     rocksdb_column_family_handle_t **handles = mem_zero(count, sizeof(rocksdb_column_family_handle_t *));
-    for (size_t i = 0; i < count; i++) options[i] = store->options;
+    for (size_t i = 0; i < count; i++) options[i] = family_options(store, names[i]);
     store->db = rocksdb_open_column_families(store->options, path, (int)count, names, options, handles, &failure);
     int code = store_failed(failure, path, error);
     for (size_t i = 0; !code && i < count; i++) family_add(store, names[i], handles[i]);
@@ -172,6 +187,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .cache = cache,
         .read = rocksdb_readoptions_create(),
         .scan = rocksdb_readoptions_create(),
+        .late = NULL,
         .write = rocksdb_writeoptions_create(),
         .write_sync = rocksdb_writeoptions_create(),
         .flush = rocksdb_flushoptions_create(),
@@ -183,6 +199,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .unchecked_bytes = 0,
         .counts = rocksdb_perfcontext_create(),
     };
+    store->late = make_late(store->options);
     rocksdb_set_perf_level(rocksdb_enable_count);
     // A walk through a family should not push out what point lookups need.
     rocksdb_readoptions_set_fill_cache(store->scan, 0);
@@ -215,6 +232,7 @@ void store_close(struct store *store) {
     rocksdb_readoptions_destroy(store->scan);
     rocksdb_readoptions_destroy(store->read);
     rocksdb_options_destroy(store->options);
+    rocksdb_options_destroy(store->late);
     rocksdb_cache_destroy(store->cache);
     free(store);
 }
@@ -237,7 +255,8 @@ int store_family(struct store *store, const char *name, struct store_family **fa
         return 0;
     }
     char *failure = NULL;
-    rocksdb_column_family_handle_t *handle = rocksdb_create_column_family(store->db, store->options, name, &failure);
+    rocksdb_column_family_handle_t *handle =
+        rocksdb_create_column_family(store->db, family_options(store, name), name, &failure);
     int code = store_failed(failure, name, error);
     if (!code) *family = family_add(store, name, handle);
     return code;

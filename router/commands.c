@@ -72,7 +72,7 @@ struct commands {
 
     struct decision slice[SLICE];
     struct buffer value;
-    struct friend_list list; /* of the user whose commands are being decided */
+    struct friend_list lists[GRAPH_MANY]; /* of the users whose commands are being decided */
 
     int code; /* the worker's result */
     struct error reason;
@@ -135,7 +135,7 @@ void commands_free(struct commands *commands) {
     overlay_free(commands->overlay);
     codec_free(commands->codec);
     buffer_free(&commands->value);
-    friend_list_free(&commands->list);
+    for (size_t i = 0; i < GRAPH_MANY; i++) friend_list_free(&commands->lists[i]);
     free(commands->queue);
     free(commands->handled);
     free(commands->ends);
@@ -311,13 +311,14 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
 }
 
 /* Whether the lower user's list is at its cap, those included that wait to be read back. */
-static bool is_full(const struct commands *commands, int64_t lower) {
-    size_t cap = commands->options.cap, friends = commands->list.count;
-    if (friends + overlay_waiting(commands->overlay, lower) < cap) return false;
-    return (int64_t)friends + overlay_growth(commands->overlay, lower, &commands->list) >= (int64_t)cap;
+static bool is_full(const struct commands *commands, int64_t lower, const struct friend_list *list) {
+    size_t cap = commands->options.cap;
+    if (list->count + overlay_waiting(commands->overlay, lower) < cap) return false;
+    return (int64_t)list->count + overlay_growth(commands->overlay, lower, list) >= (int64_t)cap;
 }
 
-static int decide(struct commands *commands, const struct queued *queued, int64_t lower, struct error *error) {
+static int decide(struct commands *commands, const struct queued *queued, int64_t lower, const struct friend_list *list,
+                  struct error *error) {
     const struct friend_command *command = &queued->command;
     int64_t higher = friendship_higher(command->from, command->to);
     const struct friendship *newest = overlay_find(commands->overlay, lower, higher);
@@ -327,9 +328,9 @@ static int decide(struct commands *commands, const struct queued *queued, int64_
     if (newest)
         half = *newest;
     else
-        code = graph_half_beside(commands->options.graph, queued->partition, lower, &commands->list, higher, with_since,
-                                 &half, error);
-    if (code || !friendship_decide(&half, command, is_full(commands, lower), &next)) return code;
+        code = graph_half_beside(commands->options.graph, queued->partition, lower, list, higher, with_since, &half,
+                                 error);
+    if (code || !friendship_decide(&half, command, is_full(commands, lower, list), &next)) return code;
 
     struct friendship mirror = friendship_mirror(&next);
     overlay_put(commands->overlay, queued->partition, lower, higher, &next);
@@ -345,17 +346,30 @@ static int by_user(const void *a, const void *b) {
     return (x->queued > y->queued) - (x->queued < y->queued); // as they came: they stand in one array
 }
 
+/* Those of the first users of a partition, whose lists are read at once; *from: behind them. */
+static int decide_some(struct commands *commands, size_t *from, size_t count, struct error *error) {
+    const struct decision *slice = commands->slice;
+    int32_t partition = slice[*from].queued->partition;
+    int64_t users[GRAPH_MANY];
+    size_t user_count = 0, to = *from;
+    for (; to < count && slice[to].queued->partition == partition; to++) {
+        if (user_count && users[user_count - 1] == slice[to].lower) continue;
+        if (user_count == GRAPH_MANY) break;
+        users[user_count++] = slice[to].lower;
+    }
+    int code = graph_friends_many(commands->options.graph, partition, users, user_count, commands->lists, error);
+    for (size_t user = 0; !code && *from < to; (*from)++) {
+        while (users[user] != slice[*from].lower) user++;
+        code = decide(commands, slice[*from].queued, users[user], &commands->lists[user], error);
+    }
+    return code;
+}
+
 /* Users do not depend on each other, so that each one's friends are read once for all commands of a slice. */
 static int decide_slice(struct commands *commands, size_t count, struct error *error) {
     int code = 0;
     qsort(commands->slice, count, sizeof *commands->slice, by_user);
-    for (size_t i = 0; !code && i < count; i++) {
-        const struct decision *decision = &commands->slice[i];
-        if (!i || decision->lower != decision[-1].lower)
-            code = graph_friends(commands->options.graph, decision->queued->partition, decision->lower, &commands->list,
-                                 error);
-        if (!code) code = decide(commands, decision->queued, decision->lower, error);
-    }
+    for (size_t at = 0; !code && at < count;) code = decide_some(commands, &at, count, error);
     return code;
 }
 

@@ -103,6 +103,7 @@ void graph_close(struct graph *graph) {
     store_batch_free(graph->batch);
     friend_list_free(&graph->list);
     friend_list_free(&graph->merged);
+    for (size_t i = 0; i < GRAPH_MANY; i++) friend_list_free(&graph->lists[i]);
     buffer_free(&graph->bytes);
     free(graph->changes);
     free(graph->excess.items);
@@ -241,11 +242,18 @@ static int corrupt(int64_t user, struct error *error) {
     return error_set(error, -EBADMSG, "the friend list of user %lld is damaged", (long long)user);
 }
 
+static int list_decode(const struct store_pin *pin, int64_t user, struct friend_list *list, struct error *error) {
+    size_t others, size;
+    const uint8_t *bytes = list_begin(pin, &others, &size);
+    int code = bytes ? friend_list_decode(list, bytes, size) : -EBADMSG;
+    list->others = code ? 0 : others;
+    return code ? corrupt(user, error) : 0;
+}
+
 int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct friend_list *list, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     uint8_t key[GRAPH_LIST_KEY];
     struct store_pin pin;
-    size_t others, size;
     list->count = list->others = 0;
     if (!part->family || part->build) {
         int code = ready(graph, partition, error);
@@ -254,11 +262,26 @@ int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct f
     graph_list_key(key, user);
     int found = store_get_pinned(graph->store, part->family, key, sizeof key, &pin, error);
     if (found <= 0) return found;
-    const uint8_t *bytes = list_begin(&pin, &others, &size);
-    int code = bytes ? friend_list_decode(list, bytes, size) : -EBADMSG;
-    if (!code) list->others = others;
+    int code = list_decode(&pin, user, list, error);
     store_pin_release(&pin);
-    return code ? corrupt(user, error) : 0;
+    return code;
+}
+
+int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *users, size_t count,
+                       struct friend_list *lists, struct error *error) {
+    uint8_t keys[GRAPH_MANY * GRAPH_LIST_KEY];
+    struct store_pin pins[GRAPH_MANY];
+    int code = ready(graph, partition, error);
+    if (code) return code;
+    for (size_t i = 0; i < count; i++) graph_list_key(keys + i * GRAPH_LIST_KEY, users[i]);
+    code = store_get_many(graph->store, graph->parts[partition].family, keys, GRAPH_LIST_KEY, count, pins, error);
+    if (code) return code;
+    for (size_t i = 0; i < count; i++) {
+        lists[i].count = lists[i].others = 0;
+        if (!code && pins[i].handle) code = list_decode(&pins[i], users[i], &lists[i], error);
+        store_pin_release(&pins[i]);
+    }
+    return code;
 }
 
 /* 0 where it is not kept (any more). What was applied last comes before what the family was built of. */

@@ -94,6 +94,11 @@ int64_t graph_next(const struct graph *graph, int32_t partition); /* everything 
 /* A user's friends. The hot path: no allocation once the list has grown. */
 int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct friend_list *list, struct error *error);
 
+/* Of several users, in rising order, each named once: cheaper than one by one. Lists by user; after a failure of no use. */
+enum { GRAPH_MANY = STORE_MANY };
+int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *users, size_t count,
+                       struct friend_list *lists, struct error *error);
+
 /* One half, empty when there is none, and how many friends the user has (friends may be NULL). */
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
                size_t *friends, struct error *error);

@@ -70,9 +70,9 @@ void graph_tell_excess(struct graph *graph, int32_t partition, const struct grap
     }
 }
 
-/* graph->list and a user's updates, both in rising order, become graph->merged. */
-static void merge(struct graph *graph, const struct graph_update *updates, size_t count) {
-    const struct friend_list *old = &graph->list;
+/* A user's list and updates, both in rising order, become graph->merged. */
+static void merge(struct graph *graph, const struct friend_list *old, const struct graph_update *updates,
+                  size_t count) {
     struct friend_list *new = &graph->merged;
     size_t at = 0;
     new->count = 0;
@@ -109,24 +109,24 @@ static void put_since(struct graph *graph, int32_t partition, const struct graph
 }
 
 /* Whether the key (user, other) is there: of a user without any, or of a friend, it is not. */
-static int has_half(struct graph *graph, struct graph_part *part, const uint8_t key[GRAPH_HALF_KEY], int64_t other,
-                    struct error *error) {
+static int has_half(struct graph *graph, struct graph_part *part, const struct friend_list *list,
+                    const uint8_t key[GRAPH_HALF_KEY], int64_t other, struct error *error) {
     struct store_pin pin;
     size_t at;
-    if (!graph->list.others || friend_list_find(&graph->list, other, &at)) return 0;
+    if (!list->others || friend_list_find(list, other, &at)) return 0;
     int found = store_get_pinned(graph->store, part->family, key, GRAPH_HALF_KEY, &pin, error);
     if (found > 0) store_pin_release(&pin);
     return found;
 }
 
 /* The key (user, other), counted in graph->merged. It is deleted only where it is. */
-static int put_half(struct graph *graph, struct graph_part *part, const struct graph_update *update,
-                    struct error *error) {
+static int put_half(struct graph *graph, struct graph_part *part, const struct friend_list *list,
+                    const struct graph_update *update, struct error *error) {
     uint8_t key[GRAPH_HALF_KEY], value[GRAPH_HALF_SIZE];
     struct friendship half = graph_update_half(update);
     bool wanted = !friendship_made(&half) && !friendship_empty(&half);
     graph_half_key(key, update->user, update->other);
-    int found = has_half(graph, part, key, update->other, error);
+    int found = has_half(graph, part, list, key, update->other, error);
     if (found < 0) return found;
     graph_half_encode(value, update);
     if (wanted)
@@ -138,20 +138,38 @@ static int put_half(struct graph *graph, struct graph_part *part, const struct g
 }
 
 /* All updates of one user. */
-static int apply_user(struct graph *graph, int32_t partition, const struct graph_update *updates, size_t count,
-                      struct error *error) {
+static int apply_user(struct graph *graph, int32_t partition, const struct friend_list *list,
+                      const struct graph_update *updates, size_t count, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     size_t changes = graph->change_count;
-    int code = graph_friends(graph, partition, updates->user, &graph->list, error);
-    if (code) return code;
-    merge(graph, updates, count);
-    for (size_t i = 0; !code && i < count; i++) code = put_half(graph, part, &updates[i], error);
-    bool changed = graph->change_count != changes || graph->merged.others != graph->list.others;
+    int code = 0;
+    merge(graph, list, updates, count);
+    for (size_t i = 0; !code && i < count; i++) code = put_half(graph, part, list, &updates[i], error);
+    bool changed = graph->change_count != changes || graph->merged.others != list->others;
     if (changed) put_list(graph, part, updates->user);
     size_t friends = graph->merged.count;
     // Also of friendships that were on the list before: their records are read again until their removal is on its way.
     if (friends > graph->options.cap)
         graph_note_excess(&graph->excess, updates, count, friends - graph->options.cap, &part->hold);
+    return code;
+}
+
+/* All updates of the next users, whose lists are read at once; *from: behind them. */
+static int apply_users(struct graph *graph, int32_t partition, size_t *from, struct error *error) {
+    struct graph_part *part = &graph->parts[partition];
+    int64_t users[GRAPH_MANY];
+    size_t begins[GRAPH_MANY + 1], count = 0, at = *from;
+    for (; count < GRAPH_MANY && at < part->count; count++) {
+        begins[count] = at;
+        users[count] = part->updates[at].user;
+        while (at < part->count && part->updates[at].user == users[count]) at++;
+    }
+    begins[count] = at;
+    int code = graph_friends_many(graph, partition, users, count, graph->lists, error);
+    for (size_t i = 0; !code && i < count; i++)
+        code =
+            apply_user(graph, partition, &graph->lists[i], &part->updates[begins[i]], begins[i + 1] - begins[i], error);
+    *from = at;
     return code;
 }
 
@@ -177,12 +195,7 @@ int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t no
     store_batch_clear(graph->batch);
     graph->change_count = graph->excess.count = 0;
     part->count = graph_updates_tidy(part->updates, part->count);
-    for (size_t from = 0; !code && from < part->count;) {
-        size_t to = from + 1;
-        while (to < part->count && part->updates[to].user == part->updates[from].user) to++;
-        code = apply_user(graph, partition, &part->updates[from], to - from, error);
-        from = to;
-    }
+    for (size_t from = 0; !code && from < part->count;) code = apply_users(graph, partition, &from, error);
     if (code) return code;
     // Behind all the rest, as they stand in the store: what is inserted in order finds its place beside the one before.
     for (size_t i = 0; i < part->count; i++) {

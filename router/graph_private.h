@@ -71,7 +71,7 @@ struct graph {
 
     /* Reused by each application: */
     struct store_batch *batch;
-    struct friend_list list, merged;
+    struct friend_list list, merged, lists[GRAPH_MANY];
     struct buffer bytes;
     struct graph_change *changes;
     size_t change_count, change_capacity;

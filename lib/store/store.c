@@ -368,6 +368,28 @@ int store_get_pinned(struct store *store, struct store_family *family, const voi
     return 1;
 }
 
+int store_get_many(struct store *store, struct store_family *family, const uint8_t *keys, size_t key_size, size_t count,
+                   struct store_pin pins[STORE_MANY], struct error *error) {
+    const char *at[STORE_MANY] = {NULL};
+    size_t sizes[STORE_MANY] = {0};
+    rocksdb_pinnableslice_t *slices[STORE_MANY];
+    char *failures[STORE_MANY];
+    int code = 0;
+    for (size_t i = 0; i < count; i++) {
+        at[i] = (const char *)keys + i * key_size;
+        sizes[i] = key_size;
+    }
+    rocksdb_batched_multi_get_cf(store->db, store->read, family->handle, count, at, sizes, slices, failures, true);
+    for (size_t i = 0; i < count; i++) {
+        int failed = store_failed(failures[i], "reading from the store", code ? NULL : error);
+        if (!code) code = failed;
+        pins[i] = (struct store_pin){.data = NULL, .size = 0, .handle = slices[i]};
+        if (slices[i]) pins[i].data = (const uint8_t *)rocksdb_pinnableslice_value(slices[i], &pins[i].size);
+    }
+    for (size_t i = 0; code && i < count; i++) store_pin_release(&pins[i]);
+    return code;
+}
+
 void store_pin_release(struct store_pin *pin) {
     if (pin->handle) rocksdb_pinnableslice_destroy(pin->handle);
     *pin = (struct store_pin){.data = NULL, .size = 0, .handle = NULL};

@@ -339,6 +339,37 @@ static void test_since_of_several_lots(void **state) {
     }
 }
 
+/* What is kept of all partitions together goes with the one that it belongs to. */
+static void test_a_rebuilt_family_has_no_since_from_before(void **state) {
+    struct world *w = *state;
+    enum { OTHER = PARTITION + 1 };
+    struct friendship got, friend = half(FRIENDSHIP_FRIENDS, false, false, clock_wall_ms());
+    struct error error;
+    int64_t from;
+    assert_int_equal(graph_attach(w->graph, OTHER, clock_wall_ms(), &from, &error), 0);
+    add(w, 0, 5, 6, friend);
+    apply(w, 1, false);
+    graph_add(w->graph, OTHER, 0, 7, 8, &friend);
+    assert_int_equal(graph_apply(w->graph, OTHER, 1, clock_wall_ms(), false, &error), 0);
+    expect_half(w, 5, 6, friend, 1);
+    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    add(w, 0, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 1)); // made anew in 1970: nobody keeps that
+    apply(w, 1, true);
+    expect_half(w, 5, 6, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);
+    assert_int_equal(graph_half(w->graph, OTHER, 7, 8, &got, NULL, &error), 0);
+    assert_true(friendship_equal(&got, &friend));
+
+    // Of one that was built of recent records, what comes later counts.
+    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    add(w, 0, 5, 6, friend);
+    apply(w, 1, true);
+    expect_half(w, 5, 6, friend, 1);
+    friend.since++;
+    add(w, 1, 5, 6, friend);
+    apply(w, 2, false);
+    expect_half(w, 5, 6, friend, 1);
+}
+
 static void page(struct world *w, unsigned views, int64_t after, size_t limit, const int64_t *wanted, size_t count,
                  bool more) {
     struct graph_entry entries[16];
@@ -463,6 +494,7 @@ int main(void) {
         TEST(test_halves_beside_a_list_at_hand),
         TEST(test_what_was_queued_is_read_again),
         TEST(test_since_of_several_lots),
+        TEST(test_a_rebuilt_family_has_no_since_from_before),
         TEST(test_pages),
         TEST(test_excess_holds_the_offset),
         cmocka_unit_test(test_steps_of_all_lengths),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
+#include "base/config.h"
 #include "base/mem.h"
 #include "store/store.h"
 
@@ -280,6 +281,38 @@ static void test_checkpoint_and_clone(void **state) {
     free(clone);
 }
 
+/* In memory and in tables, there and not there; also of a family that is merged late, which is one like any other. */
+static void test_many_keys_at_once(void **state) {
+    struct fixture *f = *state;
+    static const char *const NAMES[] = {"a", STORE_LATE "b"};
+    for (size_t name = 0; name < ARRAY_SIZE(NAMES); name++) {
+        uint8_t keys[STORE_MANY * 3];
+        struct store_pin pins[STORE_MANY];
+        char key[4], value[16];
+        for (int i = 0; i < 100; i += 2) {
+            snprintf(key, sizeof key, "%03d", i);
+            snprintf(value, sizeof value, "value %d", i);
+            put(f, family(f, NAMES[name]), key, value);
+            if (i == 60) assert_int_equal(store_compact(f->store, family(f, NAMES[name])), 0);
+            if (i == 80) reopen(f);
+        }
+        for (int count = 0; count <= STORE_MANY; count += 8) {
+            for (int i = 0; i < count; i++) {
+                snprintf(key, sizeof key, "%03d", 50 + i);
+                memcpy(keys + i * 3, key, 3);
+            }
+            assert_int_equal(store_get_many(f->store, family(f, NAMES[name]), keys, 3, (size_t)count, pins, NULL), 0);
+            for (int i = 0; i < count; i++) {
+                snprintf(value, sizeof value, "value %d", 50 + i);
+                assert_int_equal(pins[i].handle != NULL, i % 2 == 0);
+                if (pins[i].handle) assert_int_equal(pins[i].size, strlen(value));
+                if (pins[i].handle) assert_memory_equal(pins[i].data, value, pins[i].size);
+                store_pin_release(&pins[i]);
+            }
+        }
+    }
+}
+
 static void test_one_process_at_a_time(void **state) {
     struct fixture *f = *state;
     struct store *second = NULL;
@@ -363,6 +396,11 @@ static void test_a_damaged_table_is_not_busy(void **state) {
     reopen(f);
     assert_int_equal(store_get_pinned(f->store, family(f, "a"), "key 0000", 8, &pin, &error), -EIO);
     assert_non_null(strstr(error.text, "Corruption"));
+    struct store_pin pins[STORE_MANY];
+    error.text[0] = 0;
+    assert_int_equal(store_get_many(f->store, family(f, "a"), (const uint8_t *)"absent  key 0000", 8, 2, pins, &error),
+                     -EIO);
+    assert_non_null(strstr(error.text, "Corruption"));
 }
 
 static void test_no_directory_is_a_clear_error(void **state) {
@@ -431,6 +469,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_cursor_walks_a_snapshot_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files_are_taken_in_together, setup, teardown),
         cmocka_unit_test_setup_teardown(test_checkpoint_and_clone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_keys_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_process_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_of_another_process_is_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_damaged_table_is_not_busy, setup, teardown),

@@ -1,5 +1,5 @@
 /* The router whole: what its parts share. The parts that decide things (presence, join, friendship, graph, outbox, overlay,
- * consents, excess, timeline) do not know it; those that connect them to Kafka, the loop and HTTP do:
+ * consents, excess, timeline, lots) do not know it; those that connect them to Kafka, the loop and HTTP do:
  *
  *     router.c     makes and ends it, timers             warmup.c     presence before the group is joined
  *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, outbox

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "fanout/edge.h"
 
-enum { LOG_EVERY_S = 10, AHEAD = 32 };
+enum { LOG_EVERY_S = 10, AHEAD = 64 };
 
 /* An item counts for a session if it came by the session's route and the user is opted in. */
 static bool listens(const struct session *session, int32_t route) {
@@ -21,7 +21,8 @@ static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t 
 static void apply_move(struct edge *edge, int32_t route, const struct move *move) {
     struct session *sessions[AHEAD];
     if (!shown(edge, move->user, move->lat, move->lng, move->time)) return;
-    uint32_t put = sessions_move(edge, &(struct lists_move){move->user, {move->lat, move->lng}, move->time});
+    uint32_t put =
+        sessions_move(edge, &(struct lists_move){.user = move->user, .at = {move->lat, move->lng}, .time = move->time});
     for (size_t from = 0; from < move->recipients.count; from += AHEAD) {
         size_t count = move->recipients.count - from < AHEAD ? move->recipients.count - from : AHEAD;
         for (size_t i = 0; i < count; i++) map_prefetch(edge->users, (uint64_t)move->recipients.items[from + i]);

@@ -184,10 +184,13 @@ void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct g
 
 void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(faces->table, (uint64_t)user); }
 
+void faces_fetch(const struct face *face) {
+    for (int i = 0; i < ASKED; i++) __builtin_prefetch((const char *)face + i * LINE);
+}
+
 struct face *faces_ask(const struct faces *faces, int64_t user) {
     struct face *face = map_pointer(faces->table, (uint64_t)user);
-    if (!face) return NULL;
-    for (int i = 0; i < ASKED; i++) __builtin_prefetch((const char *)face + i * LINE);
+    if (face) faces_fetch(face);
     return face;
 }
 

@@ -30,6 +30,7 @@ struct face;
 void faces_prefetch(const struct faces *faces, int64_t user);
 struct face *faces_ask(const struct faces *faces, int64_t user); /* NULL: not there; good until the next put of one
                                                                           that was not there */
+void faces_fetch(const struct face *face);                       /* has the processor fetch it */
 uint64_t faces_changes(const struct faces *faces);               /* rises whenever what faces_ask gave may be gone */
 void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
                     double distance_m);

@@ -55,18 +55,38 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
 /* A few of what is to be told next, with their faces on their way from memory. */
 struct some {
     struct nearby_friend friends[SOME];
+    struct lists_move *moves[SOME];
     struct face *faces[SOME]; /* NULL: not known */
     size_t count;
     uint64_t changes;
 };
 
-static bool take_some(struct nearby *nearby, uint32_t *cursor, struct faces *faces, struct some *some) {
-    some->count = 0;
-    while (some->count < SOME && nearby_next_dirty(nearby, cursor, &some->friends[some->count]))
-        faces_prefetch(faces, some->friends[some->count++].user);
-    for (size_t i = 0; i < some->count; i++) some->faces[i] = faces_ask(faces, some->friends[i].user);
+/* The face that somebody else's frame has found already, most of the time. */
+static void remember_face(struct some *some, size_t i) {
+    struct lists_move *move = some->moves[i];
+    some->faces[i] = move && move->face && move->face_changes == some->changes ? move->face : NULL;
+}
+
+static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct faces *faces, struct some *some) {
+    size_t count = 0;
     some->changes = faces_changes(faces);
-    return some->count > 0;
+    for (; count < SOME && nearby_next_dirty(nearby, walk, &some->friends[count]); count++) {
+        some->moves[count] = walk->move;
+        remember_face(some, count);
+        if (some->faces[count])
+            faces_fetch(some->faces[count]);
+        else
+            faces_prefetch(faces, some->friends[count].user);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (some->faces[i]) continue;
+        some->faces[i] = faces_ask(faces, some->friends[i].user);
+        if (!some->moves[i]) continue;
+        some->moves[i]->face = some->faces[i];
+        some->moves[i]->face_changes = some->changes;
+    }
+    some->count = count;
+    return count > 0;
 }
 
 static void put_one(struct buffer *frame, const struct nearby *nearby, struct faces *faces, const struct some *some,
@@ -82,14 +102,15 @@ static void put_one(struct buffer *frame, const struct nearby *nearby, struct fa
 
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
     struct some some;
-    nearby_settle(nearby);
-    uint32_t cursor = 0, dirty = nearby->dirty;
+    struct nearby_walk walk;
+    nearby_walk_start(nearby, &walk);
+    uint32_t dirty = nearby->dirty;
     size_t near = 0, gone = 0;
     int64_t *left = NULL;
 
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"update\",\"near\":[");
-    while (take_some(nearby, &cursor, faces, &some)) {
+    while (take_some(nearby, &walk, faces, &some)) {
         for (size_t i = 0; i < some.count; i++) {
             if (!(some.friends[i].flags & NEARBY_HELD)) {
                 if (!left) left = mem_alloc(dirty * sizeof *left);

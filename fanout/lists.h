@@ -27,6 +27,8 @@ struct lists_move {
     int64_t user;
     struct geo_point at;
     int64_t time;
+    struct face *face; /* the user's (faces.h), once somebody was told; good while face_changes is faces_changes() */
+    uint64_t face_changes;
 };
 
 struct lists {

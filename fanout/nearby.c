@@ -18,6 +18,8 @@ enum {
     BACKOFF_MAX = 5        /* doublings */
 };
 
+static const uint32_t NOWHERE = UINT32_MAX; /* no slot */
+
 void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
     struct geo_point nowhere = {0, 0};
     *nearby = (struct nearby){
@@ -114,6 +116,7 @@ static void rehash(struct nearby *nearby, uint32_t wanted) {
         nearby->count++;
     }
     nearby->dead = 0;
+    nearby->shuffles++;
     lists_table_free(nearby->lists, old_capacity, old);
 }
 
@@ -140,6 +143,7 @@ static void take_out(struct nearby *nearby, struct nearby_friend *friend) {
     nearby->slots[hole] = (struct nearby_friend){0};
     set_tag(nearby, hole, 0);
     nearby->count--;
+    nearby->shuffles++;
     if (nearby->count * SPARSE < nearby->capacity && nearby->capacity > 1 << SLOTS_LEAST_BITS)
         rehash(nearby, nearby->count);
 }
@@ -238,16 +242,20 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (time < nearby->oldest) nearby->oldest = time;
 }
 
-static void upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
-    if (nearby->barred_count && is_barred(nearby, user)) return;
+/* Where it is then; NULL: it is not. */
+static const struct nearby_friend *upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+    if (nearby->barred_count && is_barred(nearby, user)) return NULL;
     struct nearby_friend *friend = find(nearby, user);
     bool held = friend && friend->flags & NEARBY_HELD;
-    if (held && friend->time > time) return;
+    if (held && friend->time > time) return friend;
     if (within(nearby, at)) {
-        hold(nearby, friend ? friend : insert(nearby, user), at, time);
-    } else if (held) {
-        if (drop(nearby, friend)) take_out(nearby, friend);
+        if (!friend) friend = insert(nearby, user);
+        hold(nearby, friend, at, time);
+    } else if (held && drop(nearby, friend)) {
+        take_out(nearby, friend);
+        return NULL;
     }
+    return friend;
 }
 
 static uint64_t pending_hash(const struct nearby *nearby, uint32_t which_one) {
@@ -287,17 +295,24 @@ void nearby_prefetch(struct nearby *nearby) {
     nearby->asked_count = nearby->pending_count;
 }
 
-void nearby_settle(struct nearby *nearby) {
+/* slots: where each went, if nothing has moved since. */
+static void settle(struct nearby *nearby, uint32_t *slots) {
     uint32_t count = nearby->pending_count;
     for (uint32_t from = 0, to; from < count; from = to) {
         to = count - from < ASKED_AT_ONCE ? count : from + ASKED_AT_ONCE;
         if (to > nearby->asked_count) ask(nearby, from, to);
         for (uint32_t i = from; i < to; i++) {
             const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
-            upsert(nearby, move->user, move->at, move->time);
+            const struct nearby_friend *friend = upsert(nearby, move->user, move->at, move->time);
+            slots[i] = friend ? (uint32_t)(friend - nearby->slots) : NOWHERE;
         }
     }
     nearby->pending_count = nearby->asked_count = 0;
+}
+
+void nearby_settle(struct nearby *nearby) {
+    uint32_t slots[NEARBY_PENDING];
+    if (nearby->pending_count) settle(nearby, slots);
 }
 
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
@@ -448,21 +463,41 @@ static struct nearby_friend *next_slot(struct nearby *nearby, uint32_t *cursor) 
     return NULL;
 }
 
-bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend) {
+void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
+    uint32_t count = nearby->pending_count, shuffles = nearby->shuffles;
+    walk->cursor = walk->next = walk->count = 0;
+    memcpy(walk->moves, nearby->pending, count * sizeof *walk->moves);
+    settle(nearby, walk->slots);
+    if (shuffles == nearby->shuffles) walk->count = count;
+}
+
+/* What was pending comes first: where that is, and whose move it was, is known. */
+static struct nearby_friend *next_of_walk(struct nearby *nearby, struct nearby_walk *walk) {
+    while (walk->next < walk->count) {
+        uint32_t i = walk->next++;
+        if (walk->slots[i] == NOWHERE) continue;
+        walk->move = &nearby->lists->moves[walk->moves[i]];
+        return &nearby->slots[walk->slots[i]];
+    }
+    walk->move = NULL;
+    return next_slot(nearby, &walk->cursor);
+}
+
+bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct nearby_friend *friend) {
     struct nearby_friend *at;
-    nearby_settle(nearby);
-    while (nearby->dirty && (at = next_slot(nearby, cursor))) {
+    while (nearby->dirty && (at = next_of_walk(nearby, walk))) {
         if (!(at->flags & NEARBY_DIRTY)) continue;
-        set_clean(nearby, at);
-        *friend = *at;
-        if (at->flags & NEARBY_HELD) {
-            at->flags |= NEARBY_KNOWN;
-        } else {
-            at->flags = DEAD;
-            nearby->dead++;
-        }
+        /* The whole before a part of it is written: to read both together the processor would have to wait. */
+        struct nearby_friend told = *at;
+        bool held = told.flags & NEARBY_HELD;
+        at->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
+        nearby->dirty--;
+        nearby->dead += !held;
+        told.flags &= (uint8_t)~NEARBY_DIRTY;
+        *friend = told;
         return true;
     }
+    memset(nearby->marks, 0, sizeof nearby->marks);
     sweep(nearby, nearby->dead);
     return false;
 }

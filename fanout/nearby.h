@@ -55,6 +55,7 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t capacity; /* slots: a power of two, or 0 */
     uint32_t count;    /* of them in use */
     uint64_t marks[NEARBY_MARKS];
+    uint32_t shuffles;    /* how often entries have moved in the table */
     uint32_t mark_shift;  /* 1 << mark_shift slots a mark */
     uint32_t held;        /* entries on the screen */
     uint32_t asked_count; /* of the pending: their slots were asked for */
@@ -124,9 +125,16 @@ struct nearby_cursor { /* a page's end; {-1, -1}: before the first */
 size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
                    bool *more);
 
-/* Walks what must be told, to its end: each dirty entry once, told by that. Start with *cursor = 0; false: no more. An entry
- * that is not HELD is gone. */
-bool nearby_next_dirty(struct nearby *nearby, uint32_t *cursor, struct nearby_friend *friend);
+/* Walks what must be told, to its end: each dirty entry once, told by that. False: no more. An entry that is not HELD is gone. */
+struct nearby_walk {
+    struct lists_move *move; /* of the entry just told; NULL: not known */
+    uint32_t cursor;         /* over the marks, after what was pending at the start */
+    uint32_t next, count;
+    uint32_t slots[NEARBY_PENDING]; /* where each of the pending went */
+    uint32_t moves[NEARBY_PENDING];
+};
+void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk);
+bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct nearby_friend *friend);
 
 size_t nearby_bytes(const struct nearby *nearby); /* memory in use besides the struct */
 

@@ -102,7 +102,8 @@ static void upsert(struct world *w) {
 
 static void note(struct world *w) {
     int user = (int)chance(w, USERS);
-    struct lists_move move = {id_of((uint64_t)user), somewhere(w), w->now - (int64_t)chance(w, 5)};
+    struct lists_move move = {
+        .user = id_of((uint64_t)user), .at = somewhere(w), .time = w->now - (int64_t)chance(w, 5)};
     model_upsert(w, user, move.at, move.time);
     if (!lists_room(lists)) {
         nearby_settle(&w->nearby);
@@ -197,9 +198,11 @@ static void check_phone(struct world *w) {
 static void update(struct world *w) {
     struct nearby_friend friend;
     if (!w->paged) return;
-    nearby_settle(&w->nearby);
-    uint32_t cursor = 0, told = 0, dirty = w->nearby.dirty;
-    while (nearby_next_dirty(&w->nearby, &cursor, &friend)) {
+    struct nearby_walk walk;
+    nearby_walk_start(&w->nearby, &walk);
+    uint32_t told = 0, dirty = w->nearby.dirty;
+    while (nearby_next_dirty(&w->nearby, &walk, &friend)) {
+        if (walk.move) assert_true(walk.move->user == friend.user);
         told++;
         if (friend.flags & NEARBY_HELD) {
             show(w, &friend);
@@ -293,19 +296,22 @@ static void lists_of_every_size_tell_what_has_moved(void **state) {
     struct nearby nearby;
     struct nearby_friend friend;
     for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
-        uint32_t cursor = 0, told = 0;
+        uint32_t told = 0;
+        struct nearby_walk walk;
         nearby_init(&nearby, lists, RADIUS_M);
         nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
         for (int64_t user = 0; user < size; user++) nearby_upsert(&nearby, user, (struct geo_point){0, 0}, 1);
-        while (nearby_next_dirty(&nearby, &cursor, &friend)) told++;
+        nearby_walk_start(&nearby, &walk);
+        while (nearby_next_dirty(&nearby, &walk, &friend)) told++;
         assert_int_equal(told, size);
         for (int64_t every = 1; every <= size; every *= 7) {
-            cursor = told = 0;
+            told = 0;
             for (int64_t user = 0; user < size; user += every) {
-                struct lists_move move = {user, {(int32_t)every, 0}, every + 1};
+                struct lists_move move = {.user = user, .at = {(int32_t)every, 0}, .time = every + 1};
                 nearby_note(&nearby, lists_put(lists, &move), move.time);
             }
-            while (nearby_next_dirty(&nearby, &cursor, &friend)) {
+            nearby_walk_start(&nearby, &walk);
+            while (nearby_next_dirty(&nearby, &walk, &friend)) {
                 assert_int_equal(friend.user % every, 0);
                 assert_int_equal(friend.at.lat, every);
                 told++;
@@ -354,9 +360,10 @@ static void pages_name_everybody_once(void **state) {
         assert_int_equal(page_through(&nearby, seen), (CROWD + 19) / 20);
         for (int user = 0; user < CROWD; user++) assert_int_equal(seen[user], 1);
     }
-    uint32_t cursor = 0;
+    struct nearby_walk walk;
     struct nearby_friend friend;
-    assert_false(nearby_next_dirty(&nearby, &cursor, &friend)); /* told by the pages */
+    nearby_walk_start(&nearby, &walk);
+    assert_false(nearby_next_dirty(&nearby, &walk, &friend)); /* told by the pages */
     nearby_free(&nearby);
 }
 

@@ -431,7 +431,7 @@ static void note(struct world *w, struct session *s, const struct message *m) {
         for (int i = 0; i < w->sessions.count; i++) nearby_settle(&w->sessions.items[i]->nearby);
         lists_forget(w->screens);
     }
-    uint32_t move = lists_put(w->screens, &(struct lists_move){m->about, m->at, m->time});
+    uint32_t move = lists_put(w->screens, &(struct lists_move){.user = m->about, .at = m->at, .time = m->time});
     nearby_note(&s->nearby, move, m->time);
 }
 

@@ -487,14 +487,12 @@ bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct n
     struct nearby_friend *at;
     while (nearby->dirty && (at = next_of_walk(nearby, walk))) {
         if (!(at->flags & NEARBY_DIRTY)) continue;
-        /* The whole before a part of it is written: to read both together the processor would have to wait. */
-        struct nearby_friend told = *at;
-        bool held = told.flags & NEARBY_HELD;
+        /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
+        bool held = at->flags & NEARBY_HELD;
+        *friend = *at;
         at->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
         nearby->dirty--;
         nearby->dead += !held;
-        told.flags &= (uint8_t)~NEARBY_DIRTY;
-        *friend = told;
         return true;
     }
     memset(nearby->marks, 0, sizeof nearby->marks);

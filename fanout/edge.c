@@ -204,6 +204,7 @@ static int start_server(struct edge *edge, struct error *error) {
             .ping_s = (unsigned)edge->settings.ping_s,
             .handshake_s = (unsigned)edge->settings.handshake_s,
             .origins = edge->settings.allowed_origins,
+            .deflate = edge->settings.deflate,
             .tls_certificate = edge->settings.tls_certificate,
             .tls_key = edge->settings.tls_key,
             .context = edge,

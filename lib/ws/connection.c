@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 _Static_assert((int)WS_HEADROOM >= (int)LWS_PRE, "libwebsockets writes its frame header into the headroom");
 
@@ -90,9 +91,38 @@ void connection_heard(struct ws_connection *connection) {
     connection_move(connection, &connection->hub->open);
 }
 
+bool connection_packs(struct ws_connection *connection) {
+    char offers[256];
+    int size = lws_hdr_copy(connection->wsi, offers, sizeof(offers), WSI_TOKEN_EXTENSIONS);
+    connection->packs = connection->hub->packer && size > 0 && packer_fits(offers);
+    return connection->packs;
+}
+
+/* The last header that libwebsockets has written is the extension's, which ends with its name. */
+void connection_answer(const struct ws_connection *connection, struct lws_process_html_args *headers) {
+    static const char ANSWER[] = PACKER_ANSWER "\r\n";
+    if (!connection->packs || headers->max_len < (int)sizeof(ANSWER)) return;
+    memcpy(headers->p - 2, ANSWER, sizeof(ANSWER) - 1);
+    headers->p += sizeof(ANSWER) - 1 - 2;
+}
+
+static bool is_utf8(const char *text, size_t size) {
+    for (size_t at = 0, length; at < size; at += length)
+        if (!(length = text_utf8_length(text + at, size - at))) return false;
+    return true;
+}
+
 static int message_deliver(struct ws_connection *connection, const char *text, size_t size) {
     struct hub *hub = connection->hub;
-    hub->callbacks.on_message(hub->context, connection, text, size);
+    int failure = connection->packed ? packer_unpack(hub->packer, (const uint8_t *)text, size, &text, &size) : 0;
+    if (failure == -EMSGSIZE)
+        ws_close(connection, WS_TOO_BIG, "message too big");
+    else if (failure)
+        ws_close(connection, CLOSE_BAD_TEXT, "bad deflate");
+    else if (hub->packer && !is_utf8(text, size)) /* else libwebsockets has looked */
+        ws_close(connection, CLOSE_BAD_TEXT, "bad utf8");
+    else
+        hub->callbacks.on_message(hub->context, connection, text, size);
     return 0;
 }
 
@@ -105,6 +135,7 @@ int connection_received(struct ws_connection *connection, const char *bytes, siz
     }
     connection_heard(connection);
     flood_message(&connection->flood, size);
+    if (lws_is_first_fragment(wsi)) connection->packed = connection->packs && lws_get_reserved_bits(wsi);
     if (lws_frame_is_binary(wsi)) {
         ws_close(connection, CLOSE_NOT_TEXT, "text frames only");
         return 0;
@@ -206,8 +237,10 @@ bool ws_ready(struct ws_connection *connection) {
     return false;
 }
 
-/* Writes the head of an unmasked text frame so that it ends where the text begins. */
-static uint8_t *head_write_before(uint8_t *text, size_t size) {
+enum { TEXT_FRAME = 0x81, PACKED_FRAME = 0xC1 };
+
+/* Writes the head of an unmasked frame so that it ends where the text begins. */
+static uint8_t *head_write_before(uint8_t *text, size_t size, uint8_t first) {
     uint8_t *head = text;
     if (size < 126) {
         *--head = (uint8_t)size;
@@ -219,14 +252,13 @@ static uint8_t *head_write_before(uint8_t *text, size_t size) {
         for (int byte = 0; byte < 8; byte++) *--head = (uint8_t)((uint64_t)size >> 8 * byte);
         *--head = 127;
     }
-    *--head = 0x81;
+    *--head = first;
     return head;
 }
 
 /* What libwebsockets does for a frame that nothing has to be done to, without the walk through its structures, which are
  * cold when there are many connections. What the kernel does not take is libwebsockets' to keep. */
-static int send_direct(struct ws_connection *connection, uint8_t *text, size_t size) {
-    uint8_t *head = head_write_before(text, size), *end = text + size;
+static int send_direct(struct ws_connection *connection, uint8_t *head, const uint8_t *end) {
     ssize_t sent = send(connection->socket, head, (size_t)(end - head), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == end - head) return 0;
     if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -1;
@@ -237,6 +269,20 @@ static int send_direct(struct ws_connection *connection, uint8_t *text, size_t s
     return lws_write(connection->wsi, head, (size_t)(end - head), LWS_WRITE_RAW) < 0 ? -1 : 0;
 }
 
+/* Packs the text if the peer understands that and it pays. */
+static int send_framed(struct ws_connection *connection, uint8_t *text, size_t size) {
+    size_t packed_size = 0;
+    uint8_t *packed = connection->packs ? packer_pack(connection->hub->packer, text, size, &packed_size) : NULL;
+    if (packed) {
+        text = packed;
+        size = packed_size;
+    }
+    uint8_t *head = head_write_before(text, size, packed ? PACKED_FRAME : TEXT_FRAME), *end = text + size;
+    if (connection->socket >= 0) return send_direct(connection, head, end);
+    connection->backlog = true;
+    return lws_write(connection->wsi, head, (size_t)(end - head), LWS_WRITE_RAW);
+}
+
 int ws_send(struct ws_connection *connection, struct buffer *frame) {
     assert(frame->size >= WS_HEADROOM);
     if (connection->state != WS_OPEN) return -EPIPE;
@@ -244,11 +290,11 @@ int ws_send(struct ws_connection *connection, struct buffer *frame) {
     uint8_t *text = frame->data + WS_HEADROOM;
     size_t size = frame->size - WS_HEADROOM;
     int failure;
-    if (connection->socket >= 0) {
-        failure = send_direct(connection, text, size);
-    } else {
+    if (connection->client) {
         connection->backlog = true;
         failure = lws_write(connection->wsi, text, size, LWS_WRITE_TEXT);
+    } else {
+        failure = send_framed(connection, text, size);
     }
     if (failure >= 0) return 0;
     connection_kill(connection);

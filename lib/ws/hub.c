@@ -81,11 +81,26 @@ static void serve_tls(struct hub *hub, SSL_CTX *context) {
     if (hub->pair) tls_serve(context, &hub->pair);
 }
 
+/* libwebsockets leaves messages alone; it only has to let the bit pass that says that one is packed. */
+static int extension_event(struct lws_context *lws, const struct lws_extension *extension, struct lws *wsi,
+                           enum lws_extension_callback_reasons reason, void *user, void *in, size_t size) {
+    static const struct lws_ext_options NONE[] = {{.name = NULL}};
+    if (reason != LWS_EXT_CB_CONSTRUCT) return 0;
+    struct ws_connection *connection = lws_get_opaque_user_data(wsi);
+    if (!connection || !connection_packs(connection)) return 1;
+    *(const struct lws_ext_options **)in = NONE;
+    return 0;
+}
+
+static const struct lws_extension EXTENSIONS[] = {
+    {.name = PACKER_NAME, .callback = extension_event, .client_offer = PACKER_NAME}, {.name = NULL}};
+
 static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
     struct ws_connection *connection;
     switch (reason) {
     case LWS_CALLBACK_HTTP: hub_of(wsi)->counts.refused++; return handshake_refuse(wsi, refusal_upgrade);
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    case LWS_CALLBACK_ADD_HEADERS:
     case LWS_CALLBACK_ESTABLISHED:
     case LWS_CALLBACK_CLIENT_ESTABLISHED:
     case LWS_CALLBACK_RECEIVE:
@@ -108,6 +123,7 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     if (!connection) return reason == LWS_CALLBACK_WSI_DESTROY ? 0 : -1;
     switch ((int)reason) {
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return handshake_check(connection->hub, wsi, in);
+    case LWS_CALLBACK_ADD_HEADERS: connection_answer(connection, in); return 0;
     case LWS_CALLBACK_ESTABLISHED:
     case LWS_CALLBACK_CLIENT_ESTABLISHED: return connection_opened(connection);
     case LWS_CALLBACK_RECEIVE:
@@ -197,6 +213,7 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
         .subprotocol = mem_string(options->subprotocol),
         .origins = mem_string(text_or_null(options->origins)),
         .max_message = options->max_message,
+        .packer = options->deflate ? packer_new(options->max_message) : NULL,
         .direct = options->server && !text_or_null(options->tls_certificate),
         .handshake_ms = options->handshake_s * 1000ull,
         .ping_ms = options->ping_s * 1000ull,
@@ -226,7 +243,9 @@ int hub_start(struct hub *hub, const struct hub_options *options, struct error *
     struct lws_context_creation_info info = {
         .port = options->server ? CONTEXT_PORT_NO_LISTEN_SERVER : CONTEXT_PORT_NO_LISTEN,
         .protocols = hub->protocols,
-        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_VALIDATE_UTF8 |
+        .extensions = hub->packer ? EXTENSIONS : NULL,
+        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                   (hub->packer ? 0 : LWS_SERVER_OPTION_VALIDATE_UTF8) |
                    (tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS : 0),
         .foreign_loops = loops,
         .pcontext = &hub->lws,
@@ -287,6 +306,7 @@ void hub_shutdown(struct hub *hub, int code, loop_fn *closed, void *context) {
 
 void hub_release(struct hub *hub) {
     tls_pair_free(hub->pair);
+    packer_free(hub->packer);
     free(hub->subprotocol);
     free(hub->origins);
 }

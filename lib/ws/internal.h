@@ -14,6 +14,7 @@
 
 #include "base/loop.h"
 #include "ws/flood.h"
+#include "ws/packer.h"
 #include "ws/tls.h"
 #include "ws/ws.h"
 
@@ -25,7 +26,8 @@ enum {
     CLOSE_PAYLOAD_MAX = 125, /* of a control frame (RFC 6455, 5.5) */
     CLOSE_NO_CODE = 1005,    /* a close frame without one */
     CLOSE_VANISHED = 1006,   /* no close frame at all */
-    CLOSE_NOT_TEXT = 1003
+    CLOSE_NOT_TEXT = 1003,
+    CLOSE_BAD_TEXT = 1007
 };
 
 struct ws_queue {
@@ -49,6 +51,8 @@ struct ws_connection {
     bool connecting;    /* inside lws_client_connect_via_info */
     bool pinged;        /* and nothing came since */
     bool want_writable; /* ws_send said -EAGAIN */
+    bool packs;         /* permessage-deflate was agreed on */
+    bool packed;        /* the message that is coming is */
     uint16_t close_code; /* the peer's */
     struct lws *wsi;     /* NULL: it does not exist (any more) */
     struct hub *hub;
@@ -69,7 +73,8 @@ struct hub {
     lws_retry_bo_t no_timers; /* all zero: pinging is ours */
     struct tls_pair *pair;    /* a server's; NULL: plain */
     char *subprotocol;
-    char *origins; /* NULL: any */
+    char *origins;         /* NULL: any */
+    struct packer *packer; /* NULL: no permessage-deflate */
     struct ws_counts counts;
     size_t max_message;
     bool direct; /* nothing stands between a frame and the socket: no TLS, no masking, no extension */
@@ -96,6 +101,7 @@ struct hub_options {
     uv_loop_t *loop;
     const char *subprotocol;
     size_t max_message, receive_size;
+    bool deflate;
     unsigned most; /* connections at once; 0: not known */
     unsigned handshake_s, ping_s;
     const char *tls_certificate, *tls_key, *tls_ca, *origins;
@@ -116,6 +122,9 @@ void hub_release(struct hub *hub); /* after closed */
 struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool client);
 /* Inside libwebsockets' callbacks; not 0: it shall close the connection there and then. */
 int connection_opened(struct ws_connection *connection);
+/* permessage-deflate: whether it is what the peer's handshake offers; and what is said of it behind its name. */
+bool connection_packs(struct ws_connection *connection);
+void connection_answer(const struct ws_connection *connection, struct lws_process_html_args *headers);
 int connection_received(struct ws_connection *connection, const char *bytes, size_t size);
 /* libwebsockets is going to end it, perhaps after a close frame of its own (1002, 1007): nothing may be sent any more. */
 void connection_closes(struct ws_connection *connection);

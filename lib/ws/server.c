@@ -155,6 +155,7 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
                             .tls_certificate = options->tls_certificate,
                             .tls_key = options->tls_key,
                             .origins = options->origins,
+                            .deflate = options->deflate,
                             .server = true,
                             .context = options->context,
                             .callbacks = options->callbacks,

@@ -25,7 +25,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from harness.cluster import Metrics
-from harness.edge import Stage, move
+from harness.driven import Driven
+from harness.edge import Stage, move, roster
 from harness.geo import north_of
 from harness.http import Http
 from harness.phone import Phone
@@ -80,16 +81,9 @@ class Certificate:
         return ssl.create_default_context(cadata=self.pem.decode())
 
 
-def for_threads(context: ssl.SSLContext) -> ssl.SSLContext:
-    """For a phone, which reads in one thread and writes in another: Python's ssl does not lock for that, and what TLS 1.3 says
-    after its handshake, read while the request is written, made the request vanish (one time in a hundred)."""
-    context.maximum_version = ssl.TLSVersion.TLSv1_2
-    return context
-
-
 def secure_phone(stage, user, certificate, **options):
     return Phone(stage.cluster.ws_url.replace('ws://', 'wss://'), user, stage.cluster.token(user),
-                 ssl=for_threads(certificate.trusting()), **options)
+                 ssl=certificate.trusting(), **options)
 
 
 def shown_certificate(stage) -> bytes:
@@ -478,6 +472,49 @@ def test_garbage_ends_its_connection_alone(guarded, users):
         eventually(lambda: guarded.edge.metrics().total('starling_edge_sessions') == sessions)
         phone.report(*at(3))
         guarded.wait_said(user, 'REPORT')
+
+
+# compressed
+
+def test_frames_are_compressed_for_who_offers_it(make_cluster, users, tmp_path):
+    """`websockets` with and without, Node's ws, which offers it by itself, and over TLS; a big roster, pages, updates, the end."""
+    certificate = Certificate()
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.deflate': 'true'}))
+    secure = stage.cluster.add('fanout', settings={'edge.listen': f'127.0.0.1:{free_port()}', **certificate.write(tmp_path)})
+    me, plain_me, node_me, secure_me, *crowd = users(304)
+    stage.share(me, plain_me, node_me, secure_me, *crowd)
+    now = now_ms()
+    friends = [(friend, at(10 + index), now) for index, friend in enumerate(crowd)]
+    with stage.cluster.phone(me, compression='deflate') as phone, stage.cluster.phone(plain_me) as plain, \
+            Phone(f'wss://{secure.settings["edge.listen"]}/', secure_me, stage.cluster.token(secure_me), compression='deflate',
+                  ssl=certificate.trusting()) as over_tls, \
+            Driven('javascript', stage.cluster.ws_url, stage.cluster.token(node_me), *HOME, prefetch=True) as node:
+        assert [extension.name for extension in phone._socket.protocol.extensions] == ['permessage-deflate']
+        assert not plain._socket.protocol.extensions
+        join = {}
+        for someone in phone, plain, over_tls:
+            join[someone] = stage.join(someone, *HOME, friends=friends)
+            while someone.cursor:
+                someone.more()
+            assert someone.friends() == set(crowd)
+            assert someone._socket.ping().wait(5) if someone is not over_tls else True
+        join[node] = stage.wait_said(node_me, 'JOIN')
+        stage.deliver(join[node]['route'], roster(join[node], friends))
+        eventually(lambda: any(said['known'] == len(crowd) and said['complete'] for said in node.said('change')))
+        mover, later = crowd[0], now + 1000
+        for route in {j['route'] for j in join.values()}:
+            stage.deliver(route, *(move(friend, at(1000 + index), later, *(j['user'] for j in join.values() if j['route'] == route))
+                                   for index, friend in enumerate(crowd)))
+        for someone in phone, plain, over_tls:
+            someone.wait_item(mover, lambda item: item['time'] == later)
+            assert all(item['time'] == later for item in someone.screen.values())
+            someone.report(*at(3), accuracy=7)
+            stage.wait_said(someone.user, 'REPORT')
+            someone.send_raw(json.dumps({'type': 'more', 'after': None, 'padding': 'x' * 5000}))
+            someone.expect('nearby')
+        stage.edge.terminate()
+        assert phone.wait_closed() == plain.wait_closed() == 1012
+        assert phone.closed()[1] == plain.closed()[1]
 
 
 # no oftener than that

@@ -40,7 +40,7 @@ export interface Welcome {
  */
 export type State = 'idle' | 'connecting' | 'online' | 'waiting' | 'closed';
 
-/** token: refused (1008). expired: 4003; neither if a token function has a better one. elsewhere: connected on another device (4001). url: not a WebSocket address. */
+/** token: refused (1008, for the token's sake). expired: 4003; neither if a token function has a better one. elsewhere: connected on another device (4001). url: not a WebSocket address. */
 export type ClosedReason = 'token' | 'expired' | 'elsewhere' | 'url';
 
 export interface StateChange {

@@ -51,6 +51,7 @@ _TOKEN_TIMEOUT_S = 30.0     # for an application's token function to answer
 _HELD_S = 10.0              # a connection that held this long was a good one
 _CLOCK_SLACK_MS = 1000      # the way back and forth; below it the clocks agree
 _STALE_AFTER_REPORTS = 4    # reports of a friend that did not come
+_TOKEN_REASONS = ('bad_token', 'token_expired')
 _BAD_URL = object()
 
 
@@ -279,7 +280,12 @@ class StarlingClient:
         """Why there is no coming back by ourselves; None: there is."""
         if code == CloseCode.ELSEWHERE:
             return 'elsewhere'
-        if code not in (CloseCode.TOKEN_EXPIRED, CloseCode.BAD_TOKEN) or self._tokens.refused():
+        if code not in (CloseCode.TOKEN_EXPIRED, CloseCode.BAD_TOKEN):
+            return None
+        # 1008 is said of other things, too: a hello that came too late over a bad network, say. Those pass.
+        if code == CloseCode.BAD_TOKEN and why and why not in _TOKEN_REASONS:
+            return None
+        if self._tokens.refused():
             return None
         return 'expired' if code == CloseCode.TOKEN_EXPIRED or why == 'token_expired' else 'token'
 

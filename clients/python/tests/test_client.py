@@ -156,6 +156,17 @@ async def test_ends_for_good_where_only_a_person_can_help(server):
 
 
 @on_a_server
+async def test_1008_for_what_is_no_fault_of_the_token_passes(server):
+    for why in 'no_hello', 'too_many_messages', 'bad_message':
+        async with client(server) as me:
+            connections = len(server.sockets)
+            await until(lambda before=connections: len(server.sockets) > before)
+            await server.sockets[-1].close(1008, why)
+            await until(lambda c=me: c.state is State.WAITING)
+            assert me.told[-1].code == 1008
+
+
+@on_a_server
 async def test_overloaded_means_five_seconds_or_what_is_said(server):
     async with client(server) as me:
         await server.heard('hello')

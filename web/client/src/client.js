@@ -36,6 +36,7 @@ const HELD_MS = 10000; // a connection that held this long was a good one
 const CLOCK_SLACK_MS = 1000; // the way back and forth; below it the clocks agree
 const STALE_AFTER_REPORTS = 4; // reports of a friend that did not come
 const TOKEN_TIMEOUT_MS = 30000; // for an application's token function to answer
+const TOKEN_REASONS = ['bad_token', 'token_expired'];
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class StarlingClient {
@@ -316,6 +317,8 @@ export class StarlingClient {
     #final(code, why) {
         if (code === CloseCode.ELSEWHERE) return 'elsewhere';
         if (code !== CloseCode.TOKEN_EXPIRED && code !== CloseCode.BAD_TOKEN) return undefined;
+        // 1008 is said of other things, too: a hello that came too late over a bad network, say. Those pass.
+        if (code === CloseCode.BAD_TOKEN && why && !TOKEN_REASONS.includes(why)) return undefined;
         if (this.#tokens.refused()) return undefined;
         return code === CloseCode.TOKEN_EXPIRED || why === 'token_expired' ? 'expired' : 'token';
     }

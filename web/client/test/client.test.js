@@ -394,6 +394,16 @@ test('a hello with an expired token ends as expired, not as a bad one', () => {
     assert.equal(states.at(-1).reason, 'expired');
 });
 
+test('1008 for what is no fault of the token passes', () => {
+    for (const why of ['no_hello', 'too_many_messages', 'bad_message']) {
+        clock = new FakeClock();
+        make();
+        online().hangUp(1008, why);
+        assert.equal(states.at(-1).state, 'waiting');
+        assert.equal(states.at(-1).code, 1008);
+    }
+});
+
 /** A token as the real ones look. */
 const token = (expMs) => `x.${btoa(JSON.stringify({ sub: '42', exp: expMs / 1000 }))}.y`;
 

@@ -272,9 +272,9 @@ static void freed_directory_cancels(void **state) {
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
 
     kafka_says(0, http_server_port(bench->world->server), 100);
+    int looks = kafka_looks(); // the first one may begin before start is back
     start(bench);
     peers_fetch(bench->peers, USER, "/hold", 5000, answer_take, &waiting);
-    int looks = kafka_looks();
     world_until(bench->world, kafka_looks() > looks);
     peers_free(bench->peers); // while the worker is at it
     bench->peers = NULL;

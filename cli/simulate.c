@@ -31,7 +31,8 @@ enum {
 };
 
 struct options {
-    const char *trace, *graph, *from, *until, *speed, *ws, *lists, *settle, *city, *seed, *every, *duration, *wait_for;
+    const char *trace, *graph, *from, *until, *speed, *ws, *lists, *settle, *city, *seed, *every, *duration, *wait_for,
+        *settle_while;
     bool no_setup;
     int64_t ends_s[ENDS_MAX]; /* where the trace stops for a look at the screens, rising; the last one ends it */
     int end_count;
@@ -126,6 +127,8 @@ finish:
 
 /* ---- moving ---- */
 
+static bool exists(const char *path) { return path && access(path, F_OK) == 0; }
+
 static bool crowded(const struct simulation *s) {
     struct phones_counts counts = phones_counts(s->phones);
     return counts.unsent > UNSENT_MAX || counts.known - counts.superseded - counts.online > OFFLINE_MAX;
@@ -154,7 +157,7 @@ static bool move_city(struct simulation *s) {
         s->city_due[user] += s->options.every_ms * ((now - s->city_due[user]) / s->options.every_ms + 1);
         phones_report(s->phones, user, city_place(s->city, user, wall), wall);
     }
-    if (s->options.wait_for && access(s->options.wait_for, F_OK) != 0) return true;
+    if (s->options.wait_for && !exists(s->options.wait_for)) return true;
     return !s->options.duration_s || elapsed_us(s->started_us) < s->options.duration_s * 1000000;
 }
 
@@ -182,7 +185,7 @@ static bool quiet(const struct simulation *s) {
 }
 
 static void gather(struct simulation *s) {
-    if (s->options.wait_for && access(s->options.wait_for, F_OK) != 0) {
+    if (s->options.wait_for && !exists(s->options.wait_for)) {
         s->phase_us = clock_monotonic_us(); /* patience starts when it is there */
         return;
     }
@@ -197,11 +200,12 @@ static void settle(struct simulation *s) {
         if (elapsed_us(s->phase_us) > PATIENCE_US) fail(s, "the servers did not come to rest");
         return;
     }
-    if (s->rounds_done == s->options.rounds) {
+    if (s->rounds_done >= s->options.rounds && !exists(s->options.settle_while)) {
         enter(s, DONE);
         return;
     }
     s->rounds_done++;
+    fprintf(stderr, "simulate: every phone repeats its place (round %" PRId64 ")\n", s->rounds_done);
     phones_repeat(s->phones);
     enter(s, SETTLING);
 }
@@ -392,6 +396,7 @@ static int simulate(int argc, char **argv) {
         {"for", "S", "end the city after that long (0: when interrupted)", &o->duration, NULL},
         {"ws", "URL[,URL]", "edges (ws://127.0.0.1:8081/)", &o->ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &o->settle, NULL},
+        {"settle-while", "FILE", "and goes on repeating for as long as that file exists", &o->settle_while, NULL},
         {"wait-for", "FILE", "settle only once that file exists; the city moves until then", &o->wait_for, NULL},
         {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists,
          NULL},

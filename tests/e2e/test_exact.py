@@ -12,7 +12,7 @@ import pytest
 
 from harness.broker import REPOSITORY
 from harness.records import history_rows
-from harness.truth import SETTLE, Simulation, caught_up, city_truth, compare, read_lists, reports
+from harness.truth import SETTLE, Simulation, caught_up, city_truth, compare, read_lists, reports, settle
 from harness.waiting import eventually
 
 DATA = pathlib.Path(os.environ.get('STARLING_DATA', REPOSITORY.parent / 'shared/data'))
@@ -94,11 +94,12 @@ def trouble(cluster, moving):
     eventually(lambda: all(caught_up(router) for router in cluster.routers), 60, what='every router is warm and caught up')
 
 
-def settle_after_trouble(cluster, simulation, go):
+def settle_after_trouble(cluster, simulation, go, going):
     """The trouble comes while the simulation moves; only when it is over and the routers have caught up, phones settle."""
     time.sleep(5)
     trouble(cluster, lambda: simulation.process.poll() is None)
     go.touch()
+    settle(simulation, cluster.routers, going)
     simulation.finish(200)
     for sink in cluster.sinks:  # draining publishes what is still open
         sink.stop()
@@ -109,11 +110,12 @@ def settle_after_trouble(cluster, simulation, go):
 def test_exact_after_kills_on_the_real_trace(make_cluster, tmp_path):
     cluster = make_cluster(partitions=8, delivery_partitions=8, settings={'clock': 'stream'})
     cluster.start(routers=2, fanouts=2, sinks=2)
-    end, go = 36000, tmp_path / 'go'
+    end, go, going = 36000, tmp_path / 'go', tmp_path / 'going'
+    going.touch()
     simulation = Simulation(cluster, '--trace', TRACE, '--graph', GRAPH, '--from', FROM, '--until', end, '--speed', 250,
-                            '--wait-for', go, '--lists', tmp_path / 'lists.csv')
+                            '--wait-for', go, '--settle-while', going, '--lists', tmp_path / 'lists.csv')
     eventually(lambda: 'opted in' in simulation.said(), 60)
-    settle_after_trouble(cluster, simulation, go)
+    settle_after_trouble(cluster, simulation, go, going)
     last = settled(last_fixes(end))
     compared = compare('after kills', read_lists(tmp_path / 'lists.csv'), last, real_pairs(), max(at for at, _ in last.values()))
     rows = history_matches(cluster)
@@ -124,10 +126,11 @@ def test_exact_after_kills_on_the_real_trace(make_cluster, tmp_path):
 @pytest.mark.timeout(300)
 def test_exact_after_kills_in_the_city(make_cluster, tmp_path):
     cluster = make_cluster(partitions=4, delivery_partitions=4).start(routers=2, fanouts=2, sinks=2)
-    go = tmp_path / 'go'
+    go, going = tmp_path / 'go', tmp_path / 'going'
+    going.touch()
     simulation = Simulation(cluster, '--city', 300, '--seed', 8, '--every', 0.5, '--for', 25, '--wait-for', go,
-                            '--lists', tmp_path / 'lists.csv')
-    settle_after_trouble(cluster, simulation, go)
+                            '--settle-while', going, '--lists', tmp_path / 'lists.csv')
+    settle_after_trouble(cluster, simulation, go, going)
     last, pairs = city_truth(cluster)
     compared = compare('the city after kills', read_lists(tmp_path / 'lists.csv'), last, pairs, int(time.time() * 1000))
     rows = history_matches(cluster)

@@ -8,6 +8,7 @@ from .cluster import build_folder
 from .geo import EARTH_RADIUS_M, RADIUS_M
 from .processes import clean_environment, die_with_parent
 from .records import decode, key_users
+from .waiting import eventually
 
 INACTIVE_MS = 600_000
 SETTLE = 2
@@ -87,6 +88,25 @@ def caught_up(router):
 
 # the simulator
 
+def settle(simulation, routers, going, rounds=SETTLE, timeout=120):
+    """
+    Has everybody repeat their place until that was done `rounds` times with every router less than a second behind, which
+    is what exact lists are promised for: a router that is further behind sends no digests. going: what --settle-while names.
+    """
+    disturbed = simulation.rounds()
+
+    def undisturbed():
+        nonlocal disturbed
+        if simulation.process.poll() is not None:  # not an assertion: there is nothing to wait for any more
+            raise RuntimeError(f'the simulation ended by itself:\n{simulation.said()[-2000:]}')
+        if any(router.metrics().total('starling_router_digesting') != 1 for router in routers):
+            disturbed = simulation.rounds()
+        return simulation.rounds() > disturbed + rounds  # the next one has begun, so that those are over
+
+    eventually(undisturbed, timeout, every=0.1, what=f'{rounds} rounds without a router that is behind')
+    going.unlink()
+
+
 class Simulation:
     """`starling simulate` with those arguments, against the cluster's edges."""
 
@@ -101,6 +121,10 @@ class Simulation:
     def said(self):
         self.log.flush()
         return pathlib.Path(self.log.name).read_text()
+
+    def rounds(self):
+        """How often everybody was told to repeat their place."""
+        return self.said().count('every phone repeats its place')
 
     def finish(self, timeout):
         try:

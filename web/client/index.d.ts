@@ -136,6 +136,11 @@ export class StarlingClient {
      * says that it is online again.
      */
     reconnect(): void;
+    /**
+     * The device has slept, or the page was out of sight: what looks like a connection may have ended without a word. Says hello
+     * once more, and connects anew if nobody answers within ten seconds. Does nothing unless online.
+     */
+    check(): void;
     /** Leaves and forgets the list. */
     close(): void;
     /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */

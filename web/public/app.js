@@ -330,6 +330,7 @@ document.addEventListener('visibilitychange', () => {
     if (document.hidden) return;
     render();
     if (client?.state === 'waiting') client.reconnect();
+    else client?.check();
 });
 addEventListener('hashchange', signInFromAddress);
 

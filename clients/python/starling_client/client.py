@@ -182,6 +182,14 @@ class StarlingClient:
         self._failures = 0
         self._start()
 
+    def check(self) -> None:
+        """The device has slept: is the connection what it seems to be? A hello that nobody answers ends it, and it is made
+        anew. Does nothing unless online."""
+        if self._state is not State.ONLINE or 'welcome' in self._timers:
+            return
+        self._send_hello()
+        self._timer('welcome', _WELCOME_TIMEOUT_S, self._drop)
+
     async def close(self) -> None:
         """Leaves and forgets the list."""
         self._stop()

@@ -156,6 +156,21 @@ async def test_ends_for_good_where_only_a_person_can_help(server):
 
 
 @on_a_server
+async def test_check_makes_a_connection_anew_that_ended_without_a_word(server):
+    async with client(server) as me:
+        await server.heard('hello')
+        await server.greet()
+        await until(lambda: me.state is State.ONLINE)
+        me.check()
+        await server.heard('hello', 2)
+        await server.greet()  # it lives
+        await until(lambda: 'welcome' not in me._timers)
+        me.check()
+        me._timer('welcome', 0.1, me._drop)  # sooner than in ten seconds
+        await until(lambda: len(server.sockets) == 2)
+
+
+@on_a_server
 async def test_1008_for_what_is_no_fault_of_the_token_passes(server):
     for why in 'no_hello', 'too_many_messages', 'bad_message':
         async with client(server) as me:

@@ -167,6 +167,13 @@ export class StarlingClient {
         this.#open();
     }
 
+    /** The device has slept: is the connection what it seems to be? A hello that nobody answers ends it, and it is made anew. */
+    check() {
+        if (this.#state !== 'online' || this.#timers.has('welcome')) return;
+        this.#sendHello();
+        this.#timer('welcome', WELCOME_TIMEOUT_MS, () => this.#drop());
+    }
+
     /** Leaves for good, until connect(). */
     close() {
         this.#network?.removeEventListener('online', this.#networkIsBack);

@@ -394,6 +394,24 @@ test('a hello with an expired token ends as expired, not as a bad one', () => {
     assert.equal(states.at(-1).reason, 'expired');
 });
 
+test('check: a connection that ended without a word is made anew, one that lives stays', () => {
+    client.check();
+    assert.equal(FakeSocket.all.length, 0, 'nothing to check');
+    const socket = online();
+    client.check();
+    client.check();
+    assert.equal(socket.frames('hello').length, 2);
+    clock.advance(9_999);
+    socket.say(welcome());
+    clock.advance(60_000);
+    assert.equal(client.state, 'online');
+    client.check();
+    clock.advance(10_000);
+    assert.equal(client.state, 'waiting');
+    clock.advance(1_000);
+    assert.notEqual(FakeSocket.last, socket);
+});
+
 test('1008 for what is no fault of the token passes', () => {
     for (const why of ['no_hello', 'too_many_messages', 'bad_message']) {
         clock = new FakeClock();

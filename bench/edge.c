@@ -69,6 +69,45 @@ static void usage(void) {
     exit(2);
 }
 
+enum kind { FLAG, TEXT, WHOLE, COUNT, SIZE, REAL }; /* bool, const char *, int, unsigned, size_t, double */
+
+static const struct argument {
+    const char *name;
+    enum kind kind;
+    size_t offset; /* in struct options */
+} ARGUMENTS[] = {
+    {"--scattered", FLAG, offsetof(struct options, scattered)},
+    {"--reports", FLAG, offsetof(struct options, reports)},
+    {"--bootstrap", TEXT, offsetof(struct options, bootstrap)},
+    {"--prefix", TEXT, offsetof(struct options, prefix)},
+    {"--key-file", TEXT, offsetof(struct options, key_file)},
+    {"--listen", TEXT, offsetof(struct options, listen)},
+    {"--hello", TEXT, offsetof(struct options, hello)},
+    {"--pid", WHOLE, offsetof(struct options, pid)},
+    {"--partitions", WHOLE, offsetof(struct options, partitions)},
+    {"--routes", WHOLE, offsetof(struct options, routes)},
+    {"--seconds", WHOLE, offsetof(struct options, seconds)},
+    {"--feed", WHOLE, offsetof(struct options, feed)},
+    {"--source", WHOLE, offsetof(struct options, source)},
+    {"--friends", COUNT, offsetof(struct options, friends)},
+    {"--sessions", SIZE, offsetof(struct options, sessions)},
+    {"--warm-s", REAL, offsetof(struct options, warm_s)},
+    {"--report-s", REAL, offsetof(struct options, report_s)},
+    {"--compress", REAL, offsetof(struct options, compress)},
+};
+
+static void take(struct options *options, const struct argument *argument, const char *value) {
+    void *at = (char *)options + argument->offset;
+    switch (argument->kind) {
+    case FLAG: *(bool *)at = true; break;
+    case TEXT: *(const char **)at = value; break;
+    case WHOLE: *(int *)at = atoi(value); break;
+    case COUNT: *(unsigned *)at = (unsigned)atoi(value); break;
+    case SIZE: *(size_t *)at = (size_t)atoi(value); break;
+    case REAL: *(double *)at = atof(value); break;
+    }
+}
+
 static struct options parse(int argc, char **argv) {
     struct options o = {.sessions = 15000,
                         .friends = 0,
@@ -82,47 +121,11 @@ static struct options parse(int argc, char **argv) {
     if (argc < 2) usage();
     o.mode = argv[1];
     for (int i = 2; i < argc; i++) {
-        const char *name = argv[i], *value = argv[i + 1];
-        bool flag = !strcmp(name, "--scattered") || !strcmp(name, "--reports");
-        if (!flag && !value) usage();
-        if (!strcmp(name, "--scattered"))
-            o.scattered = true;
-        else if (!strcmp(name, "--reports"))
-            o.reports = true;
-        else if (!strcmp(name, "--bootstrap"))
-            o.bootstrap = value, i++;
-        else if (!strcmp(name, "--prefix"))
-            o.prefix = value, i++;
-        else if (!strcmp(name, "--key-file"))
-            o.key_file = value, i++;
-        else if (!strcmp(name, "--listen"))
-            o.listen = value, i++;
-        else if (!strcmp(name, "--hello"))
-            o.hello = value, i++;
-        else if (!strcmp(name, "--pid"))
-            o.pid = atoi(value), i++;
-        else if (!strcmp(name, "--partitions"))
-            o.partitions = atoi(value), i++;
-        else if (!strcmp(name, "--routes"))
-            o.routes = atoi(value), i++;
-        else if (!strcmp(name, "--seconds"))
-            o.seconds = atoi(value), i++;
-        else if (!strcmp(name, "--warm-s"))
-            o.warm_s = atof(value), i++;
-        else if (!strcmp(name, "--sessions"))
-            o.sessions = (size_t)atoi(value), i++;
-        else if (!strcmp(name, "--friends"))
-            o.friends = (unsigned)atoi(value), i++;
-        else if (!strcmp(name, "--report-s"))
-            o.report_s = atof(value), i++;
-        else if (!strcmp(name, "--compress"))
-            o.compress = atof(value), i++;
-        else if (!strcmp(name, "--feed"))
-            o.feed = atoi(value), i++;
-        else if (!strcmp(name, "--source"))
-            o.source = atoi(value), i++;
-        else
-            usage();
+        const struct argument *found = NULL;
+        for (size_t j = 0; j < ARRAY_SIZE(ARGUMENTS); j++)
+            if (!strcmp(ARGUMENTS[j].name, argv[i])) found = &ARGUMENTS[j];
+        if (!found || (found->kind != FLAG && ++i == argc)) usage();
+        take(&o, found, argv[i]);
     }
     return o;
 }

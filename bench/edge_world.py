@@ -3,7 +3,6 @@ import contextlib
 import json
 import os
 import pathlib
-import platform
 import resource
 import shutil
 import socket
@@ -18,13 +17,14 @@ sys.path.insert(0, str(ROOT / 'tests/e2e'))
 from harness.broker import Broker  # noqa: E402
 from harness.cluster import Cluster, Daemon, build_folder  # noqa: E402
 from harness.ports import free_port  # noqa: E402
+from machine import cpu_s, machine as facts  # noqa: E402
 
 FEW_FILES = 'this bench needs {} open files in a process, and the limit here is {} (ulimit -n)'
 
 
 def machine() -> str:
-    model = next((line.split(': ')[1].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')), '?')
-    return f'{model}, {os.cpu_count()} cores, Linux {platform.release()}'
+    this = facts()
+    return f'{this["cpu"]}, {this["cores"]} cores, Linux {this["kernel"]}, {this["version"]}'
 
 
 def raise_file_limit(wanted: int):
@@ -46,11 +46,6 @@ def memory(pid: int) -> int:
 def kernel_memory() -> int:
     """Bytes of the kernel's slabs: sockets, their queues, files, epoll's entries."""
     return next(int(line.split()[1]) * 1024 for line in open('/proc/meminfo') if line.startswith('Slab:'))
-
-
-def cpu(pid: int) -> float:
-    fields = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def settle(read, tries=20):

@@ -14,9 +14,10 @@ enum {
     INIT_TIMEOUT_MS = 10000,
     COMMIT_TIMEOUT_MS = 5000, /* the transaction itself is given up by the broker after 2 s */
     RETRY_MS = 500,
-    SLICE = 4000, /* commands decided in one go, before the loop may do something else */
-    MANY = 500,   /* so many at once are bulk: their transaction waits for more of them, */
-    HOLD_MS = 100 /* so long; and takes no more when it is so old */
+    SLICE = 4000,  /* commands decided in one go, before the loop may do something else */
+    MANY = 500,    /* so many at once are bulk: their transaction waits for more of them, */
+    HOLD_MS = 100, /* so long; and takes no more when it is so old, */
+    FULL_MS = 300  /* or so old where more are there: nothing is decided while one is committed */
 };
 
 /* A record that is no command: goes to the dead letters within the transaction, so that it does so once. */
@@ -479,7 +480,7 @@ void commands_run(struct commands *commands) {
     if (!commands->code) commands->code = fill(commands, &commands->reason);
     // What could not be put into the transaction, whatever it was, is given up with it.
     if (commands->code) commands->code = -EAGAIN;
-    int64_t left_ms = HOLD_MS - (clock_monotonic_us() - commands->opened_us) / 1000;
+    int64_t left_ms = (commands->count ? FULL_MS : HOLD_MS) - (clock_monotonic_us() - commands->opened_us) / 1000;
     bool full = commands->taken >= commands->options.batch || left_ms <= 0;
     if (commands->code || full || (!commands->count && commands->taken < MANY))
         commit(commands);

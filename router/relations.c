@@ -5,8 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "router/lots.h"
-#include "router/state.h"
+#include "router/relations_private.h"
 
 /* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. What is
  * live, or a stand-by's, goes by lots.h. */
@@ -14,40 +13,6 @@ enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, RESTORE_LOT_BESIDE_LIVE = 1
 
 /* Records taken in one go: more at a time are cheaper to apply, and reports wait so long meanwhile (some 30 ms). */
 enum { TAKEN_AT_ONCE = 4000, RETELL_S = 10 };
-
-/*            attach                      live
- *     nothing -----> restoring ------------------------> live: what comes is news
- *        |  standby      ^  attach: reads the rest        |
- *        +---------> standby: kept up to date, in silence |
- *                        ^--------------------------------+ standby          detach: from anywhere to nothing */
-struct relation {
-    bool attached, live, standby;
-    bool touched;      /* in the batch at hand */
-    int64_t reflected; /* friendships applied up to here; -1: not known yet */
-    int64_t told;      /* what the group was told of that */
-};
-
-/* Friend lists that were read from the beginning are put together by a worker, one partition's at a time. */
-struct finishing {
-    struct relations *relations;
-    int32_t partition;
-    struct graph_build *build; /* NULL: none */
-    int code;
-    struct error error;
-};
-
-struct relations {
-    struct router *router;
-    struct kafka_consumer *consumer;
-    struct relation *parts;
-    int32_t *touched;
-    size_t touched_count, attached, live;
-    struct lots *lots; /* of what is live or stands by, and can be read */
-    struct loop_timer *turn;
-    struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
-    size_t more_count, less_count;
-    struct finishing finishing;
-};
 
 /* ---- what friend lists tell ---- */
 
@@ -488,46 +453,6 @@ bool relations_current(const struct relations *relations) {
     return true;
 }
 
-/* How far friend lists are, as an offset of the group: nobody goes on from there, but whoever waits for an import to arrive, or
- * looks for the lag of a group, finds it where all the other progress is. */
-static void tell_friendships(struct relations *relations, bool again) {
-    struct router *router = relations->router;
-    struct kafka_position *told = mem_alloc((size_t)router->partitions * sizeof *told);
-    size_t count = 0;
-    for (int32_t p = 0; p < router->partitions; p++) {
-        struct relation *part = &relations->parts[p];
-        if (!part->live || router->parts[p].stage != PARTITION_LIVE) continue;
-        // Past the markers of transactions, too, which are not applied.
-        int64_t next = graph_queued(router->graph, p)
-                           ? part->reflected
-                           : kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, p);
-        if (next < 0 || (next <= part->told && !again)) continue;
-        part->told = next;
-        told[count++] = (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = p, .offset = next};
-    }
-    if (count) ownership_commit_positions(router->ownership, told, count);
-    free(told);
-}
-
-static void tell_sharing(struct relations *relations) {
-    struct router *router = relations->router;
-    struct kafka_position *told = mem_alloc((size_t)router->partitions * sizeof *told);
-    size_t count = 0;
-    for (int32_t p = 0; p < router->partitions; p++) {
-        struct kafka_position position = {.topic = TOPIC_SHARING, .partition = p};
-        if (!relations->parts[p].attached || relations->parts[p].standby) continue;
-        if (consents_restart(router->consents, p, &position.offset)) {
-            log_warn(router->log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
-            kafka_consumer_seek(relations->consumer, &position, NULL);
-        } else if (consents_committable(router->consents, p, &position.offset)) {
-            consents_committed(router->consents, p, position.offset);
-            told[count++] = position;
-        }
-    }
-    if (count) ownership_commit_positions(router->ownership, told, count);
-    free(told);
-}
-
 void relations_second(struct relations *relations) {
     struct router *router = relations->router;
     struct error error;
@@ -543,7 +468,6 @@ void relations_second(struct relations *relations) {
         if ((now / 1000 + p) % 60 == 0 && graph_touch(router->graph, p, now, &error))
             router_store_failed(router, &error);
     }
-    tell_sharing(relations);
-    tell_friendships(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
+    relations_tell(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
     relations_progress(relations);
 }

@@ -31,35 +31,9 @@ struct options {
     FILE *json;
 };
 
-static void die(const char *what, const char *why) {
-    fprintf(stderr, "bench-graph: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void silent(void *context, int64_t user, int64_t other, bool made) {}
-
-static void too_many(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
-
-static struct graph *open_graph(const char *path, size_t memory_mb) {
-    struct graph_options options = {.path = path,
-                                    .partitions = PARTITIONS,
-                                    .cap = BENCH_MOST_FRIENDS,
-                                    .max_age_ms = INT64_MAX,
-                                    .memory_bytes = memory_mb << 20,
-                                    .on_change = silent,
-                                    .on_excess = too_many};
-    struct graph *graph;
-    struct error error;
-    int64_t from;
-    if (graph_open(&options, &graph, &error)) die("opening", error.text);
-    for (int32_t p = 0; p < PARTITIONS; p++)
-        if (graph_attach(graph, p, clock_wall_ms(), &from, &error)) die("attaching", error.text);
-    return graph;
-}
-
 static void apply(struct graph *graph, int32_t partition, int64_t next, bool restoring) {
     struct error error;
-    if (graph_apply(graph, partition, next, clock_wall_ms(), restoring, &error)) die("applying", error.text);
+    if (graph_apply(graph, partition, next, clock_wall_ms(), restoring, &error)) bench_die("applying", error.text);
 }
 
 static void add(struct graph *graph, int64_t offset, int64_t user, int64_t other, bool made, bool restoring) {
@@ -73,8 +47,8 @@ static void finish(struct graph *graph, int64_t next) {
     struct error error;
     for (int32_t p = 0; p < PARTITIONS; p++) {
         apply(graph, p, next, true);
-        if (graph_finish(graph, p, clock_wall_ms(), &error)) die("finishing", error.text);
-        if (graph_compact(graph, p, &error)) die("compacting", error.text);
+        if (graph_finish(graph, p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
+        if (graph_compact(graph, p, &error)) bench_die("compacting", error.text);
     }
 }
 
@@ -82,13 +56,13 @@ static void finish(struct graph *graph, int64_t next) {
 static size_t built(const char *path, size_t users, const char *pairs) {
     int ends[2];
     size_t count = 0;
-    if (pipe(ends)) die("pipe", "cannot be made");
+    if (pipe(ends)) bench_die("pipe", "cannot be made");
     pid_t child = fork();
     if (child == 0) {
         struct error error;
         struct bench_graph data = {.halves = NULL};
-        struct graph *graph = open_graph(path, 64);
-        if (pairs && bench_graph_read(pairs, &data, &error)) die(pairs, error.text);
+        struct graph *graph = bench_graph_open(path, PARTITIONS, 64 << 20, 0);
+        if (pairs && bench_graph_read(pairs, &data, &error)) bench_die(pairs, error.text);
         // A piece of the users at a time: the whole would be many times what ends up on disk.
         size_t pieces = pairs ? 1 : users / 20000 + 1;
         for (size_t piece = 0; piece < pieces; piece++) {
@@ -105,7 +79,7 @@ static size_t built(const char *path, size_t users, const char *pairs) {
     close(ends[1]);
     if (child < 0 || read(ends[0], &count, sizeof count) != sizeof count) count = 0;
     close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) < 0 || status || !count) die("building", "the child has failed");
+    if (child < 0 || waitpid(child, &status, 0) < 0 || status || !count) bench_die("building", "the child has failed");
     return count;
 }
 
@@ -153,13 +127,13 @@ static struct lookups look_up(struct graph *graph, const int64_t *users, size_t 
     size_t friends = 0;
     for (size_t i = 0; i < count && i < WARM_USERS; i++)
         if (graph_friends(graph, hash_user_partition(users[i], PARTITIONS), users[i], &list, &error))
-            die("reading", error.text);
+            bench_die("reading", error.text);
     struct store_usage first = graph_usage(graph).store;
     double before = bench_cpu_s();
     for (size_t i = 0; i < LOOKUPS; i++) {
         int64_t user = users[i % count];
         if (graph_friends(graph, hash_user_partition(user, PARTITIONS), user, &list, &error))
-            die("reading", error.text);
+            bench_die("reading", error.text);
         friends += list.count;
     }
     double seconds = bench_cpu_s() - before;
@@ -169,7 +143,7 @@ static struct lookups look_up(struct graph *graph, const int64_t *users, size_t 
     friend_list_encode(&bytes, list.items, list.count);
     before = bench_cpu_s();
     for (size_t i = 0; i < LOOKUPS; i++)
-        if (friend_list_decode(&copy, bytes.data, bytes.size)) die("decoding", "damaged");
+        if (friend_list_decode(&copy, bytes.data, bytes.size)) bench_die("decoding", "damaged");
     double decoding = (bench_cpu_s() - before) / (double)list.count * (double)friends / LOOKUPS;
     friend_list_free(&list);
     friend_list_free(&copy);
@@ -232,7 +206,7 @@ static void print_disk(const struct options *options, const char *what, double b
 static void measure_pairs(const struct options *options, const char *folder) {
     char *path = mem_format("%s/pairs", folder);
     size_t halves = built(path, 0, options->pairs);
-    struct graph *graph = open_graph(path, options->memory_mb);
+    struct graph *graph = bench_graph_open(path, PARTITIONS, options->memory_mb << 20, 0);
     print_disk(options, "disk: the file's graph", disk_bytes(graph), halves);
     graph_close(graph);
     free(path);
@@ -246,7 +220,7 @@ static void measure(const struct options *options, const char *folder) {
     malloc_trim(0);
     struct watch watch = {.before = resident(false), .before_anonymous = resident(true)};
     pthread_create(&watch.thread, NULL, watch_run, &watch);
-    struct graph *graph = open_graph(path, options->memory_mb);
+    struct graph *graph = bench_graph_open(path, PARTITIONS, options->memory_mb << 20, 0);
     print_disk(options, "disk: synthetic", disk_bytes(graph), halves);
 
     printf("\n%-34s %11s %13s %8s\n", "look-up", "whole", "decoding", "ratio");
@@ -259,7 +233,7 @@ static void measure(const struct options *options, const char *folder) {
     printf("\n%-34s %8.0f half-edges/s/core\n", "changes all over the graph", rate);
     size_t most = watch.most - watch.before;
     for (int32_t p = 0; p < PARTITIONS; p++)
-        if (graph_compact(graph, p, &error)) die("compacting", error.text);
+        if (graph_compact(graph, p, &error)) bench_die("compacting", error.text);
     print_disk(options, "disk: after changes and compaction", disk_bytes(graph), halves + options->changes / 2);
     atomic_store(&watch.end, true);
     pthread_join(watch.thread, NULL);
@@ -293,12 +267,12 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--json"))
             options.json = fopen(argv[i + 1], "w");
         else
-            die(argv[i], "is not known");
+            bench_die(argv[i], "is not known");
     }
-    if (argc % 2 == 0) die(argv[argc - 1], "is not known, or says nothing");
+    if (argc % 2 == 0) bench_die(argv[argc - 1], "is not known, or says nothing");
     mallopt(M_ARENA_MAX, 2); // as the router does
     char folder[] = "/tmp/bench-graph-XXXXXX";
-    if (!mkdtemp(folder)) die(folder, "cannot be made");
+    if (!mkdtemp(folder)) bench_die(folder, "cannot be made");
     if (options.json) fputc('{', options.json);
     bench_print_machine(stdout, options.json, "graph");
     printf("synthetic: %d friends on average, ids below %d; %d partitions\n\n", MEAN, BENCH_IDS, PARTITIONS);

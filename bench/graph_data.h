@@ -7,12 +7,16 @@
 #ifndef BENCH_GRAPH_DATA_H
 #define BENCH_GRAPH_DATA_H
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "router/graph.h"
 
 enum { BENCH_IDS = 100000000, BENCH_MOST_FRIENDS = 5000 };
 
@@ -24,6 +28,36 @@ struct bench_graph {
     struct bench_half *halves;
     size_t count, capacity, users;
 };
+
+static inline _Noreturn void bench_die(const char *what, const char *why) {
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
+    exit(1);
+}
+
+static inline void bench_silent(void *context, int64_t user, int64_t other, bool made) {}
+
+static inline void bench_too_many(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,
+                                  int64_t offset) {}
+
+/* The router's friend lists at a path, all partitions attached. */
+static inline struct graph *bench_graph_open(const char *path, int32_t partitions, size_t memory_bytes,
+                                             size_t build_bytes) {
+    struct graph_options options = {.path = path,
+                                    .partitions = partitions,
+                                    .cap = BENCH_MOST_FRIENDS,
+                                    .max_age_ms = INT64_MAX,
+                                    .memory_bytes = memory_bytes,
+                                    .build_bytes = build_bytes,
+                                    .on_change = bench_silent,
+                                    .on_excess = bench_too_many};
+    struct graph *graph;
+    struct error error;
+    int64_t from;
+    if (graph_open(&options, &graph, &error)) bench_die("opening", error.text);
+    for (int32_t p = 0; p < partitions; p++)
+        if (graph_attach(graph, p, clock_wall_ms(), &from, &error)) bench_die("attaching", error.text);
+    return graph;
+}
 
 static inline void bench_graph_add(struct bench_graph *graph, int64_t user, int64_t other) {
     if (graph->count == graph->capacity) {

@@ -30,15 +30,6 @@ struct options {
     FILE *json;
 };
 
-static void die(const char *what, const char *why) {
-    fprintf(stderr, "bench-restore: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void silent(void *context, int64_t user, int64_t other, bool made) {}
-
-static void too_many(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
-
 struct figures {
     double seconds, cpu, rss_mb;
     double disk_bytes;
@@ -52,32 +43,24 @@ static struct friendship old_half(size_t at) {
 static struct figures restore(const struct bench_graph *data, const struct options *wanted, size_t build_bytes) {
     char folder[] = "/tmp/bench-restore-XXXXXX", command[128];
     struct error error;
-    if (!mkdtemp(folder)) die(folder, "cannot be made");
+    if (!mkdtemp(folder)) bench_die(folder, "cannot be made");
     char *path = mem_format("%s/friends", folder);
-    struct graph_options options = {.path = path,
-                                    .partitions = (int32_t)wanted->partitions,
-                                    .cap = BENCH_MOST_FRIENDS,
-                                    .max_age_ms = INT64_MAX,
-                                    .build_bytes = build_bytes,
-                                    .on_change = silent,
-                                    .on_excess = too_many};
-    struct graph *graph;
-    int64_t from;
-    if (graph_open(&options, &graph, &error)) die("opening", error.text);
-    for (int32_t p = 0; p < options.partitions; p++)
-        if (graph_attach(graph, p, 0, &from, &error)) die("attaching", error.text);
+    int32_t partitions = (int32_t)wanted->partitions;
+    struct graph *graph = bench_graph_open(path, partitions, 0, build_bytes);
     double cpu = bench_cpu_s();
     int64_t before = clock_monotonic_us();
     for (size_t i = 0; i < data->count; i++) {
-        int32_t partition = hash_user_partition(data->halves[i].user, options.partitions);
+        int32_t partition = hash_user_partition(data->halves[i].user, partitions);
         struct friendship half = old_half(i);
         graph_add(graph, partition, (int64_t)i, data->halves[i].user, data->halves[i].other, &half);
         if (graph_queued(graph, partition) < LOT) continue;
-        if (graph_apply(graph, partition, (int64_t)i + 1, clock_wall_ms(), true, &error)) die("applying", error.text);
+        if (graph_apply(graph, partition, (int64_t)i + 1, clock_wall_ms(), true, &error))
+            bench_die("applying", error.text);
     }
-    for (int32_t p = 0; p < options.partitions; p++) {
-        if (graph_apply(graph, p, (int64_t)data->count, clock_wall_ms(), true, &error)) die("applying", error.text);
-        if (graph_finish(graph, p, clock_wall_ms(), &error)) die("finishing", error.text);
+    for (int32_t p = 0; p < partitions; p++) {
+        if (graph_apply(graph, p, (int64_t)data->count, clock_wall_ms(), true, &error))
+            bench_die("applying", error.text);
+        if (graph_finish(graph, p, clock_wall_ms(), &error)) bench_die("finishing", error.text);
     }
     struct figures figures = {
         .seconds = (double)(clock_monotonic_us() - before) / 1e6,
@@ -88,7 +71,7 @@ static struct figures restore(const struct bench_graph *data, const struct optio
     graph_close(graph);
     free(path);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) die(folder, "cannot be removed");
+    if (system(command)) bench_die(folder, "cannot be removed");
     return figures;
 }
 
@@ -136,7 +119,7 @@ static int pure(struct options *options) {
 /* ---- into a topic ---- */
 
 static void on_delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
-    if (code) die("producing", strerror(-code));
+    if (code) bench_die("producing", strerror(-code));
 }
 
 static int fill(const char *bootstrap, const char *prefix, const struct options *options) {
@@ -150,7 +133,7 @@ static int fill(const char *bootstrap, const char *prefix, const struct options 
     struct bench_graph data = bench_graph_synthetic(options->users, options->friends, 1);
     bench_graph_shuffle(&data, 2);
     uv_loop_init(&loop);
-    if (kafka_producer_new(&wanted, &producer, &error)) die("producer", error.text);
+    if (kafka_producer_new(&wanted, &producer, &error)) bench_die("producer", error.text);
     size_t friends = 0;
     for (size_t i = 0; i < data.count; i++) {
         uint8_t key[16];
@@ -164,7 +147,7 @@ static int fill(const char *bootstrap, const char *prefix, const struct options 
         while ((code = kafka_producer_send(producer, TOPIC_FRIENDSHIPS, partition, key, sizeof key, value.data,
                                            value.size, NULL)) == -EAGAIN)
             uv_run(&loop, UV_RUN_ONCE);
-        if (code) die("producing", strerror(-code));
+        if (code) bench_die("producing", strerror(-code));
         if (i % MANY == 0) uv_run(&loop, UV_RUN_NOWAIT);
         friends += data.halves[i].user == data.halves[0].user;
     }
@@ -205,7 +188,7 @@ static int read_topic(const char *bootstrap, const char *prefix, const struct op
     struct kafka_consumer_options wanted = {
         .loop = &reading.loop, .settings = &settings, .batch = 1000, .context = &reading, .on_records = count_records};
     double cpu = bench_cpu_s();
-    if (kafka_consumer_new(&wanted, &reading.consumer, &error)) die("consumer", error.text);
+    if (kafka_consumer_new(&wanted, &reading.consumer, &error)) bench_die("consumer", error.text);
     struct kafka_position *positions = mem_zero(reading.partitions, sizeof *positions);
     for (size_t p = 0; p < reading.partitions; p++) {
         int64_t low;
@@ -213,9 +196,9 @@ static int read_topic(const char *bootstrap, const char *prefix, const struct op
             .topic = TOPIC_FRIENDSHIPS, .partition = (int32_t)p, .offset = KAFKA_OFFSET_BEGINNING};
         if (kafka_consumer_watermarks(reading.consumer, TOPIC_FRIENDSHIPS, (int32_t)p, &low, &reading.ends[p], 10000,
                                       &error))
-            die("ends", error.text);
+            bench_die("ends", error.text);
     }
-    if (kafka_consumer_read(reading.consumer, positions, reading.partitions, &error)) die("reading", error.text);
+    if (kafka_consumer_read(reading.consumer, positions, reading.partitions, &error)) bench_die("reading", error.text);
     while (!read_all(&reading)) uv_run(&reading.loop, UV_RUN_ONCE);
     printf("{\"records\":%zu,\"cpu_s\":%.3f}\n", reading.records, bench_cpu_s() - cpu);
     kafka_consumer_free(reading.consumer);

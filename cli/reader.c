@@ -117,7 +117,7 @@ static int find_end(struct reader *reader, int32_t partition, int64_t *low, int6
     if (code) return code;
     if (options->follow) *end = INT64_MAX;
     // Only where the broker sets the timestamps do they rise with the offsets.
-    if (options->topic != TOPIC_LOCATIONS || options->to_ms == INT64_MAX) return 0;
+    if (options->topic != TOPIC_LOCATIONS || options->settings->dead_letters || options->to_ms == INT64_MAX) return 0;
     struct kafka_position at = {.topic = options->topic, .partition = partition, .offset = 0};
     code =
         kafka_consumer_offsets_at(reader->consumer, &at, 1, options->to_ms, remaining_ms(deadline_us), reader->error);

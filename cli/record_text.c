@@ -30,6 +30,13 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
     }
 }
 
+static void put_header(struct buffer *out, const struct kafka_record *record, const char *name, const char *header) {
+    const char *value = kafka_record_header(record, header);
+    if (!value) return;
+    buffer_format(out, ",\"%s\":", name);
+    text_quote(out, value, strlen(value));
+}
+
 void record_text(struct buffer *out, const struct kafka_settings *settings, struct codec *codec,
                  const struct kafka_record *record) {
     char *topic = topic_full_name(settings, record->topic, false);
@@ -51,6 +58,11 @@ void record_text(struct buffer *out, const struct kafka_settings *settings, stru
         text_quote(out, error.text, strlen(error.text));
         buffer_string(out, ",\"bytes\":");
         put_hex(out, record->value, record->value_size);
+    }
+    if (settings->dead_letters) {
+        put_header(out, record, "reason", "__connect.errors.exception.message");
+        put_header(out, record, "from_partition", "__connect.errors.partition");
+        put_header(out, record, "from_offset", "__connect.errors.offset");
     }
     buffer_byte(out, '}');
 }

@@ -15,7 +15,8 @@ enum { EVERYBODY = -1 };
 struct replay {
     struct cli cli;
     struct reader_options reader;
-    int64_t user; /* or EVERYBODY */
+    struct kafka_settings topics; /* dead letter queues, if one is asked for */
+    int64_t user;                 /* or EVERYBODY */
     struct codec *codec;
     struct buffer line;
     bool unwritable;
@@ -25,7 +26,7 @@ static void take(void *context, const struct kafka_record *record) {
     struct replay *replay = context;
     if (replay->user != EVERYBODY && !record_concerns(replay->codec, record, replay->user)) return;
     buffer_clear(&replay->line);
-    record_text(&replay->line, &replay->cli.kafka, replay->codec, record);
+    record_text(&replay->line, &replay->topics, replay->codec, record);
     buffer_byte(&replay->line, '\n');
     if (fwrite(replay->line.data, 1, replay->line.size, stdout) != replay->line.size) replay->unwritable = true;
 }
@@ -35,12 +36,17 @@ static void drained(void *context) {
     if (replay->reader.follow && fflush(stdout)) replay->unwritable = true;
 }
 
-static bool find_topic(const struct cli *cli, const char *name, enum topic *topic) {
-    size_t prefix = strlen(cli->settings.prefix);
-    if (!strncmp(name, cli->settings.prefix, prefix)) name += prefix;
+/* NAME or NAME.dlq, with the prefix or without. */
+static bool find_topic(struct replay *replay, const char *name) {
+    size_t prefix = strlen(replay->cli.settings.prefix);
+    if (!strncmp(name, replay->cli.settings.prefix, prefix)) name += prefix;
     for (int i = 0; i < TOPICS; i++) {
-        if (strcmp(name, topic_name((enum topic)i))) continue;
-        *topic = (enum topic)i;
+        const char *known = topic_name((enum topic)i);
+        if (strncmp(name, known, strlen(known))) continue;
+        const char *rest = name + strlen(known);
+        if (*rest && strcmp(rest, ".dlq")) continue;
+        replay->reader.topic = (enum topic)i;
+        replay->topics.dead_letters = *rest;
         return true;
     }
     return false;
@@ -54,15 +60,18 @@ static int choose_partition(struct replay *replay, const char *partition, struct
     int code = reader_shape(&replay->cli.kafka, &shape, error);
     if (code) return code;
     struct reader_options *reader = &replay->reader;
-    reader->partitions = reader->topic == TOPIC_DELIVERIES ? shape.delivery_partitions : shape.partitions;
+    reader->partitions = replay->topics.dead_letters         ? 1
+                         : reader->topic == TOPIC_DELIVERIES ? shape.delivery_partitions
+                                                             : shape.partitions;
     int64_t chosen;
     if (partition) {
         if (!cli_int(partition, 0, reader->partitions - 1, &chosen)) {
-            return error_set(error, -EINVAL, "--partition %s: %s has the partitions 0 to %d", partition,
-                             topic_name(reader->topic), (int)reader->partitions - 1);
+            return error_set(error, -EINVAL, "--partition %s: %s%s has the partitions 0 to %d", partition,
+                             topic_name(reader->topic), replay->topics.dead_letters ? ".dlq" : "",
+                             (int)reader->partitions - 1);
         }
         reader->partition = (int32_t)chosen;
-    } else if (replay->user != EVERYBODY && keyed_by_user(reader->topic)) {
+    } else if (replay->user != EVERYBODY && keyed_by_user(reader->topic) && !replay->topics.dead_letters) {
         reader->partition = hash_user_partition(replay->user, reader->partitions);
     }
     return 0;
@@ -94,8 +103,9 @@ static int run(int argc, char **argv) {
     struct replay replay = {.user = EVERYBODY};
     int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
+    replay.topics = replay.cli.kafka;
     replay.reader = (struct reader_options){
-        .settings = &replay.cli.kafka,
+        .settings = &replay.topics,
         .partition = READER_ALL,
         .from_ms = 0,
         .to_ms = INT64_MAX,
@@ -106,10 +116,12 @@ static int run(int argc, char **argv) {
     };
     if (replay.cli.argument_count != 1) {
         code = cli_fail(&REPLAY_COMMAND, 2, "one topic must be given");
-    } else if (!find_topic(&replay.cli, replay.cli.arguments[0], &replay.reader.topic)) {
-        code = cli_fail(&REPLAY_COMMAND, 2,
-                        "no topic %s: there are locations, friend-commands, friendships, profiles, sharing, deliveries",
-                        replay.cli.arguments[0]);
+    } else if (!find_topic(&replay, replay.cli.arguments[0])) {
+        code =
+            cli_fail(&REPLAY_COMMAND, 2,
+                     "no topic %s: there are locations, friend-commands, friendships, profiles, sharing, deliveries, "
+                     "and of each its dead letters: locations.dlq, ...",
+                     replay.cli.arguments[0]);
     } else if (from && !when_parse(from, &replay.reader.from_ms)) {
         code = cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
     } else if (to && !when_parse(to, &replay.reader.to_ms)) {

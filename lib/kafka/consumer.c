@@ -181,6 +181,7 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
             .key_size = m->key_len,
             .value = m->payload,
             .value_size = m->len,
+            .message = m,
         };
     }
     return records;

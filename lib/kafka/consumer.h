@@ -24,7 +24,11 @@ struct kafka_record {
     size_t key_size;
     const uint8_t *value; /* NULL: tombstone */
     size_t value_size;
+    const void *message; /* librdkafka's, for kafka_record_header; NULL: none */
 };
+
+/* The last header of that name, as text; NULL: there is none. Valid as long as the record. */
+const char *kafka_record_header(const struct kafka_record *record, const char *name);
 
 struct kafka_position {
     enum topic topic;

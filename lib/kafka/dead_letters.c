@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kafka/consumer.h"
 #include "kafka/producer_private.h"
 
 /* Kafka Connect's headers, so that the tools made for its queues read ours. Values are text. */
@@ -29,6 +30,16 @@ static rd_kafka_headers_t *headers_of(const struct kafka_settings *settings, con
     add(headers, "__connect.errors.exception.class.name", "starling.BadRecord");
     add(headers, "__connect.errors.exception.message", reason);
     return headers;
+}
+
+const char *kafka_record_header(const struct kafka_record *record, const char *name) {
+    // librdkafka's signature is of before const: reading them is what it does.
+    rd_kafka_message_t *message = (rd_kafka_message_t *)(uintptr_t)record->message;
+    rd_kafka_headers_t *headers;
+    const void *value;
+    size_t size;
+    if (!message || rd_kafka_message_headers(message, &headers)) return NULL;
+    return rd_kafka_header_get_last(headers, name, &value, &size) ? NULL : value; // it ends with a 0
 }
 
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason) {

@@ -11,5 +11,5 @@ static const char *const NAMES[TOPICS] = {
 const char *topic_name(enum topic topic) { return NAMES[topic]; }
 
 char *topic_full_name(const struct kafka_settings *settings, enum topic topic, bool dead_letters) {
-    return mem_format("%s%s%s", settings->prefix, NAMES[topic], dead_letters ? ".dlq" : "");
+    return mem_format("%s%s%s", settings->prefix, NAMES[topic], dead_letters || settings->dead_letters ? ".dlq" : "");
 }

@@ -28,7 +28,9 @@ struct kafka_settings {
     const char *client_id;           /* NULL: librdkafka's */
     const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
-    struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */
+    bool
+        dead_letters; /* for consumers: each topic's dead letter queue, which has one partition, instead of the topic */
+    struct log *log;  /* librdkafka's own lines go here at debug; NULL: nowhere */
 };
 
 const char *topic_name(enum topic topic); /* without prefix: "locations", ... */

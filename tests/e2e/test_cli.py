@@ -266,6 +266,12 @@ def test_friendships_tombstones_and_what_cannot_be_read_are_replayed(shared_clus
     assert found[-1]['offset'] == message.offset and found[-1]['value'] is None
     assert found[-1]['bytes'] == b'\x07junk'.hex() and found[-1]['error']
 
+    letter = eventually(lambda: lines(shared_cluster.starling('replay', 'profiles.dlq', '--user', ada).stdout), 20)[0]
+    assert letter['topic'] == shared_cluster.topics.name('profiles') + '.dlq' and letter['bytes'] == found[-1]['bytes']
+    assert letter['reason'] and (letter['from_partition'], letter['from_offset']) == (
+        str(message.partition), str(message.offset))
+    assert 'has the partitions 0 to 0' in fails(shared_cluster, 'replay', 'profiles.dlq', '--partition', 1)
+
 
 def test_deliveries_are_replayed_by_user(shared_cluster, users):
     ada, ben, eve = users(3)

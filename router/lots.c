@@ -12,7 +12,9 @@ struct part {
 struct lots {
     struct part *parts;
     int32_t partitions;
-    size_t total, fresh; /* fresh: since lots_added */
+    size_t total, fresh;      /* fresh: since lots_added */
+    int64_t period_us;        /* when the period at hand began; one is as long as a lot may wait */
+    size_t came, came_before; /* records in it, and in the one before */
     bool bulk;
 };
 
@@ -35,8 +37,20 @@ void lots_add(struct lots *lots, int32_t partition, int64_t now_us) {
     lots->fresh++;
 }
 
-void lots_added(struct lots *lots) {
-    lots->bulk = lots->fresh >= LOTS_MANY || lots->total > lots->fresh; // what comes behind bulk waits with it
+static void count_fresh(struct lots *lots, int64_t now_us) {
+    if (now_us - lots->period_us >= LOTS_HOLD_US) {
+        lots->came_before = now_us - lots->period_us < 2 * LOTS_HOLD_US ? lots->came : 0;
+        lots->came = 0;
+        lots->period_us = now_us;
+    }
+    lots->came += lots->fresh;
+}
+
+/* What comes behind bulk waits with it; but by itself a trickle, of which something always waits, would go on to for ever. */
+void lots_added(struct lots *lots, int64_t now_us) {
+    count_fresh(lots, now_us);
+    bool much = lots->total >= LOTS_MANY || lots->came + lots->came_before >= LOTS_MANY;
+    lots->bulk = lots->fresh >= LOTS_MANY || (lots->total > lots->fresh && much);
     lots->fresh = 0;
 }
 

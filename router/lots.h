@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 enum {
-    LOTS_MANY = 500,   /* so many read in one go are bulk */
+    LOTS_MANY =
+        500, /* so many read in one go are bulk; and what follows, while so many do in LOTS_HOLD_US or twice that */
     LOTS_FULL = 4096,  /* of a partition: applying them takes some 20 ms, during which reports wait */
     LOTS_MOST = 131072 /* of all partitions */
 };
@@ -26,7 +27,7 @@ void lots_free(struct lots *lots); /* NULL is fine */
 
 /* A record of the partition was read; records were, and no more for now. */
 void lots_add(struct lots *lots, int32_t partition, int64_t now_us);
-void lots_added(struct lots *lots);
+void lots_added(struct lots *lots, int64_t now_us);
 
 /* The partition has been applied, or what waits of it is not to be applied any more. */
 void lots_remove(struct lots *lots, int32_t partition);

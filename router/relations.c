@@ -253,7 +253,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
         relations->parts[partition].touched = false;
         if (graph_queued(router->graph, partition) >= lot(relations, partition)) apply(relations, partition);
     }
-    lots_added(relations->lots);
+    lots_added(relations->lots, now_us);
     apply_due(relations);
     ownership_progress(router->ownership);
 }

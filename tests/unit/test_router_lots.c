@@ -17,12 +17,12 @@ static void add(struct lots *lots, int32_t partition, size_t count, int64_t now_
 
 static void test_a_few_are_due_at_once(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
-    lots_added(lots);
+    lots_added(lots, 0);
     assert_int_equal(lots_due(lots, 0), -1);
     assert_int_equal(lots_wait_ms(lots, 0), -1);
     add(lots, 3, LOTS_MANY / 2, 10);
     add(lots, 5, LOTS_MANY / 2 - 1, 20);
-    lots_added(lots);
+    lots_added(lots, 20);
     assert_false(lots_may_wait(lots)); // both in this turn
     assert_int_equal(lots_wait_ms(lots, 20), 0);
     assert_int_equal(lots_due(lots, 20), 3);
@@ -36,14 +36,14 @@ static void test_a_few_are_due_at_once(void **state) {
 static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
     add(lots, 3, LOTS_MANY, 1000);
-    lots_added(lots);
+    lots_added(lots, 1000);
     assert_true(lots_waits(lots, 3));
     assert_false(lots_waits(lots, 4));
     assert_true(lots_may_wait(lots));
     assert_int_equal(lots_due(lots, 1000), -1);
     assert_int_equal(lots_wait_ms(lots, 1000), LOTS_HOLD_US / 1000);
     add(lots, 4, 1, 2000);
-    lots_added(lots);
+    lots_added(lots, 2000);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 999), -1);
     assert_int_equal(lots_wait_ms(lots, LOTS_HOLD_US + 999), 1);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 3); // by the first of its records, however many followed
@@ -53,7 +53,7 @@ static void test_many_wait_and_so_does_what_comes_behind_them(void **state) {
     lots_remove(lots, 4);
     assert_int_equal(lots_wait_ms(lots, LOTS_HOLD_US + 2000), -1);
     add(lots, 4, 1, LOTS_HOLD_US * 2); // bulk is over
-    lots_added(lots);
+    lots_added(lots, LOTS_HOLD_US * 2);
     assert_int_equal(lots_due(lots, LOTS_HOLD_US * 2), 4);
     lots_free(lots);
 }
@@ -62,7 +62,7 @@ static void test_the_partition_that_has_waited_longest_comes_first(void **state)
     struct lots *lots = lots_new(PARTITIONS);
     add(lots, 9, 10, 1000);
     add(lots, 2, LOTS_FULL, 2000);
-    lots_added(lots);
+    lots_added(lots, 2000);
     assert_int_equal(lots_due(lots, 2000), 2); // alone is due
     assert_int_equal(lots_due(lots, LOTS_HOLD_US + 1000), 9);
     lots_remove(lots, 9);
@@ -73,12 +73,52 @@ static void test_the_partition_that_has_waited_longest_comes_first(void **state)
 static void test_memory_is_bounded(void **state) {
     struct lots *lots = lots_new(PARTITIONS);
     for (int32_t p = 0; p < PARTITIONS; p++) add(lots, p, p == 7 ? LOTS_MOST : 100, 1000 + p);
-    lots_added(lots);
+    lots_added(lots, 2000);
     assert_false(lots_may_wait(lots));
     assert_int_equal(lots_due(lots, 2000), 7);
     lots_remove(lots, 7);
     assert_true(lots_may_wait(lots));
     assert_int_equal(lots_due(lots, 2000), -1);
+    lots_free(lots);
+}
+
+/* A trickle behind bulk, of which there is always something that waits, is no bulk itself: it is soon applied at once. */
+static void test_a_trickle_behind_bulk_does_not_wait_for_ever(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    int64_t now = 1000;
+    int waited = 0;
+    add(lots, 0, LOTS_MANY, now);
+    lots_added(lots, now);
+    for (int i = 0; i < 1000; i++) { // a hundred a second, for ten seconds
+        int32_t due;
+        now += 10000;
+        add(lots, i % PARTITIONS, 1, now);
+        lots_added(lots, now);
+        while ((due = lots_due(lots, now)) >= 0) lots_remove(lots, due);
+        waited += lots_wait_ms(lots, now) >= 0;
+    }
+    assert_in_range(waited, 1, 2 * LOTS_HOLD_US / 10000);
+    lots_free(lots);
+}
+
+/* As long as so many come, however few at once, they are bulk. */
+static void test_much_in_small_pieces_stays_bulk(void **state) {
+    struct lots *lots = lots_new(PARTITIONS);
+    int64_t now = 1000;
+    int applied = 0;
+    add(lots, 0, LOTS_MANY, now);
+    lots_added(lots, now);
+    for (int i = 0; i < 1000; i++) { // ten thousand a second
+        int32_t due;
+        now += 10000;
+        for (int32_t p = 0; p < 4; p++) add(lots, p, 25, now);
+        lots_added(lots, now);
+        while ((due = lots_due(lots, now)) >= 0) {
+            lots_remove(lots, due);
+            applied++;
+        }
+    }
+    assert_in_range(applied, 4 * 15, 4 * 22); // not a thousand times each
     lots_free(lots);
 }
 
@@ -89,7 +129,7 @@ static void test_one_that_goes_away_is_forgotten(void **state) {
     lots_remove(lots, 1);
     lots_remove(lots, 2); // of which there is nothing
     add(lots, 1, 1, 2000);
-    lots_added(lots);
+    lots_added(lots, 2000);
     assert_int_equal(lots_due(lots, 2000), 1);
     lots_free(lots);
 }
@@ -108,7 +148,7 @@ static void test_nothing_waits_for_longer(void **state) {
             if (!count[p]++) since[p] = now;
             lots_add(lots, p, now);
         }
-        lots_added(lots);
+        lots_added(lots, now);
         int32_t due;
         while ((due = lots_due(lots, now)) >= 0) {
             assert_true(count[due] > 0);
@@ -136,6 +176,8 @@ int main(void) {
         cmocka_unit_test(test_many_wait_and_so_does_what_comes_behind_them),
         cmocka_unit_test(test_the_partition_that_has_waited_longest_comes_first),
         cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_a_trickle_behind_bulk_does_not_wait_for_ever),
+        cmocka_unit_test(test_much_in_small_pieces_stays_bulk),
         cmocka_unit_test(test_one_that_goes_away_is_forgotten),
         cmocka_unit_test(test_nothing_waits_for_longer),
     };

@@ -1,0 +1,393 @@
+/* Friend lists through random histories: topics of a few partitions with what random commands make of pairs, read in lots of any
+ * size, live or restored, from where a store says that it is; stores that are closed, detached, built anew, built by a worker
+ * meanwhile, or replaced by a checkpoint. After each lot every door to what is stored is compared with a table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "router/graph.h"
+
+enum { PARTITIONS = 3, USERS = 45, CAP = 9, TOPIC_MAX = 4000, HISTORIES = 6, STEPS = 220 };
+static const int64_t DAY_MS = 86400000;
+
+struct record {
+    int64_t user, other;
+    struct friendship half;
+};
+
+struct part {
+    struct record topic[TOPIC_MAX]; /* by offset; user -1: a marker of a transaction */
+    int64_t size;
+    int64_t position; /* read up to here; what is behind `applied` is queued */
+    int64_t applied;
+    struct graph_build *build; /* a worker has it; begun when so much was applied: */
+    int64_t built;
+    bool attached;
+    bool written; /* it has been read from: it is not to be begun anew but by rebuild */
+};
+
+struct world {
+    char folder[64];
+    struct graph *graph;
+    uint64_t random;
+    int64_t now, clock;
+    struct part parts[PARTITIONS];
+    struct friendship pairs[USERS][USERS];  /* the lower user's half, as the topics will have it */
+    struct friendship stored[USERS][USERS]; /* as the records that were applied say */
+    bool told[USERS][USERS];
+    bool live, news;
+    int64_t hold[PARTITIONS];
+    size_t checkpoints;
+    int64_t checkpoint_at[PARTITIONS];
+    bool checkpoint_written[PARTITIONS];
+    struct friendship checkpoint[USERS][USERS];
+};
+
+static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random++) % of; }
+
+static int32_t partition_of(int64_t user) { return (int32_t)(user % PARTITIONS); }
+
+static void changed(void *context, int64_t user, int64_t other, bool made) {
+    struct world *w = context;
+    assert_true(w->live);
+    assert_int_not_equal(w->told[user][other], made);
+    w->told[user][other] = made;
+    w->news = true;
+}
+
+static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {
+    struct world *w = context;
+    const struct record *record = &w->parts[partition].topic[offset];
+    assert_int_equal(record->user, user);
+    assert_int_equal(record->other, other);
+    assert_int_equal(record->half.since, since);
+    assert_true(friendship_made(&record->half));
+    if (offset < w->hold[partition]) w->hold[partition] = offset;
+}
+
+static void open_graph(struct world *w) {
+    struct error error;
+    char path[96];
+    snprintf(path, sizeof path, "%s/friends", w->folder);
+    struct graph_options options = {.path = path,
+                                    .partitions = PARTITIONS,
+                                    .cap = CAP,
+                                    .max_age_ms = DAY_MS * 3,
+                                    .memory_bytes = 4 << 20,
+                                    .build_bytes = chance(w, 2), // on disk, or a share of memory
+                                    .context = w,
+                                    .on_change = changed,
+                                    .on_excess = exceeded};
+    if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
+}
+
+/* ---- the topics ---- */
+
+static void produce(struct world *w, int64_t user, int64_t other, const struct friendship *half) {
+    struct part *part = &w->parts[partition_of(user)];
+    assert_true(part->size + 2 < TOPIC_MAX);
+    part->topic[part->size++] = (struct record){.user = user, .other = other, .half = *half};
+    if (!chance(w, 8)) part->topic[part->size++] = (struct record){.user = -1};
+}
+
+static void command(struct world *w) {
+    int64_t from = (int64_t)chance(w, USERS), to = (int64_t)chance(w, chance(w, 2) ? 6 : USERS);
+    if (from == to) return;
+    int64_t lower = friendship_lower(from, to), higher = friendship_higher(from, to);
+    struct friend_command command = {
+        .kind = (enum friend_command_kind)chance(w, 5), .from = from, .to = to, .time = w->now - w->clock++ % 50000};
+    struct friendship next;
+    if (chance(w, 2)) command.kind = chance(w, 2) ? FRIEND_COMMAND_BEFRIEND : FRIEND_COMMAND_REQUEST;
+    if (!friendship_decide(&w->pairs[lower][higher], &command, false, &next)) return;
+    w->pairs[lower][higher] = next;
+    struct friendship mirror = friendship_mirror(&next);
+    produce(w, lower, higher, &next);
+    produce(w, higher, lower, &mirror);
+}
+
+/* ---- what was stored against the table ---- */
+
+static void expect_page(struct world *w, int64_t user, unsigned views) {
+    size_t limit = 1 + chance(w, 7), count;
+    struct graph_entry entries[8];
+    struct error error;
+    bool more = true;
+    int64_t after = -1, other = 0;
+    while (more) {
+        int code = graph_page(w->graph, partition_of(user), user, views, after, entries, limit, &count, &more, &error);
+        if (code) fail_msg("%s", error.text);
+        assert_true(count == limit || !more);
+        for (size_t i = 0; i < count; i++) {
+            while (!(views & 1u << friendship_view(&w->stored[user][other]))) assert_true(++other < USERS);
+            assert_int_equal(entries[i].other, other);
+            assert_int_equal(entries[i].view, friendship_view(&w->stored[user][other]));
+            assert_int_equal(entries[i].since, w->stored[user][other].since);
+            after = other++;
+        }
+    }
+    for (; other < USERS; other++) assert_false(views & 1u << friendship_view(&w->stored[user][other]));
+}
+
+static void expect_user(struct world *w, int64_t user, const struct friend_list *list) {
+    const struct friendship *stored = w->stored[user];
+    int32_t partition = partition_of(user);
+    size_t count = 0, others = 0, friends;
+    struct friendship half;
+    struct error error;
+    for (int64_t other = 0; other < USERS; other++) {
+        others += !friendship_made(&stored[other]) && !friendship_empty(&stored[other]);
+        if (!friendship_made(&stored[other])) continue;
+        assert_true(count < list->count);
+        assert_int_equal(list->items[count++], other);
+    }
+    assert_int_equal(count, list->count);
+    assert_int_equal(others, list->others);
+    for (int64_t other = 0; other < USERS; other++) {
+        if (graph_half(w->graph, partition, user, other, &half, &friends, &error)) fail_msg("%s", error.text);
+        assert_true(friendship_equal(&half, &stored[other]));
+        assert_int_equal(friends, count);
+        if (graph_half_beside(w->graph, partition, user, list, other, true, &half, &error)) fail_msg("%s", error.text);
+        assert_true(friendship_equal(&half, &stored[other]));
+    }
+    expect_page(w, user, ~(1u << FRIENDSHIP_VIEW_NONE));
+    expect_page(w, user, 1u << (1 + chance(w, FRIENDSHIP_VIEWS - 1)));
+}
+
+static void expect_partition(struct world *w, int32_t partition) {
+    static struct friend_list lists[GRAPH_MANY];
+    int64_t users[GRAPH_MANY] = {0};
+    size_t count = 0;
+    struct error error;
+    for (int64_t user = partition; user < USERS; user += PARTITIONS)
+        if (chance(w, 3)) users[count++] = user;
+    if (graph_friends_many(w->graph, partition, users, count, lists, &error)) fail_msg("%s", error.text);
+    for (size_t i = 0; i < count; i++) expect_user(w, users[i], &lists[i]);
+    for (size_t i = 0; i < GRAPH_MANY; i++) friend_list_free(&lists[i]);
+    // What the topic says, if the store is where it was before, or further.
+    const struct part *part = &w->parts[partition];
+    if (part->applied != part->size) return;
+    for (int64_t user = partition; user < USERS; user += PARTITIONS) {
+        for (int64_t other = 0; other < USERS; other++) {
+            struct friendship half = w->pairs[friendship_lower(user, other)][friendship_higher(user, other)];
+            if (user > other) half = friendship_mirror(&half);
+            assert_true(friendship_equal(&half, &w->stored[user][other]));
+        }
+    }
+}
+
+/* ---- what happens to a partition ---- */
+
+static void read_some(struct world *w, struct part *part) {
+    int32_t partition = (int32_t)(part - w->parts);
+    for (uint64_t count = chance(w, 3) ? chance(w, 20) : chance(w, 300); count && part->position < part->size;
+         count--) {
+        const struct record *record = &part->topic[part->position];
+        if (record->user >= 0)
+            graph_add(w->graph, partition, part->position, record->user, record->other, &record->half);
+        part->position++;
+    }
+}
+
+static void forget(struct world *w, int32_t partition) {
+    for (int64_t user = partition; user < USERS; user += PARTITIONS) memset(w->stored[user], 0, sizeof w->stored[user]);
+}
+
+static void apply(struct world *w, struct part *part, bool live) {
+    int32_t partition = (int32_t)(part - w->parts);
+    struct error error;
+    if (part->build) return; // nothing would happen
+    for (; part->applied < part->position; part->applied++) {
+        const struct record *record = &part->topic[part->applied];
+        if (record->user >= 0) w->stored[record->user][record->other] = record->half;
+    }
+    w->live = live;
+    if (live && graph_finish(w->graph, partition, w->now, &error)) fail_msg("%s", error.text);
+    for (int64_t user = partition; live && user < USERS;
+         user += PARTITIONS) // as of before: what was restored in silence
+        for (int64_t other = 0; other < USERS; other++) {
+            struct friendship half;
+            if (graph_half(w->graph, partition, user, other, &half, NULL, &error)) fail_msg("%s", error.text);
+            w->told[user][other] = friendship_made(&half);
+        }
+    if (graph_apply(w->graph, partition, part->position, w->now, !live, &error)) fail_msg("%s", error.text);
+    w->live = false;
+    assert_int_equal(graph_queued(w->graph, partition), 0);
+    assert_int_equal(graph_next(w->graph, partition), part->position);
+    if (!live && graph_building(w->graph, partition) && chance(w, 4)) return;
+    expect_partition(w, partition);
+    part->written = true;
+    for (int64_t user = partition; live && user < USERS; user += PARTITIONS)
+        for (int64_t other = 0; other < USERS; other++)
+            assert_int_equal(w->told[user][other], friendship_made(&w->stored[user][other]));
+}
+
+static void attach(struct world *w, int32_t partition) {
+    struct part *part = &w->parts[partition];
+    struct error error;
+    int64_t from;
+    if (graph_attach(w->graph, partition, w->now, &from, &error)) fail_msg("%s", error.text);
+    part->attached = true;
+    if (from == GRAPH_FROM_BEGINNING) {
+        assert_false(part->written);
+        from = 0;
+        forget(w, partition);
+    }
+    // Nothing that was applied is skipped; what is read again is what an excess has held back.
+    assert_true(from <= part->applied);
+    assert_true(from == part->applied || from == 0 || from >= w->hold[partition]);
+    part->position = part->applied = from;
+    w->hold[partition] = INT64_MAX;
+    if (from && !part->build) expect_partition(w, partition);
+}
+
+static void detach(struct world *w, int32_t partition) {
+    struct part *part = &w->parts[partition];
+    graph_detach(w->graph, partition);
+    part->attached = false;
+    if (!part->build) return;
+    part->applied = part->built;
+    w->hold[partition] = 0; // of what the worker finds too many nobody is told
+}
+
+static void worker_begin(struct world *w, struct part *part) {
+    part->build = graph_finish_begin(w->graph, (int32_t)(part - w->parts), w->now);
+    part->built = part->applied;
+}
+
+static void worker_end(struct world *w, struct part *part) {
+    struct error error;
+    int code = graph_finish_run(part->build, &error);
+    if (code) fail_msg("%s", error.text);
+    if (graph_finish_end(part->build, 0, &error)) fail_msg("%s", error.text);
+    part->build = NULL;
+    if (part->attached) apply(w, part, chance(w, 2));
+}
+
+static void rebuild(struct world *w, struct part *part) {
+    struct error error;
+    int32_t partition = (int32_t)(part - w->parts);
+    if (graph_rebuild(w->graph, partition, &error)) fail_msg("%s", error.text);
+    forget(w, partition);
+    part->position = part->applied = part->built = 0;
+    part->written = false;
+    w->hold[partition] = INT64_MAX;
+}
+
+static void end_workers(struct world *w) {
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        if (w->parts[p].build) worker_end(w, &w->parts[p]);
+}
+
+static void reopen(struct world *w) {
+    end_workers(w);
+    for (int32_t p = 0; p < PARTITIONS; p++) w->parts[p].attached = false;
+    graph_close(w->graph);
+    open_graph(w);
+}
+
+static void checkpoint(struct world *w) {
+    char path[96];
+    struct error error;
+    snprintf(path, sizeof path, "%s/checkpoint-%zu", w->folder, ++w->checkpoints);
+    end_workers(w);
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        w->checkpoint_at[p] = w->parts[p].applied;
+        w->checkpoint_written[p] = w->parts[p].written;
+    }
+    memcpy(w->checkpoint, w->stored, sizeof w->stored);
+    if (graph_checkpoint(w->graph, path, &error)) fail_msg("%s", error.text);
+}
+
+static void go_back_to_checkpoint(struct world *w) {
+    char path[96], store[96];
+    struct error error;
+    if (!w->checkpoints) return;
+    snprintf(path, sizeof path, "%s/checkpoint-%zu", w->folder, w->checkpoints);
+    snprintf(store, sizeof store, "%s/friends", w->folder);
+    end_workers(w);
+    graph_close(w->graph);
+    if (store_remove(store, &error) || store_clone(path, store, NULL, &error)) fail_msg("%s", error.text);
+    open_graph(w);
+    memcpy(w->stored, w->checkpoint, sizeof w->stored);
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        w->parts[p].attached = false;
+        w->parts[p].applied = w->checkpoint_at[p];
+        w->parts[p].written = w->checkpoint_written[p];
+        w->hold[p] = 0; // it may have held one back that was released since
+    }
+}
+
+static void step(struct world *w) {
+    int32_t partition = (int32_t)chance(w, PARTITIONS);
+    struct part *part = &w->parts[partition];
+    struct error error;
+    for (uint64_t count = chance(w, 12); count; count--) command(w);
+    if (!part->attached) {
+        attach(w, partition);
+        return;
+    }
+    switch (chance(w, 20)) {
+    case 0: detach(w, partition); break;
+    case 1: rebuild(w, part); break;
+    case 2: reopen(w); break;
+    case 3:
+        if (graph_touch(w->graph, partition, w->now, &error)) fail_msg("%s", error.text);
+        break;
+    case 4:
+        graph_release(w->graph, partition, INT64_MAX); // the store says so when it is written next
+        break;
+    case 5:
+    case 6:
+        if (part->build)
+            worker_end(w, part);
+        else
+            worker_begin(w, part);
+        break;
+    case 7: checkpoint(w); break;
+    case 8: chance(w, 3) ? reopen(w) : go_back_to_checkpoint(w); break;
+    case 9: read_some(w, part); break; // waits
+    default: read_some(w, part); apply(w, part, chance(w, 3));
+    }
+}
+
+static void test_histories(void **state) {
+    const char *many = getenv("HISTORIES"); // more than ctest has time for
+    for (uint64_t seed = 0; seed < (many ? strtoull(many, NULL, 10) : HISTORIES); seed++) {
+        struct world *w = mem_zero(1, sizeof *w);
+        char command[128];
+        strcpy(w->folder, "/tmp/starling-histories-XXXXXX");
+        assert_non_null(mkdtemp(w->folder));
+        w->random = seed << 32;
+        w->now = clock_wall_ms();
+        for (int32_t p = 0; p < PARTITIONS; p++) w->hold[p] = INT64_MAX;
+        open_graph(w);
+        for (int i = 0; i < STEPS; i++) step(w);
+        end_workers(w);
+        for (int32_t p = 0; p < PARTITIONS; p++) { // and to the end
+            struct part *part = &w->parts[p];
+            if (!part->attached) attach(w, p);
+            while (part->position < part->size) read_some(w, part);
+            apply(w, part, p % 2);
+            expect_partition(w, p);
+        }
+        graph_close(w->graph);
+        snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
+        assert_int_equal(system(command), 0);
+        free(w);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

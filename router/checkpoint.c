@@ -1,6 +1,7 @@
 #include "router/checkpoint.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static void copy_done(void *context);
 /* The next one that may be used. False: there is none. */
 static bool copy_next(struct checkpoints *checkpoints) {
     int64_t now = clock_wall_ms();
-    if (checkpoints->at == checkpoints->count) return false;
+    if (checkpoints->at == checkpoints->count || store_exists(checkpoints->path)) return false;
     if (now - checkpoints->times[checkpoints->at] > checkpoints->graph_options.max_age_ms) return false;
     checkpoints->progress.bytes = checkpoints->progress.total = 0;
     checkpoints->begun_us = clock_monotonic_us();
@@ -130,8 +131,10 @@ static void copy_done(void *context) {
     checkpoints->telling = NULL;
     int code = use_copy(checkpoints, &graph);
     if (code && code != -ECANCELED) {
+        // Of what was not whole nothing is there; and what another process has put there meanwhile, and opened, is its own.
+        bool ours = !checkpoints->code && code != -EBUSY;
         checkpoints->at++;
-        code = store_remove(checkpoints->path, &checkpoints->error);
+        code = ours ? store_remove(checkpoints->path, &checkpoints->error) : 0;
         if (!code && copy_next(checkpoints)) return;
         if (!code) code = graph_open(&checkpoints->graph_options, &graph, &checkpoints->error);
     }

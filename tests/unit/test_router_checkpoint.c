@@ -307,6 +307,36 @@ static void test_a_copy_can_be_given_up(void **state) {
     free(slow);
 }
 
+/* Two processes that were given the same folder by mistake: the slower one must not take the other's store for what it has copied
+ * itself. */
+static void test_a_store_that_somebody_else_has_opened_meanwhile_stays(void **state) {
+    struct world *w = *state;
+    struct error error;
+    struct graph *others;
+    int64_t from;
+    char *slow = add_slow_file(w);
+    w->opened = 0;
+    assert_true(begin_to_open(w));
+    struct graph_options options = {.path = w->store, .partitions = 4, .cap = 5000, .max_age_ms = HOUR_MS};
+    assert_int_equal(graph_open(&options, &others, &error), 0);
+    assert_int_equal(graph_attach(others, PARTITION, w->now, &from, &error), 0);
+    int file = open(slow, O_WRONLY);
+    assert_int_equal(write(file, "x", 1), 1);
+    close(file);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(w->opened, 1);
+    assert_int_equal(w->code, -EBUSY);
+    assert_null(w->graph);
+    assert_int_equal(access(w->store, F_OK), 0);
+    assert_int_equal(graph_apply(others, PARTITION, 7, w->now, false, &error), 0);
+    graph_close(others);
+    assert_int_equal(graph_open(&options, &others, &error), 0);
+    assert_int_equal(graph_attach(others, PARTITION, w->now, &from, &error), 0);
+    assert_int_equal(from, 7);
+    graph_close(others);
+    free(slow);
+}
+
 static void test_a_failure_is_counted(void **state) {
     struct world *w = *state;
     char *file = mem_format("%s/kept", w->folder); // no folder can be made there
@@ -324,7 +354,7 @@ int main(void) {
         TEST(test_starts_from_the_newest), TEST(test_local_data_is_better),
         TEST(test_when_they_are_made),     TEST(test_the_damaged_the_old_and_the_half_made_are_not_used),
         TEST(test_a_failure_is_counted),   TEST(test_the_loop_goes_on_while_a_checkpoint_is_copied),
-        TEST(test_a_copy_can_be_given_up),
+        TEST(test_a_copy_can_be_given_up), TEST(test_a_store_that_somebody_else_has_opened_meanwhile_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

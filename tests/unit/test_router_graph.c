@@ -1,4 +1,5 @@
 /* Friend lists on disk: random records against a table in memory, restarts, age, paging, the cap's excess and its hold. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -436,6 +437,32 @@ static void test_excess_holds_the_offset(void **state) {
     assert_int_equal(attach(w, clock_wall_ms()), CAP + 4);
 }
 
+/* One damaged list among many fails them all, and nothing stays pinned: the store can be closed, and the others be read. */
+static void test_a_damaged_list_among_many(void **state) {
+    struct world *w = *state;
+    static const uint8_t DAMAGED[][3] = {{0x80, 0x80, 0x80}, {0, 5, 0x80}, {1, 5, 0}};
+    struct friend_list lists[3] = {{.items = NULL}};
+    struct error error;
+    uint8_t key[GRAPH_LIST_KEY];
+    for (int64_t user = 5; user < 8; user++) add(w, user, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 9, false);
+    for (size_t i = 0; i < ARRAY_SIZE(DAMAGED); i++) {
+        graph_list_key(key, 6);
+        store_batch_clear(w->graph->batch);
+        store_batch_put(w->graph->batch, w->graph->parts[PARTITION].family, key, sizeof key, DAMAGED[i], 3);
+        assert_int_equal(store_write(w->graph->store, w->graph->batch, false, &error), 0);
+        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){5, 6, 7}, 3, lists, &error), -EBADMSG);
+        assert_int_equal(graph_friends_many(w->graph, PARTITION, (int64_t[]){4, 5, 7}, 3, lists, &error), 0);
+        assert_int_equal(lists[0].count, 0);
+        assert_int_equal(lists[1].count, 1);
+        assert_int_equal(lists[2].count, 1);
+        add(w, 10, 6, 101, half(FRIENDSHIP_FRIENDS, false, false, 1));
+        assert_int_equal(graph_apply(w->graph, PARTITION, 11, clock_wall_ms(), false, &error), -EBADMSG);
+        assert_int_equal(graph_next(w->graph, PARTITION), 9);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) friend_list_free(&lists[i]);
+}
+
 /* Steps of every length in bytes, each beside each, and at the list's end too. */
 static void test_steps_of_all_lengths(void **state) {
     struct buffer bytes = {.data = NULL};
@@ -497,6 +524,7 @@ int main(void) {
         TEST(test_a_rebuilt_family_has_no_since_from_before),
         TEST(test_pages),
         TEST(test_excess_holds_the_offset),
+        TEST(test_a_damaged_list_among_many),
         cmocka_unit_test(test_steps_of_all_lengths),
         cmocka_unit_test(test_a_damaged_list_is_refused),
     };

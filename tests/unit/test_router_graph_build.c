@@ -361,6 +361,26 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
     expect_table(w);
 }
 
+/* What the worker makes of it is thrown away: who comes back meanwhile begins anew, too. */
+static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    struct error error;
+    add_random(w, 500);
+    apply(w, true);
+    struct graph_build *build = begin(w);
+    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    graph_detach(w->graph, PARTITION);
+    assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
+    memset(w->table, 0, sizeof w->table);
+    w->offset = 0;
+    add_random(w, 300);
+    run(build);
+    end(build);
+    apply(w, true);
+    finish(w);
+    expect_table(w);
+}
+
 static void test_a_failure_is_told(void **state) {
     struct world *w = *state;
     struct error error = {.text = ""};
@@ -407,6 +427,7 @@ int main(void) {
         TEST(test_detached_while_a_worker_finishes),
         TEST(test_back_while_a_worker_finishes),
         TEST(test_rebuilt_while_a_worker_finishes),
+        TEST(test_rebuilt_detached_and_back_while_a_worker_finishes),
         TEST(test_a_failure_is_told),
         TEST(test_excess_while_building_holds_the_offset),
     };

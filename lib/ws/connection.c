@@ -13,10 +13,28 @@ _Static_assert((int)WS_HEADROOM >= (int)LWS_PRE, "libwebsockets writes its frame
 /* After this much from a peer that should be answering a close frame, it is not going to. */
 enum { IGNORED_MAX = 256 * 1024 };
 
+static void looks_add(struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    connection->look_next = hub->looks;
+    connection->look_link = &hub->looks;
+    if (hub->looks) hub->looks->look_link = &connection->look_next;
+    hub->looks = connection;
+}
+
+static void looks_remove(struct ws_connection *connection) {
+    struct hub *hub = connection->hub;
+    if (hub->look == connection) hub->look = connection->look_next;
+    *connection->look_link = connection->look_next;
+    if (connection->look_next) connection->look_next->look_link = connection->look_link;
+    connection->look_link = NULL;
+}
+
 void connection_move(struct ws_connection *connection, struct ws_queue *queue) {
     struct ws_queue *old = connection->queue;
+    bool open = queue == &connection->hub->open;
+    if (open && !connection->look_link) looks_add(connection);
+    if (!open && connection->look_link) looks_remove(connection);
     if (old) {
-        if (connection->hub->look == connection) connection->hub->look = connection->next;
         *(connection->previous ? &connection->previous->next : &old->first) = connection->next;
         *(connection->next ? &connection->next->previous : &old->last) = connection->previous;
         connection->hub->connections--;

@@ -2,6 +2,7 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 enum { AROUND_A_MESSAGE = 64 }; /* its frame's head, and TLS's record */
@@ -32,11 +33,24 @@ static uint64_t received_on(int socket) {
     return info.tcpi_bytes_received; /* an older kernel leaves the end as it was */
 }
 
+/* Of them, those that nobody has read yet: they may be messages. */
+static uint64_t unread_on(int socket) {
+    int unread = 0;
+    return !ioctl(socket, FIONREAD, &unread) && unread > 0 ? (uint64_t)unread : 0;
+}
+
+static bool is_too_much(uint64_t others, uint64_t elapsed_ms) {
+    return others > FLOOD_BYTES_MAX && others / FLOOD_BYTES_MAX >= elapsed_ms / FLOOD_WINDOW_MS;
+}
+
 bool flood_look(struct flood *flood, int socket, uint64_t now_ms) {
     uint64_t received = received_on(socket), elapsed = now_ms - flood->looked_ms;
     if (flood->looked_ms && received > flood->received + flood->explained) {
         uint64_t others = received - flood->received - flood->explained;
-        if (others > FLOOD_BYTES_MAX && others / FLOOD_BYTES_MAX >= elapsed / FLOOD_WINDOW_MS) return true;
+        if (is_too_much(others, elapsed)) {
+            uint64_t unread = unread_on(socket);
+            if (others > unread && is_too_much(others - unread, elapsed)) return true;
+        }
     }
     if (flood->looked_ms && elapsed < FLOOD_WINDOW_MS) return false;
     flood->looked_ms = now_ms;

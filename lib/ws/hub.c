@@ -150,12 +150,12 @@ static bool is_older(const struct hub *hub, const struct ws_connection *connecti
 static void hub_look(struct hub *hub) {
     uint64_t now = uv_now(hub->loop);
     if (!hub->look && now - hub->look_began >= HUB_LOOK_MS) {
-        hub->look = hub->open.first;
+        hub->look = hub->looks;
         hub->look_began = now;
     }
     for (unsigned left = hub->opened / HUB_LOOK_TICKS + 1; left && hub->look; left--) {
         struct ws_connection *connection = hub->look;
-        hub->look = connection->next;
+        hub->look = connection->look_next;
         connection_look(connection);
     }
 }

@@ -59,9 +59,10 @@ struct ws_connection {
     void *context;
     struct ws_queue *queue;
     struct ws_connection *next, *previous;
-    uint64_t since;        /* uv_now */
-    struct buffer message; /* the fragments so far; almost always empty */
-    size_t ignored;        /* bytes that came while closing */
+    struct ws_connection *look_next, **look_link; /* hub->looks, while it is open */
+    uint64_t since;                               /* uv_now */
+    struct buffer message;                        /* the fragments so far; almost always empty */
+    size_t ignored;                               /* bytes that came while closing */
     struct flood flood;
 };
 
@@ -86,8 +87,10 @@ struct hub {
     unsigned connections;   /* in all queues */
     unsigned opened;
     struct loop_timer *tick;
-    bool guards;                /* against floods: a server does */
-    struct ws_connection *look; /* an open one, the next that its flood is looked at; NULL: after the pass */
+    bool guards; /* against floods: a server does */
+    struct ws_connection
+        *looks; /* all that are open, the last that opened first: an order that nothing they send changes */
+    struct ws_connection *look; /* of them, the next that its flood is looked at; NULL: after the pass */
     uint64_t look_began;        /* the pass, uv_now */
     struct loop_idle *finish;   /* only during the shutdown */
     unsigned finish_turns;

@@ -219,7 +219,6 @@ static void update(struct world *w) {
 /* ---- the comparison ---- */
 
 static void check(struct world *w) {
-    nearby_settle(&w->nearby);
     uint32_t held = 0, dirty = 0;
     uint64_t hash = 0;
     for (int user = 0; user < USERS; user++) {

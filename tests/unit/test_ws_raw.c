@@ -465,6 +465,8 @@ static void a_flood_without_a_pause_is_closed(void **state) {
     }
 }
 
+static void say_nothing(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {}
+
 static void messages_are_no_flood(void **state) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     char text[1000];
@@ -478,6 +480,56 @@ static void messages_are_no_flood(void **state) {
     }
     assert_true(sent > 100);
     assert_int_equal(ws_server_counts(world->server)->floods, 0);
+    close(fd);
+    ws_world_free(world);
+}
+
+/* Whoever speaks goes to the end of the queue in which connections wait to be heard of, but not of that of who is looked at. */
+static void a_flood_among_messages_is_closed(void **state) {
+    enum { OTHERS = 7, PONGS = 2000 };
+    struct ws_server_options options = ws_world_server_options(NULL);
+    struct ws_world *world = ws_world_new(&options, NULL);
+    struct buffer many = {0};
+    int others[OTHERS], fd;
+    world->when_message = say_nothing;
+    for (int i = 0; i < OTHERS; i++) others[i] = wire_open(world, 0);
+    fd = wire_open(world, 0);
+    for (int n = 0; n < PONGS; n++) buffer_format(&many, "%c%c%c%c%c%c", PONG, 0x80, 1, 1, 1, 1);
+    int64_t end = clock_monotonic_us() + 10000000;
+    while (!ws_server_counts(world->server)->floods && clock_monotonic_us() < end) {
+        for (int i = 0; i < OTHERS; i++) {
+            int heard = world->at_server.messages;
+            wire_frame(world, others[i], TEXT, "here", 4);
+            ws_world_until(world, &world->at_server.messages, heard + 1);
+        }
+        wire_write(world, fd, many.data, many.size);
+        wire_frame(world, fd, TEXT, "here", 4);
+        ws_world_run(world, 10);
+    }
+    assert_int_equal(ws_server_counts(world->server)->floods, 1);
+    wire_expect_close(world, fd, WS_POLICY, "too_many_pings");
+    for (int i = 0; i < OTHERS; i++) close(others[i]);
+    ws_world_until(world, &world->at_server.closed, OTHERS + 1);
+    buffer_free(&many);
+    ws_world_free(world);
+}
+
+/* A loop that was held up looks first and reads then. */
+static void a_message_that_nobody_has_read_is_no_flood(void **state) {
+    enum { LONG = 100000, ALONE_MS = 1500 };
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.max_message = LONG;
+    struct ws_world *world = ws_world_new(&options, NULL);
+    char *text = mem_alloc(LONG);
+    memset(text, 'x', LONG);
+    int fd = wire_open(world, 0);
+    world->when_message = say_nothing;
+    ws_world_run(world, ALONE_MS); /* looked at once */
+    wire_frame(world, fd, TEXT, text, LONG);
+    usleep(ALONE_MS * 1000);
+    ws_world_until(world, &world->at_server.messages, 1);
+    assert_int_equal(ws_server_counts(world->server)->floods, 0);
+    free(text);
     close(fd);
     ws_world_free(world);
 }
@@ -585,6 +637,8 @@ int main(void) {
         cmocka_unit_test(a_flood_of_pings_is_closed),
         cmocka_unit_test(a_flood_without_a_pause_is_closed),
         cmocka_unit_test(messages_are_no_flood),
+        cmocka_unit_test(a_flood_among_messages_is_closed),
+        cmocka_unit_test(a_message_that_nobody_has_read_is_no_flood),
         cmocka_unit_test(a_message_in_too_many_pieces_is_closed),
         cmocka_unit_test(nothing_is_sent_behind_a_close_of_the_librarys),
         cmocka_unit_test(without_descriptors_it_waits_and_does_not_spin),

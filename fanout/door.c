@@ -31,6 +31,14 @@ static void open_later(struct edge *edge, int code) {
     service_ready(edge->service, "listener", false);
 }
 
+/* While the door was closed nobody was kept waiting: what held the loop up then (asking Kafka for a route's end, say) is no
+ * reason to send people away now. */
+static void lag_forget(struct door *door) {
+    door->measured_ms = edge_clock();
+    door->lag_ms = 0;
+    door->behind = false;
+}
+
 void edge_accept(struct edge *edge) {
     bool accept = edge->server && edge->route_count && copies_ready(edge->copies) && !edge->draining && !edge->aside;
     if (!edge->server || (accept == edge->accepting && !edge->door.wait_ms)) return;
@@ -41,6 +49,7 @@ void edge_accept(struct edge *edge) {
         return;
     }
     edge->accepting = accept;
+    if (accept) lag_forget(&edge->door);
     if (edge->door.wait_ms) service_ready(edge->service, "listener", true);
     edge->door.wait_ms = 0;
 }

@@ -632,6 +632,28 @@ def test_an_edge_that_is_behind_lets_nobody_in_until_it_has_caught_up(make_clust
         assert phone.closed() is None
 
 
+def test_what_held_an_edge_up_before_it_let_people_in_keeps_nobody_out(make_cluster, users):
+    cluster = make_cluster(settings={**SETTINGS, 'edge.max.loop.lag.ms': 100})
+    cluster.start(ingests=0, routers=0, fanouts=0, sinks=0)
+    edge = None
+    for _ in range(10):
+        edge = cluster.add('fanout', wait=False)
+        edge.wait_for_log('event=started')
+        edge.pause()
+        if 'routes assigned' not in edge.log():
+            break
+        edge.resume()
+        edge.stop()
+    else:
+        pytest.skip('the edge has its routes too soon to be held up before')
+    time.sleep(2)
+    edge.resume()
+    edge.wait_ready()
+    with cluster.phone(*users(1)) as phone:
+        phone.hello(*HOME)
+    assert edge.metrics().total('starling_edge_overloaded_total', reason='behind') == 0
+
+
 def test_a_full_edge_leaves_its_share_of_the_port_to_others(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.max.sessions': 2}))
     large = stage.cluster.add('fanout', settings={'edge.max.sessions': 100})

@@ -461,6 +461,40 @@ static void the_parted_are_hidden_until_a_roster_names_them(void **state) {
     nearby_free(&nearby);
 }
 
+/* ---- what is pending ---- */
+
+static void note_one(struct nearby *nearby, int64_t user, int64_t time) {
+    struct lists_move move = {.user = user, .at = {1, 1}, .time = time};
+    nearby_note(nearby, lists_put(lists, &move), time);
+}
+
+static void a_digest_counts_what_is_pending(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    uint64_t hash = nearby.hash + hash_u64(CROWD);
+    note_one(&nearby, CROWD, 5);
+    assert_false(nearby_digest(&nearby, 1, CROWD + 1, hash, 1));
+    nearby_free(&nearby);
+}
+
+static void what_was_pending_while_barred_stays_out_when_a_roster_names_them(void **state) {
+    struct nearby nearby;
+    crowd(&nearby);
+    nearby_part(&nearby, 7);
+    note_one(&nearby, 7, 20);
+    nearby_roster_start(&nearby);
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, 10);
+    nearby_roster_end(&nearby, false);
+    assert_int_equal(nearby_find(&nearby, 7)->time, 10);
+    nearby_part(&nearby, 7);
+    note_one(&nearby, 7, 20);
+    nearby_roster_start(&nearby);
+    nearby_roster_entry(&nearby, 7, (struct geo_point){0, 0}, -1); /* a friend, but not to be seen */
+    nearby_roster_end(&nearby, true);
+    assert_int_equal(nearby.held, 0);
+    nearby_free(&nearby);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_a_model),
@@ -473,6 +507,8 @@ int main(void) {
         cmocka_unit_test(repairs_that_do_not_help_become_rare),
         cmocka_unit_test(repairs_that_nobody_answered_are_asked_for_as_often_as_ever),
         cmocka_unit_test(the_parted_are_hidden_until_a_roster_names_them),
+        cmocka_unit_test(a_digest_counts_what_is_pending),
+        cmocka_unit_test(what_was_pending_while_barred_stays_out_when_a_roster_names_them),
     };
     return cmocka_run_group_tests(tests, make_lists, free_lists);
 }

@@ -204,24 +204,32 @@ void graph_release(struct graph *graph, int32_t partition, int64_t hold) { graph
 int64_t graph_next(const struct graph *graph, int32_t partition) { return graph->parts[partition].next; }
 
 /* Today's and yesterday's stay. Once a day, as each range dropped is one more that look-ups must heed. */
-static void prune(struct graph *graph, int32_t partition, int64_t today) {
+static int prune(struct graph *graph, int32_t partition, int64_t today, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     uint8_t from[GRAPH_SINCE_KEY], to[GRAPH_SINCE_KEY], from_late[GRAPH_LATE_KEY], to_late[GRAPH_LATE_KEY];
-    if (part->pruned == today) return;
+    if (part->pruned == today) return 0;
     part->pruned = today;
     graph_since_key(from, 0, 0, 0);
     graph_since_key(to, today - 1, 0, 0);
-    store_batch_delete_range(graph->batch, part->family, from, sizeof from, to, sizeof to);
     graph_late_key(from_late, partition, 0, 0, 0);
     graph_late_key(to_late, partition, today - 1, 0, 0);
+    store_batch_clear(graph->batch);
+    store_batch_delete_range(graph->batch, part->family, from, sizeof from, to, sizeof to);
     store_batch_delete_range(graph->batch, graph->sinces, from_late, sizeof from_late, to_late, sizeof to_late);
+    int code = store_write(graph->store, graph->batch, false, error);
+    // After an import they are most of what the disk holds, and of every checkpoint.
+    if (!code) code = store_reclaim(graph->store, part->family, from, sizeof from, to, sizeof to, error);
+    return code ? code
+                : store_reclaim(graph->store, graph->sinces, from_late, sizeof from_late, to_late, sizeof to_late,
+                                error);
 }
 
 int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error) {
     struct graph_part *part = &graph->parts[partition];
     if (!part->family || part->build || part->next < 0) return 0;
+    int code = prune(graph, partition, now_ms / GRAPH_DAY_MS, error);
+    if (code) return code;
     store_batch_clear(graph->batch);
-    prune(graph, partition, now_ms / GRAPH_DAY_MS);
     graph_put_meta(graph, part, now_ms);
     return store_write(graph->store, graph->batch, false, error);
 }

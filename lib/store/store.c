@@ -354,6 +354,16 @@ int store_write(struct store *store, struct store_batch *batch, bool sync, struc
     return store->unchecked_bytes > store->memtable_bytes / CHECK_SHARE ? throttle(store, error) : 0;
 }
 
+int store_reclaim(struct store *store, struct store_family *family, const void *from, size_t from_size, const void *to,
+                  size_t to_size, struct error *error) {
+    char *failure = NULL;
+    rocksdb_delete_file_in_range_cf(store->db, family->handle, from, from_size, to, to_size, &failure);
+    // Merging heeds only what is written out, the deletion included.
+    if (!failure) rocksdb_flush_cf(store->db, store->flush, family->handle, &failure);
+    if (!failure) rocksdb_suggest_compact_range_cf(store->db, family->handle, from, from_size, to, to_size, &failure);
+    return store_failed(failure, "reclaiming what was deleted", error);
+}
+
 int store_get_pinned(struct store *store, struct store_family *family, const void *key, size_t key_size,
                      struct store_pin *pin, struct error *error) {
     char *failure = NULL;

@@ -52,6 +52,12 @@ void store_batch_delete_range(struct store_batch *batch, struct store_family *fa
 int store_write(struct store *store, struct store_batch *batch, bool sync,
                 struct error *error); /* WAL always on; sync: fsync it */
 
+/* Gives the disk back what a deleted range takes: whole tables of it at once, and soon the rest, by merging in the background, to
+ * which RocksDB by itself would come when enough else is written (tables that nothing was merged with yet still wait for that).
+ * Takes as long as writing out a memtable. `to` is no key. */
+int store_reclaim(struct store *store, struct store_family *family, const void *from, size_t from_size, const void *to,
+                  size_t to_size, struct error *error);
+
 /* 1: found (value replaced), 0: none, negative: failure. */
 int store_get(struct store *store, struct store_family *family, const void *key, size_t key_size, struct buffer *value,
               struct error *error);

@@ -460,6 +460,49 @@ static void test_memtables_and_cache_stay_within_their_limits(void **state) {
     assert_true(usage.sst_files > (uint64_t)ROUNDS * FAMILIES * sizeof value / 2);
 }
 
+/* What is left is as large as if the range had never been, although nothing else is written. */
+static void test_what_a_deleted_range_takes_is_given_back(void **state) {
+    struct fixture *f = *state;
+    enum { KEYS = 40000, DELETED = 30000 };
+    struct store_family *late = family(f, STORE_LATE "a");
+    struct store_batch *batch = store_batch_new();
+    struct store_pin pin;
+    uint8_t key[4], from[4], to[4], value[100];
+    struct error error = {.text = ""};
+    char *aside = mem_format("%s/aside", f->root);
+    for (uint32_t lot = 0; lot < 10; lot++) {
+        store_batch_clear(batch);
+        for (uint32_t i = lot; i < KEYS; i += 10) {
+            bytes_put_be32(key, i);
+            for (size_t b = 0; b < sizeof value; b++)
+                value[b] = (uint8_t)(i * 2654435761u >> (b % 24)); // does not shrink much
+            store_batch_put(batch, late, key, sizeof key, value, sizeof value);
+        }
+        assert_int_equal(store_write(f->store, batch, false, &error), 0);
+        if (lot == 7) assert_int_equal(store_compact(f->store, late), 0); // below, and the rest on top
+    }
+    assert_int_equal(store_checkpoint(f->store, aside, &error), 0); // which writes everything out
+    bytes_put_be32(from, 0);
+    bytes_put_be32(to, DELETED);
+    store_batch_clear(batch);
+    store_batch_delete_range(batch, late, from, sizeof from, to, sizeof to);
+    assert_int_equal(store_write(f->store, batch, false, &error), 0);
+    store_batch_free(batch);
+    uint64_t before = store_usage(f->store).sst_files, after = before;
+    if (store_reclaim(f->store, late, from, sizeof from, to, sizeof to, &error)) fail_msg("%s", error.text);
+    for (int waited = 0; waited < 1000 && after > before / 2; waited++) {
+        usleep(10000);
+        after = store_usage(f->store).sst_files;
+    }
+    assert_in_range(after, 1, before / 2);
+    for (uint32_t i = 0; i < KEYS; i++) {
+        bytes_put_be32(key, i);
+        assert_int_equal(store_get_pinned(f->store, late, key, sizeof key, &pin, &error), i >= DELETED);
+        if (i >= DELETED) store_pin_release(&pin);
+    }
+    free(aside);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_batch_is_atomic_and_lasts, setup, teardown),
@@ -474,6 +517,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_one_of_another_process_is_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_damaged_table_is_not_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memtables_and_cache_stay_within_their_limits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_a_deleted_range_takes_is_given_back, setup, teardown),
         cmocka_unit_test(test_no_directory_is_a_clear_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,7 +380,7 @@ static void test_a_full_queue_that_is_drained_fills_at_once(void **state) {
     struct kafka_position start = {TOPIC_LOCATIONS, 0, 0};
     assert_int_equal(kafka_consumer_read(consumer, &start, 1, NULL), 0);
     world_until(world, took_all, &slow, "all is read");
-    assert_in_range(slow.gaps, 0, 1); // a busy machine's own; without being woken there are four
+    assert_in_range(slow.gaps, 0, 2); // a busy machine's own; without being woken there are four
     kafka_consumer_free(consumer);
 }
 

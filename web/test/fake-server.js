@@ -134,7 +134,7 @@ export class FakeServer {
     #received(session, frame) {
         const say = (answer) => session.ws.send(JSON.stringify(answer));
         if (frame.type === 'hello') {
-            if (this.refuse) return session.ws.close(1008, 'bad token');
+            if (this.refuse) return session.ws.close(1008, 'bad_token');
             session.place = { lat: frame.lat, lng: frame.lng };
             this.reports.push(frame);
             say({

@@ -11,7 +11,7 @@ from .processes import clean_environment, die_with_parent
 from .waiting import eventually
 
 _FOLDER = REPOSITORY / 'tests/protocol'
-DRIVERS = {'javascript': [shutil.which('node') or 'node', _FOLDER / 'driver.js'], 'python': [sys.executable, _FOLDER / 'driver.py']}
+DRIVERS = {'javascript': [shutil.which('node') or 'node', _FOLDER / 'driver.mjs'], 'python': [sys.executable, _FOLDER / 'driver.py']}
 
 
 class Driven:

@@ -72,8 +72,8 @@ struct session {
     struct nearby_cursor page_after; /* of the page that is wanted */
     int32_t accuracy;                /* of the latest report */
     unsigned errors;
-    struct report
-        held_report; /* its place counts once routers are told: they would not send whom it brings near again */
+    /* Its place counts once routers are told: they would not send whom it brings near again. */
+    struct report held_report;
     bool held;       /* held_report is to be produced at report_ms */
     bool joined;     /* a JOIN was produced since it opted in */
     bool unsent;     /* its latest report could not be produced */

@@ -62,8 +62,7 @@ struct group {
 };
 
 static struct group look(const struct nearby *nearby, uint32_t slot, uint8_t tag) {
-    enum { EVERY_HIGH = 0x80, EVERY_ONE = 0x01 };
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * EVERY_HIGH;
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
     uint64_t tags = bytes_get_le64(tags_of(nearby) + slot), other = tags ^ ones * tag, free = ~tags & highs;
     return (struct group){.equal = (other - ones) & ~other & highs & ((free & -free) - 1), .free = free};
 }

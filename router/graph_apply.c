@@ -128,11 +128,12 @@ static int put_half(struct graph *graph, struct graph_part *part, const struct f
     graph_half_key(key, update->user, update->other);
     int found = has_half(graph, part, list, key, update->other, error);
     if (found < 0) return found;
-    graph_half_encode(value, update);
-    if (wanted)
+    if (wanted) {
+        graph_half_encode(value, update);
         store_batch_put(graph->batch, part->family, key, sizeof key, value, sizeof value);
-    else if (found)
+    } else if (found) {
         store_batch_delete(graph->batch, part->family, key, sizeof key);
+    }
     graph->merged.others += (size_t)wanted - (size_t)found;
     return 0;
 }

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -20,7 +19,6 @@ enum {
     BATCH = 64,           /* look-ups under way at once in presence_find_many */
     FILTER_BITS_MIN = 17, /* of the filter's size: at least a cache line a segment, and then some */
     PAGE = 4096,
-    HUGE_PAGE = 2 << 20,
     WORD_BITS = 6, /* of the filter's words: log2 of 64 */
     USER_BITS = 8  /* filter bits a user at least; twice as many just after it has grown */
 };
@@ -48,26 +46,19 @@ struct presence {
 
 static size_t filter_bytes(int bits) { return ((size_t)1 << bits) / 8; }
 
-/* Memory of tables, zeroed. Large ones are aligned for huge pages, which the kernel is asked for: every friend of every report
- * is looked up at a random place, and most of that would be spent on finding the page. */
+static size_t pages_of(size_t size) { return (size + PAGE - 1) / PAGE * PAGE; }
+
+/* Memory of tables, zeroed. Large ones lie in large pages: every friend of every report is looked up at a random place. */
 static void *table_new(size_t size) {
-    if (size < HUGE_PAGE) return mem_zero(1, size);
-    size = (size + PAGE - 1) / PAGE * PAGE;
-    uint8_t *memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) abort();
-    size_t before = (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
-    if (before) munmap(memory, before);
-    if (before < HUGE_PAGE)
-        munmap(memory + before + size, HUGE_PAGE - before); /* the rest of the last page goes with it */
-    madvise(memory + before, size, MADV_HUGEPAGE);
-    return memory + before;
+    if (size < MEM_LARGE_PAGE) return mem_zero(1, size);
+    return mem_pages(pages_of(size), true);
 }
 
 static void table_free(void *memory, size_t size) {
-    if (size < HUGE_PAGE)
+    if (size < MEM_LARGE_PAGE)
         free(memory);
     else
-        munmap(memory, size);
+        mem_pages_free(memory, pages_of(size));
 }
 
 static inline unsigned filter_shift(const struct presence *presence) {

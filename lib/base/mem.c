@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *checked(void *memory) {
     if (!memory) {
@@ -40,3 +41,15 @@ char *mem_format(const char *format, ...) {
     va_end(arguments);
     return checked(text);
 }
+
+void *mem_pages(size_t size, bool large) {
+    void *mapped = mmap(NULL, size + MEM_LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *memory = checked(mapped == MAP_FAILED ? NULL : mapped);
+    size_t before = (MEM_LARGE_PAGE - (uintptr_t)memory % MEM_LARGE_PAGE) % MEM_LARGE_PAGE;
+    if (before) munmap(memory, before);
+    munmap(memory + before + size, MEM_LARGE_PAGE - before);
+    if (large) madvise(memory + before, size, MADV_HUGEPAGE);
+    return memory + before;
+}
+
+void mem_pages_free(void *memory, size_t size) { munmap(memory, size); }

@@ -2,9 +2,7 @@
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 
@@ -14,7 +12,7 @@ enum { ON_HEAP = 1 };
 enum { ON_HEAP = 0 };
 #endif
 
-enum { CHUNK = 2 << 20, LINE = 64 };
+enum { CHUNK = MEM_LARGE_PAGE, LINE = 64 };
 
 struct piece {
     struct piece *next;
@@ -56,16 +54,7 @@ static void list_remove(struct chunk *chunk) {
 }
 
 static struct chunk *chunk_new(struct pool *pool) {
-    uint8_t *memory = mmap(NULL, 2 * (size_t)CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        fputs("out of memory\n", stderr);
-        abort();
-    }
-    size_t before = (CHUNK - (uintptr_t)memory % CHUNK) % CHUNK;
-    if (before) munmap(memory, before);
-    munmap(memory + before + CHUNK, CHUNK - before);
-    struct chunk *chunk = (struct chunk *)(void *)(memory + before);
-    if (pool->chunks) madvise(chunk, CHUNK, MADV_HUGEPAGE);
+    struct chunk *chunk = mem_pages(CHUNK, pool->chunks > 0);
     *chunk = (struct chunk){.all_next = pool->all, .all_link = &pool->all};
     if (pool->all) pool->all->all_link = &chunk->all_next;
     pool->all = chunk;
@@ -78,7 +67,7 @@ static void chunk_free(struct pool *pool, struct chunk *chunk) {
     *chunk->all_link = chunk->all_next;
     if (chunk->all_next) chunk->all_next->all_link = chunk->all_link;
     pool->chunks--;
-    munmap(chunk, CHUNK);
+    mem_pages_free(chunk, CHUNK);
 }
 
 void pool_free(struct pool *pool) {

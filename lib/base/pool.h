@@ -2,8 +2,7 @@
  *
  *     chunk (2 MiB, aligned)  | head | piece | piece | free | piece | ...      full chunks stand in no list
  *
- * For what is looked at in random order and is too much for the processor's caches: with small pages, finding the page costs as
- * much as the look itself. The first chunk has small pages, so that a process with little in it stays small. A chunk in which
+ * Why large ones: mem_pages. The first chunk has small pages, so that a process with little in it stays small. A chunk in which
  * nothing is left goes back to the kernel. One thread at a time. Built with AddressSanitizer, pieces come from the heap, of which
  * that sees more.
  */

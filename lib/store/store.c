@@ -127,7 +127,7 @@ static rocksdb_options_t *make_late(const rocksdb_options_t *options) {
 }
 
 static rocksdb_options_t *family_options(const struct store *store, const char *name) {
-    return strncmp(name, STORE_LATE, strlen(STORE_LATE)) ? store->options : store->late;
+    return begins(name, STORE_LATE) ? store->late : store->options;
 }
 
 static struct store_family *family_add(struct store *store, const char *name, rocksdb_column_family_handle_t *handle) {

@@ -78,7 +78,7 @@ struct hub {
     struct packer *packer; /* NULL: no permessage-deflate */
     struct ws_counts counts;
     size_t max_message;
-    bool direct; /* nothing stands between a frame and the socket: no TLS, no masking, no extension */
+    bool direct; /* nothing stands between a frame and the socket: no TLS, no masking */
     uint64_t handshake_ms, ping_ms;
     void *context;
     struct ws_callbacks callbacks;

@@ -339,13 +339,18 @@ static void test_back_while_a_worker_finishes(void **state) {
     expect_table(w);
 }
 
-static void test_rebuilt_while_a_worker_finishes(void **state) {
-    struct world *w = *state;
+static struct graph_build *rebuild_under_a_worker(struct world *w) {
     struct error error;
     add_random(w, 500);
     apply(w, true);
     struct graph_build *build = begin(w);
     assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    return build;
+}
+
+static void test_rebuilt_while_a_worker_finishes(void **state) {
+    struct world *w = *state;
+    struct graph_build *build = rebuild_under_a_worker(w);
     assert_true(graph_building(w->graph, PARTITION)); // the worker has the family still: nobody may begin with it
     memset(w->table, 0, sizeof w->table);
     w->offset = 0;
@@ -364,11 +369,7 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
 /* What the worker makes of it is thrown away: who comes back meanwhile begins anew, too. */
 static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
     struct world *w = *state;
-    struct error error;
-    add_random(w, 500);
-    apply(w, true);
-    struct graph_build *build = begin(w);
-    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    struct graph_build *build = rebuild_under_a_worker(w);
     graph_detach(w->graph, PARTITION);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     memset(w->table, 0, sizeof w->table);

@@ -16,16 +16,7 @@
 #include "base/mem.h"
 #include "ws/packer.h"
 
-enum {
-    PACKED = 0xC1,
-    PACKED_FIRST = 0x41,
-    TEXT = 0x81,
-    MORE = 0x00,
-    LAST = 0x80,
-    PING = 0x89,
-    PONG = 0x8A,
-    CLOSE = 0x88
-};
+enum { PACKED = 0xC1, PACKED_FIRST = 0x41 };
 
 #define UPGRADE "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
 #define OFFER(text) UPGRADE "Sec-WebSocket-Extensions: " text "\r\n"

@@ -18,17 +18,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum {
-    TEXT = 0x81,
-    TEXT_FIRST = 0x01,
-    MORE = 0x00,
-    LAST = 0x80,
-    BINARY = 0x82,
-    CLOSE = 0x88,
-    PING = 0x89,
-    PONG = 0x8A
-};
-
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
 #define SUBPROTOCOL "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n"
 

@@ -12,6 +12,18 @@
 
 #define WS_TEST_SUBPROTOCOL "starling.v1"
 
+/* The first byte of a frame. */
+enum {
+    TEXT = 0x81,
+    TEXT_FIRST = 0x01,
+    MORE = 0x00,
+    LAST = 0x80,
+    BINARY = 0x82,
+    CLOSE = 0x88,
+    PING = 0x89,
+    PONG = 0x8A
+};
+
 struct side { /* what the server or the clients were told */
     int opened, closed, messages, writable;
     int code;                         /* of the last on_close */

@@ -19,7 +19,7 @@ struct piece {
 };
 
 struct chunk {
-    struct chunk *next, **link; /* pool->open, while a piece is free; link NULL: it is full */
+    struct chunk *next, **link; /* pool->open, while a piece is free; link NULL: it is full, or the spare one */
     struct chunk *all_next, **all_link;
     struct piece *given; /* pieces that were given back */
     uint32_t fresh;      /* pieces from here on were never taken */
@@ -31,6 +31,7 @@ struct pool {
     uint32_t pieces; /* of a chunk */
     uint32_t chunks;
     struct chunk *open, *all;
+    struct chunk *spare; /* in which nothing is left, in no list; or NULL */
 };
 
 struct pool *pool_new(size_t size) {
@@ -76,9 +77,17 @@ void pool_free(struct pool *pool) {
     free(pool);
 }
 
+static struct chunk *chunk_open(struct pool *pool) {
+    struct chunk *chunk = pool->spare;
+    if (!chunk) return chunk_new(pool);
+    pool->spare = NULL;
+    list_add(pool, chunk);
+    return chunk;
+}
+
 void *pool_take(struct pool *pool) {
     if (ON_HEAP) return mem_alloc(pool->size);
-    struct chunk *chunk = pool->open ? pool->open : chunk_new(pool);
+    struct chunk *chunk = pool->open ? pool->open : chunk_open(pool);
     if (++chunk->taken == pool->pieces) list_remove(chunk);
     struct piece *piece = chunk->given;
     if (!piece) return (uint8_t *)chunk + LINE + chunk->fresh++ * pool->size;
@@ -98,9 +107,12 @@ void pool_give(struct pool *pool, void *memory) {
     chunk->given = piece;
     chunk->taken--;
     if (!chunk->link) list_add(pool, chunk);
-    if (chunk->taken || pool->chunks == 1) return;
+    if (chunk->taken) return;
     list_remove(chunk);
-    chunk_free(pool, chunk);
+    if (pool->spare)
+        chunk_free(pool, chunk);
+    else
+        pool->spare = chunk;
 }
 
 size_t pool_bytes(const struct pool *pool) { return sizeof *pool + pool->chunks * (size_t)CHUNK; }

@@ -2,8 +2,9 @@
  *
  *     chunk (2 MiB, aligned)  | head | piece | piece | free | piece | ...      full chunks stand in no list
  *
- * Why large ones: mem_pages. The first chunk has small pages, so that a process with little in it stays small. A chunk in which
- * nothing is left goes back to the kernel. One thread at a time. Built with AddressSanitizer, pieces come from the heap, of which
+ * Why large ones: mem_pages. The first chunk has small pages, so that a process with little in it stays small. Of the
+ * chunks in which nothing is left one is kept, so that a load that goes to and fro over a chunk's edge does not map, zero and unmap
+ * it each time; the others go back to the kernel. One thread at a time. Built with AddressSanitizer, pieces come from the heap, of which
  * that sees more.
  */
 #ifndef BASE_POOL_H

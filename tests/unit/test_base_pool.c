@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -66,6 +67,43 @@ static void what_is_empty_goes_back(void **state) {
     pool_give(pool, NULL);
     pool_free(pool);
 }
+
+/* Page faults tell: a chunk that was unmapped and mapped again is touched for the first time again. */
+static long faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+static void to_and_fro_over_an_edge_costs_nothing(void **state) {
+    enum { SIZE = 4096, ROUNDS = 1000, KEPT = 2 };
+    static void *pieces[2048];
+    struct pool *pool = pool_new(SIZE);
+    size_t count = 0;
+    while (pool_bytes(pool) < (KEPT + 1) * (size_t)MEM_LARGE_PAGE) pieces[count++] = pool_take(pool);
+    size_t bytes = pool_bytes(pool);
+    long before = faults();
+    for (int round = 0; round < ROUNDS; round++) { /* the newest piece is the one over the edge */
+        pool_give(pool, pieces[count - 1]);
+        assert_int_equal(pool_bytes(pool), bytes);
+        pieces[count - 1] = pool_take(pool);
+        memset(pieces[count - 1], 1, SIZE);
+        assert_int_equal(pool_bytes(pool), bytes);
+    }
+    assert_true(faults() - before < ROUNDS / 2);
+    /* One is kept, not every one. */
+    while (count) pool_give(pool, pieces[--count]);
+    assert_true(pool_bytes(pool) < 2 * (size_t)MEM_LARGE_PAGE);
+    /* And it is whole: its pieces are nobody else's. */
+    while (pool_bytes(pool) < bytes) {
+        pieces[count] = pool_take(pool);
+        fill(pieces[count], SIZE, count);
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) check(pieces[i], SIZE, i);
+    while (count) pool_give(pool, pieces[--count]);
+    pool_free(pool);
+}
 #endif
 
 int main(void) {
@@ -73,6 +111,7 @@ int main(void) {
         cmocka_unit_test(pieces_are_nobody_elses),
 #ifndef __SANITIZE_ADDRESS__
         cmocka_unit_test(what_is_empty_goes_back),
+        cmocka_unit_test(to_and_fro_over_an_edge_costs_nothing),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

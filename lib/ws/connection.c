@@ -103,16 +103,21 @@ void connection_look(struct ws_connection *connection) {
     if (flood_look(&connection->flood, fd, uv_now(connection->hub->loop))) flooded(connection, "too_many_pings");
 }
 
-void connection_heard(struct ws_connection *connection) {
-    if (connection->state != WS_OPEN) return;
+/* It lives. */
+static void heard(struct ws_connection *connection) {
     connection->pinged = false;
     connection_move(connection, &connection->hub->open);
 }
 
+/* libwebsockets ends a handshake in which an offer follows one that was agreed on: so that it is agreed on the last one. */
 bool connection_packs(struct ws_connection *connection) {
-    char offers[256];
-    int size = lws_hdr_copy(connection->wsi, offers, sizeof(offers), WSI_TOKEN_EXTENSIONS);
-    connection->packs = connection->hub->packer && size > 0 && packer_fits(offers);
+    char list[EXTENSIONS_MAX + 1];
+    if (!connection->offers) {
+        int size = lws_hdr_copy(connection->wsi, list, sizeof(list), WSI_TOKEN_EXTENSIONS);
+        if (!connection->hub->packer || size <= 0) return false;
+        connection->offers = (uint8_t)packer_offers(list);
+    }
+    connection->packs = connection->offers && --connection->offers == 0;
     return connection->packs;
 }
 
@@ -144,6 +149,18 @@ static int message_deliver(struct ws_connection *connection, const char *text, s
     return 0;
 }
 
+/* permessage-deflate's bit is a message's, and so on its first frame only (RFC 7692, 6). libwebsockets lets it pass everywhere,
+ * as if each frame were packed by itself; and it does not tell of pings. */
+static const char BAD_BITS[] = "rsv bits";
+
+void connection_ponged(struct ws_connection *connection) {
+    if (connection->state != WS_OPEN) return;
+    if (lws_get_reserved_bits(connection->wsi))
+        ws_close(connection, CLOSE_PROTOCOL, BAD_BITS);
+    else
+        heard(connection);
+}
+
 int connection_received(struct ws_connection *connection, const char *bytes, size_t size) {
     struct lws *wsi = connection->wsi;
     struct buffer *message = &connection->message;
@@ -151,15 +168,21 @@ int connection_received(struct ws_connection *connection, const char *bytes, siz
         connection->ignored += size;
         return connection->ignored > IGNORED_MAX ? -1 : 0;
     }
-    connection_heard(connection);
+    heard(connection);
     flood_message(&connection->flood, size);
-    if (lws_is_first_fragment(wsi)) connection->packed = connection->packs && lws_get_reserved_bits(wsi);
+    if (lws_is_first_fragment(wsi)) {
+        connection->packed = connection->packs && lws_get_reserved_bits(wsi);
+    } else if (!connection->inside && lws_get_reserved_bits(wsi)) {
+        ws_close(connection, CLOSE_PROTOCOL, BAD_BITS);
+        return 0;
+    }
     if (lws_frame_is_binary(wsi)) {
         ws_close(connection, CLOSE_NOT_TEXT, "text frames only");
         return 0;
     }
     /* The rest of the frame counts at once: nothing is kept of a message that is going to be too big. */
     size_t rest = lws_remaining_packet_payload(wsi);
+    connection->inside = rest;
     if (message->size + size + rest > connection->hub->max_message) {
         ws_close(connection, WS_TOO_BIG, "message too big");
         return 0;
@@ -196,7 +219,14 @@ static int close_frame_write(struct ws_connection *connection, const uint8_t *pa
 
 int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size) {
     bool answer = connection->state == WS_OPEN;
-    connection->close_code = size >= 2 ? (uint16_t)(payload[0] << 8 | payload[1]) : CLOSE_NO_CODE;
+    uint8_t failed[2 + sizeof(BAD_BITS) - 1] = {CLOSE_PROTOCOL >> 8, CLOSE_PROTOCOL & 0xff};
+    if (lws_get_reserved_bits(connection->wsi)) { /* what it says does not count */
+        memcpy(failed + 2, BAD_BITS, sizeof(BAD_BITS) - 1);
+        payload = failed;
+        size = sizeof(failed);
+    } else {
+        connection->close_code = size >= 2 ? (uint16_t)(payload[0] << 8 | payload[1]) : CLOSE_NO_CODE;
+    }
     /* Ours is the answer, not libwebsockets': its own would be a second close frame after one of ours. */
     if (answer && size <= CLOSE_PAYLOAD_MAX) close_frame_write(connection, payload, size);
     return -1;

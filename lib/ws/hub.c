@@ -16,6 +16,10 @@ static const char *const refusal_subprotocol =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
     "Content-Type: text/plain\r\nContent-Length: 21\r\n\r\nunknown subprotocol.\n";
 
+static const char *const refusal_extensions =
+    "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
+    "Content-Type: text/plain\r\nContent-Length: 21\r\n\r\ntoo many extensions.\n";
+
 static const char *const refusal_origin = "HTTP/1.1 403 Forbidden\r\nConnection: close\r\n"
                                           "Content-Type: text/plain\r\nContent-Length: 20\r\n\r\norigin not allowed.\n";
 
@@ -56,6 +60,8 @@ static int handshake_check(struct hub *hub, struct lws *wsi, const char *upgrade
         refusal = refusal_upgrade;
     else if (!header_lists(wsi, WSI_TOKEN_PROTOCOL, hub->subprotocol))
         refusal = refusal_subprotocol;
+    else if (lws_hdr_total_length(wsi, WSI_TOKEN_EXTENSIONS) > EXTENSIONS_MAX) /* it would end it without a word */
+        refusal = refusal_extensions;
     if (refusal) {
         hub->counts.refused++;
         return handshake_refuse(wsi, refusal);
@@ -129,7 +135,7 @@ static int hub_event(struct lws *wsi, enum lws_callback_reasons reason, void *us
     case LWS_CALLBACK_RECEIVE:
     case LWS_CALLBACK_CLIENT_RECEIVE: return connection_received(connection, in, size);
     case LWS_CALLBACK_RECEIVE_PONG:
-    case LWS_CALLBACK_CLIENT_RECEIVE_PONG: connection_heard(connection); return 0;
+    case LWS_CALLBACK_CLIENT_RECEIVE_PONG: connection_ponged(connection); return 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
     case LWS_CALLBACK_CLIENT_WRITEABLE: connection_writable(connection); return 0;
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: return connection_peer_closes(connection, in, size);

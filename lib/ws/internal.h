@@ -24,8 +24,10 @@ enum {
     HUB_LOOK_MS = 1000,      /* between two looks at a connection's flood, at least */
     HUB_LOOK_TICKS = 40,     /* in so many ticks each has been looked at */
     CLOSE_PAYLOAD_MAX = 125, /* of a control frame (RFC 6455, 5.5) */
+    EXTENSIONS_MAX = 254,    /* bytes of that header that libwebsockets looks through */
     CLOSE_NO_CODE = 1005,    /* a close frame without one */
     CLOSE_VANISHED = 1006,   /* no close frame at all */
+    CLOSE_PROTOCOL = 1002,
     CLOSE_NOT_TEXT = 1003,
     CLOSE_BAD_TEXT = 1007
 };
@@ -53,6 +55,8 @@ struct ws_connection {
     bool want_writable; /* ws_send said -EAGAIN */
     bool packs;         /* permessage-deflate was agreed on */
     bool packed;        /* the message that is coming is */
+    bool inside;        /* a frame of it, of which some has come and more will */
+    uint8_t offers;     /* of permessage-deflate, that libwebsockets has not come to yet; while handshaking */
     uint16_t close_code; /* the peer's */
     struct lws *wsi;     /* NULL: it does not exist (any more) */
     struct hub *hub;
@@ -125,14 +129,15 @@ void hub_release(struct hub *hub); /* after closed */
 struct ws_connection *connection_new(struct hub *hub, struct lws *wsi, bool client);
 /* Inside libwebsockets' callbacks; not 0: it shall close the connection there and then. */
 int connection_opened(struct ws_connection *connection);
-/* permessage-deflate: whether it is what the peer's handshake offers; and what is said of it behind its name. */
+/* permessage-deflate: libwebsockets asks at each offer of it in the peer's handshake, whether to agree; and then what is said of
+ * it behind its name. */
 bool connection_packs(struct ws_connection *connection);
 void connection_answer(const struct ws_connection *connection, struct lws_process_html_args *headers);
 int connection_received(struct ws_connection *connection, const char *bytes, size_t size);
 /* libwebsockets is going to end it, perhaps after a close frame of its own (1002, 1007): nothing may be sent any more. */
 void connection_closes(struct ws_connection *connection);
 int connection_peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size);
-void connection_heard(struct ws_connection *connection); /* it lives */
+void connection_ponged(struct ws_connection *connection);
 void connection_writable(struct ws_connection *connection);
 void connection_look(struct ws_connection *connection); /* whether it floods */
 void connection_ping(struct ws_connection *connection);

@@ -54,15 +54,16 @@ static bool parameter_fits(const char *name, size_t size) {
     return false;
 }
 
-bool packer_fits(const char *offers) {
+unsigned packer_offers(const char *list) {
     static const char SPACE[] = " \t";
-    bool ours = false, found = false, first = true;
-    for (const char *at = offers; *at;) {
+    bool ours = false, first = true;
+    unsigned found = 0;
+    for (const char *at = list; *at;) {
         at += strspn(at, SPACE);
         size_t size = strcspn(at, " \t;,="), whole = strcspn(at, ";,");
         if (first) ours = size == strlen(PACKER_NAME) && !memcmp(at, PACKER_NAME, size);
-        if (first && ours) found = true;
-        if (!first && ours && !parameter_fits(at, size)) return false;
+        if (first && ours) found++;
+        if (!first && ours && !parameter_fits(at, size)) return 0;
         at += whole;
         first = *at == ',';
         at += *at != '\0';

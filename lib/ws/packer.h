@@ -23,9 +23,10 @@ struct packer;
 struct packer *packer_new(size_t max_message);
 void packer_free(struct packer *packer); /* NULL is fine */
 
-/* Whether PACKER_ANSWER is an answer to what a client's Sec-WebSocket-Extensions offers. An offer that demands more (a smaller
- * window of ours, or what is not known here) spoils the whole list: libwebsockets does not tell which it is about. */
-bool packer_fits(const char *offers);
+/* How often a client's Sec-WebSocket-Extensions offers permessage-deflate, if PACKER_ANSWER is an answer to each; else 0. An offer
+ * that demands more (a smaller window of ours, or what is not known here) spoils the whole list: libwebsockets does not tell which
+ * it is about. */
+unsigned packer_offers(const char *list);
 
 /* The packed form of a frame's text, valid until the next call, with WS_HEADROOM bytes to spare in front; NULL: it would not be
  * shorter. */

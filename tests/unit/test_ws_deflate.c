@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +36,9 @@ static int open_offering(struct ws_world *world, const char *lines, bool agreed)
     wire_request(world, fd, lines);
     const char *response = wire_response(world, fd);
     if (!strstr(response, " 101 ") || !strstr(response, ANSWER) == agreed) fail_msg("\"%s\": \"%s\"", lines, response);
-    if (!agreed) assert_null(strstr(response, "Extensions"));
+    const char *extensions = strstr(response, "Extensions");
+    if (!agreed) assert_null(extensions);
+    if (agreed) assert_null(strstr(extensions + 1, "Extensions"));
     return fd;
 }
 
@@ -87,6 +90,12 @@ static void offers_are_answered_when_they_can_be_kept(void **state) {
         {OFFER("permessage-deflate; unheard_of"), false},
         {OFFER("permessage-deflated"), false},
         {OFFER("x-webkit-deflate-frame"), false},
+        {OFFER("permessage-deflate, permessage-deflate"), true},
+        {OFFER("permessage-deflate,permessage-deflate; client_max_window_bits , x-something, permessage-deflate"),
+         true},
+        {OFFER("permessage-deflate; client_max_window_bits, permessage-deflate; server_no_context_takeover"), true},
+        {OFFER("permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate"), true},
+        {OFFER("permessage-deflate, permessage-deflate; server_max_window_bits=10"), false},
     };
     struct ws_world *world = world_new();
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -100,6 +109,28 @@ static void offers_are_answered_when_they_can_be_kept(void **state) {
     world = ws_world_new(NULL, NULL); /* where it is not wanted */
     close(open_offering(world, OFFER("permessage-deflate"), false));
     ws_world_free(world);
+}
+
+/* libwebsockets looks through so much of the header, whether or not it is about this. */
+static void so_many_extensions_are_looked_at(void **state) {
+    enum { MOST = 254 };
+    struct ws_server_options plain = ws_world_server_options(NULL);
+    for (int deflate = 0; deflate < 2; deflate++) {
+        struct ws_world *world = deflate ? world_new() : ws_world_new(&plain, NULL);
+        char list[MOST + 2], lines[1024];
+        memset(list, 'x', sizeof list);
+        memcpy(list, "permessage-deflate, ", 20);
+        snprintf(lines, sizeof lines, OFFER("%.*s"), MOST, list);
+        close(open_offering(world, lines, deflate));
+        snprintf(lines, sizeof lines, OFFER("%.*s"), MOST + 1, list);
+        int fd = wire_connect(world, 0);
+        wire_request(world, fd, lines);
+        assert_non_null(strstr(wire_response(world, fd), " 431 "));
+        close(fd);
+        ws_world_until(world, &world->at_server.closed, 1);
+        assert_int_equal(world->at_server.opened, 1);
+        ws_world_free(world);
+    }
 }
 
 static void messages_go_both_ways(void **state) {
@@ -207,6 +238,51 @@ static void what_cannot_be_is_closed(void **state) {
     free(zeros);
 }
 
+/* RFC 7692, 6: on a message's first frame only. (A ping is answered by libwebsockets, which does not tell of it.) */
+static void the_bit_stands_on_first_frames_only(void **state) {
+    enum { MORE_PACKED = 0x40, LAST_PACKED = 0xC0, PONG_PACKED = 0xCA, CLOSE_PACKED = 0xC8, SIZE = 3000 };
+    struct ws_world *world = world_new();
+    char text[SIZE + 1] = "";
+    srand(5);
+    for (int i = 0; i < SIZE; i++) text[i] = (char)('0' + rand() % 64);
+    struct buffer packed = pack(text, SIZE, Z_SYNC_FLUSH);
+    assert_true(packed.size > 1500); /* so that frames come in several pieces */
+    static const struct {
+        int first, later;
+    } frames[] = {{PACKED_FIRST, MORE_PACKED},         {PACKED_FIRST, LAST_PACKED}, {PACKED_FIRST, PONG_PACKED},
+                  {PACKED_FIRST & ~0x40, LAST_PACKED}, {PACKED, PONG_PACKED},       {PACKED, CLOSE_PACKED}};
+    for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+        int fd = open_offering(world, OFFER("permessage-deflate"), true);
+        /* As it should be. */
+        wire_frame(world, fd, PACKED_FIRST, packed.data, 1000);
+        wire_frame(world, fd, MORE, packed.data + 1000, 0);
+        wire_frame(world, fd, PONG, "between", 7);
+        wire_frame(world, fd, LAST, packed.data + 1000, packed.size - 1000);
+        expect(world, fd, PACKED, text);
+        bool whole = frames[i].first == PACKED;
+        wire_frame(world, fd, frames[i].first, packed.data, whole ? packed.size : 1000);
+        if (whole) expect(world, fd, PACKED, text);
+        wire_frame(world, fd, frames[i].later, "\x03\xe9", 2);
+        if (frames[i].later == CLOSE_PACKED) {
+            struct buffer payload = {0};
+            assert_int_equal(wire_next(world, fd, &payload), CLOSE);
+            assert_memory_equal(payload.data,
+                                "\x03\xea"
+                                "rsv bits",
+                                payload.size);
+            assert_int_equal(wire_next(world, fd, &payload), -1);
+            buffer_free(&payload);
+            close(fd);
+        } else {
+            wire_expect_close(world, fd, 1002, "rsv bits");
+        }
+        ws_world_until(world, &world->at_server.closed, (int)i + 1);
+        if (frames[i].later == CLOSE_PACKED) assert_int_equal(world->at_server.code, 1006);
+    }
+    buffer_free(&packed);
+    ws_world_free(world);
+}
+
 /* Hard to pack, so that the kernel's buffer is full at some time. */
 static char *page(int number) {
     char *text = mem_zero(1, 60001);
@@ -251,8 +327,12 @@ static void a_slow_reader_gets_an_intact_stream(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offers_are_answered_when_they_can_be_kept), cmocka_unit_test(messages_go_both_ways),
-        cmocka_unit_test(what_does_not_get_shorter_goes_as_it_is),   cmocka_unit_test(what_cannot_be_is_closed),
+        cmocka_unit_test(offers_are_answered_when_they_can_be_kept),
+        cmocka_unit_test(messages_go_both_ways),
+        cmocka_unit_test(so_many_extensions_are_looked_at),
+        cmocka_unit_test(the_bit_stands_on_first_frames_only),
+        cmocka_unit_test(what_does_not_get_shorter_goes_as_it_is),
+        cmocka_unit_test(what_cannot_be_is_closed),
         cmocka_unit_test(a_slow_reader_gets_an_intact_stream),
     };
     return cmocka_run_group_tests_name("permessage-deflate", tests, NULL, NULL);

@@ -1,8 +1,15 @@
 """The harness itself, where a mistake in it would make other tests pass that should not."""
+import contextlib
+import pathlib
+import socket
+import subprocess
+import sys
+
 import pytest
 
 from harness.cluster import Metrics
 from harness.geo import distance_m, north_of
+from harness.ports import BLOCK, free_port
 from harness.processes import Process
 from harness.records import Topics, decode, encode, key_users, pair_key, user_key
 from harness.waiting import eventually
@@ -43,6 +50,34 @@ def test_metrics_are_summed_by_label():
 
 def test_distance_is_the_way_north():
     assert distance_m(40, 116, *north_of(40, 116, 1234.5)) == pytest.approx(1234.5, abs=0.02)
+
+
+TAKES_PORTS = """
+import sys
+from harness.ports import free_port
+print(*(free_port() for _ in range(120)), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_beside_each_other_have_ports_of_their_own():
+    with contextlib.ExitStack() as stack:
+        others = [stack.enter_context(subprocess.Popen(
+            [sys.executable, '-c', TAKES_PORTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=pathlib.Path(__file__).parent)) for _ in range(4)]
+        ports = [int(port) for other in others for port in other.stdout.readline().split()]
+        ports += [free_port() for _ in range(120)]
+        for other in others:
+            other.stdin.close()
+    assert len(ports) == len(set(ports)) == 5 * 120  # and nobody has bound any of them
+
+
+def test_a_port_that_somebody_else_has_is_passed_over():
+    while (following := free_port() + 1) % BLOCK == 0:  # another block's
+        pass
+    with socket.socket() as somebody:
+        somebody.bind(('127.0.0.1', following))
+        assert following not in {free_port() for _ in range(60)}
 
 
 @pytest.mark.parametrize('script, problem', [

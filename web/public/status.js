@@ -66,19 +66,26 @@ export class Status {
     }
 
     #speak({ state, reason }) {
+        if (state === 'waiting' || state === 'connecting') {
+            // From when it was lost on: attempts that fail do not begin it anew.
+            if (!this.#lostSpoken) this.#lostTimer ||= setTimeout(() => this.#speakOfLoss(), LOST_FOR_SO_LONG_MS);
+            return;
+        }
         clearTimeout(this.#lostTimer);
+        this.#lostTimer = 0;
         if (state === 'closed') {
             this.#announcer.say(REASONS[reason]);
             this.#lostSpoken = true;
         } else if (state === 'online' && this.#lostSpoken) {
             this.#announcer.say('Connected');
             this.#lostSpoken = false;
-        } else if ((state === 'waiting' || state === 'connecting') && !this.#lostSpoken) {
-            this.#lostTimer = setTimeout(() => {
-                this.#lostSpoken = true;
-                this.#announcer.say('Not connected');
-            }, LOST_FOR_SO_LONG_MS);
         }
+    }
+
+    #speakOfLoss() {
+        this.#lostTimer = 0;
+        this.#lostSpoken = true;
+        this.#announcer.say('Not connected');
     }
 }
 
@@ -108,10 +115,15 @@ class Announcer {
 
     gather(sentence) {
         this.#gathered = sentence;
-        if (this.#timer) return;
+        if (!this.#timer) this.#saySoon();
+    }
+
+    #saySoon() {
         const wait = Math.max(0, this.#spokenAt + SPEAK_AT_MOST_EVERY_MS - performance.now());
         this.#timer = setTimeout(() => {
             this.#timer = 0;
+            // Something that mattered more was said meanwhile, and is not to be cut short.
+            if (performance.now() < this.#spokenAt + SPEAK_AT_MOST_EVERY_MS) return this.#saySoon();
             const text = this.#gathered();
             if (text) this.say(text);
         }, wait);

@@ -37,9 +37,11 @@ afterEach(async () => {
     server.close();
 });
 
-async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, options = {}) {
+/** luck: what Math.random says, always. The rest is Playwright's. */
+async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, { luck, ...options } = {}) {
     context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
     page = await context.newPage();
+    if (luck !== undefined) await page.addInitScript((value) => (Math.random = () => value), luck);
     complaints = [];
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
@@ -357,15 +359,20 @@ test('whoever is picked is on top of those who are at the same place', async () 
     }
 });
 
+/** What is spoken from now on, and when, as it comes. */
+const listen = () =>
+    page.evaluateHandle(() => {
+        const said = [];
+        const region = document.getElementById('announce');
+        const hear = () => said.push({ text: region.textContent, at: performance.now() });
+        new MutationObserver(hear).observe(region, { childList: true });
+        return said;
+    });
+
 test('what is spoken: the connection, and comings in one sentence, not every move', async () => {
     await open();
     await showsTheTruth(20);
-    const spoken = await page.evaluateHandle(() => {
-        const said = [];
-        const region = document.getElementById('announce');
-        new MutationObserver(() => said.push(region.textContent)).observe(region, { childList: true });
-        return said;
-    });
+    const spoken = await listen();
     for (let i = 0; i < 3; i += 1) {
         server.friends.set(2000 + i, { name: `New ${i}`, ...HERE, time: Date.now(), heading: 0 });
         server.walk(1);
@@ -374,7 +381,31 @@ test('what is spoken: the connection, and comings in one sentence, not every mov
     await page.waitForTimeout(500);
     const said = await spoken.jsonValue();
     assert.equal(said.length, 1);
-    assert.match(said[0], / others are near$/);
+    assert.match(said[0].text, / others are near$/);
+});
+
+test('what is spoken politely waits its time behind what mattered more', async () => {
+    await open();
+    await showsTheTruth(20); // 'Connected' was said
+    const spoken = await listen();
+    server.friends.set(2000, { name: 'New', ...HERE, time: Date.now(), heading: 0 });
+    server.flush();
+    await page.waitForTimeout(4000);
+    server.hangUp(4001);
+    await page.waitForFunction((said) => said.length === 2, spoken, { timeout: 20_000 });
+    const [lost, came] = await spoken.jsonValue();
+    assert.match(lost.text, /another device/);
+    assert.match(came.text, /is near$/);
+    assert.ok(came.at - lost.at >= 9990, `${came.at - lost.at} ms later`);
+});
+
+test('who is not connected for two seconds hears it, however often it was tried meanwhile', async () => {
+    await open(undefined, { luck: 0.03 }); // of a minute, the longest there is, less than two seconds
+    await state('online');
+    const spoken = await listen();
+    server.close();
+    await page.waitForFunction((said) => said.length > 0, spoken, { timeout: 20_000 });
+    assert.equal((await spoken.jsonValue())[0].text, 'Not connected');
 });
 
 for (const [name, options] of Object.entries({

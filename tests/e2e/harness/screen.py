@@ -15,6 +15,12 @@ _ROWS = '''rows => rows.map(row => ({
     user: Number(row.dataset.user), distance: Number(row.dataset.distance), time: Number(row.dataset.time),
     stale: row.classList.contains('stale'), name: row.querySelector('.name').textContent}))'''
 
+_HEAR = '''window.spoken = [];
+new MutationObserver(changes => {
+    const region = document.getElementById('announce');
+    if (changes.some(change => change.target === region)) window.spoken.push(region.textContent);
+}).observe(document, {subtree: true, childList: true});'''
+
 
 class Screen:
     """One tab with the page. A context manager that, at its end, asserts that the browser had nothing to complain about
@@ -22,13 +28,16 @@ class Screen:
 
     frames: every frame that the page received over WebSockets, parsed, in order. sockets: their addresses.
     allowed: a pattern of what the browser itself may say, where a test makes the server refuse or go away.
+    luck: what Math.random() says, always. Between two attempts to connect the page waits for that much of a window of up
+    to a minute.
     """
 
-    def __init__(self, browser: Browser, address: str, viewport: dict, **options):
+    def __init__(self, browser: Browser, address: str, viewport: dict, luck: float | None = None, **options):
         self.address, self.allowed = address, None
         self.requests, self.sockets, self.frames, self._complaints = [], [], [], []
         self._context = browser.new_context(viewport=viewport, **options)
         self.page = self._context.new_page()
+        self.page.add_init_script(_HEAR + ('' if luck is None else f'Math.random = () => {luck};'))
         self.page.set_default_timeout(20_000)
         self.page.on('request', lambda request: self.requests.append(request.url))
         self.page.on('websocket', self._opened)
@@ -97,6 +106,10 @@ class Screen:
 
     def text(self, selector: str) -> str:
         return self.page.locator(selector).text_content().strip()
+
+    def spoken(self) -> list[str]:
+        """Everything that was announced since the page was loaded."""
+        return self.page.evaluate('window.spoken')
 
     def rows(self) -> list[dict]:
         """The list, from the top: user, distance (m), time (ms), stale, name."""

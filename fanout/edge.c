@@ -48,10 +48,17 @@ static void tick(void *context) {
     door_look(edge, TICK_MS);
     wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
     sessions_flush_ready(edge);
+    if (optouts_begin(edge)) loop_idle_on(edge->hider, 1);
     if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) edge_expire(edge);
 }
 
 static void flush_more(void *context) { sessions_flush_ready(context); }
+
+static void hide_more(void *context) {
+    struct edge *edge = context;
+    loop_idle_on(edge->hider, optouts_slice(edge));
+    sessions_flush_ready(edge);
+}
 
 /* ---- start ---- */
 
@@ -226,7 +233,9 @@ static void edge_free(void *state) {
     loop_timer_free(edge->retry);
     loop_timer_free(edge->drain_timer);
     loop_idle_free(edge->flusher);
+    loop_idle_free(edge->hider);
     sessions_free_all(edge);
+    optouts_end(edge);
     ws_server_free(edge->server);
     kafka_consumer_free(edge->consumer);
     faces_free(edge->faces);
@@ -260,6 +269,8 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     edge->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, edge);
     edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, reports_retry, edge);
     edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
+    edge->hider = loop_idle_new(service_loop(service), hide_more, edge);
+    optouts_start(edge);
     metrics_start(edge);
     door_start(edge);
 

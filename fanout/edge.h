@@ -7,7 +7,7 @@
  *     edge.c        made, drained, freed; timers         routes.c      which routes this process has
  *     phones.c      connections, and what they say       reports.c     what Kafka is told of a session
  *     sessions.c    screens: frames, deadlines           deliveries.c  what routers say
- *     door.c        who is let in, and when not
+ *     door.c        who is let in, and when not      optouts.c      who opts out leaves all screens
  *
  * Everything: the loop's thread.
  */
@@ -98,6 +98,14 @@ struct door {
     struct chance chance;
 };
 
+/* Who has opted out: optouts.c. */
+struct optouts {
+    struct map *waiting;  /* for the next pass over the sessions; keys only */
+    struct map *users;    /* who are looked for in the one under way */
+    struct session *next; /* to be looked at in it; NULL: none is under way */
+    int64_t began_ms;     /* edge_clock() */
+};
+
 struct edge {
     struct service *service;
     struct fanout_settings settings;
@@ -120,7 +128,8 @@ struct edge {
     struct session **ready_tail;
     struct wheel deadlines, expiries;
     struct loop_timer *tick, *retry, *drain_timer;
-    struct loop_idle *flusher;
+    struct loop_idle *flusher, *hider;
+    struct optouts optouts;
     int64_t drain_began_ms; /* edge_clock() */
     size_t drain_total, drain_told;
     struct door door;
@@ -187,6 +196,15 @@ void report_keep(struct edge *edge, struct session *session); /* what is held ba
 bool report_wanted(const struct edge *edge, const struct session *session); /* the user is opted in */
 void reports_delivered(void *edge, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset);
 void reports_retry(void *edge); /* a timer: what could not be produced, when a broker is there again */
+
+/* optouts.c */
+void optouts_start(struct edge *edge);
+void optouts_end(struct edge *edge);
+void optouts_add(struct edge *edge, int64_t user);
+void optouts_remove(struct edge *edge, int64_t user);                  /* is in again */
+void optouts_forget(struct edge *edge, const struct session *session); /* is about to be freed */
+bool optouts_begin(struct edge *edge);                                 /* true: a pass, if one is due */
+bool optouts_slice(struct edge *edge);                                 /* false: the pass is at its end */
 
 /* sessions.c */
 struct session *session_new(struct edge *edge, struct ws_connection *connection);

@@ -6,16 +6,19 @@
 #include "base/mem.h"
 
 struct lists *lists_new(void) {
-    struct lists *lists = mem_alloc(sizeof *lists);
-    memset(lists->pools, 0, sizeof lists->pools);
-    lists->count = 0;
-    return lists;
+    return mem_zero(1, sizeof(struct lists));
 }
 
 void lists_free(struct lists *lists) {
     if (!lists) return;
     for (size_t i = 0; i < sizeof lists->pools / sizeof *lists->pools; i++) pool_free(lists->pools[i]);
     free(lists);
+}
+
+void lists_void(struct lists *lists, const struct map *users) {
+    for (uint32_t i = 0; i < LISTS_MOVES; i++) { /* those beyond the count may be pending, too */
+        if (map_find(users, (uint64_t)lists->moves[i].user)) lists->moves[i].time = LISTS_VOID;
+    }
 }
 
 /* NULL: the heap. */

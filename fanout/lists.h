@@ -14,19 +14,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/pool.h"
 #include "geo/geo.h"
 
 enum {
     LISTS_MOVES = 1 << 15,
     LISTS_POOLED_LEAST = 6, /* tables of at least 1 << 6 slots come from pools, */
-    LISTS_POOLED_MOST = 11  /* of at most 1 << 11; all others from the heap */
+    LISTS_POOLED_MOST = 11, /* of at most 1 << 11; all others from the heap */
+    LISTS_VOID = -1
 };
 
 struct lists_move {
     int64_t user;
     struct geo_point at;
-    int64_t time;
+    int64_t time;      /* LISTS_VOID: counts for nothing */
     struct face *face; /* the user's (faces.h), once somebody was told; good while face_changes is faces_changes() */
     uint64_t face_changes;
 };
@@ -40,13 +42,16 @@ struct lists {
 struct lists *lists_new(void);
 void lists_free(struct lists *lists); /* after the last of them; NULL is fine */
 
-/* Room for another move. Without: every list must be settled, then lists_forget. */
+/* Room for another move. Without: no list may have one of the first moves pending any more, then lists_forget. */
 static inline bool lists_room(const struct lists *lists) { return lists->count < LISTS_MOVES; }
 static inline uint32_t lists_put(struct lists *lists, const struct lists_move *move) {
     lists->moves[lists->count] = *move;
     return lists->count++;
 }
 static inline void lists_forget(struct lists *lists) { lists->count = 0; }
+
+/* What these users (the map's keys) have reported so far counts for nothing any more: a list that has it pending passes it over. */
+void lists_void(struct lists *lists, const struct map *users);
 
 /* `size` bytes for a table of so many slots (a power of two), zeroed. */
 void *lists_table_new(struct lists *lists, uint32_t slots, size_t size);

@@ -85,8 +85,8 @@ static uint32_t probe(const struct nearby *nearby, int64_t user) {
 
 static struct nearby_friend *find(const struct nearby *nearby, int64_t user) {
     if (!nearby->count) return NULL;
-    struct nearby_friend *friend = &nearby->slots[probe(nearby, user)];
-    return friend->flags ? friend : NULL;
+    uint32_t slot = probe(nearby, user);
+    return tags_of(nearby)[slot] ? &nearby->slots[slot] : NULL; /* who is not here costs no look at a slot */
 }
 
 static bool is_entry(const struct nearby_friend *friend) { return friend->flags & (NEARBY_HELD | NEARBY_KNOWN); }
@@ -302,7 +302,8 @@ static void settle(struct nearby *nearby, uint32_t *slots) {
         if (to > nearby->asked_count) ask(nearby, from, to);
         for (uint32_t i = from; i < to; i++) {
             const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
-            const struct nearby_friend *friend = upsert(nearby, move->user, move->at, move->time);
+            const struct nearby_friend *friend =
+                move->time == LISTS_VOID ? NULL : upsert(nearby, move->user, move->at, move->time);
             slots[i] = friend ? (uint32_t)(friend - nearby->slots) : NOWHERE;
         }
     }
@@ -329,6 +330,26 @@ void nearby_remove(struct nearby *nearby, int64_t user) {
     struct nearby_friend *friend = find(nearby, user);
     if (!friend) return;
     if (drop(nearby, friend)) take_out(nearby, friend);
+}
+
+/* The fewer are looked for among the more. */
+bool nearby_remove_all(struct nearby *nearby, const struct map *users) {
+    uint32_t held = nearby->held, dead = 0;
+    if (map_count(users) < nearby->count) {
+        size_t cursor = 0;
+        uint64_t user, value;
+        while (map_next(users, &cursor, &user, &value)) {
+            struct nearby_friend *friend = find(nearby, (int64_t)user);
+            if (friend) dead += drop(nearby, friend);
+        }
+    } else {
+        for (uint32_t i = 0; i < nearby->capacity; i++) {
+            struct nearby_friend *friend = &nearby->slots[i];
+            if (friend->flags & NEARBY_HELD && map_find(users, (uint64_t) friend->user)) dead += drop(nearby, friend);
+        }
+    }
+    sweep(nearby, dead);
+    return nearby->held != held;
 }
 
 void nearby_part(struct nearby *nearby, int64_t user) {

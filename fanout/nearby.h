@@ -86,9 +86,12 @@ void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time);
 /* A friend's position (Move, or an entry of a Roster): ignored when barred or older than what is held. */
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
 
-void nearby_remove(struct nearby *nearby, int64_t user); /* Left, or opted out */
+void nearby_remove(struct nearby *nearby, int64_t user); /* Left */
 void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
 void nearby_clear(struct nearby *nearby);                /* an empty screen: inactive, or opted out */
+/* Whoever is among the users (the map's keys): they opted out. False: nobody was. Settles nothing, as it is for every list there is:
+ * lists_void first, or what is pending brings them back. */
+bool nearby_remove_all(struct nearby *nearby, const struct map *users);
 
 /* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. time -1: it names a friend who is not
  * to be seen now (and so is barred no more). */

@@ -92,6 +92,7 @@ void session_free(struct edge *edge, struct session *session) {
     ready_remove(edge, session);
     wheel_clear(&session->deadline);
     wheel_clear(&session->expiry);
+    optouts_forget(edge, session);
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     nearby_free(&session->nearby);
@@ -354,13 +355,9 @@ void sessions_sharing(void *context, int64_t user, enum sharing_mode mode, int64
         else if (!session->joined)
             report_latest(edge, session);
     }
-    if (mode == SHARING_OFF) {
-        /* Whoever shows them stops at once; the routers' Left is then old news. */
-        for (struct session *session = edge->sessions; session; session = session->next) {
-            if (!nearby_find(&session->nearby, user)) continue;
-            nearby_remove(&session->nearby, user);
-            session_changed(edge, session);
-        }
-    }
+    if (mode == SHARING_OFF)
+        optouts_add(edge, user);
+    else
+        optouts_remove(edge, user);
     sessions_flush_ready(edge);
 }

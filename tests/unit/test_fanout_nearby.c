@@ -125,6 +125,22 @@ static void take_away(struct world *w, bool part) {
         nearby_remove(&w->nearby, id_of((uint64_t)user));
 }
 
+static void hide(struct world *w) {
+    struct map *users = map_new();
+    bool any = false;
+    for (int i = (int)chance(w, chance(w, 2) ? 3 : 2 * USERS); i >= 0; i--) {
+        int user = (int)chance(w, USERS);
+        any |= w->held[user].there;
+        w->held[user].there = false;
+        map_put(users, (uint64_t)id_of((uint64_t)user), NULL);
+    }
+    bool settled = !w->nearby.pending_count;
+    lists_void(lists, users);
+    bool removed = nearby_remove_all(&w->nearby, users);
+    if (settled) assert_int_equal(removed, any);
+    map_free(users);
+}
+
 static void clear(struct world *w) {
     for (int user = 0; user < USERS; user++) w->held[user].there = false;
     nearby_clear(&w->nearby);
@@ -264,8 +280,10 @@ static void compare(uint64_t seed, uint64_t notes) {
             upsert(&w);
         else if (what < 55)
             locate(&w);
-        else if (what < 60)
+        else if (what < 58)
             take_away(&w, false);
+        else if (what < 60)
+            hide(&w);
         else if (what < 65)
             take_away(&w, true);
         else if (what < 66)
@@ -320,6 +338,32 @@ static void lists_of_every_size_tell_what_has_moved(void **state) {
             lists_forget(lists);
         }
         nearby_free(&nearby);
+    }
+}
+
+/* Few are looked for in the table, and many the other way round. */
+static void lists_of_every_size_lose_whoever_opts_out(void **state) {
+    struct nearby nearby;
+    for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
+        for (int64_t every = 1; every <= size * 2; every *= 5) {
+            struct map *users = map_new();
+            uint32_t left = 0;
+            nearby_init(&nearby, lists, RADIUS_M);
+            nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
+            for (int64_t user = 0; user < size; user++) nearby_upsert(&nearby, user, (struct geo_point){0, 0}, 1);
+            for (int64_t user = every / 2; user < size * 2; user += every) map_put(users, (uint64_t)user, NULL);
+            assert_int_equal(nearby_remove_all(&nearby, users), every / 2 < size);
+            for (int64_t user = 0; user < size; user++) {
+                bool stays = !map_find(users, (uint64_t)user);
+                assert_int_equal(nearby_find(&nearby, user) != NULL, stays);
+                left += stays;
+            }
+            assert_int_equal(nearby.held, left);
+            assert_int_equal(nearby.count, left);
+            assert_false(nearby_remove_all(&nearby, users));
+            nearby_free(&nearby);
+            map_free(users);
+        }
     }
 }
 
@@ -499,6 +543,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_a_model),
         cmocka_unit_test(lists_of_every_size_tell_what_has_moved),
+        cmocka_unit_test(lists_of_every_size_lose_whoever_opts_out),
         cmocka_unit_test(pages_name_everybody_once),
         cmocka_unit_test(whoever_comes_nearer_between_two_pages_is_not_missed),
         cmocka_unit_test(an_empty_list_is_one_page),

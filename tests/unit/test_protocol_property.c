@@ -83,7 +83,7 @@ struct session {
 };
 
 struct world {
-    uint64_t random;
+    uint64_t random, hiding; /* hiding: of its own, so that histories are the same without it */
     double loss;
     bool chaos, digests, overload;
     int64_t now, reports, ids;
@@ -388,6 +388,17 @@ static int sessions_of(const struct world *w, int user, struct session **mine) {
     return count;
 }
 
+/* What edges do once they have heard, each session's in its own time or, if the user is in again by then, never (optouts.c). */
+static void hide(struct world *w) {
+    struct map *off = map_new();
+    for (int user = 0; user < USERS; user++)
+        if (!w->sharing[user]) map_put(off, (uint64_t)user, NULL);
+    lists_void(w->screens, off);
+    for (int i = 0; i < w->sessions.count; i++)
+        if (hash_u64(w->hiding++) % 2) nearby_remove_all(&w->sessions.items[i]->nearby, off);
+    map_free(off);
+}
+
 static void share(struct world *w, int user, bool on) {
     int p = user % PARTITIONS;
     struct session *mine[16];
@@ -406,6 +417,7 @@ static void share(struct world *w, int user, bool on) {
         report(w, user, count ? mine[0] : NULL, false, w->opted[user] - 1); /* an edge that has not heard yet */
     for (int i = 0; i < count; i++) nearby_clear(&mine[i]->nearby);
     w->reported[user] = false;
+    hide(w);
 }
 
 static void befriend(struct world *w) {
@@ -529,6 +541,7 @@ static void step(struct world *w) {
         r->behind = !r->behind;
         if (!r->behind) settle(w, r);
     }
+    if (w->chaos && hash_u64(w->hiding++) % 20 == 0) hide(w);
     if (k < .35) {
         live(w, user, mine, count);
         w->now += random_int(w, 3) == 0;
@@ -574,7 +587,12 @@ static bool wrong(struct world *w) {
 
 static struct world *world_new(uint64_t seed, double loss, bool chaos, bool digests, bool overload) {
     struct world *w = mem_zero(1, sizeof *w);
-    *w = (struct world){.random = seed << 32, .loss = loss, .chaos = chaos, .digests = digests, .overload = overload};
+    *w = (struct world){.random = seed << 32,
+                        .hiding = ~seed << 32,
+                        .loss = loss,
+                        .chaos = chaos,
+                        .digests = digests,
+                        .overload = overload};
     join_result_init(&w->result);
     w->screens = lists_new();
     for (int a = 0; a < USERS; a++) {

@@ -121,8 +121,9 @@ struct edge {
     struct codec *codec;
     struct buffer frame, record;
     struct session *sessions;
-    struct map *users; /* user -> first of its sessions */
-    struct map *ids;   /* session id -> session */
+    struct session *unsettled; /* sessions_move: from here on moves of the other half may be pending */
+    struct map *users;         /* user -> first of its sessions */
+    struct map *ids;           /* session id -> session */
     size_t session_count, unsent_count;
     struct session *ready; /* dirty and quiet: to be flushed at the end of the batch */
     struct session **ready_tail;

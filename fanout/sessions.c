@@ -8,7 +8,8 @@
 
 enum {
     SESSION_RANDOM_BITS = 21,
-    FLUSH_SLICE = 256 /* sessions flushed in one go before the loop turns */
+    FLUSH_SLICE = 256, /* sessions flushed in one go before the loop turns */
+    HALF = LISTS_MOVES / 2
 };
 
 /* ---- the table ---- */
@@ -93,6 +94,7 @@ void session_free(struct edge *edge, struct session *session) {
     wheel_clear(&session->deadline);
     wheel_clear(&session->expiry);
     optouts_forget(edge, session);
+    if (edge->unsettled == session) edge->unsettled = session->next;
     *session->link = session->next;
     if (session->next) session->next->link = session->link;
     nearby_free(&session->nearby);
@@ -275,13 +277,31 @@ void session_changed(struct edge *edge, struct session *session) {
         wheel_set(&edge->deadlines, &session->deadline, due);
 }
 
-uint32_t sessions_move(struct edge *edge, const struct lists_move *move) {
-    if (!lists_room(edge->lists)) {
-        for (struct session *session = edge->sessions; session; session = session->next)
-            nearby_settle(&session->nearby);
-        lists_forget(edge->lists);
+/* Room for moves comes in two halves. While one fills, lists that have moves of the other pending are settled, a few with each move;
+ * so none has when that half's turn comes, and the loop is not held up by settling all of them at once.
+ *
+ *     | 3 4 5 6 | 1 2 - - |     sessions ---> session ---> session ---> session ---> NULL
+ *                  ^ put                                     ^ unsettled: this one and the rest may have 3 to 6 pending
+ *
+ * Most have been told by then, which settled them. A session that has come since the half began has nothing of the other. */
+static void settle_some(struct edge *edge, uint32_t half, size_t count) {
+    while (edge->unsettled && count--) {
+        struct session *session = edge->unsettled;
+        edge->unsettled = session->next;
+        /* The first that is pending is the oldest. */
+        if (session->nearby.pending_count && session->nearby.pending[0] / HALF != half) nearby_settle(&session->nearby);
     }
-    return lists_put(edge->lists, move);
+}
+
+uint32_t sessions_move(struct edge *edge, const struct lists_move *move) {
+    struct lists *lists = edge->lists;
+    if (lists->count && lists->count % HALF == 0) {
+        settle_some(edge, lists->count / HALF - 1, SIZE_MAX); /* nobody, unless many sessions have gone meanwhile */
+        edge->unsettled = edge->sessions;
+    }
+    if (!lists_room(lists)) lists_forget(lists);
+    settle_some(edge, lists->count / HALF, edge->session_count / HALF + 1);
+    return lists_put(lists, move);
 }
 
 void session_expire(struct edge *edge, struct session *session) {

@@ -15,6 +15,8 @@ from harness.waiting import eventually, now_ms
 HOME = 39.9847, 116.3184
 CROWD, SLOW = 400, 8
 FRAME_KB = 64  # what the whole crowd takes in a frame, and a little
+NOTICED_S = 3  # who waits so much longer has noticed; less may be the machine
+CLOSE_S = 5  # for a close frame to be taken, then the edge drops who has not
 
 
 def at(metres):
@@ -57,12 +59,12 @@ class Scene:
         return all(self.phone.screen.get(friend, {}).get('time') == self.time for friend in self.crowd)
 
     def rounds(self, count):
-        """Rounds, each of which the reader must have within a second. Returns the longest that it took, s."""
+        """Returns the longest that the reader had to wait for one, s."""
         longest = 0
         for _ in range(count):
             self.round()
             start = time.monotonic()
-            eventually(self.reader_has_it, 5, every=0.002, what='the reader has heard of the round')
+            eventually(self.reader_has_it, 20, every=0.002, what='the reader has heard of the round')
             longest = max(longest, time.monotonic() - start)
         return longest
 
@@ -74,7 +76,7 @@ class Scene:
         for _ in range(300):
             before = self.frames()
             self.round()
-            eventually(self.reader_has_it, 5, what='the reader has heard of the round')
+            eventually(self.reader_has_it, 20, what='the reader has heard of the round')
             if self.frames() - before <= len(self.routes):  # a frame of the reader's for each route's part at most
                 return
         pytest.fail('the sockets never filled up')
@@ -101,7 +103,7 @@ def test_bounded_memory_the_newest_truth_in_one_frame_and_nobody_notices(make_sc
     print(f'the reader waited {before * 1000:.0f} ms at most before, {during * 1000:.0f} ms while {SLOW} did not read; '
           f'the edge grew by {grown} KB')
     assert grown < SLOW * FRAME_KB + 2048
-    assert during < before + 1
+    assert during < before + NOTICED_S
 
     told = scene.frames()
     for phone in scene.phones:
@@ -120,17 +122,25 @@ def test_bounded_memory_the_newest_truth_in_one_frame_and_nobody_notices(make_sc
 
 
 def test_who_does_not_read_at_all_is_closed_and_counted_and_nobody_notices(make_scene):
-    scene = make_scene(**{'edge.slow.close.s': 3})
-    scene.stuff()
+    scene = make_scene(**{'edge.slow.close.s': NOTICED_S})
     closed = lambda: scene.stage.edge.metrics().total('starling_edge_slow_closed_total')
-    deadline = time.monotonic() + 20
-    while closed() < SLOW:
-        assert time.monotonic() < deadline, f'{closed()} of {SLOW} were closed'
-        assert scene.rounds(5) < 1
-    # Soon enough: who does not take the close frame either, within five seconds, is dropped without.
-    assert [phone.hear_close() for phone in scene.phones] == [4002] * SLOW
+    before, nobody_closed = scene.rounds(10), time.monotonic()
+    scene.stuff()
+    deadline = time.monotonic() + 60
+    while True:
+        asked, count = time.monotonic(), closed()
+        if count == SLOW:
+            break
+        if count == 0:
+            nobody_closed = asked
+        assert asked < deadline, f'{count} of {SLOW} were closed'
+        assert scene.rounds(1) < before + NOTICED_S
+    ends = [phone.hear_close() for phone in scene.phones]
+    waited = time.monotonic() - nobody_closed
+    print(f'the first to be closed had waited {waited:.1f} s at most when the last one read: {ends}')
+    assert set(ends) == {4002} or waited > CLOSE_S and set(ends) <= {4002, None}, ends
     for phone in scene.phones:
-        scene.stage.wait_said(phone.user, 'QUIT')
+        scene.stage.wait_said(phone.user, 'QUIT', timeout=30)
     scene.rounds(5)
     assert closed() == SLOW and scene.phone.closed() is None
     assert scene.stage.edge.metrics().total('starling_edge_sessions') == 1

@@ -56,9 +56,12 @@ class SlowPhone:
             size, = struct.unpack('>Q', self._take(8))
         return first & 15, self._take(size)
 
-    def hear_close(self) -> int:
-        """Reads on to the close frame; its code."""
+    def hear_close(self) -> int | None:
+        """Reads on to the close frame; its code, or None: it was dropped without."""
         opcode = payload = None
-        while opcode != 8:
-            opcode, payload = self.hear()
+        try:
+            while opcode != 8:
+                opcode, payload = self.hear()
+        except (EOFError, ConnectionResetError):
+            return None
         return struct.unpack('>H', payload[:2])[0]

@@ -144,7 +144,8 @@ class Cluster:
                        'history.group.id': self.group('history-sink')},
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'edge.listen': f'127.0.0.1:{self._fanout_port}',
-                       'edge.min.report.ms': 0},
+                       'edge.min.report.ms': 0,
+                       'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})

@@ -187,6 +187,7 @@ static void test_reads_what_is_there_and_follows(void **state) {
     produce(f, TOPIC_PROFILES, 1, NULL, 0);
     until_told(f, 2, 2);
     assert_name(f, 1, NULL);
+    assert_int_equal((int)metrics_gauge(f->metrics, "starling_copies_sharing_users", "", NULL)->value, 51);
 }
 
 static double records_read(struct fixture *f, const char *labels) {

@@ -88,7 +88,9 @@ void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int
 
 void nearby_remove(struct nearby *nearby, int64_t user); /* Left */
 void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
-void nearby_clear(struct nearby *nearby);                /* an empty screen: inactive, or opted out */
+/* What comes next is a JOIN's Roster, after a time in which Rosters that would have named them were not listened to. */
+void nearby_unbar_all(struct nearby *nearby);
+void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
 /* Whoever is among the users (the map's keys): they opted out. False: nobody was. Settles nothing, as it is for every list there is:
  * lists_void first, or what is pending brings them back. */
 bool nearby_remove_all(struct nearby *nearby, const struct map *users);

@@ -365,6 +365,11 @@ static void opted_out(struct edge *edge, struct session *session) {
     session_changed(edge, session);
 }
 
+static void opted_in(struct edge *edge, struct session *session) {
+    nearby_unbar_all(&session->nearby);
+    report_latest(edge, session);
+}
+
 void sessions_sharing(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     struct edge *edge = context;
     (void)offset;
@@ -373,7 +378,7 @@ void sessions_sharing(void *context, int64_t user, enum sharing_mode mode, int64
         if (mode == SHARING_OFF)
             opted_out(edge, session);
         else if (!session->joined)
-            report_latest(edge, session);
+            opted_in(edge, session);
     }
     if (mode == SHARING_OFF)
         optouts_add(edge, user);

@@ -318,6 +318,23 @@ def test_friends_who_are_off_are_not_shown(stage, pair):
     assert all(item['time'] != t + 1 for frame in phone.frames if frame['type'] == 'update' for item in frame['near'])
 
 
+def test_who_parted_and_made_friends_again_while_off_is_shown(stage, pair, users):
+    """Rosters are not listened to while off, so nobody who was parted before could be named."""
+    phone, join, friend = pair
+    other, = users(1)
+    stage.share(other)
+    stage.deliver(join['route'], move(friend, at(100), now_ms(), phone.user), move(other, at(10), now_ms(), phone.user))
+    phone.wait_screen({friend, other})
+    stage.deliver(join['route'], parted(phone.user, friend))
+    phone.wait_screen({other})
+    stage.share(phone.user, mode='OFF')
+    phone.wait_screen(set())
+    stage.share(phone.user)
+    again = stage.wait_said(phone.user, 'JOIN', 2)
+    stage.deliver(again['route'], roster(again, []), move(friend, at(90), now_ms(), phone.user))
+    phone.wait_screen({friend})
+
+
 # silence
 
 

@@ -725,7 +725,7 @@ static void far_behind(void **state) {
 
 static void calm_running_needs_no_repair(void **state) {
     (void)state;
-    int bad = 0, n = histories() / 2 + 1;
+    int bad = 0, n = histories() / 4 + 1;
     for (int seed = 0; seed < n; seed++) {
         int at = calm_history((uint64_t)seed);
         if (at < STEPS && bad++ < 5) print_message("wrong: calm running, seed %d, step %d\n", seed, at);

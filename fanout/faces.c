@@ -3,15 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "json/json.h"
 
 enum {
-    WHERE_MAX = 96,    /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
-    DISTANCE_MAX = 16, /* of the short ones */
-    DISTANCE_SHORT = 10000000,
+    WHERE_MAX = 96,          /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 16,       /* of the short ones */
+    DISTANCE_SHORT = 999999, /* metres: six digits, when it is rounded, too */
     LINE = 64,
     POOLS = 16, /* for faces of so many lines at most; others are on the heap */
     ASKED = 4   /* lines, of a face of the usual size */
@@ -144,14 +145,16 @@ static void place_face(struct faces *faces, struct face *face, struct geo_point 
     face->time = time;
 }
 
-/* What json_put_fixed1 writes, for a distance of a walk or a drive. */
+/* Two digits, the first one in the lower byte. */
+static uint64_t two_digits(uint32_t value) { return value / 10 | value % 10 << 8; }
+
+/* What json_put_fixed1 writes. Without loops or branches: how many digits there are is different each time. */
 static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
-    uint8_t digits[10];
-    size_t count = 0;
     uint32_t whole = tenths / 10;
-    do digits[count++] = (uint8_t)('0' + whole % 10);
-    while (whole /= 10);
-    while (count) *at++ = digits[--count];
+    uint32_t count = 1 + (whole >= 10) + (whole >= 100) + (whole >= 1000) + (whole >= 10000) + (whole >= 100000);
+    uint64_t digits = two_digits(whole / 10000) | two_digits(whole / 100 % 100) << 16 | two_digits(whole % 100) << 32;
+    bytes_put_le64(at, (digits + UINT64_C(0x303030303030)) >> 8 * (6 - count));
+    at += count;
     *at++ = '.';
     *at++ = (uint8_t)('0' + tenths % 10);
     return at;

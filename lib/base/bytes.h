@@ -33,6 +33,13 @@ static inline uint64_t bytes_get_le64(const uint8_t *at) {
     return value;
 }
 
+static inline void bytes_put_le64(uint8_t *at, uint64_t value) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    memcpy(at, &value, sizeof value);
+}
+
 enum { VARINT_MAX = 10 }; /* the longest varint of 64 bits, in bytes */
 
 /* LEB128, least significant group first. Writes at most VARINT_MAX bytes; returns the end. */

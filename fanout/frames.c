@@ -55,6 +55,7 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
 /* A few of what is to be told next, with their faces on their way from memory. */
 struct some {
     struct nearby_friend friends[SOME];
+    double distance_m[SOME];
     struct lists_move *moves[SOME];
     struct face *faces[SOME]; /* NULL: not known */
     size_t count;
@@ -72,6 +73,7 @@ static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct fa
     some->changes = faces_changes(faces);
     for (; count < SOME && nearby_next_dirty(nearby, walk, &some->friends[count]); count++) {
         some->moves[count] = walk->move;
+        some->distance_m[count] = walk->distance_m;
         remember_face(some, count);
         if (some->faces[count])
             faces_fetch(some->faces[count]);
@@ -89,11 +91,10 @@ static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct fa
     return count > 0;
 }
 
-static void put_one(struct buffer *frame, const struct nearby *nearby, struct faces *faces, const struct some *some,
-                    size_t which) {
+static void put_one(struct buffer *frame, struct faces *faces, const struct some *some, size_t which) {
     const struct nearby_friend *friend = &some->friends[which];
     struct face *face = some->changes == faces_changes(faces) ? some->faces[which] : NULL;
-    double distance_m = geo_circle_distance(&nearby->circle, friend->at);
+    double distance_m = some->distance_m[which];
     if (face)
         faces_put_face(faces, face, frame, friend->at, friend->time, distance_m);
     else
@@ -118,7 +119,7 @@ size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *f
                 continue;
             }
             if (near++) buffer_byte(frame, ',');
-            put_one(frame, nearby, faces, &some, i);
+            put_one(frame, faces, &some, i);
         }
     }
     buffer_string(frame, "],\"gone\":[");

@@ -10,7 +10,7 @@
 enum {
     NAMED = 0x40, /* flag, within a roster: an entry that it names */
     DEAD = 0x80,  /* flag, within a walk or a sweep: neither held nor known, keeps its slot until the end */
-    ASKED_AT_ONCE = 16,
+    AT_ONCE = 16,
     TAGS_AT_ONCE = 8,
     SLOTS_LEAST_BITS = 2,
     SPARSE = 8,            /* a table with fewer than one slot in so many in use becomes smaller */
@@ -19,6 +19,7 @@ enum {
 };
 
 static const uint32_t NOWHERE = UINT32_MAX; /* no slot */
+static const double UNKNOWN = -1;           /* a distance */
 
 void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
     struct geo_point nowhere = {0, 0};
@@ -241,13 +242,14 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (time < nearby->oldest) nearby->oldest = time;
 }
 
-/* Where it is then; NULL: it is not. */
-static const struct nearby_friend *upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
+/* Where it is then; NULL: it is not. near: whether `at` is within the radius. */
+static const struct nearby_friend *upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time,
+                                          bool near) {
     if (nearby->barred_count && is_barred(nearby, user)) return NULL;
     struct nearby_friend *friend = find(nearby, user);
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
-    if (within(nearby, at)) {
+    if (near) {
         if (!friend) friend = insert(nearby, user);
         hold(nearby, friend, at, time);
     } else if (held && drop(nearby, friend)) {
@@ -294,16 +296,21 @@ void nearby_prefetch(struct nearby *nearby) {
     nearby->asked_count = nearby->pending_count;
 }
 
-/* slots: where each went, if nothing has moved since. */
-static void settle(struct nearby *nearby, uint32_t *slots) {
+/* distance_m, slots: how far each is, and where it went, if nothing has moved since. */
+static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
     uint32_t count = nearby->pending_count;
     for (uint32_t from = 0, to; from < count; from = to) {
-        to = count - from < ASKED_AT_ONCE ? count : from + ASKED_AT_ONCE;
+        struct geo_point points[AT_ONCE];
+        bool near[AT_ONCE];
+        to = count - from < AT_ONCE ? count : from + AT_ONCE;
         if (to > nearby->asked_count) ask(nearby, from, to);
+        for (uint32_t i = from; i < to; i++) points[i - from] = nearby->lists->moves[nearby->pending[i]].at;
+        geo_circle_look(&nearby->circle, points, to - from, near, distance_m + from);
         for (uint32_t i = from; i < to; i++) {
             const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
             const struct nearby_friend *friend =
-                move->time == LISTS_VOID ? NULL : upsert(nearby, move->user, move->at, move->time);
+                move->time == LISTS_VOID ? NULL
+                                         : upsert(nearby, move->user, move->at, move->time, near[i - from]);
             slots[i] = friend ? (uint32_t)(friend - nearby->slots) : NOWHERE;
         }
     }
@@ -311,13 +318,14 @@ static void settle(struct nearby *nearby, uint32_t *slots) {
 }
 
 void nearby_settle(struct nearby *nearby) {
+    double distance_m[NEARBY_PENDING];
     uint32_t slots[NEARBY_PENDING];
-    if (nearby->pending_count) settle(nearby, slots);
+    if (nearby->pending_count) settle(nearby, distance_m, slots);
 }
 
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
     nearby_settle(nearby);
-    upsert(nearby, user, at, time);
+    upsert(nearby, user, at, time, within(nearby, at));
 }
 
 const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user) {
@@ -489,7 +497,7 @@ void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
     uint32_t count = nearby->pending_count, shuffles = nearby->shuffles;
     walk->cursor = walk->next = walk->count = 0;
     memcpy(walk->moves, nearby->pending, count * sizeof *walk->moves);
-    settle(nearby, walk->slots);
+    settle(nearby, walk->distances, walk->slots);
     if (shuffles == nearby->shuffles) walk->count = count;
 }
 
@@ -498,10 +506,14 @@ static struct nearby_friend *next_of_walk(struct nearby *nearby, struct nearby_w
     while (walk->next < walk->count) {
         uint32_t i = walk->next++;
         if (walk->slots[i] == NOWHERE) continue;
+        struct nearby_friend *friend = &nearby->slots[walk->slots[i]];
         walk->move = &nearby->lists->moves[walk->moves[i]];
-        return &nearby->slots[walk->slots[i]];
+        bool same = walk->move->at.lat == friend->at.lat && walk->move->at.lng == friend->at.lng;
+        walk->distance_m = same ? walk->distances[i] : UNKNOWN;
+        return friend;
     }
     walk->move = NULL;
+    walk->distance_m = UNKNOWN;
     return next_slot(nearby, &walk->cursor);
 }
 
@@ -512,6 +524,7 @@ bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct n
         /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
         bool held = at->flags & NEARBY_HELD;
         *friend = *at;
+        if (walk->distance_m < 0) walk->distance_m = geo_circle_distance(&nearby->circle, friend->at);
         at->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
         nearby->dirty--;
         nearby->dead += !held;

@@ -133,9 +133,11 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
 /* Walks what must be told, to its end: each dirty entry once, told by that. False: no more. An entry that is not HELD is gone. */
 struct nearby_walk {
     struct lists_move *move; /* of the entry just told; NULL: not known */
+    double distance_m;       /* of that entry from the session's own place */
     uint32_t cursor;         /* over the marks, after what was pending at the start */
     uint32_t next, count;
-    uint32_t slots[NEARBY_PENDING]; /* where each of the pending went */
+    double distances[NEARBY_PENDING]; /* of the pending */
+    uint32_t slots[NEARBY_PENDING];   /* where each of the pending went */
     uint32_t moves[NEARBY_PENDING];
 };
 void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk);

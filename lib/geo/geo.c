@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define E7_TO_RADIANS (M_PI / 180e7)
 
@@ -74,8 +75,8 @@ static inline double haversine_of(double square) /* of an angle, given its squar
 }
 
 /* Of a small circle's centre and a point within its reaches. */
-static inline double haversine_to(const struct geo_circle *circle, int64_t north, int64_t east) {
-    double d = (double)north * E7_TO_RADIANS, l = (double)east * E7_TO_RADIANS;
+static inline double haversine_to(const struct geo_circle *circle, double north, double east) {
+    double d = north * E7_TO_RADIANS, l = east * E7_TO_RADIANS;
     double d2 = d * d;
     double cos_d = 1 - d2 * (1 / 2.0 - d2 * (1 / 24.0 - d2 * (1 / 720.0)));
     double sin_d = d * (1 - d2 * (1 / 6.0 - d2 * (1 / 120.0)));
@@ -89,19 +90,68 @@ bool geo_near(const struct geo_circle *circle, struct geo_point p) {
     int64_t east = lng_difference(p.lng, circle->centre.lng);
     if (east > circle->lng_reach) return false;
     if (circle->small) {
-        double haversine = haversine_to(circle, north, east);
+        double haversine = haversine_to(circle, (double)north, (double)east);
         if (haversine <= circle->inner) return true;
         if (haversine >= circle->outer) return false;
     }
     return geo_distance(circle->centre, p) <= circle->radius_m;
 }
 
-/* asin(x) = x + x^3/6 + 3x^5/40 + 5x^7/112 + ...: with x, the sine of half an angle, up to SMALL / 2 the rest is under 1e-12
- * of it. */
+/* Metres, of a small circle. asin(x) = x + x^3/6 + 3x^5/40 + 5x^7/112 + ...: with x, the sine of half an angle, up to SMALL / 2 the
+ * rest is under 1e-12 of it. */
+static inline double metres(double haversine) {
+    return 2 * GEO_EARTH_RADIUS_M * sqrt(haversine) *
+           (1 + haversine * (1 / 6.0 + haversine * (3 / 40.0 + haversine * (5 / 112.0))));
+}
+
 double geo_circle_distance(const struct geo_circle *circle, struct geo_point p) {
     int64_t north = (int64_t)p.lat - circle->centre.lat, east = lng_difference(p.lng, circle->centre.lng);
     bool far = llabs(north) > circle->lat_reach || east > circle->lng_reach;
     if (!circle->small || far) return geo_distance(circle->centre, p);
-    double x2 = haversine_to(circle, north, east);
-    return 2 * GEO_EARTH_RADIUS_M * sqrt(x2) * (1 + x2 * (1 / 6.0 + x2 * (3 / 40.0 + x2 * (5 / 112.0))));
+    return metres(haversine_to(circle, (double)north, (double)east));
+}
+
+/* Some points and a small circle. Loops of a fixed length without branches: compilers make vectors of them. */
+enum { LANES = 8 };
+struct lanes {
+    double north[LANES], east[LANES], haversine[LANES], distance_m[LANES];
+};
+
+static void look(const struct geo_circle *circle, const struct geo_point *points, struct lanes *lanes) {
+    const double lat = circle->centre.lat, lng = circle->centre.lng;
+    for (int i = 0; i < LANES; i++) {
+        double there = fabs(points[i].lng - lng), other_way = 2.0 * HALF_TURN - there;
+        lanes->north[i] = points[i].lat - lat;
+        lanes->east[i] = there < other_way ? there : other_way;
+    }
+    for (int i = 0; i < LANES; i++) lanes->haversine[i] = haversine_to(circle, lanes->north[i], lanes->east[i]);
+    for (int i = 0; i < LANES; i++) lanes->distance_m[i] = metres(lanes->haversine[i]);
+}
+
+/* What geo_near says, from what is known of the point in that lane. */
+static bool is_near(const struct geo_circle *circle, struct geo_point p, const struct lanes *lanes, size_t lane) {
+    if (fabs(lanes->north[lane]) > (double)circle->lat_reach || lanes->east[lane] > (double)circle->lng_reach)
+        return false;
+    if (lanes->haversine[lane] <= circle->inner) return true;
+    return lanes->haversine[lane] < circle->outer && geo_distance(circle->centre, p) <= circle->radius_m;
+}
+
+static void look_one_by_one(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
+                            double *distance_m) {
+    for (size_t i = 0; i < count; i++) {
+        near[i] = geo_near(circle, points[i]);
+        distance_m[i] = geo_circle_distance(circle, points[i]);
+    }
+}
+
+void geo_circle_look(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
+                     double *distance_m) {
+    size_t whole = circle->small ? count / LANES * LANES : 0;
+    for (size_t from = 0; from < whole; from += LANES) {
+        struct lanes lanes;
+        look(circle, points + from, &lanes);
+        memcpy(distance_m + from, lanes.distance_m, sizeof lanes.distance_m);
+        for (size_t i = 0; i < LANES; i++) near[from + i] = is_near(circle, points[from + i], &lanes, i);
+    }
+    look_one_by_one(circle, points + whole, count - whole, near + whole, distance_m + whole);
 }

@@ -6,6 +6,7 @@
 #define GEO_GEO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define GEO_EARTH_RADIUS_M 6371008.8
@@ -39,5 +40,9 @@ bool geo_near(const struct geo_circle *circle, struct geo_point p);
 /* geo_distance(circle->centre, p), within a circle that is not large by the same multiplications: it differs by less than a
  * billionth of it. */
 double geo_circle_distance(const struct geo_circle *circle, struct geo_point p);
+
+/* Both of many points, at less than half the price each. distance_m of one that is not near may be anything. */
+void geo_circle_look(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
+                     double *distance_m);
 
 #endif

@@ -236,6 +236,8 @@ static void edge_free(void *state) {
     loop_idle_free(edge->hider);
     sessions_free_all(edge);
     optouts_end(edge);
+    wheel_free(&edge->deadlines);
+    wheel_free(&edge->expiries);
     ws_server_free(edge->server);
     kafka_consumer_free(edge->consumer);
     faces_free(edge->faces);

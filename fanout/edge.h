@@ -50,31 +50,31 @@ struct session {
     bool inactive;    /* its own last report is too old: its list is empty */
     bool paged;       /* the first page was sent */
     bool page_wanted; /* a page is to be sent as soon as the phone takes it */
+    bool held;        /* held_report is to be produced at report_ms */
     struct nearby nearby;
 
     /* What a flush looks at. */
     struct session *ready_next, **ready_link; /* edge->ready, while it waits to be flushed */
-    int64_t flushed_ms;                       /* edge_clock(), all times whose clock is not said; 0: none */
-    int64_t slow_since_ms;
-    struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
-    struct wheel_timer expiry;   /* on edge->expiries: when nearby_expire must look, or the session goes inactive */
     struct ws_connection *connection;
+    struct wheel_timer deadline; /* on edge->deadlines: the nearest of the times below */
+    int64_t flushed_ms;          /* edge_clock(), all times whose clock is not said; 0: none */
+    int64_t slow_since_ms;
+    int64_t token_expires_ms;
+    int64_t rejoin_ms;
+    int64_t report_ms;         /* its report is held back until then, or the next one is */
+    struct wheel_timer expiry; /* on edge->expiries: when nearby_expire must look, or the session goes inactive */
 
     struct session *next, **link; /* edge->sessions */
     int64_t user;
     int64_t id; /* ms of the hello << 21 | random: rises, and nobody guesses two alike */
     int64_t opened_ms;
-    int64_t token_expires_ms;
     int64_t first_page_ms;
-    int64_t rejoin_ms;
-    int64_t report_ms;               /* its report is held back until then, or the next one is */
     int64_t message_us;              /* clock_monotonic_us(): by then as many messages are allowed as it has said */
     struct nearby_cursor page_after; /* of the page that is wanted */
     int32_t accuracy;                /* of the latest report */
     unsigned errors;
     /* Its place counts once routers are told: they would not send whom it brings near again. */
     struct report held_report;
-    bool held;       /* held_report is to be produced at report_ms */
     bool joined;     /* a JOIN was produced since it opted in */
     bool unsent;     /* its latest report could not be produced */
     bool rostered;   /* a router has answered its JOIN */

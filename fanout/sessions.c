@@ -91,8 +91,8 @@ void session_free(struct edge *edge, struct session *session) {
     if (session->greeted) table_remove(edge, session);
     report_unsent(edge, session, false);
     ready_remove(edge, session);
-    wheel_clear(&session->deadline);
-    wheel_clear(&session->expiry);
+    wheel_clear(&edge->deadlines, &session->deadline);
+    wheel_clear(&edge->expiries, &session->expiry);
     optouts_forget(edge, session);
     if (edge->unsettled == session) edge->unsettled = session->next;
     *session->link = session->next;
@@ -135,7 +135,7 @@ void session_schedule(struct edge *edge, struct session *session) {
     if (session->rejoin_ms) nearest(&due, session->rejoin_ms);
     if (session->held) nearest(&due, session->report_ms);
     /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
-    if (session->deadline.link && session->deadline.due <= due) return;
+    if (wheel_is_set(&session->deadline) && session->deadline.due <= due) return;
     wheel_set(&edge->deadlines, &session->deadline, due);
 }
 
@@ -260,8 +260,8 @@ static void schedule_expiry(struct edge *edge, struct session *session, int64_t 
     int64_t due = list_due;
     if (!session->inactive && session->nearby.time >= 0) nearest(&due, session->nearby.time + edge_inactive_ms(edge));
     if (due == INT64_MAX)
-        wheel_clear(&session->expiry);
-    else if (!session->expiry.link || session->expiry.due > due)
+        wheel_clear(&edge->expiries, &session->expiry);
+    else if (!wheel_is_set(&session->expiry) || session->expiry.due > due)
         wheel_set(&edge->expiries, &session->expiry, due);
 }
 
@@ -270,7 +270,7 @@ void session_changed(struct edge *edge, struct session *session) {
     schedule_expiry(edge, session, oldest == INT64_MAX ? INT64_MAX : oldest + edge_inactive_ms(edge));
     if (session->ready_link || !owes_update(session)) return;
     int64_t due = session->flushed_ms + edge->settings.flush_ms;
-    if (session->deadline.link && session->deadline.due <= due) return; /* or later than that, by a tick */
+    if (wheel_is_set(&session->deadline) && session->deadline.due <= due) return; /* or later than that, by a tick */
     if (edge_clock() >= due)
         ready_add(edge, session);
     else

@@ -60,6 +60,8 @@ static struct world *world_new(void) {
 static void world_free(struct world *w) {
     sessions_free_all(&w->edge);
     optouts_end(&w->edge);
+    wheel_free(&w->edge.deadlines);
+    wheel_free(&w->edge.expiries);
     lists_free(w->edge.lists);
     pool_free(w->edge.session_memory);
     free(w);

@@ -49,12 +49,15 @@ static struct world *world_new(int sessions) {
                             .metrics.sessions = &w->sessions_open};
     w->edge.ready_tail = &w->edge.ready;
     wheel_init(&w->edge.deadlines, 10, 0);
+    wheel_init(&w->edge.expiries, 1000, 0);
     for (int i = 0; i < sessions; i++) w->sessions[i] = arrive(w);
     return w;
 }
 
 static void world_free(struct world *w) {
     while (w->edge.sessions) depart(w, w->edge.sessions);
+    wheel_free(&w->edge.deadlines);
+    wheel_free(&w->edge.expiries);
     lists_free(w->edge.lists);
     pool_free(w->edge.session_memory);
     free(w);

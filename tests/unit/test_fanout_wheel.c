@@ -38,7 +38,7 @@ static void agrees_with_a_list(void **state) {
             wheel_set(&wheel, &entry->timer, now - 5 + (int64_t)(hash_u64(seed++) % reach));
         } else if (choice < 7) {
             entry->set = 0;
-            wheel_clear(&entry->timer);
+            wheel_clear(&wheel, &entry->timer);
         } else {
             int64_t step[] = {1, 9, 200, 10 * WHEEL_SLOTS * 3};
             now += step[hash_u64(seed++) % (round % 50 ? 3 : 4)];
@@ -50,6 +50,7 @@ static void agrees_with_a_list(void **state) {
             }
         }
     }
+    wheel_free(&wheel);
 }
 
 static struct wheel chain_wheel;
@@ -57,6 +58,11 @@ static struct wheel chain_wheel;
 static void set_again(void *context, struct wheel_timer *timer) {
     ++*(int *)context;
     wheel_set(&chain_wheel, timer, timer->due + 10);
+}
+
+static void count_one(void *context, struct wheel_timer *timer) {
+    (void)timer;
+    ++*(int *)context;
 }
 
 static void may_be_set_again_while_firing(void **state) {
@@ -67,11 +73,60 @@ static void may_be_set_again_while_firing(void **state) {
     wheel_set(&chain_wheel, &timer, 10);
     for (int64_t now = 0; now <= 100; now += 10) wheel_advance(&chain_wheel, now, set_again, &fired);
     assert_int_equal(fired, 10);
-    wheel_clear(&timer);
+    wheel_free(&chain_wheel);
+}
+
+/* While one slot's timers are set and cleared all the time, others in it stay, and its memory does not grow. */
+static void what_was_cleared_takes_no_room(void **state) {
+    (void)state;
+    struct wheel wheel;
+    struct wheel_timer timers[20] = {{0}};
+    int fired = 0;
+    wheel_init(&wheel, 10, 0);
+    for (int i = 0; i < 20; i++) wheel_set(&wheel, &timers[i], 100);
+    for (int round = 0; round < 100000; round++) {
+        wheel_clear(&wheel, &timers[round % 19]);
+        wheel_set(&wheel, &timers[round % 19], round % 7 ? 100 : 200);
+    }
+    for (int i = 0; i < WHEEL_SLOTS; i++) assert_true(wheel.slots[i].room <= 64);
+    for (int i = 0; i < 19; i++) wheel_set(&wheel, &timers[i], i % 2 ? 100 : 200);
+    wheel_advance(&wheel, 100, count_one, &fired);
+    assert_int_equal(fired, 10);
+    wheel_advance(&wheel, 200, count_one, &fired);
+    assert_int_equal(fired, 20);
+    for (int i = 0; i < WHEEL_SLOTS; i++) assert_null(wheel.slots[i].timers);
+    wheel_free(&wheel);
+}
+
+static struct wheel_timer *victims[3];
+
+static void clear_the_others(void *context, struct wheel_timer *timer) {
+    ++*(int *)context;
+    for (int i = 0; i < 3; i++) {
+        if (victims[i] == timer) continue;
+        wheel_clear(&chain_wheel, victims[i]);
+        if (i == 2) wheel_set(&chain_wheel, victims[i], timer->due); /* it is to be seen once, and not now */
+    }
+}
+
+static void may_clear_others_while_firing(void **state) {
+    (void)state;
+    struct wheel_timer timers[3] = {{0}};
+    int fired = 0;
+    wheel_init(&chain_wheel, 10, 0);
+    for (int i = 0; i < 3; i++) wheel_set(&chain_wheel, victims[i] = &timers[i], 35);
+    wheel_advance(&chain_wheel, 35, clear_the_others, &fired);
+    assert_int_equal(fired, 1);
+    assert_false(wheel_is_set(&timers[0]) || wheel_is_set(&timers[1]));
+    assert_true(wheel_is_set(&timers[2]));
+    wheel_advance(&chain_wheel, 35, clear_the_others, &fired);
+    assert_int_equal(fired, 2);
+    wheel_free(&chain_wheel);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_list),
-                                       cmocka_unit_test(may_be_set_again_while_firing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_a_list), cmocka_unit_test(may_be_set_again_while_firing),
+        cmocka_unit_test(what_was_cleared_takes_no_room), cmocka_unit_test(may_clear_others_while_firing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

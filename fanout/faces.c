@@ -10,9 +10,9 @@
 #include "json/json.h"
 
 enum {
-    WHERE_MAX = 96,          /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
-    DISTANCE_MAX = 16,       /* of the short ones */
-    DISTANCE_SHORT = 999999, /* metres: six digits, when it is rounded, too */
+    WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 16,     /* of the short ones */
+    DISTANCE_SHORT = 9999, /* metres: four digits, when it is rounded, too */
     LINE = 64,
     POOLS = 16, /* for faces of so many lines at most; others are on the heap */
     ASKED = 4   /* lines, of a face of the usual size */
@@ -146,18 +146,16 @@ static void place_face(struct faces *faces, struct face *face, struct geo_point 
 }
 
 /* Two digits, the first one in the lower byte. */
-static uint64_t two_digits(uint32_t value) { return value / 10 | value % 10 << 8; }
+static uint32_t two_digits(uint32_t value) { return value / 10 | value % 10 << 8; }
 
 /* What json_put_fixed1 writes. Without loops or branches: how many digits there are is different each time. */
 static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
-    uint32_t whole = tenths / 10;
-    uint32_t count = 1 + (whole >= 10) + (whole >= 100) + (whole >= 1000) + (whole >= 10000) + (whole >= 100000);
-    uint64_t digits = two_digits(whole / 10000) | two_digits(whole / 100 % 100) << 16 | two_digits(whole % 100) << 32;
-    bytes_put_le64(at, (digits + UINT64_C(0x303030303030)) >> 8 * (6 - count));
-    at += count;
-    *at++ = '.';
-    *at++ = (uint8_t)('0' + tenths % 10);
-    return at;
+    uint32_t whole = tenths / 10, digits = 1 + (whole >= 10) + (whole >= 100) + (whole >= 1000);
+    uint32_t four = (two_digits(whole / 100) | two_digits(whole % 100) << 16) + 0x30303030;
+    bytes_put_le32(at, four >> 8 * (4 - digits));
+    at[digits] = '.';
+    at[digits + 1] = (uint8_t)('0' + tenths % 10);
+    return at + digits + 2;
 }
 
 static void put(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,

@@ -54,51 +54,42 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
 
 /* A few of what is to be told next, with their faces on their way from memory. */
 struct some {
-    struct nearby_friend friends[SOME];
-    double distance_m[SOME];
-    struct lists_move *moves[SOME];
+    struct nearby_told told[SOME];
     struct face *faces[SOME]; /* NULL: not known */
     size_t count;
     uint64_t changes;
 };
 
-/* The face that somebody else's frame has found already, most of the time. */
-static void remember_face(struct some *some, size_t i) {
-    struct lists_move *move = some->moves[i];
-    some->faces[i] = move && move->face && move->face_changes == some->changes ? move->face : NULL;
-}
-
+/* Most of the time the face is known that somebody else's frame has found already. */
 static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct faces *faces, struct some *some) {
-    size_t count = 0;
+    some->count = nearby_tell(nearby, walk, some->told, SOME);
     some->changes = faces_changes(faces);
-    for (; count < SOME && nearby_next_dirty(nearby, walk, &some->friends[count]); count++) {
-        some->moves[count] = walk->move;
-        some->distance_m[count] = walk->distance_m;
-        remember_face(some, count);
-        if (some->faces[count])
-            faces_fetch(some->faces[count]);
+    for (size_t i = 0; i < some->count; i++) {
+        const struct lists_move *move = some->told[i].move;
+        some->faces[i] = move && move->face && move->face_changes == some->changes ? move->face : NULL;
+        if (some->faces[i])
+            faces_fetch(some->faces[i]);
         else
-            faces_prefetch(faces, some->friends[count].user);
+            faces_prefetch(faces, some->told[i].friend.user);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < some->count; i++) {
         if (some->faces[i]) continue;
-        some->faces[i] = faces_ask(faces, some->friends[i].user);
-        if (!some->moves[i]) continue;
-        some->moves[i]->face = some->faces[i];
-        some->moves[i]->face_changes = some->changes;
+        struct lists_move *move = some->told[i].move;
+        some->faces[i] = faces_ask(faces, some->told[i].friend.user);
+        if (!move) continue;
+        move->face = some->faces[i];
+        move->face_changes = some->changes;
     }
-    some->count = count;
-    return count > 0;
+    return some->count > 0;
 }
 
 static void put_one(struct buffer *frame, struct faces *faces, const struct some *some, size_t which) {
-    const struct nearby_friend *friend = &some->friends[which];
+    const struct nearby_friend *friend = &some->told[which].friend;
     struct face *face = some->changes == faces_changes(faces) ? some->faces[which] : NULL;
-    double distance_m = some->distance_m[which];
     if (face)
-        faces_put_face(faces, face, frame, friend->at, friend->time, distance_m);
+        faces_put_face(faces, face, frame, friend->at, friend->time, some->told[which].distance_m);
     else
-        faces_put(faces, frame, friend->user, friend->at, friend->time, distance_m);
+        faces_put(faces, frame, friend->user, friend->at, friend->time, some->told[which].distance_m);
 }
 
 size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
@@ -113,9 +104,9 @@ size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *f
     buffer_string(frame, "{\"type\":\"update\",\"near\":[");
     while (take_some(nearby, &walk, faces, &some)) {
         for (size_t i = 0; i < some.count; i++) {
-            if (!(some.friends[i].flags & NEARBY_HELD)) {
+            if (!(some.told[i].friend.flags & NEARBY_HELD)) {
                 if (!left) left = mem_alloc(dirty * sizeof *left);
-                left[gone++] = some.friends[i].user;
+                left[gone++] = some.told[i].friend.user;
                 continue;
             }
             if (near++) buffer_byte(frame, ',');

@@ -19,7 +19,6 @@ enum {
 };
 
 static const uint32_t NOWHERE = UINT32_MAX; /* no slot */
-static const double UNKNOWN = -1;           /* a distance */
 
 void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
     struct geo_point nowhere = {0, 0};
@@ -282,6 +281,7 @@ static inline __attribute__((always_inline)) void ask(const struct nearby *nearb
 void nearby_prefetch_tags(const struct nearby *nearby) {
     enum { LINE = 64, MANY = 8 };
     if (!nearby->capacity) return;
+    for (uint32_t i = 0; i < nearby->pending_count; i++) __builtin_prefetch(&nearby->lists->moves[nearby->pending[i]]);
     const uint8_t *tags = tags_of(nearby);
     if (nearby->pending_count < MANY || nearby->capacity > MANY * NEARBY_PENDING) {
         for (uint32_t i = 0; i < nearby->pending_count; i++)
@@ -501,38 +501,54 @@ void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
     if (shuffles == nearby->shuffles) walk->count = count;
 }
 
-/* What was pending comes first: where that is, and whose move it was, is known. */
-static struct nearby_friend *next_of_walk(struct nearby *nearby, struct nearby_walk *walk) {
-    while (walk->next < walk->count) {
-        uint32_t i = walk->next++;
-        if (walk->slots[i] == NOWHERE) continue;
-        struct nearby_friend *friend = &nearby->slots[walk->slots[i]];
-        walk->move = &nearby->lists->moves[walk->moves[i]];
-        bool same = walk->move->at.lat == friend->at.lat && walk->move->at.lng == friend->at.lng;
-        walk->distance_m = same ? walk->distances[i] : UNKNOWN;
-        return friend;
-    }
-    walk->move = NULL;
-    walk->distance_m = UNKNOWN;
-    return next_slot(nearby, &walk->cursor);
+static bool at_same_place(const struct nearby_friend *friend, const struct lists_move *move) {
+    return friend->at.lat == move->at.lat && friend->at.lng == move->at.lng;
 }
 
-bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct nearby_friend *friend) {
-    struct nearby_friend *at;
-    while (nearby->dirty && (at = next_of_walk(nearby, walk))) {
-        if (!(at->flags & NEARBY_DIRTY)) continue;
-        /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
-        bool held = at->flags & NEARBY_HELD;
-        *friend = *at;
-        if (walk->distance_m < 0) walk->distance_m = geo_circle_distance(&nearby->circle, friend->at);
-        at->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
-        nearby->dirty--;
-        nearby->dead += !held;
-        return true;
+/* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
+static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nearby_told *told) {
+    told->friend = *friend;
+    bool held = told->friend.flags & NEARBY_HELD;
+    friend->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
+    nearby->dirty--;
+    nearby->dead += !held;
+}
+
+/* What was pending: where that is, whose move it was, and how far away, is known. */
+static size_t tell_pending(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most) {
+    size_t count = 0;
+    for (; walk->next < walk->count && count < most; walk->next++) {
+        if (walk->slots[walk->next] == NOWHERE) continue;
+        struct nearby_friend *friend = &nearby->slots[walk->slots[walk->next]];
+        if (!(friend->flags & NEARBY_DIRTY)) continue;
+        struct lists_move *move = &nearby->lists->moves[walk->moves[walk->next]];
+        told[count].move = move;
+        told[count].distance_m = at_same_place(friend, move) ? walk->distances[walk->next]
+                                                             : geo_circle_distance(&nearby->circle, friend->at);
+        tell(nearby, friend, &told[count++]);
     }
+    return count;
+}
+
+static size_t tell_marked(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most) {
+    size_t count = 0;
+    struct nearby_friend *friend;
+    while (count < most && nearby->dirty && (friend = next_slot(nearby, &walk->cursor))) {
+        if (!(friend->flags & NEARBY_DIRTY)) continue;
+        told[count].move = NULL;
+        told[count].distance_m = geo_circle_distance(&nearby->circle, friend->at);
+        tell(nearby, friend, &told[count++]);
+    }
+    return count;
+}
+
+size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most) {
+    size_t count = tell_pending(nearby, walk, told, most);
+    count += tell_marked(nearby, walk, told + count, most - count);
+    if (count == most) return count;
     memset(nearby->marks, 0, sizeof nearby->marks);
     sweep(nearby, nearby->dead);
-    return false;
+    return count;
 }
 
 size_t nearby_bytes(const struct nearby *nearby) {

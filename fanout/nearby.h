@@ -130,18 +130,22 @@ struct nearby_cursor { /* a page's end; {-1, -1}: before the first */
 size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nearby_place *places, size_t limit,
                    bool *more);
 
-/* Walks what must be told, to its end: each dirty entry once, told by that. False: no more. An entry that is not HELD is gone. */
+/* Walks what must be told, to its end: each dirty entry once, told by that. nearby_tell says the next ones, at most `most`, of
+ * which fewer are the last. One that is not HELD is gone. */
+struct nearby_told {
+    struct nearby_friend friend;
+    double distance_m;       /* from the session's own place */
+    struct lists_move *move; /* NULL: not known */
+};
 struct nearby_walk {
-    struct lists_move *move; /* of the entry just told; NULL: not known */
-    double distance_m;       /* of that entry from the session's own place */
-    uint32_t cursor;         /* over the marks, after what was pending at the start */
-    uint32_t next, count;
-    double distances[NEARBY_PENDING]; /* of the pending */
-    uint32_t slots[NEARBY_PENDING];   /* where each of the pending went */
+    uint32_t cursor;                /* over the marks, after what was pending at the start */
+    uint32_t next, count;           /* of the pending */
+    uint32_t slots[NEARBY_PENDING]; /* where each went */
     uint32_t moves[NEARBY_PENDING];
+    double distances[NEARBY_PENDING];
 };
 void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk);
-bool nearby_next_dirty(struct nearby *nearby, struct nearby_walk *walk, struct nearby_friend *friend);
+size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most);
 
 size_t nearby_bytes(const struct nearby *nearby); /* memory in use besides the struct */
 

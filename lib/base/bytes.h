@@ -33,9 +33,9 @@ static inline uint64_t bytes_get_le64(const uint8_t *at) {
     return value;
 }
 
-static inline void bytes_put_le64(uint8_t *at, uint64_t value) {
+static inline void bytes_put_le32(uint8_t *at, uint32_t value) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
+    value = __builtin_bswap32(value);
 #endif
     memcpy(at, &value, sizeof value);
 }

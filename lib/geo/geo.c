@@ -136,6 +136,14 @@ static bool is_near(const struct geo_circle *circle, struct geo_point p, const s
     return lanes->haversine[lane] < circle->outer && geo_distance(circle->centre, p) <= circle->radius_m;
 }
 
+static void look_at_lanes(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
+                          double *distance_m) {
+    struct lanes lanes;
+    look(circle, points, &lanes);
+    memcpy(distance_m, lanes.distance_m, count * sizeof *distance_m);
+    for (size_t i = 0; i < count; i++) near[i] = is_near(circle, points[i], &lanes, i);
+}
+
 static void look_one_by_one(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
                             double *distance_m) {
     for (size_t i = 0; i < count; i++) {
@@ -146,12 +154,14 @@ static void look_one_by_one(const struct geo_circle *circle, const struct geo_po
 
 void geo_circle_look(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
                      double *distance_m) {
-    size_t whole = circle->small ? count / LANES * LANES : 0;
-    for (size_t from = 0; from < whole; from += LANES) {
-        struct lanes lanes;
-        look(circle, points + from, &lanes);
-        memcpy(distance_m + from, lanes.distance_m, sizeof lanes.distance_m);
-        for (size_t i = 0; i < LANES; i++) near[from + i] = is_near(circle, points[from + i], &lanes, i);
+    size_t from = 0;
+    for (; circle->small && count - from >= LANES; from += LANES)
+        look_at_lanes(circle, points + from, LANES, near + from, distance_m + from);
+    if (circle->small && count - from > 1) {
+        struct geo_point rest[LANES] = {{0}};
+        memcpy(rest, points + from, (count - from) * sizeof *rest);
+        look_at_lanes(circle, rest, count - from, near + from, distance_m + from);
+    } else {
+        look_one_by_one(circle, points + from, count - from, near + from, distance_m + from);
     }
-    look_one_by_one(circle, points + whole, count - whole, near + whole, distance_m + whole);
 }

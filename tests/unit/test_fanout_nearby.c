@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "base/hash.h"
 #include "fanout/nearby.h"
 
@@ -212,22 +214,24 @@ static void check_phone(struct world *w) {
 }
 
 static void update(struct world *w) {
-    struct nearby_friend friend;
+    struct nearby_told told;
     if (!w->paged) return;
     struct nearby_walk walk;
     nearby_walk_start(&w->nearby, &walk);
-    uint32_t told = 0, dirty = w->nearby.dirty;
-    while (nearby_next_dirty(&w->nearby, &walk, &friend)) {
-        if (walk.move) assert_true(walk.move->user == friend.user);
-        told++;
-        if (friend.flags & NEARBY_HELD) {
-            show(w, &friend);
+    uint32_t count = 0, dirty = w->nearby.dirty;
+    while (nearby_tell(&w->nearby, &walk, &told, 1)) {
+        const struct nearby_friend *friend = &told.friend;
+        if (told.move) assert_true(told.move->user == friend->user);
+        count++;
+        if (friend->flags & NEARBY_HELD) {
+            assert_true(fabs(told.distance_m - geo_distance(w->nearby.at, friend->at)) < 1e-5);
+            show(w, friend);
         } else {
-            assert_true(w->phone[user_of(friend.user)].there); /* nobody is gone who was not there */
-            w->phone[user_of(friend.user)].there = false;
+            assert_true(w->phone[user_of(friend->user)].there); /* nobody is gone who was not there */
+            w->phone[user_of(friend->user)].there = false;
         }
     }
-    assert_int_equal(told, dirty);
+    assert_int_equal(count, dirty);
     assert_int_equal(w->nearby.dirty, 0);
     check_phone(w);
 }
@@ -311,29 +315,30 @@ static void agrees_with_a_model(void **state) {
 /* Tables of every size that pools, marks and the heap tell apart: one friend in so many moves, and only those are told. */
 static void lists_of_every_size_tell_what_has_moved(void **state) {
     struct nearby nearby;
-    struct nearby_friend friend;
+    struct nearby_told told[7];
     for (int64_t size = 1; size <= 8000; size = size * 3 / 2 + 1) {
-        uint32_t told = 0;
+        size_t count, all = 0;
         struct nearby_walk walk;
         nearby_init(&nearby, lists, RADIUS_M);
         nearby_locate(&nearby, (struct geo_point){0, 0}, 1);
         for (int64_t user = 0; user < size; user++) nearby_upsert(&nearby, user, (struct geo_point){0, 0}, 1);
         nearby_walk_start(&nearby, &walk);
-        while (nearby_next_dirty(&nearby, &walk, &friend)) told++;
-        assert_int_equal(told, size);
+        while ((count = nearby_tell(&nearby, &walk, told, 7))) all += count;
+        assert_int_equal(all, size);
         for (int64_t every = 1; every <= size; every *= 7) {
-            told = 0;
+            all = 0;
             for (int64_t user = 0; user < size; user += every) {
                 struct lists_move move = {.user = user, .at = {(int32_t)every, 0}, .time = every + 1};
                 nearby_note(&nearby, lists_put(lists, &move), move.time);
             }
             nearby_walk_start(&nearby, &walk);
-            while (nearby_next_dirty(&nearby, &walk, &friend)) {
-                assert_int_equal(friend.user % every, 0);
-                assert_int_equal(friend.at.lat, every);
-                told++;
+            while ((count = nearby_tell(&nearby, &walk, told, 7))) {
+                for (size_t i = 0; i < count; i++, all++) {
+                    assert_int_equal(told[i].friend.user % every, 0);
+                    assert_int_equal(told[i].friend.at.lat, every);
+                }
             }
-            assert_int_equal(told, (size + every - 1) / every);
+            assert_int_equal(all, (size + every - 1) / every);
             assert_int_equal(nearby.dirty, 0);
             lists_forget(lists);
         }
@@ -404,9 +409,9 @@ static void pages_name_everybody_once(void **state) {
         for (int user = 0; user < CROWD; user++) assert_int_equal(seen[user], 1);
     }
     struct nearby_walk walk;
-    struct nearby_friend friend;
+    struct nearby_told told;
     nearby_walk_start(&nearby, &walk);
-    assert_false(nearby_next_dirty(&nearby, &walk, &friend)); /* told by the pages */
+    assert_int_equal(nearby_tell(&nearby, &walk, &told, 1), 0); /* told by the pages */
     nearby_free(&nearby);
 }
 

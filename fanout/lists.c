@@ -21,6 +21,22 @@ void lists_void(struct lists *lists, const struct map *users) {
     }
 }
 
+struct lists_asked *lists_asked(struct lists *lists, const void *list) {
+    for (uint32_t i = 0; i < 2; i++) {
+        if (lists->asked[i].list == list) return &lists->asked[i];
+    }
+    struct lists_asked *asked = &lists->asked[lists->asked_last ^= 1];
+    asked->list = list;
+    asked->count = 0;
+    return asked;
+}
+
+void lists_asked_end(struct lists *lists, const void *list) {
+    for (uint32_t i = 0; i < 2; i++) {
+        if (lists->asked[i].list == list) lists->asked[i].list = NULL;
+    }
+}
+
 /* NULL: the heap. */
 static struct pool **pool_of(struct lists *lists, uint32_t slots) {
     int bits = __builtin_ctz(slots);

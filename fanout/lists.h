@@ -20,6 +20,7 @@
 
 enum {
     LISTS_MOVES = 1 << 15,
+    LISTS_PENDING = 122,    /* moves that one list may have pending */
     LISTS_POOLED_LEAST = 6, /* tables of at least 1 << 6 slots come from pools, */
     LISTS_POOLED_MOST = 11, /* of at most 1 << 11; all others from the heap */
     LISTS_VOID = -1
@@ -33,7 +34,16 @@ struct lists_move {
     uint64_t face_changes;
 };
 
+/* Where a list's pending seemed to go when their slots were fetched: to be checked, as the table may have changed since. */
+struct lists_asked {
+    const void *list; /* NULL: nobody's */
+    uint32_t count;
+    uint32_t slots[LISTS_PENDING];
+};
+
 struct lists {
+    struct lists_asked asked[2]; /* the list that is being told, and the one that comes next */
+    uint32_t asked_last;         /* which of them was begun later */
     struct pool *pools[LISTS_POOLED_MOST - LISTS_POOLED_LEAST + 1];
     uint32_t count;
     struct lists_move moves[LISTS_MOVES];
@@ -52,6 +62,10 @@ static inline void lists_forget(struct lists *lists) { lists->count = 0; }
 
 /* What these users (the map's keys) have reported so far counts for nothing any more: a list that has it pending passes it over. */
 void lists_void(struct lists *lists, const struct map *users);
+
+/* The list's: if there is none, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */
+struct lists_asked *lists_asked(struct lists *lists, const void *list);
+void lists_asked_end(struct lists *lists, const void *list);
 
 /* `size` bytes for a table of so many slots (a power of two), zeroed. */
 void *lists_table_new(struct lists *lists, uint32_t slots, size_t size);

@@ -27,6 +27,7 @@ void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
 }
 
 void nearby_free(struct nearby *nearby) {
+    lists_asked_end(nearby->lists, nearby);
     lists_table_free(nearby->lists, nearby->capacity, nearby->slots);
     free(nearby->barred);
     nearby->slots = NULL;
@@ -241,11 +242,10 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     if (time < nearby->oldest) nearby->oldest = time;
 }
 
-/* Where it is then; NULL: it is not. near: whether `at` is within the radius. */
-static const struct nearby_friend *upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time,
-                                          bool near) {
+/* friend: the user's entry, or NULL. near: whether `at` is within the radius. Where it is then; NULL: it is not. */
+static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_friend *friend, int64_t user,
+                                          struct geo_point at, int64_t time, bool near) {
     if (nearby->barred_count && is_barred(nearby, user)) return NULL;
-    struct nearby_friend *friend = find(nearby, user);
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
     if (near) {
@@ -262,20 +262,27 @@ static uint64_t pending_hash(const struct nearby *nearby, uint32_t which_one) {
     return table_hash(nearby->lists->moves[nearby->pending[which_one]].user);
 }
 
-/* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. Inline, because GCC takes a
- * function that only prefetches for one that does nothing, and leaves out its calls. */
-static inline __attribute__((always_inline)) void ask(const struct nearby *nearby, uint32_t from, uint32_t to) {
-    if (!nearby->capacity) return;
+/* Asks for the slots of some of what is pending: where a tag is equal, or where the entry would go, in all likelihood, without
+ * a look at the slots themselves. */
+static void ask(const struct nearby *nearby, struct lists_asked *asked, uint32_t from, uint32_t to) {
+    asked->count = to;
     for (uint32_t i = from; i < to; i++) {
+        asked->slots[i] = NOWHERE;
+        if (!nearby->capacity) continue;
         uint64_t hash = pending_hash(nearby, i);
         struct group group = look(nearby, home(nearby, hash), tag_of(hash));
         uint64_t bits = group.equal ? group.equal : group.free;
         if (!bits) continue;
-        const struct nearby_friend *friend =
-            &nearby->slots[(home(nearby, hash) + which(bits)) & (nearby->capacity - 1)];
+        asked->slots[i] = (home(nearby, hash) + which(bits)) & (nearby->capacity - 1);
+        const struct nearby_friend *friend = &nearby->slots[asked->slots[i]];
         __builtin_prefetch(friend, 1);
         __builtin_prefetch((const char *)(friend + 1) - 1, 1); /* a slot may lie in two cache lines */
     }
+}
+
+static struct nearby_friend *find_asked(const struct nearby *nearby, int64_t user, uint32_t slot) {
+    struct nearby_friend *friend = slot < nearby->capacity ? &nearby->slots[slot] : NULL;
+    return friend && friend->user == user && friend->flags ? friend : find(nearby, user);
 }
 
 void nearby_prefetch_tags(const struct nearby *nearby) {
@@ -291,30 +298,33 @@ void nearby_prefetch_tags(const struct nearby *nearby) {
     }
 }
 
-void nearby_prefetch(struct nearby *nearby) {
-    ask(nearby, nearby->asked_count, nearby->pending_count);
-    nearby->asked_count = nearby->pending_count;
+void nearby_prefetch(const struct nearby *nearby) {
+    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
+    if (asked->count < nearby->pending_count) ask(nearby, asked, asked->count, nearby->pending_count);
 }
 
 /* distance_m, slots: how far each is, and where it went, if nothing has moved since. */
 static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
     uint32_t count = nearby->pending_count;
+    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
     for (uint32_t from = 0, to; from < count; from = to) {
         struct geo_point points[AT_ONCE];
         bool near[AT_ONCE];
         to = count - from < AT_ONCE ? count : from + AT_ONCE;
-        if (to > nearby->asked_count) ask(nearby, from, to);
+        if (to > asked->count) ask(nearby, asked, from, to);
         for (uint32_t i = from; i < to; i++) points[i - from] = nearby->lists->moves[nearby->pending[i]].at;
         geo_circle_look(&nearby->circle, points, to - from, near, distance_m + from);
         for (uint32_t i = from; i < to; i++) {
             const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
-            const struct nearby_friend *friend =
-                move->time == LISTS_VOID ? NULL
-                                         : upsert(nearby, move->user, move->at, move->time, near[i - from]);
+            const struct nearby_friend *friend = NULL;
+            if (move->time != LISTS_VOID)
+                friend = upsert(nearby, find_asked(nearby, move->user, asked->slots[i]), move->user, move->at,
+                                move->time, near[i - from]);
             slots[i] = friend ? (uint32_t)(friend - nearby->slots) : NOWHERE;
         }
     }
-    nearby->pending_count = nearby->asked_count = 0;
+    nearby->pending_count = 0;
+    lists_asked_end(nearby->lists, nearby);
 }
 
 void nearby_settle(struct nearby *nearby) {
@@ -325,7 +335,7 @@ void nearby_settle(struct nearby *nearby) {
 
 void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
     nearby_settle(nearby);
-    upsert(nearby, user, at, time, within(nearby, at));
+    upsert(nearby, find(nearby, user), user, at, time, within(nearby, at));
 }
 
 const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user) {

@@ -41,7 +41,7 @@ struct nearby_friend {
     uint64_t flags : 8;
 };
 
-enum { NEARBY_PENDING = 122, NEARBY_MARKS = 8, NEARBY_MARK_BITS = 9 /* 1 << 9 == 64 * NEARBY_MARKS */ };
+enum { NEARBY_PENDING = LISTS_PENDING, NEARBY_MARKS = 8, NEARBY_MARK_BITS = 9 /* 1 << 9 == 64 * NEARBY_MARKS */ };
 
 struct nearby { /* made by nearby_init; opaque to others but for reading */
     /* What nearby_note looks at, close together. */
@@ -55,11 +55,10 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t capacity; /* slots: a power of two, or 0 */
     uint32_t count;    /* of them in use */
     uint64_t marks[NEARBY_MARKS];
-    uint32_t shuffles;    /* how often entries have moved in the table */
-    uint32_t mark_shift;  /* 1 << mark_shift slots a mark */
-    uint32_t held;        /* entries on the screen */
-    uint32_t asked_count; /* of the pending: their slots were asked for */
-    uint32_t dead;        /* told as gone by the walk under way */
+    uint32_t shuffles;   /* how often entries have moved in the table */
+    uint32_t mark_shift; /* 1 << mark_shift slots a mark */
+    uint32_t held;       /* entries on the screen */
+    uint32_t dead;       /* told as gone by the walk under way */
     uint32_t barred_count, barred_capacity;
     struct geo_circle circle; /* the radius around the session's own place */
     struct geo_point at;      /* that place */
@@ -115,7 +114,7 @@ const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user); /*
 /* Have the processor fetch what nearby_settle will look at, for who goes on with something else meanwhile: first the tags, then,
  * when they are there, the slots. */
 void nearby_prefetch_tags(const struct nearby *nearby);
-void nearby_prefetch(struct nearby *nearby);
+void nearby_prefetch(const struct nearby *nearby);
 
 /* One page of the list: the held friends by distance, then user, who come after `after` or whom the phone does not know yet,
  * at most `limit`. They are marked known and clean. Returns how many; *more: there are further ones. */

@@ -14,7 +14,7 @@ void buffer_free(struct buffer *buffer) {
     *buffer = (struct buffer){0};
 }
 
-uint8_t *buffer_reserve(struct buffer *buffer, size_t extra) {
+uint8_t *buffer_grow(struct buffer *buffer, size_t extra) {
     if (extra > buffer->capacity - buffer->size || !buffer->data) {
         if (extra > SIZE_MAX / 2 - buffer->size) abort(); // more than any address space: a length gone wrong
         size_t capacity = buffer->capacity ? buffer->capacity : SMALLEST;
@@ -48,11 +48,6 @@ void buffer_format(struct buffer *buffer, const char *format, ...) {
     if (length > 0) buffer->size += (size_t)length;
     va_end(again);
     va_end(arguments);
-}
-
-void buffer_byte(struct buffer *buffer, uint8_t byte) {
-    *buffer_reserve(buffer, 1) = byte;
-    buffer->size++;
 }
 
 const char *buffer_cstring(struct buffer *buffer) {

@@ -126,7 +126,7 @@ static void a_phone_hears_who_is_gone(void **state) {
     struct world *w = world_new();
     struct session *session = w->edge.sessions;
     struct nearby_place places[USERS];
-    struct nearby_friend gone;
+    struct nearby_told gone;
     struct nearby_walk walk;
     bool more;
     size_t held = nearby_page(&session->nearby, (struct nearby_cursor){-1, -1}, places, USERS, &more);
@@ -135,10 +135,10 @@ static void a_phone_hears_who_is_gone(void **state) {
     begin(w);
     go_through(w);
     nearby_walk_start(&session->nearby, &walk);
-    assert_true(nearby_next_dirty(&session->nearby, &walk, &gone));
-    assert_int_equal(gone.user, user);
-    assert_int_equal(gone.flags & NEARBY_HELD, 0);
-    assert_false(nearby_next_dirty(&session->nearby, &walk, &gone));
+    assert_true(nearby_tell(&session->nearby, &walk, &gone, 1));
+    assert_int_equal(gone.friend.user, user);
+    assert_int_equal(gone.friend.flags & NEARBY_HELD, 0);
+    assert_false(nearby_tell(&session->nearby, &walk, &gone, 1));
     assert_int_equal(session->nearby.held, held - 1);
     world_free(w);
 }

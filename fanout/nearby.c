@@ -262,18 +262,26 @@ static uint64_t pending_hash(const struct nearby *nearby, uint32_t which_one) {
     return table_hash(nearby->lists->moves[nearby->pending[which_one]].user);
 }
 
-/* Asks for the slots of some of what is pending: where a tag is equal, or where the entry would go, in all likelihood, without
- * a look at the slots themselves. */
+/* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. */
+static uint32_t likely(const struct nearby *nearby, int64_t user) {
+    uint64_t hash = table_hash(user);
+    uint32_t mask = nearby->capacity - 1;
+    for (uint32_t from = home(nearby, hash);; from = (from + TAGS_AT_ONCE) & mask) {
+        struct group group = look(nearby, from, tag_of(hash));
+        uint64_t bits = group.equal ? group.equal : group.free;
+        if (bits) return (from + which(bits)) & mask;
+    }
+}
+
+/* Asks for the slots of some of what is pending. */
 static void ask(const struct nearby *nearby, struct lists_asked *asked, uint32_t from, uint32_t to) {
     asked->count = to;
     for (uint32_t i = from; i < to; i++) {
-        asked->slots[i] = NOWHERE;
-        if (!nearby->capacity) continue;
-        uint64_t hash = pending_hash(nearby, i);
-        struct group group = look(nearby, home(nearby, hash), tag_of(hash));
-        uint64_t bits = group.equal ? group.equal : group.free;
-        if (!bits) continue;
-        asked->slots[i] = (home(nearby, hash) + which(bits)) & (nearby->capacity - 1);
+        if (!nearby->capacity) {
+            asked->slots[i] = NOWHERE;
+            continue;
+        }
+        asked->slots[i] = likely(nearby, nearby->lists->moves[nearby->pending[i]].user);
         const struct nearby_friend *friend = &nearby->slots[asked->slots[i]];
         __builtin_prefetch(friend, 1);
         __builtin_prefetch((const char *)(friend + 1) - 1, 1); /* a slot may lie in two cache lines */

@@ -383,7 +383,10 @@ void nearby_part(struct nearby *nearby, int64_t user) {
     bar(nearby, user);
 }
 
-void nearby_unbar_all(struct nearby *nearby) { nearby->barred_count = 0; }
+void nearby_unbar_all(struct nearby *nearby) {
+    nearby_settle(nearby);
+    nearby->barred_count = 0;
+}
 
 void nearby_clear(struct nearby *nearby) {
     nearby_settle(nearby);

@@ -18,6 +18,9 @@ enum {
     ASKED = 4   /* lines, of a face of the usual size */
 };
 
+/* The next number below a half: a whole half would lift what is just under it, too, when the sum is rounded. */
+static const double HALF = 0.49999999999999994;
+
 /*   table   user -> face                ring   [ face | face | face | ... ]   in no order
  *                                                       ^ hand: the next to go, unless it was used since the last round */
 struct face {
@@ -167,7 +170,7 @@ static void put(struct faces *faces, struct face *face, struct buffer *frame, st
     uint8_t *text = buffer_reserve(frame, face->size + DISTANCE_MAX), *end = text + face->size;
     memcpy(text, face->text, face->size);
     if (distance_m >= 0 && distance_m < DISTANCE_SHORT) {
-        end = put_tenths(end, (uint32_t)(distance_m * 10 + 0.5));
+        end = put_tenths(end, (uint32_t)(distance_m * 10 + HALF));
         *end++ = '}';
         buffer_commit(frame, (size_t)(end - text));
     } else {

@@ -300,22 +300,31 @@ static void an_update_outlives_its_faces(void **state) {
     nearby_free(&other);
 }
 
+static void expect_distance(struct fixture *f, double metres) {
+    struct buffer expected = {0};
+    buffer_string(&expected, "\"distance_m\":");
+    json_put_fixed1(&expected, metres);
+    buffer_byte(&expected, '}');
+    ws_frame_start(&f->frame);
+    faces_put(f->faces, &f->frame, 1, (struct geo_point){1, 1}, 1, metres);
+    assert_memory_equal(f->frame.data + f->frame.size - expected.size, expected.data, expected.size);
+    buffer_free(&expected);
+}
+
 /* Distances are written by hand; they must be those that json_put_fixed1 writes. */
 static void distances_have_one_decimal(void **state) {
     struct fixture *f = *state;
     static const double METRES[] = {0,         0.04,      0.05,      0.94,       0.96,       1,       9.94,
                                     9.96,      10,        99.96,     1234,       8046,       8046.72, 999999.94,
                                     999999.96, 1234567.8, 9999999.7, 9999999.96, 20015114.4, 1e15};
-    for (size_t i = 0; i < sizeof METRES / sizeof *METRES; i++) {
-        struct buffer expected = {0};
-        buffer_string(&expected, "\"distance_m\":");
-        json_put_fixed1(&expected, METRES[i]);
-        buffer_byte(&expected, '}');
-        ws_frame_start(&f->frame);
-        faces_put(f->faces, &f->frame, 1, (struct geo_point){1, 1}, 1, METRES[i]);
-        assert_memory_equal(f->frame.data + f->frame.size - expected.size, expected.data, expected.size);
-        buffer_free(&expected);
+    for (size_t i = 0; i < sizeof METRES / sizeof *METRES; i++) expect_distance(f, METRES[i]);
+    /* On the edges of rounding, and beside them: all up to where there are three digits, some of the rest. */
+    for (int twentieths = 1; twentieths <= 200001; twentieths += twentieths < 2100 ? 1 : 19) {
+        expect_distance(f, nextafter(twentieths / 20.0, 0));
+        expect_distance(f, twentieths / 20.0);
+        expect_distance(f, nextafter(twentieths / 20.0, HUGE_VAL));
     }
+    for (int tenths = 99980; tenths < 100010; tenths++) expect_distance(f, tenths / 10.0 + 0.06);
 }
 
 static void errors_and_reconnect_are_quoted(void **state) {

@@ -98,7 +98,7 @@ bool geo_near(const struct geo_circle *circle, struct geo_point p) {
 }
 
 /* Metres, of a small circle. asin(x) = x + x^3/6 + 3x^5/40 + 5x^7/112 + ...: with x, the sine of half an angle, up to SMALL / 2 the
- * rest is under 1e-12 of it. */
+ * rest is under 2e-12 of it. */
 static inline double metres(double haversine) {
     return 2 * GEO_EARTH_RADIUS_M * sqrt(haversine) *
            (1 + haversine * (1 / 6.0 + haversine * (3 / 40.0 + haversine * (5 / 112.0))));

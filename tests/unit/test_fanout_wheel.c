@@ -124,9 +124,57 @@ static void may_clear_others_while_firing(void **state) {
     wheel_free(&chain_wheel);
 }
 
+/* While a slot is fired its timers and others are set and cleared, many into that very slot, which has to grow. */
+struct crowd {
+    struct wheel wheel;
+    struct entry entries[TIMERS];
+    int64_t now;
+    uint64_t seed;
+    int changes; /* at each that fires */
+};
+
+static void change_some(void *context, struct wheel_timer *timer) {
+    static const int64_t DUE[] = {-5, 0, 4, 15, 3000, 40000};
+    struct crowd *crowd = context;
+    struct entry *fired = (struct entry *)timer;
+    assert_true(fired->set && timer->due <= crowd->now);
+    fired->set = 0;
+    for (int i = 0; i < crowd->changes; i++) {
+        struct entry *entry = &crowd->entries[hash_u64(crowd->seed++) % TIMERS];
+        uint64_t choice = hash_u64(crowd->seed++) % 8;
+        entry->set = choice < 6;
+        if (entry->set)
+            wheel_set(&crowd->wheel, &entry->timer, crowd->now + DUE[choice]);
+        else
+            wheel_clear(&crowd->wheel, &entry->timer);
+    }
+}
+
+static void a_crowd_may_change_while_firing(void **state) {
+    (void)state;
+    static struct crowd crowd = {.seed = 7};
+    wheel_init(&crowd.wheel, 10, 0);
+    for (int round = 0; round < 3000; round++) {
+        struct entry *entry = &crowd.entries[round % TIMERS];
+        entry->set = 1;
+        wheel_set(&crowd.wheel, &entry->timer, crowd.now + 7);
+        crowd.now += (int64_t[]){1, 9, 60, 10 * WHEEL_SLOTS * 3}[hash_u64(crowd.seed++) % 4];
+        crowd.changes = round % 3 ? 1 : 30;
+        wheel_advance(&crowd.wheel, crowd.now, change_some, &crowd);
+        crowd.changes = 0;
+        wheel_advance(&crowd.wheel, crowd.now, change_some, &crowd); /* what was set meanwhile */
+        for (int i = 0; i < TIMERS; i++) {
+            assert_int_equal(wheel_is_set(&crowd.entries[i].timer), crowd.entries[i].set);
+            if (crowd.entries[i].set) assert_true(crowd.entries[i].timer.due > crowd.now);
+        }
+    }
+    wheel_free(&crowd.wheel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_a_list), cmocka_unit_test(may_be_set_again_while_firing),
-        cmocka_unit_test(what_was_cleared_takes_no_room), cmocka_unit_test(may_clear_others_while_firing)};
+        cmocka_unit_test(what_was_cleared_takes_no_room), cmocka_unit_test(may_clear_others_while_firing),
+        cmocka_unit_test(a_crowd_may_change_while_firing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

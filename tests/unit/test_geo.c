@@ -112,6 +112,24 @@ struct tally {
     int in, out;
 };
 
+/* The point among those that were looked at last: as many, and it at such a place, as it happens. */
+static void check_together(const struct geo_circle *circle, struct geo_point p) {
+    enum { MOST = 19, EVERY = 3 };
+    static struct geo_point points[MOST];
+    static size_t turn;
+    bool near[MOST];
+    double distances[MOST];
+    if (turn++ % EVERY) return;
+    size_t count = turn / EVERY % MOST + 1;
+    points[turn / EVERY % 7 * count / 7] = p;
+    geo_circle_look(circle, points, count, near, distances);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(near[i], geo_near(circle, points[i]));
+        double distance = near[i] ? geo_distance(circle->centre, points[i]) : 0;
+        if (near[i]) assert_true(fabs(distances[i] - distance) <= distance * 1e-9);
+    }
+}
+
 static void check(struct geo_point centre, double radius, struct geo_point p, struct tally *tally) {
     struct geo_circle circle = geo_circle(centre, radius);
     bool near = geo_near(&circle, p), exact = geo_distance(centre, p) <= radius;
@@ -122,6 +140,7 @@ static void check(struct geo_point centre, double radius, struct geo_point p, st
     }
     double distance = geo_distance(centre, p);
     assert_true(fabs(geo_circle_distance(&circle, p) - distance) <= distance * 1e-9);
+    check_together(&circle, p);
     tally->in += near;
     tally->out += !near;
 }

@@ -212,6 +212,7 @@ static void what_cannot_be_is_closed(void **state) {
         {TEXT, "bad \xc3\x28 text", 11, 1007, "bad utf8"},
         {TEXT, "cut \xe2\x82", 6, 1007, "bad utf8"},
         {0xA1, "another bit", 11, 1002, "rsv bits"},
+        {0xE1, most.data, most.size, 1002, "rsv bits"},
     };
     struct ws_world *world = world_new();
     assert_true(bomb.size > 8192);
@@ -283,6 +284,27 @@ static void the_bit_stands_on_first_frames_only(void **state) {
     ws_world_free(world);
 }
 
+/* Whether a message is packed is said by its first frame, even if nothing else is. */
+static void a_first_frame_may_be_empty(void **state) {
+    struct ws_world *world = world_new();
+    const char text[] = "packed, packed, packed, packed, packed, packed, packed and packed";
+    struct buffer packed = pack(text, sizeof text - 1, Z_SYNC_FLUSH);
+    int fd = open_offering(world, OFFER("permessage-deflate"), true);
+    for (int round = 1; round <= 3; round++) {
+        wire_frame(world, fd, PACKED_FIRST, "", 0);
+        wire_frame(world, fd, LAST, packed.data, packed.size);
+        ws_world_until(world, &world->at_server.messages, 2 * round - 1);
+        assert_string_equal(buffer_cstring(&world->at_server.message), text);
+        wire_frame(world, fd, PACKED_FIRST & ~0x40, "", 0);
+        wire_frame(world, fd, LAST, "plain", 5);
+        ws_world_until(world, &world->at_server.messages, 2 * round);
+        assert_string_equal(buffer_cstring(&world->at_server.message), "plain");
+    }
+    close(fd);
+    buffer_free(&packed);
+    ws_world_free(world);
+}
+
 /* Hard to pack, so that the kernel's buffer is full at some time. */
 static char *page(int number) {
     char *text = mem_zero(1, 60001);
@@ -331,6 +353,7 @@ int main(void) {
         cmocka_unit_test(messages_go_both_ways),
         cmocka_unit_test(so_many_extensions_are_looked_at),
         cmocka_unit_test(the_bit_stands_on_first_frames_only),
+        cmocka_unit_test(a_first_frame_may_be_empty),
         cmocka_unit_test(what_does_not_get_shorter_goes_as_it_is),
         cmocka_unit_test(what_cannot_be_is_closed),
         cmocka_unit_test(a_slow_reader_gets_an_intact_stream),

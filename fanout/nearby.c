@@ -227,10 +227,14 @@ void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time) {
     sweep(nearby, dead);
 }
 
+static bool is_at(const struct nearby_friend *friend, struct geo_point at) {
+    return friend->at.lat == at.lat && friend->at.lng == at.lng;
+}
+
 /* Puts the position down whatever was there; the caller has decided that it counts. */
 static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo_point at, int64_t time) {
     bool held = friend->flags & NEARBY_HELD;
-    bool same = held && friend->time == time && friend->at.lat == at.lat && friend->at.lng == at.lng;
+    bool same = held && friend->time == time && is_at(friend, at);
     friend->at = at;
     friend->time = time;
     if (!held) {
@@ -258,8 +262,8 @@ static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_f
     return friend;
 }
 
-static uint64_t pending_hash(const struct nearby *nearby, uint32_t which_one) {
-    return table_hash(nearby->lists->moves[nearby->pending[which_one]].user);
+static const struct lists_move *pending_move(const struct nearby *nearby, uint32_t which_one) {
+    return &nearby->lists->moves[nearby->pending[which_one]];
 }
 
 /* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. */
@@ -281,7 +285,7 @@ static void ask(const struct nearby *nearby, struct lists_asked *asked, uint32_t
             asked->slots[i] = NOWHERE;
             continue;
         }
-        asked->slots[i] = likely(nearby, nearby->lists->moves[nearby->pending[i]].user);
+        asked->slots[i] = likely(nearby, pending_move(nearby, i)->user);
         const struct nearby_friend *friend = &nearby->slots[asked->slots[i]];
         __builtin_prefetch(friend, 1);
         __builtin_prefetch((const char *)(friend + 1) - 1, 1); /* a slot may lie in two cache lines */
@@ -296,11 +300,11 @@ static struct nearby_friend *find_asked(const struct nearby *nearby, int64_t use
 void nearby_prefetch_tags(const struct nearby *nearby) {
     enum { LINE = 64, MANY = 8 };
     if (!nearby->capacity) return;
-    for (uint32_t i = 0; i < nearby->pending_count; i++) __builtin_prefetch(&nearby->lists->moves[nearby->pending[i]]);
+    for (uint32_t i = 0; i < nearby->pending_count; i++) __builtin_prefetch(pending_move(nearby, i));
     const uint8_t *tags = tags_of(nearby);
     if (nearby->pending_count < MANY || nearby->capacity > MANY * NEARBY_PENDING) {
         for (uint32_t i = 0; i < nearby->pending_count; i++)
-            __builtin_prefetch(tags + home(nearby, pending_hash(nearby, i)));
+            __builtin_prefetch(tags + home(nearby, table_hash(pending_move(nearby, i)->user)));
     } else {
         for (uint32_t i = 0; i < nearby->capacity; i += LINE) __builtin_prefetch(tags + i);
     }
@@ -320,10 +324,10 @@ static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
         bool near[AT_ONCE];
         to = count - from < AT_ONCE ? count : from + AT_ONCE;
         if (to > asked->count) ask(nearby, asked, from, to);
-        for (uint32_t i = from; i < to; i++) points[i - from] = nearby->lists->moves[nearby->pending[i]].at;
+        for (uint32_t i = from; i < to; i++) points[i - from] = pending_move(nearby, i)->at;
         geo_circle_look(&nearby->circle, points, to - from, near, distance_m + from);
         for (uint32_t i = from; i < to; i++) {
-            const struct lists_move *move = &nearby->lists->moves[nearby->pending[i]];
+            const struct lists_move *move = pending_move(nearby, i);
             const struct nearby_friend *friend = NULL;
             if (move->time != LISTS_VOID)
                 friend = upsert(nearby, find_asked(nearby, move->user, asked->slots[i]), move->user, move->at,
@@ -522,10 +526,6 @@ void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
     if (shuffles == nearby->shuffles) walk->count = count;
 }
 
-static bool at_same_place(const struct nearby_friend *friend, const struct lists_move *move) {
-    return friend->at.lat == move->at.lat && friend->at.lng == move->at.lng;
-}
-
 /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
 static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nearby_told *told) {
     told->friend = *friend;
@@ -544,8 +544,8 @@ static size_t tell_pending(struct nearby *nearby, struct nearby_walk *walk, stru
         if (!(friend->flags & NEARBY_DIRTY)) continue;
         struct lists_move *move = &nearby->lists->moves[walk->moves[walk->next]];
         told[count].move = move;
-        told[count].distance_m = at_same_place(friend, move) ? walk->distances[walk->next]
-                                                             : geo_circle_distance(&nearby->circle, friend->at);
+        told[count].distance_m =
+            is_at(friend, move->at) ? walk->distances[walk->next] : geo_circle_distance(&nearby->circle, friend->at);
         tell(nearby, friend, &told[count++]);
     }
     return count;

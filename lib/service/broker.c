@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "service/internal.h"
@@ -25,7 +26,8 @@ static void broker_destroy(struct broker *broker) {
 
 static void ask(void *context) {
     struct broker *broker = context;
-    broker->code = kafka_topics_verify(broker->admin, &broker->shape, VERIFY_TIMEOUT_MS, &broker->reason);
+    broker->code = kafka_topics_verify(broker->admin, broker->service->definition->topics, &broker->shape,
+                                       VERIFY_TIMEOUT_MS, &broker->reason);
 }
 
 /* One line a change of state, however often it is asked. */
@@ -35,8 +37,8 @@ static void tell(struct broker *broker) {
     broker->told = broker->code;
     if (broker->code == 0)
         log_info(log, "Kafka is there", LOG_TEXT("servers", broker->service->kafka.bootstrap),
-                 LOG_INT("partitions", broker->shape.partitions),
-                 LOG_INT("delivery_partitions", broker->shape.delivery_partitions));
+                 LOG_INT("partitions", broker->shape.partitions[TOPIC_SPACE_USERS]),
+                 LOG_INT("delivery_partitions", broker->shape.partitions[TOPIC_SPACE_ROUTES]));
     else if (broker->code == -ENOENT)
         log_warn(log, "waiting for topics", LOG_TEXT("reason", broker->reason.text));
     else if (broker->code != -EINVAL)
@@ -61,8 +63,7 @@ static void answered(void *context) {
     else if (broker->code == 0 && !service->started) {
         broker->first = broker->shape;
         service_begin(service, &broker->first);
-    } else if (broker->code == 0 && (broker->shape.partitions != broker->first.partitions ||
-                                     broker->shape.delivery_partitions != broker->first.delivery_partitions))
+    } else if (broker->code == 0 && memcmp(&broker->shape, &broker->first, sizeof broker->first) != 0)
         service_fail(service, "the topics' numbers of partitions have changed");
 }
 

@@ -43,7 +43,7 @@ struct peers {
     struct http_client *client;
     struct loop_timer *again; // NULL, or the next look, when one that was wanted would come too soon after the last
     struct look look;
-    enum topic topic;
+    const struct topic *topic;
     int partitions;
     char *token;       // NULL: none
     char **owners;     // host:port by partition; NULL: nobody

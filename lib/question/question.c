@@ -13,6 +13,7 @@ struct question {
     bool busy;
     bool dropped; /* of the asking under way: cancelled, or asked anew */
     bool anew;    /* to be asked when the one under way is back */
+    bool telling; /* answered or failed runs */
     bool freeing;
 };
 
@@ -32,26 +33,25 @@ static void destroy(struct question *question) {
 static void start(struct question *question);
 
 static void tell(struct question *question) {
-    struct question_options options = question->options;
-    if (!question->code) {
-        options.answered(options.context);
-        return;
-    }
-    // What `failed` says of the next asking holds: it comes after this.
-    if (options.again_ms) question_ask_later(question, options.again_ms);
-    struct error reason = question->reason; // `failed` may free the question
-    if (options.failed) options.failed(options.context, question->code, reason.text);
+    const struct question_options *options = &question->options;
+    question->telling = true;
+    // Before `failed`, which may ask, or ask later, itself.
+    if (question->code && options->again_ms) question_ask_later(question, options->again_ms);
+    if (!question->code)
+        options->answered(options->context);
+    else if (options->failed)
+        options->failed(options->context, question->code, question->reason.text);
+    question->telling = false;
 }
 
 static void ask_done(void *context) {
     struct question *question = context;
     question->busy = false;
-    if (question->freeing)
-        destroy(question);
-    else if (question->anew)
+    if (question->anew && !question->freeing)
         start(question);
-    else if (!question->dropped)
+    else if (!question->dropped && !question->freeing)
         tell(question);
+    if (question->freeing && !question->busy) destroy(question);
 }
 
 static void start(struct question *question) {
@@ -80,7 +80,7 @@ void question_free(struct question *question) {
     if (!question) return;
     loop_timer_free(question->timer);
     question->freeing = true;
-    if (!question->busy) destroy(question);
+    if (!question->busy && !question->telling) destroy(question);
 }
 
 void question_ask(struct question *question) {

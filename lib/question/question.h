@@ -34,10 +34,9 @@ struct question_options {
 
 struct question *question_new(const struct question_options *options);
 
-/* Cancels. Where the worker thread is still asking, the question ends in the background: `freed` is called, once, when `ask`
- * has returned, or from within question_free when nothing is under way. What `ask` uses must stay until then: an owner without
- * `freed` waits until question_busy is false before it frees the question. The loop runs on until then. May be called from
- * within answered and failed. NULL is fine. */
+/* Cancels. `freed` is called once: from within question_free when nothing is under way, else when `ask` has returned, or, where
+ * question_free is called from within answered or failed, when that has returned. What `ask` uses must stay until then: an owner
+ * without `freed` waits until question_busy is false. The loop runs on until the question is freed. NULL is fine. */
 void question_free(struct question *question);
 
 /* Asks now. If an asking is under way, its answer is dropped, and the question is asked anew when it is back. */

@@ -52,6 +52,7 @@ static void answered(void *context) {
     if (asker->free_in_answered) {
         question_free(asker->question);
         asker->question = NULL;
+        assert_int_equal(asker->freed, 0); // what this function uses is still there
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "kafka/consumer_private.h"
 
@@ -104,10 +105,27 @@ static void client_error(rd_kafka_t *client, int err, const char *reason, void *
     if (!consumer->closing) kafka_health_error(consumer->health, client, (rd_kafka_resp_err_t)err, reason);
 }
 
+static void commit_answered(struct kafka_consumer *consumer, bool taken) {
+    if (!consumer->commit_count) return;
+    if (taken) consumer->heard_us = consumer->commits[consumer->commit_first].sent_us;
+    if (--consumer->commits[consumer->commit_first].count) return;
+    consumer->commit_first = (consumer->commit_first + 1) % KAFKA_COMMITS_MAX;
+    consumer->commit_count--;
+}
+
+static void commit_sent(struct kafka_consumer *consumer) {
+    bool full = consumer->commit_count == KAFKA_COMMITS_MAX;
+    if (!full) consumer->commit_count++;
+    size_t last = (consumer->commit_first + consumer->commit_count - 1) % KAFKA_COMMITS_MAX;
+    if (!full) consumer->commits[last].sent_us = clock_monotonic_us();
+    consumer->commits[last].count = full ? consumer->commits[last].count + 1 : 1;
+}
+
 static void committed(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list,
                       void *opaque) {
     struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
     for (int i = 0; list && !err && i < list->cnt; i++) err = list->elems[i].err;
+    commit_answered(consumer, !err);
     if (!err || err == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
     consumer->commit_failures++;
     int code = kafka_code(err);
@@ -296,8 +314,13 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
     rd_kafka_conf_set_error_cb(conf, client_error);
     rd_kafka_conf_set_offset_commit_cb(conf, committed);
     code = kafka_client_new(RD_KAFKA_CONSUMER, conf, &consumer->client, error);
-    if (!code) rd_kafka_poll_set_consumer(consumer->client);
-    return code;
+    if (code) return code;
+    rd_kafka_poll_set_consumer(consumer->client);
+    char session[16];
+    size_t size = sizeof session;
+    if (rd_kafka_conf_get(rd_kafka_conf(consumer->client), "session.timeout.ms", session, &size) == RD_KAFKA_CONF_OK)
+        consumer->session_us = strtoll(session, NULL, 10) * 1000;
+    return 0;
 }
 
 static int subscribe(struct kafka_consumer *consumer, const struct topic *const *topics, size_t count,
@@ -397,8 +420,13 @@ void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_p
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) kafka_list_add(list, consumer->options.settings, &positions[i]);
     rd_kafka_resp_err_t err = rd_kafka_commit(consumer->client, list, 1);
+    if (!err) commit_sent(consumer);
     if (err && err != RD_KAFKA_RESP_ERR__NO_OFFSET) consumer->commit_failures++;
     rd_kafka_topic_partition_list_destroy(list);
 }
 
 uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer) { return consumer->commit_failures; }
+
+int64_t kafka_consumer_heard_us(const struct kafka_consumer *consumer) { return consumer->heard_us; }
+
+int64_t kafka_consumer_session_us(const struct kafka_consumer *consumer) { return consumer->session_us; }

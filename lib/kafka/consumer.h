@@ -109,6 +109,11 @@ void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold);
 void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count);
 uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer);
 
+/* When this member last had its place in the group for sure: when the newest commit was sent that the group has taken
+ * (clock_monotonic_us; 0: none yet). For a session's time from then on nobody else is given what it owns. */
+int64_t kafka_consumer_heard_us(const struct kafka_consumer *consumer);
+int64_t kafka_consumer_session_us(const struct kafka_consumer *consumer); /* session.timeout.ms */
+
 /* Records between position and the broker's known end of a partition (from librdkafka's cached watermarks); -1 unknown. */
 int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
 

@@ -5,6 +5,8 @@
 
 #include "kafka/positions.h"
 
+enum { KAFKA_COMMITS_MAX = 64 }; /* entries */
+
 struct kafka_consumer {
     struct kafka_consumer_options options;
     struct kafka_opaque opaque;
@@ -29,6 +31,14 @@ struct kafka_consumer {
     size_t burst, burst_bytes; /* delivered since librdkafka's queue was last empty */
     bool closing;
     uint64_t commit_failures;
+
+    /* Commits are answered in the order of their sending: when each was sent, in a ring. */
+    struct {
+        int64_t sent_us;
+        size_t count; /* of commits: those that found the ring full count with the last one before them */
+    } commits[KAFKA_COMMITS_MAX];
+    size_t commit_first, commit_count;
+    int64_t heard_us, session_us;
 
     struct kafka_membership *membership;
 

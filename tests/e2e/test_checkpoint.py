@@ -51,7 +51,7 @@ def test_a_lost_disk_is_replaced_by_a_checkpoint(make_cluster, users, tmp_path, 
         assert friends(stage, other) == [hub]
     # The two commands' halves, and not the others, which the checkpoint had.
     assert router.metrics().total(APPLIED) == 4
-    assert 'friend lists begin with a checkpoint' in router.log()
+    assert 'the store begins with a checkpoint' in router.log()
 
 
 @pytest.mark.parametrize('ends', [False, True], ids=['goes on', 'ends'])
@@ -82,7 +82,7 @@ def test_it_lives_while_a_checkpoint_is_copied(make_cluster, tmp_path, ends):
         assert not (router.folder / 'data/friends').exists()
     else:
         router.wait_ready()
-        assert 'friend lists begin with a checkpoint' in router.log()
+        assert 'the store begins with a checkpoint' in router.log()
 
 
 def test_an_end_waits_for_the_checkpoint_under_way(make_cluster, tmp_path):

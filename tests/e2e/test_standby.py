@@ -111,7 +111,7 @@ def test_who_comes_has_prepared_and_who_goes_hands_over(make_cluster, tmp_path, 
     pauses = {}
     for name in ('n', 'a'):
         newest = add(name)
-        assert 'because="the friend lists of what will be its own are read"' in newest.log()
+        assert 'because="the state of what will be its own is read"' in newest.log()
         settled(cluster.routers, partitions)
         assert restored([newest]) < 20, 'it read friend lists after it had joined'
         pauses[f'{name} joined'] = pause(cluster.routers)

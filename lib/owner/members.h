@@ -9,14 +9,14 @@
  * among the two: a run never moves by more than a neighbour (a unit test walks all of them). Then come those who may own it when
  * somebody joins, and then those left when owner and stand-bys are gone together. Pure; any thread.
  */
-#ifndef ROUTER_STANDBY_H
-#define ROUTER_STANDBY_H
+#ifndef OWNER_MEMBERS_H
+#define OWNER_MEMBERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct standby_member {
+struct member {
     const char *id;       /* the broker's id of the member; of one that is yet to join: what that will begin with */
     const char *instance; /* group.instance.id; NULL or "": dynamic */
     bool self;            /* for the caller to find it again */
@@ -26,15 +26,15 @@ struct standby_member {
 
 /* Takes out who has handed over, and returns how many remain. If more have than sharing has partitions, some of them own
  * nothing: so while there is any, nobody counts who serves nothing. */
-size_t standby_counted(struct standby_member *members, size_t count);
+size_t members_counted(struct member *members, size_t count);
 
 /* The order in which librdkafka's assignor sees them. */
-void standby_sort(struct standby_member *members, size_t count);
+void members_sort(struct member *members, size_t count);
 
 /* Which of `members` (> 0) sorted members owns a partition. */
-size_t standby_owner(size_t members, int32_t partitions, int32_t partition);
+size_t members_owner(size_t members, int32_t partitions, int32_t partition);
 
 /* The first `limit` of those who stand by for it, in the order of who comes first; returns how many there are. */
-size_t standby_list(size_t members, int32_t partitions, int32_t partition, size_t *list, size_t limit);
+size_t members_standbys(size_t members, int32_t partitions, int32_t partition, size_t *list, size_t limit);
 
 #endif

@@ -1,4 +1,4 @@
-#include "router/checkpoint.h"
+#include "owner/checkpoints.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,13 +16,11 @@ static const char PREFIX[] = "checkpoint-";
 
 struct checkpoints {
     struct checkpoints_options options;
-    struct graph *graph;
-    char *folder;
+    struct metric *made, *failed, *newest_time, *duration;
+    char *folder, *path;
     int64_t due_ms; /* 0: not known yet */
 
-    /* While the graph is being opened: */
-    struct graph_options graph_options;
-    char *path;
+    /* While the store is being opened: */
     int64_t *times; /* of checkpoints, the newest first */
     size_t count, at;
     int64_t begun_us;
@@ -99,7 +97,7 @@ static void copy_done(void *context);
 static bool copy_next(struct checkpoints *checkpoints) {
     int64_t now = clock_wall_ms();
     if (checkpoints->at == checkpoints->count || store_exists(checkpoints->path)) return false;
-    if (now - checkpoints->times[checkpoints->at] > checkpoints->graph_options.max_age_ms) return false;
+    if (now - checkpoints->times[checkpoints->at] > checkpoints->options.max_age_ms) return false;
     checkpoints->progress.bytes = checkpoints->progress.total = 0;
     checkpoints->begun_us = clock_monotonic_us();
     checkpoints->busy = true;
@@ -108,12 +106,16 @@ static bool copy_next(struct checkpoints *checkpoints) {
     return true;
 }
 
-static int use_copy(struct checkpoints *checkpoints, struct graph **graph) {
+static int open_store(struct checkpoints *checkpoints, struct error *error) {
+    return checkpoints->options.open(checkpoints->options.context, error);
+}
+
+static int use_copy(struct checkpoints *checkpoints) {
     char *from = copied_path(checkpoints);
     int code = checkpoints->code;
-    if (!code) code = graph_open(&checkpoints->graph_options, graph, &checkpoints->error);
+    if (!code) code = open_store(checkpoints, &checkpoints->error);
     if (!code)
-        log_info(checkpoints->options.log, "friend lists begin with a checkpoint", LOG_TEXT("checkpoint", from),
+        log_info(checkpoints->options.log, "the store begins with a checkpoint", LOG_TEXT("checkpoint", from),
                  LOG_INT("age_s", (clock_wall_ms() - checkpoints->times[checkpoints->at]) / 1000),
                  LOG_INT("ms", checkpoints->took_us / 1000));
     else if (code != -ECANCELED)
@@ -125,49 +127,59 @@ static int use_copy(struct checkpoints *checkpoints, struct graph **graph) {
 
 static void copy_done(void *context) {
     struct checkpoints *checkpoints = context;
-    struct graph *graph = NULL;
     checkpoints->busy = false;
     loop_timer_free(checkpoints->telling);
     checkpoints->telling = NULL;
-    int code = use_copy(checkpoints, &graph);
+    int code = use_copy(checkpoints);
     if (code && code != -ECANCELED) {
         // Of what was not whole nothing is there; and what another process has put there meanwhile, and opened, is its own.
         bool ours = !checkpoints->code && code != -EBUSY;
         checkpoints->at++;
         code = ours ? store_remove(checkpoints->path, &checkpoints->error) : 0;
         if (!code && copy_next(checkpoints)) return;
-        if (!code) code = graph_open(&checkpoints->graph_options, &graph, &checkpoints->error);
+        if (!code) code = open_store(checkpoints, &checkpoints->error);
     }
-    checkpoints->graph = graph;
-    checkpoints->options.on_opened(checkpoints->options.context, code, graph, &checkpoints->error);
+    checkpoints->options.on_opened(checkpoints->options.context, code, &checkpoints->error);
 }
 
-int checkpoints_open_graph(struct checkpoints *checkpoints, const struct graph_options *options, struct graph **graph,
-                           struct error *error) {
-    checkpoints->path = mem_string(options->path);
-    checkpoints->graph_options = *options;
-    checkpoints->graph_options.path = checkpoints->path;
-    if (*checkpoints->folder && !store_exists(options->path)) {
+int checkpoints_open(struct checkpoints *checkpoints, struct error *error) {
+    if (*checkpoints->folder && !store_exists(checkpoints->path)) {
         checkpoints->times = list(checkpoints->folder, &checkpoints->count, NULL, NULL);
         if (copy_next(checkpoints)) return 1;
     }
-    int code = graph_open(&checkpoints->graph_options, graph, error);
-    if (!code) checkpoints->graph = *graph;
-    return code;
+    return open_store(checkpoints, error);
 }
 
 void checkpoints_stop(struct checkpoints *checkpoints) { checkpoints->progress.cancelled = true; }
 
 /* ---- making them ---- */
 
+static void make_metrics(struct checkpoints *checkpoints) {
+    const struct checkpoints_options *options = &checkpoints->options;
+    const char *help = "Checkpoints of the store, by result";
+    char *total = mem_format("%s_checkpoints_total", options->prefix);
+    char *time = mem_format("%s_checkpoint_timestamp_seconds", options->prefix);
+    char *duration = mem_format("%s_checkpoint_duration_seconds", options->prefix);
+    checkpoints->made = metrics_counter(options->metrics, total, help, "result=\"made\"");
+    checkpoints->failed = metrics_counter(options->metrics, total, help, "result=\"failed\"");
+    checkpoints->newest_time =
+        metrics_gauge(options->metrics, time, "When the newest checkpoint was made; 0: none by this process", NULL);
+    checkpoints->duration = metrics_gauge(options->metrics, duration, "How long the newest took", NULL);
+    free(total);
+    free(time);
+    free(duration);
+}
+
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options) {
     struct checkpoints *checkpoints = mem_alloc(sizeof *checkpoints);
     *checkpoints = (struct checkpoints){
         .options = *options,
         .folder = mem_string(options->folder),
-        .due_ms = 0,
+        .path = mem_string(options->path),
     };
     checkpoints->options.folder = checkpoints->folder;
+    checkpoints->options.path = checkpoints->path;
+    make_metrics(checkpoints);
     return checkpoints;
 }
 
@@ -192,7 +204,7 @@ static void make_work(void *context) {
     char *path = path_of(checkpoints->folder, checkpoints->begun_ms);
     size_t count;
     checkpoints->swept = 0;
-    checkpoints->code = graph_checkpoint(checkpoints->graph, path, &checkpoints->error);
+    checkpoints->code = checkpoints->options.make(checkpoints->options.context, path, &checkpoints->error);
     checkpoints->took_us = clock_monotonic_us() - before;
     int64_t *times = list(checkpoints->folder, &count, sweep_one, checkpoints);
     for (size_t i = checkpoints->options.keep; !checkpoints->code && i < count; i++) {
@@ -206,19 +218,18 @@ static void make_work(void *context) {
 
 static void make_done(void *context) {
     struct checkpoints *checkpoints = context;
-    struct router_metrics *metrics = checkpoints->options.metrics;
     struct log *log = checkpoints->options.log;
     checkpoints->busy = false;
     if (checkpoints->swept)
         log_warn(log, "an old checkpoint cannot be deleted", LOG_TEXT("reason", checkpoints->sweep_error.text));
     if (checkpoints->code) {
-        metrics->checkpoints_failed->value++;
+        checkpoints->failed->value++;
         log_warn(log, "no checkpoint could be made", LOG_TEXT("reason", checkpoints->error.text));
         return;
     }
-    metrics->checkpoints->value++;
-    metrics->checkpoint_time->value = (double)checkpoints->begun_ms / 1000;
-    metrics->checkpoint_duration->value = (double)checkpoints->took_us / 1e6;
+    checkpoints->made->value++;
+    checkpoints->newest_time->value = (double)checkpoints->begun_ms / 1000;
+    checkpoints->duration->value = (double)checkpoints->took_us / 1e6;
     log_info(log, "checkpoint made", LOG_INT("ms", checkpoints->took_us / 1000));
 }
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "router/standby.h"
+#include "owner/members.h"
 
 enum { MEMBERS = 12, PARTITIONS = 70 };
 
@@ -31,15 +31,15 @@ static void each_case(void (*check)(size_t members, int32_t partitions, int32_t 
 }
 
 static void owner_is_the_assignors(size_t members, int32_t partitions, int32_t partition) {
-    assert_int_equal(standby_owner(members, partitions, partition), by_runs(members, partitions, partition));
+    assert_int_equal(members_owner(members, partitions, partition), by_runs(members, partitions, partition));
 }
 
 static void test_owners_are_the_assignors(void **state) { each_case(owner_is_the_assignors); }
 
 /* Whoever ends: the partition stays where it is, or its one stand-by has it. */
 static void one_covers_every_end(size_t members, int32_t partitions, int32_t partition) {
-    size_t owner = standby_owner(members, partitions, partition), first = MEMBERS;
-    assert_int_equal(standby_list(members, partitions, partition, &first, 1), members > 1);
+    size_t owner = members_owner(members, partitions, partition), first = MEMBERS;
+    assert_int_equal(members_standbys(members, partitions, partition, &first, 1), members > 1);
     for (size_t gone = 0; members > 1 && gone < members; gone++) {
         size_t left = by_runs(members - 1, partitions, partition), next = left + (left >= gone);
         if (next == owner) continue;
@@ -53,8 +53,8 @@ static void test_one_standby_covers_every_end_of_a_member(void **state) { each_c
 
 /* Two stand-bys: also whoever has it after somebody joined. */
 static void two_cover_every_join(size_t members, int32_t partitions, int32_t partition) {
-    size_t owner = standby_owner(members, partitions, partition), list[2];
-    size_t count = standby_list(members, partitions, partition, list, 2);
+    size_t owner = members_owner(members, partitions, partition), list[2];
+    size_t count = members_standbys(members, partitions, partition, list, 2);
     assert_int_equal(count, members > 2 ? 2 : members - 1);
     for (size_t at = 0; at <= members; at++) {
         size_t next = by_runs(members + 1, partitions, partition);
@@ -70,13 +70,13 @@ static void test_two_standbys_cover_every_join(void **state) { each_case(two_cov
 
 /* As many as are wanted and there are; each once; never the owner; a shorter list is the beginning of a longer one. */
 static void list_is_a_list(size_t members, int32_t partitions, int32_t partition) {
-    size_t owner = standby_owner(members, partitions, partition), all[MEMBERS], some[MEMBERS];
-    assert_int_equal(standby_list(members, partitions, partition, all, MEMBERS), members - 1);
+    size_t owner = members_owner(members, partitions, partition), all[MEMBERS], some[MEMBERS];
+    assert_int_equal(members_standbys(members, partitions, partition, all, MEMBERS), members - 1);
     for (size_t i = 0; i + 1 < members; i++) {
         assert_true(all[i] < members);
         assert_int_not_equal(all[i], owner);
         for (size_t j = 0; j < i; j++) assert_int_not_equal(all[i], all[j]);
-        assert_int_equal(standby_list(members, partitions, partition, some, i), i);
+        assert_int_equal(members_standbys(members, partitions, partition, some, i), i);
         assert_memory_equal(some, all, i * sizeof *some);
     }
 }
@@ -84,7 +84,7 @@ static void list_is_a_list(size_t members, int32_t partitions, int32_t partition
 static void test_lists_hold_everybody_once(void **state) { each_case(list_is_a_list); }
 
 static void test_members_sort_as_the_assignor_sorts_them(void **state) {
-    struct standby_member members[] = {
+    struct member members[] = {
         {.id = "starling-router@10.0.0.2:9220-5f", .instance = NULL},
         {.id = "b-11", .instance = "b"},
         {.id = "starling-router@10.0.0.10:9220-01", .instance = ""},
@@ -95,27 +95,27 @@ static void test_members_sort_as_the_assignor_sorts_them(void **state) {
     const char *const wanted[] = {
         "a-00",       "a2-99", "b-11", "starling-router@10.0.0.10:9220-01", "starling-router@10.0.0.2:9220-5f",
         "\xc3\xa9-00"};
-    standby_sort(members, 6);
+    members_sort(members, 6);
     for (size_t i = 0; i < 6; i++) assert_string_equal(members[i].id, wanted[i]);
 
     // Static members by their instances: their ids, with "-" and a random end, would sort the other way.
-    struct standby_member pair[] = {{.id = "a!-1", .instance = "a!"}, {.id = "a-1", .instance = "a"}};
-    standby_sort(pair, 2);
+    struct member pair[] = {{.id = "a!-1", .instance = "a!"}, {.id = "a-1", .instance = "a"}};
+    members_sort(pair, 2);
     assert_string_equal(pair[0].instance, "a");
 }
 
 /* Three that hand over, and one partition of sharing to know them by. */
 static void test_who_hands_over_does_not_count(void **state) {
-    struct standby_member members[] = {
+    struct member members[] = {
         {.id = "a", .left = true}, {.id = "b"}, {.id = "c", .serves = true}, {.id = "d"}, {.id = "e", .serves = true}};
-    assert_int_equal(standby_counted(members, 5), 2);
+    assert_int_equal(members_counted(members, 5), 2);
     assert_string_equal(members[0].id, "c");
     assert_string_equal(members[1].id, "e");
 
     // Nobody hands over: who serves nothing is one too many for the partitions, and stands by.
-    struct standby_member whole[] = {{.id = "c", .serves = true}, {.id = "d"}};
-    assert_int_equal(standby_counted(whole, 2), 2);
-    assert_int_equal(standby_counted(NULL, 0), 0);
+    struct member whole[] = {{.id = "c", .serves = true}, {.id = "d"}};
+    assert_int_equal(members_counted(whole, 2), 2);
+    assert_int_equal(members_counted(NULL, 0), 0);
 }
 
 int main(void) {

@@ -1,0 +1,167 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "decider/decider.h"
+#include "owner/private.h"
+#include "question/question.h"
+
+enum { ASK_TIMEOUT_MS = 10000, AGAIN_MS = 300 };
+
+struct asked_partition {
+    int32_t partition;
+    struct stages_answer answer;
+    int64_t offsets_end; /* of options.offsets */
+};
+
+/* Committed offsets and ends of owned partitions. `items` is the worker's while it asks. */
+struct answers {
+    struct owner *owner;
+    struct question *question;
+    bool wanted;
+    struct asked_partition *items;
+    size_t count;
+    struct kafka_position *positions; /* room for all topics of all partitions */
+};
+
+static void prepare(void *context) {
+    struct answers *answers = context;
+    const struct owner *owner = answers->owner;
+    answers->count = 0;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        if (!stages_owned(owner->stages, p)) continue;
+        struct asked_partition *item = &answers->items[answers->count++];
+        memset(item, 0, sizeof *item);
+        item->partition = p;
+    }
+}
+
+/* The positions of one role's topics, partition by partition. */
+static size_t put_topics(struct answers *answers, const struct topic *const *topics, size_t topic_count, size_t at) {
+    for (size_t i = 0; i < answers->count; i++) {
+        for (size_t t = 0; t < topic_count; t++)
+            answers->positions[at++] = (struct kafka_position){
+                .topic = topics[t], .partition = answers->items[i].partition, .offset = KAFKA_OFFSET_NONE};
+    }
+    return at;
+}
+
+static int ask_committed(struct answers *answers, struct error *error) {
+    const struct owner *owner = answers->owner;
+    size_t states = put_topics(answers, owner->inputs, owner->input_count, 0);
+    size_t commands = put_topics(answers, owner->states, owner->state_count, states);
+    size_t end = put_topics(answers, owner->commands, owner->command_count, commands);
+    int code = kafka_consumer_committed(owner->consumer, answers->positions, end, ASK_TIMEOUT_MS, error);
+    for (size_t i = 0; !code && i < answers->count; i++) {
+        struct stages_answer *answer = &answers->items[i].answer;
+        for (size_t t = 0; t < owner->input_count; t++)
+            answer->inputs[t] = answers->positions[i * owner->input_count + t].offset;
+        for (size_t t = 0; t < owner->state_count; t++)
+            answer->states[t] = answers->positions[states + i * owner->state_count + t].offset;
+        for (size_t t = 0; t < owner->command_count; t++)
+            answer->commands[t] = answers->positions[commands + i * owner->command_count + t].offset;
+    }
+    return code;
+}
+
+static int ask_ends(struct answers *answers, struct error *error) {
+    const struct owner *owner = answers->owner;
+    size_t states = owner->state_count + (owner->options.offsets != NULL);
+    int code = 0;
+    for (size_t s = 0; !code && s < states; s++) {
+        put_topics(answers, &owner->states[s], 1, 0);
+        code = follower_ask_ends(owner->follower, answers->positions, answers->count, ASK_TIMEOUT_MS, error);
+        for (size_t i = 0; !code && i < answers->count; i++) {
+            int64_t end = answers->positions[i].offset;
+            if (s < owner->state_count)
+                answers->items[i].answer.ends[s] = end;
+            else
+                answers->items[i].offsets_end = end;
+        }
+    }
+    return code;
+}
+
+/* The ends after the committed offsets: whatever was written for commands before them is then below these ends. */
+static int ask(void *context, struct error *error) {
+    struct answers *answers = context;
+    if (!answers->count) return 0;
+    int code = ask_committed(answers, error);
+    return code ? code : ask_ends(answers, error);
+}
+
+static void answered(void *context) {
+    struct answers *answers = context;
+    struct owner *owner = answers->owner;
+    struct error error;
+    int code = 0;
+    if (owner->stopped) return;
+    for (size_t i = 0; !code && i < answers->count; i++) {
+        const struct asked_partition *item = &answers->items[i];
+        if (!stages_owned(owner->stages, item->partition)) continue;
+        states_offsets_end(owner, item->partition, item->offsets_end);
+        if (stages_answered(owner->stages, item->partition, &item->answer))
+            code = states_own(owner, item->partition, &item->answer, &error);
+    }
+    if (!code) code = states_read(owner, &error);
+    if (code)
+        owner_failed(owner, "state cannot be restored", &error);
+    else
+        owner_progress(owner);
+}
+
+static void failed(void *context, int code, const char *reason) {
+    struct answers *answers = context;
+    log_warn(answers->owner->options.log, "offsets of owned partitions cannot be had yet", LOG_TEXT("reason", reason));
+}
+
+struct answers *answers_new(struct owner *owner) {
+    size_t partitions = (size_t)owner->options.partitions;
+    struct answers *answers = mem_alloc(sizeof *answers);
+    *answers = (struct answers){
+        .owner = owner,
+        .items = mem_zero(partitions, sizeof *answers->items),
+        .positions = mem_zero(partitions * (owner->options.topic_count + 1), sizeof *answers->positions),
+    };
+    struct question_options options = {
+        .loop = owner->options.loop,
+        .context = answers,
+        .prepare = prepare,
+        .ask = ask,
+        .answered = answered,
+        .failed = failed,
+        .again_ms = AGAIN_MS,
+    };
+    answers->question = question_new(&options);
+    return answers;
+}
+
+void answers_free(struct answers *answers) {
+    if (!answers) return;
+    question_free(answers->question);
+    free(answers->items);
+    free(answers->positions);
+    free(answers);
+}
+
+bool answers_busy(const struct answers *answers) { return answers && question_busy(answers->question); }
+
+/* Not while a transaction is open: its end is part of the answer. */
+void answers_try(struct answers *answers) {
+    const struct owner *owner = answers->owner;
+    if (!answers->wanted || !owner->assigned || owner->stopped) return;
+    if (owner->options.decider && decider_committing(owner->options.decider)) return;
+    answers->wanted = false;
+    question_ask(answers->question);
+}
+
+void answers_want(struct answers *answers) {
+    question_cancel(answers->question);
+    answers->wanted = true;
+    answers_try(answers);
+}
+
+void answers_forget(struct answers *answers) {
+    question_cancel(answers->question);
+    answers->wanted = false;
+}

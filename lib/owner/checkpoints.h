@@ -1,0 +1,50 @@
+/* Checkpoints of a store: what a process without data of its own starts from, to read only what followed.
+ *
+ *     FOLDER/checkpoint-1795249325400/    a whole store (store_checkpoint), named by when it was begun (ms)
+ *     FOLDER/checkpoint-1795249325400.*   one that is not whole yet, or no longer: swept up
+ *
+ * The store itself says what it reflects, and refuses to be opened if it is of no use. Checkpoints are made by a worker.
+ * Loop's thread.
+ */
+#ifndef OWNER_CHECKPOINTS_H
+#define OWNER_CHECKPOINTS_H
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "store/store.h"
+
+struct checkpoints;
+
+struct checkpoints_options {
+    uv_loop_t *loop;
+    struct log *log;
+    struct metrics *metrics;
+    const char *prefix; /* of metrics: "starling_router" */
+    const char *folder; /* copied; "": none are made or used */
+    int64_t every_ms;
+    size_t keep;
+    const char *path;   /* copied: of the store */
+    int64_t max_age_ms; /* an older checkpoint is not used */
+    void *context;
+    int (*open)(void *context, struct error *error); /* opens the store at `path`, whatever is there */
+    /* Makes a checkpoint of the open store at that path. Worker thread. */
+    int (*make)(void *context, const char *path, struct error *error);
+    void (*on_opened)(void *context, int code, const struct error *error); /* see checkpoints_open */
+};
+
+struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
+void checkpoints_free(struct checkpoints *checkpoints); /* not while busy; NULL is fine */
+bool checkpoints_busy(const struct checkpoints *checkpoints);
+
+/* Has the store opened, once. If there is none at its path yet, it begins with the newest checkpoint that can be used: linking takes
+ * milliseconds, but from another filesystem a worker copies it, and the log says how far it is. 0: it is open; 1: on_opened will be
+ * called; else why it cannot be opened. */
+int checkpoints_open(struct checkpoints *checkpoints, struct error *error);
+/* Gives up what is being copied: -ECANCELED then. */
+void checkpoints_stop(struct checkpoints *checkpoints);
+
+/* Begins one if it is time. whole: the store is; otherwise it waits. */
+void checkpoints_second(struct checkpoints *checkpoints, bool whole, int64_t now_ms);
+
+#endif

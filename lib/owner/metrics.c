@@ -1,0 +1,65 @@
+#include "owner/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* A series whose name begins with the prefix. */
+static struct metric *make(struct metrics *metrics, bool counter, const char *prefix, const char *name,
+                           const char *help, const char *labels) {
+    char *full = mem_format("%s_%s", prefix, name);
+    struct metric *metric =
+        counter ? metrics_counter(metrics, full, help, labels) : metrics_gauge(metrics, full, help, labels);
+    free(full);
+    return metric;
+}
+
+/* The series of all partitions stand together in what is shown. */
+static struct metric **by_partition(struct metrics *metrics, const char *prefix, const char *name, const char *help,
+                                    int32_t partitions) {
+    struct metric **series = mem_zero((size_t)partitions, sizeof *series);
+    for (int32_t p = 0; p < partitions; p++) {
+        char label[32];
+        snprintf(label, sizeof label, "partition=\"%d\"", p);
+        series[p] = make(metrics, false, prefix, name, help, label);
+    }
+    return series;
+}
+
+void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *prefix, int32_t partitions) {
+    const char *restore = "restore_records_total", *restore_help = "Records of state read for partitions not live";
+    *m = (struct owner_metrics){
+        .owned = make(s, false, prefix, "partitions_owned", "Partitions that the group has given to this process", NULL),
+        .restored = make(s, false, prefix, "partitions_restored", "Owned partitions whose state is up to date", NULL),
+        .lag = make(s, false, prefix, "lag_seconds",
+                    "Age of the oldest input that is being waited for; 0 when none is", NULL),
+        .commits = make(s, true, prefix, "offset_commits_total", "Commits of the offsets of inputs", NULL),
+        .held = make(s, true, prefix, "held_total", "Times that input was held because output was full", NULL),
+        .unsettled = make(s, false, prefix, "outbox_epochs", "Epochs of the outbox that are not acknowledged yet", NULL),
+        .restore_records = make(s, true, prefix, restore, restore_help, "for=\"owned\""),
+        .standby_records = make(s, true, prefix, restore, restore_help, "for=\"standby\""),
+        .standbys = make(s, false, prefix, "partitions_standby",
+                         "Partitions of others whose state is kept up to date here", NULL),
+        .current = make(s, false, prefix, "partitions_standby_current", "Those of them that are up to date", NULL),
+        .standby_lag = make(s, false, prefix, "standby_lag_records",
+                            "Records of state that stand-by partitions have still to read", NULL),
+        .left = make(s, false, prefix, "restore_left_records", "Records that owned partitions wait for", NULL),
+        .rate = make(s, false, prefix, "restore_records_per_second", "Records read for partitions not live", NULL),
+        .seconds_left = make(s, false, prefix, "restore_left_seconds",
+                             "Time left of restoring owned partitions, at this rate", NULL),
+        .pause = make(s, false, prefix, "takeover_pause_seconds",
+                      "Age of the oldest input that was handled first after the last assignment, by partition", NULL),
+        .partition_stage =
+            by_partition(s, prefix, "partition_stage",
+                         "0 somebody else's, 1 stand-by catching up, 2 stand-by, 3 restoring, 4 live", partitions),
+        .partition_lag =
+            by_partition(s, prefix, "partition_lag_seconds",
+                         "Age of the oldest input of the partition that is being waited for; 0 when none is", partitions),
+    };
+}
+
+void owner_metrics_free(struct owner_metrics *m) {
+    free(m->partition_stage);
+    free(m->partition_lag);
+}

@@ -1,0 +1,22 @@
+/* An owner's metrics, by its prefix. Loop's thread. */
+#ifndef OWNER_METRICS_H
+#define OWNER_METRICS_H
+
+#include <stdint.h>
+
+#include "base/metrics.h"
+
+struct owner_metrics {
+    struct metric *owned, *restored, *lag, *commits, *held, *unsettled;
+    struct metric *restore_records, *standby_records; /* of states, by what they were read for */
+    struct metric *standbys, *current, *standby_lag;
+    struct metric *left, *rate, *seconds_left; /* of restoring */
+    struct metric *pause;
+    struct metric **partition_stage, **partition_lag; /* by partition */
+    double records_before;                            /* a second ago */
+};
+
+void owner_metrics_init(struct owner_metrics *m, struct metrics *metrics, const char *prefix, int32_t partitions);
+void owner_metrics_free(struct owner_metrics *m);
+
+#endif

@@ -1,0 +1,237 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "decider/decider.h"
+#include "owner/private.h"
+
+enum { DRAIN_TENTHS = 100 };
+
+void owner_failed(struct owner *owner, const char *doing, const struct error *error) {
+    PRODUCT(owner, failed, doing, error);
+}
+
+/* ---- beginning and end ---- */
+
+static void sort_topics(struct owner *owner) {
+    for (size_t i = 0; i < owner->options.topic_count; i++) {
+        const struct owner_topic *topic = &owner->options.topics[i];
+        switch (topic->role) {
+        case OWNER_SHARED: owner->shared[owner->input_count] = true; // fallthrough
+        case OWNER_INPUT: owner->inputs[owner->input_count++] = topic->topic; break;
+        case OWNER_COMMAND: owner->commands[owner->command_count++] = topic->topic; break;
+        case OWNER_STATE: owner->states[owner->state_count++] = topic->topic; break;
+        }
+    }
+}
+
+int owner_new(const struct owner_options *options, struct owner **out, struct error *error) {
+    size_t partitions = (size_t)options->partitions;
+    struct owner *owner = mem_alloc(sizeof *owner);
+    *owner = (struct owner){
+        .options = *options,
+        .resumed = mem_zero(partitions, sizeof *owner->resumed),
+        .positions = mem_zero(partitions * options->topic_count + 1, sizeof *owner->positions),
+        .lag_ms = INT64_MAX,
+    };
+    sort_topics(owner);
+    owner->stages = stages_new(options->partitions, owner->input_count, EPOCHS_MAX);
+    owner->answers = answers_new(owner);
+    owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions);
+    int code = states_new(owner, error);
+    if (!code && options->standbys) code = standby_new(owner, &owner->standby, error);
+    if (code) {
+        owner_free(owner);
+        return code;
+    }
+    *out = owner;
+    if (!options->standbys) PRODUCT(owner, prepared);
+    return 0;
+}
+
+void owner_free(struct owner *owner) {
+    if (!owner) return;
+    standby_free(owner->standby);
+    answers_free(owner->answers);
+    if (owner->consumer && owner->options.decider) decider_set_consumer(owner->options.decider, NULL);
+    kafka_consumer_free(owner->consumer);
+    loop_timer_free(owner->retry);
+    states_free(owner);
+    stages_free(owner->stages);
+    owner_metrics_free(&owner->metrics);
+    free(owner->resumed);
+    free(owner->positions);
+    free(owner);
+}
+
+bool owner_busy(const struct owner *owner) {
+    return owner && (answers_busy(owner->answers) || standby_busy(owner->standby));
+}
+
+void owner_begin(struct owner *owner, size_t input, int32_t partition, int64_t first, int64_t next) {
+    stages_begin(owner->stages, input, partition, first, next);
+}
+
+int owner_join(struct owner *owner, struct error *error) { return inputs_join(owner, error); }
+
+/* ---- the end ---- */
+
+/* A static member that hands over serves until the moment is good. */
+static bool may_stop(struct owner *owner) {
+    if (!owner->consumer || !*owner->options.instance_id || !owner->options.hands_over) return true;
+    enum standby_way way = standby_way_to_end(owner->standby);
+    owner->hands_over = way == STANDBY_HAND_OVER && owner->assigned;
+    return way != STANDBY_WAIT || ++owner->wait_tenths >= DRAIN_TENTHS;
+}
+
+void owner_stop(struct owner *owner) {
+    if (owner->stopped) return;
+    owner->stopped = true;
+    if (owner->options.decider) decider_stop(owner->options.decider);
+    inputs_stop(owner);
+}
+
+void owner_drain(struct owner *owner) {
+    owner->draining = true;
+    if (may_stop(owner)) owner_stop(owner);
+}
+
+static bool workers_busy(const struct owner *owner) {
+    const struct owner_product *product = owner->options.product;
+    return owner_busy(owner) || (owner->options.decider && decider_busy(owner->options.decider)) ||
+           (product->busy && product->busy(owner->options.context));
+}
+
+/* Nothing is left to do, or it has taken too long. */
+static void drain_on(struct owner *owner) {
+    bool settled = !owner->consumer || inputs_settled(owner);
+    if (owner->ended || workers_busy(owner)) return; // they must come back whatever it takes
+    if (!settled && ++owner->drain_tenths < DRAIN_TENTHS) return;
+    if (!settled) log_warn(owner->options.log, "ending with deliveries that are not acknowledged");
+    if (owner->hands_over && !inputs_leave(owner) && ++owner->drain_tenths < DRAIN_TENTHS) return;
+    owner->ended = true;
+    PRODUCT(owner, drained);
+}
+
+/* ---- timers ---- */
+
+enum shown_stage { SHOWN_FOREIGN, SHOWN_STANDBY_BEHIND, SHOWN_STANDBY, SHOWN_RESTORING, SHOWN_LIVE };
+
+static void measure_second(struct owner *owner) {
+    struct owner_metrics *m = &owner->metrics;
+    int64_t standbys = 0, current = 0, behind = 0, left = 0;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        enum shown_stage shown = SHOWN_FOREIGN;
+        if (stages_of(owner->stages, p) == STAGE_LIVE) {
+            shown = SHOWN_LIVE;
+        } else if (stages_owned(owner->stages, p)) {
+            shown = SHOWN_RESTORING;
+            left += follower_left(owner->follower, p, stages_ends(owner->stages, p));
+        } else if (owner->standing[p]) {
+            int64_t lag = states_standby_lag(owner, p);
+            shown = lag == 0 ? SHOWN_STANDBY : SHOWN_STANDBY_BEHIND;
+            standbys++;
+            current += lag == 0;
+            behind += lag > 0 ? lag : 0;
+        }
+        m->partition_stage[p]->value = (double)shown;
+    }
+    double records = m->restore_records->value + m->standby_records->value;
+    m->rate->value = records - m->records_before;
+    m->records_before = records;
+    m->standbys->value = (double)standbys;
+    m->current->value = (double)current;
+    m->standby_lag->value = (double)behind;
+    m->left->value = (double)left;
+    m->seconds_left->value = left && m->rate->value > 0 ? (double)left / m->rate->value : 0;
+}
+
+void owner_second(struct owner *owner) {
+    if (owner->consumer) inputs_second(owner);
+    measure_second(owner);
+}
+
+void owner_tenth(struct owner *owner) {
+    owner_progress(owner);
+    if (owner->consumer) inputs_measure(owner);
+    standby_progress(owner->standby);
+    if (!owner->draining) return;
+    if (!owner->stopped && may_stop(owner)) owner_stop(owner);
+    if (!owner->stopped) return;
+    if (owner->consumer) inputs_second(owner);
+    drain_on(owner);
+}
+
+/* ---- what the product asks and says ---- */
+
+bool owner_joined(const struct owner *owner) { return owner->consumer != NULL; }
+
+bool owner_assigned(const struct owner *owner) { return owner->assigned; }
+
+bool owner_live(const struct owner *owner, int32_t partition) {
+    return stages_of(owner->stages, partition) == STAGE_LIVE;
+}
+
+bool owner_stands_by(const struct owner *owner, int32_t partition) { return owner->standing[partition]; }
+
+bool owner_restored(const struct owner *owner) {
+    bool any = false;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        enum stage stage = stages_of(owner->stages, p);
+        if (stage != STAGE_FOREIGN && stage != STAGE_LIVE) return false;
+        any |= stage == STAGE_LIVE;
+    }
+    return any;
+}
+
+int owner_serves(const struct owner *owner, int32_t partition) {
+    if (!owner->assigned) return -EAGAIN;
+    if (!stages_owned(owner->stages, partition)) return -ESTALE;
+    if (!owner_live(owner, partition)) return -EAGAIN;
+    // Half of the session's time without an answer: when the other half is over, the group has another owner.
+    int64_t silent_us = clock_monotonic_us() - kafka_consumer_heard_us(owner->consumer);
+    return silent_us > kafka_consumer_session_us(owner->consumer) / 2 ? -EAGAIN : 0;
+}
+
+void owner_progress(struct owner *owner) {
+    if (owner->consumer) inputs_progress(owner);
+}
+
+void owner_commands_lost(struct owner *owner) {
+    if (owner->consumer) inputs_commands_lost(owner);
+}
+
+void owner_lower(struct owner *owner, size_t input, int32_t partition, int64_t offset) {
+    stages_lower(owner->stages, input, partition, offset);
+}
+
+int64_t owner_position(const struct owner *owner, size_t state, int32_t partition) {
+    return follower_position(owner->follower, state, partition);
+}
+
+int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition) {
+    return follower_lag(owner->follower, state, partition);
+}
+
+bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end) {
+    return follower_reached(owner->follower, state, partition, end);
+}
+
+const int64_t *owner_ends(const struct owner *owner, int32_t partition) {
+    return stages_of(owner->stages, partition) == STAGE_RESTORING ? stages_ends(owner->stages, partition) : NULL;
+}
+
+int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64_t offset, struct error *error) {
+    return follower_seek(owner->follower, state, partition, offset, error);
+}
+
+void owner_restore_again(struct owner *owner, int32_t partition) {
+    if (owner->consumer) inputs_restore_again(owner, partition);
+}
+
+void owner_commit(struct owner *owner, const struct kafka_position *positions, size_t count) {
+    if (owner->consumer && owner->assigned && count) kafka_consumer_commit(owner->consumer, positions, count);
+}
+
+int64_t owner_lag_ms(const struct owner *owner) { return owner->lag_ms; }

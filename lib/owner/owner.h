@@ -1,0 +1,159 @@
+/* The owner of partitions: what a daemon does whose consumer group divides partitions of users (or subjects) among processes.
+ *
+ *     group's consumer ---- inputs, commands ----> owner ----> product: input()       effects, by its outbox
+ *                                                    |   ----> decider                state records, in transactions
+ *     follower ------------ states --------------> owner ----> product: state()       its store
+ *
+ * A partition that the group gives to this process goes through stages (owner/stages.h): its committed offsets and the ends of its
+ * state topics are asked for, its state is read up to these ends in silence, and then it is live: inputs are handled, commands are
+ * decided, and what comes of its state is news. Processes that stand by for a partition keep its state up to date, so that a
+ * take-over reads little. Whatever the product sends belongs to an epoch (deliver/epochs.h); an input's offset is committed when
+ * the epoch in which it was handled is acknowledged.
+ *
+ * The product gives a table of callbacks and knows what its state means; the owner knows neither. All calls and callbacks: the
+ * loop's thread.
+ */
+#ifndef OWNER_OWNER_H
+#define OWNER_OWNER_H
+
+#include "base/metrics.h"
+#include "deliver/epochs.h"
+#include "kafka/consumer.h"
+#include "owner/stages.h"
+
+struct decider;
+struct owner;
+
+enum owner_role {
+    OWNER_INPUT,   /* handled by the owner of a live partition, committed when its effects are acknowledged */
+    OWNER_SHARED,  /* the same, and every process reads the partitions of others as well, to observe them */
+    OWNER_COMMAND, /* goes to the decider, which commits its offsets in transactions */
+    OWNER_STATE    /* read by owner and stand-bys into the product's store */
+};
+
+struct owner_topic {
+    const struct topic *topic;
+    enum owner_role role;
+};
+
+/* Topics of a role are numbered from 0 in the order of options.topics: "state 1" is the second OWNER_STATE. Arrays of offsets have
+ * one element a topic of the role. */
+struct owner_product {
+    /* A partition's state is going to be read: opens its store. from: where each state goes on, or KAFKA_OFFSET_BEGINNING. */
+    int (*attach)(void *context, int32_t partition, int64_t *from, struct error *error);
+    void (*detach)(void *context, int32_t partition);
+
+    /* An attached partition is to be restored, and will be live: it is this process's to tell of. told: up to where the group knows
+     * the effects of each state to be carried out, KAFKA_OFFSET_NONE: unknown. again: an offset from which the product wants to read
+     * a state again; KAFKA_OFFSET_NONE (as it comes): not. fresh: just attached, nothing was read yet. */
+    void (*own)(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again);
+    /* It is somebody else's, and is kept up to date in silence. */
+    void (*silence)(void *context, int32_t partition);
+
+    /* Records of states, of attached partitions only. Then: nothing more is there for now. */
+    void (*state)(void *context, const struct kafka_record *records, size_t count);
+    void (*state_idle)(void *context);
+    /* What a state's offset refers to is not in the topic: the product forgets that state. True: the partition must be restored
+     * once more, as the product has nothing of it. */
+    bool (*state_lost)(void *context, size_t state, int32_t partition);
+
+    /* Whether everything before these ends is in the store, and can be read there. 0: nothing is there to be read. */
+    bool (*reached)(void *context, int32_t partition, const int64_t *ends);
+    /* How much the product has still to do with what was read of a stand-by, before it is of use. */
+    int64_t (*unapplied)(void *context, int32_t partition);
+    void (*live)(void *context, int32_t partition); /* restored: from now on state() brings news */
+
+    /* A record of an input; owned: its partition is live here. now_us: monotonic. */
+    void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us);
+    void (*flush_old)(void *context, int64_t now_us); /* among many inputs: what has waited for long enough goes out */
+    void (*flush)(void *context);                     /* nothing more is there for now: all goes out */
+    void (*settle)(void *context);                    /* partitions change hands: what is held back is handled, and goes out */
+    void (*lower)(void *context, size_t input, int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */
+    bool (*blocked)(void *context); /* output is full, also when it is offered once more: inputs wait */
+
+    /* Partitions have come, gone, or become live: questions about them may be answered, or not any more. */
+    void (*changed)(void *context);
+    /* This process may join its group now: the state of what will be its own is read. The product calls owner_join, now or later. */
+    void (*prepared)(void *context);
+    bool (*busy)(void *context);    /* the product's worker threads; NULL: it has none */
+    void (*drained)(void *context); /* the end of owner_drain */
+    void (*failed)(void *context, const char *doing, const struct error *error); /* there is no going on */
+};
+
+struct owner_options {
+    uv_loop_t *loop;
+    struct log *log;
+    const struct kafka_settings *kafka;
+    struct metrics *metrics;
+    const char *prefix;      /* of metrics: "starling_router" */
+    const char *group;       /* of consumers */
+    const char *instance_id; /* "": dynamic */
+    int32_t partitions;
+    const struct owner_topic *topics;
+    size_t topic_count;
+    const struct topic *offsets; /* where the decider writes its progress; NULL: there is no decider */
+    const struct topic *leaving; /* a state: members that hand their partitions over subscribe to it instead */
+    size_t batch;                /* records of inputs handled in one go */
+    size_t state_batch;
+    size_t standbys;  /* processes that stand by for a partition */
+    bool hands_over;  /* a static member gives its partitions away before it ends */
+    size_t queue_max; /* commands: more than so many are not read ahead */
+    struct epochs *epochs;
+    struct decider *decider; /* NULL: none. The owner frees neither. */
+    const struct owner_product *product;
+    void *context;
+};
+
+/* Starts to follow the group. prepared is called when this process may join it. */
+int owner_new(const struct owner_options *options, struct owner **owner, struct error *error);
+void owner_free(struct owner *owner); /* not while busy; leaves the group; NULL is fine */
+bool owner_busy(const struct owner *owner);
+
+/* An input's partition begins at `next`, or at `first` where nothing was ever committed. Before owner_join. */
+void owner_begin(struct owner *owner, size_t input, int32_t partition, int64_t first, int64_t next);
+int owner_join(struct owner *owner, struct error *error);
+
+void owner_second(struct owner *owner); /* once a second: epochs, commits, metrics */
+void owner_tenth(struct owner *owner);  /* ten times a second: progress, and the end */
+
+/* The orderly end: hands over if it should, stops inputs, waits for acknowledgements (10 s at most), calls drained. */
+void owner_drain(struct owner *owner);
+void owner_stop(struct owner *owner); /* takes no more input */
+
+/* ---- what the product asks and says ---- */
+
+bool owner_joined(const struct owner *owner);
+bool owner_live(const struct owner *owner, int32_t partition);
+bool owner_stands_by(const struct owner *owner, int32_t partition);
+bool owner_restored(const struct owner *owner); /* it owns partitions, and all of them are live */
+
+/* Whether a question about the partition may be answered: 0; -ESTALE: somebody else owns it; -EAGAIN: not now (it is being
+ * restored, or the group has not been heard for so long that somebody else may own it by now). */
+int owner_serves(const struct owner *owner, int32_t partition);
+
+/* Something was applied: partitions may be ready for more. */
+void owner_progress(struct owner *owner);
+void owner_commands_lost(struct owner *owner); /* the decider's on_reset: commands are begun anew */
+void owner_effects_lost(struct owner *owner);  /* a batch was lost: inputs that are not settled are handled again */
+
+/* An offset of an input that is held back was not handled after all: it is read again when the partition is live. */
+void owner_lower(struct owner *owner, size_t input, int32_t partition, int64_t offset);
+
+/* States, by number. What is read up to the position was handed over. */
+int64_t owner_position(const struct owner *owner, size_t state, int32_t partition);
+int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition); /* records; -1: not known yet */
+bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end);
+const int64_t *owner_ends(const struct owner *owner, int32_t partition); /* of one being restored; NULL: it is not */
+int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64_t offset, struct error *error);
+/* The product has emptied its state of the partition, which must be read anew. */
+void owner_restore_again(struct owner *owner, int32_t partition);
+
+/* Tells the group how far effects of states are carried out. Lost when the group is being balanced: tell it again later. */
+void owner_commit(struct owner *owner, const struct kafka_position *positions, size_t count);
+
+/* How long (ms) the oldest record of the inputs, over all partitions, may have waited. As of the last owner_tenth. */
+int64_t owner_lag_ms(const struct owner *owner);
+bool owner_commands_current(const struct owner *owner); /* no command waits */
+bool owner_assigned(const struct owner *owner);         /* the group has given it what it owns */
+
+#endif

@@ -1,0 +1,111 @@
+/* The inside of an owner: what its files share. Nothing outside of lib/owner includes it.
+ *
+ *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands, commits
+ *     states.c   attached partitions and states     answers.c  what is asked of the broker about owned partitions
+ *     standby.c  the group's members, stand-bys     follower.c, stages.c, members.c  know no owner
+ */
+#ifndef OWNER_PRIVATE_H
+#define OWNER_PRIVATE_H
+
+#include "owner/follower.h"
+#include "owner/metrics.h"
+#include "owner/owner.h"
+
+struct answers;
+struct standby;
+
+struct owner {
+    struct owner_options options;
+    const struct topic *inputs[STAGES_TOPICS_MAX], *commands[STAGES_TOPICS_MAX];
+    const struct topic *states[STAGES_TOPICS_MAX + 1]; /* the last one is options.offsets, if there is any */
+    bool shared[STAGES_TOPICS_MAX];                    /* by input */
+    size_t input_count, command_count, state_count;    /* without options.offsets */
+
+    struct stages *stages;
+    struct follower *follower;
+    struct kafka_consumer *consumer; /* of the group; NULL: not joined */
+    struct answers *answers;
+    struct standby *standby; /* NULL: nobody stands by for anybody */
+    struct owner_metrics metrics;
+
+    /* states.c: */
+    bool *standing;        /* by partition: read in silence */
+    bool *attached;        /* by partition */
+    int64_t *decided;      /* by command, then partition: what options.offsets says; -1: nothing */
+    int64_t *offsets_ends; /* by partition: up to where options.offsets must be read */
+
+    /* inputs.c: */
+    struct kafka_position *positions; /* room for all inputs and commands */
+    struct loop_timer *retry;
+    bool assigned, ever_assigned;
+    bool *resumed; /* by partition: the next input handled is the first after an assignment */
+    bool held, blocked, commands_paused;
+    uint64_t told_epoch; /* the last one whose offsets were settled */
+    uint64_t commit_failures;
+    int64_t lag_ms;
+
+    /* The end: */
+    bool draining, stopped, ended, hands_over, leaving, left;
+    int wait_tenths, drain_tenths; /* since draining began, and since inputs stopped */
+    int stays;                     /* tenths of a second that it remains a member after it has handed over */
+};
+
+#define PRODUCT(owner, call, ...) ((owner)->options.product->call((owner)->options.context, ##__VA_ARGS__))
+
+/* ---- owner.c ---- */
+
+void owner_failed(struct owner *owner, const char *doing, const struct error *error);
+
+/* ---- inputs.c ---- */
+
+int inputs_join(struct owner *owner, struct error *error);
+void inputs_progress(struct owner *owner); /* restored partitions become live, and their commands begin */
+void inputs_second(struct owner *owner);
+void inputs_measure(struct owner *owner);
+void inputs_hold(struct owner *owner);
+void inputs_stop(struct owner *owner);
+bool inputs_leave(struct owner *owner); /* gives what is owned to others; true: done, or it cannot be */
+bool inputs_settled(const struct owner *owner);
+void inputs_commands_lost(struct owner *owner);
+void inputs_restore_again(struct owner *owner, int32_t partition);
+const char *inputs_member(const struct owner *owner); /* the broker's id of this member; NULL: none */
+
+/* ---- states.c ---- */
+
+int states_new(struct owner *owner, struct error *error);
+void states_free(struct owner *owner);
+
+/* All of these from the next states_read on. */
+int states_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error);
+int states_keep(struct owner *owner, int32_t partition, struct error *error); /* as a stand-by */
+void states_drop(struct owner *owner, int32_t partition);
+int states_read(struct owner *owner, struct error *error);
+
+bool states_reached(struct owner *owner, int32_t partition, const int64_t *ends);
+int64_t states_standby_lag(struct owner *owner, int32_t partition); /* -1: not known yet */
+/* Where the commands of a partition go on as options.offsets says; -1: it says nothing. */
+int64_t states_decided(const struct owner *owner, size_t command, int32_t partition);
+void states_offsets_end(struct owner *owner, int32_t partition, int64_t end); /* it must be read up to here before */
+
+/* ---- answers.c ---- */
+
+struct answers *answers_new(struct owner *owner);
+void answers_free(struct answers *answers); /* not while busy; NULL is fine */
+bool answers_busy(const struct answers *answers);
+void answers_want(struct answers *answers); /* anew: what is being asked no longer counts */
+void answers_try(struct answers *answers);  /* asks if that is wanted and possible now */
+void answers_forget(struct answers *answers);
+
+/* ---- standby.c ---- */
+
+int standby_new(struct owner *owner, struct standby **standby, struct error *error);
+void standby_free(struct standby *standby); /* not while busy; NULL is fine */
+bool standby_busy(const struct standby *standby);
+void standby_look(struct standby *standby);     /* members may have changed: asks now. NULL is fine */
+void standby_progress(struct standby *standby); /* ten times a second. NULL is fine */
+
+/* How a static member that is to end does it: asked again and again until it is known. */
+enum standby_way { STANDBY_WAIT, STANDBY_END, STANDBY_HAND_OVER };
+enum standby_way standby_way_to_end(struct standby *standby); /* NULL: STANDBY_END */
+
+#endif

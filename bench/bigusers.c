@@ -17,7 +17,7 @@ struct world {
     struct presence *presence;
     struct outbox *outbox;
     struct join_result result;
-    struct friend_list list;
+    struct id_list list;
     int64_t time;
 };
 
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
         fclose(json);
     }
     join_result_free(&world.result);
-    friend_list_free(&world.list);
+    id_list_free(&world.list);
     outbox_free(world.outbox);
     presence_free(world.presence);
     graph_close(world.graph);

@@ -121,7 +121,7 @@ struct lookups {
 
 /* Of `count` users, again and again. */
 static struct lookups look_up(struct graph *graph, const int64_t *users, size_t count) {
-    struct friend_list list = {.items = NULL}, copy = {.items = NULL};
+    struct id_list list = {.items = NULL}, copy = {.items = NULL};
     struct buffer bytes = {.data = NULL};
     struct error error;
     size_t friends = 0;
@@ -140,13 +140,13 @@ static struct lookups look_up(struct graph *graph, const int64_t *users, size_t 
     struct store_usage last = graph_usage(graph).store;
     double hits = (double)(last.cache_hits - first.cache_hits),
            misses = (double)(last.cache_misses - first.cache_misses);
-    friend_list_encode(&bytes, list.items, list.count);
+    id_list_encode(&bytes, list.items, list.count);
     before = bench_cpu_s();
     for (size_t i = 0; i < LOOKUPS; i++)
-        if (friend_list_decode(&copy, bytes.data, bytes.size)) bench_die("decoding", "damaged");
+        if (id_list_decode(&copy, bytes.data, bytes.size)) bench_die("decoding", "damaged");
     double decoding = (bench_cpu_s() - before) / (double)list.count * (double)friends / LOOKUPS;
-    friend_list_free(&list);
-    friend_list_free(&copy);
+    id_list_free(&list);
+    id_list_free(&copy);
     buffer_free(&bytes);
     return (struct lookups){.us = seconds / LOOKUPS * 1e6,
                             .decode_us = decoding / LOOKUPS * 1e6,

@@ -57,7 +57,7 @@ static int check(char **arguments) {
     struct graph_options options = {
         .path = arguments[4], .partitions = partitions, .cap = 5000, .max_age_ms = INT64_MAX / 4};
     struct graph *graph;
-    struct friend_list list = {.items = NULL};
+    struct id_list list = {.items = NULL};
     struct error error;
     if (graph_open(&options, &graph, &error)) return fail("the router's store", error.text);
     for (int32_t p = 0; p < partitions; p++) {
@@ -71,7 +71,7 @@ static int check(char **arguments) {
         halves += list.count;
         if (list.count > most) most = list.count;
     }
-    friend_list_free(&list);
+    id_list_free(&list);
     graph_close(graph);
     printf("{\"halves\":%" PRIu64 ",\"exact\":%s,\"most\":%zu}\n", halves,
            have == want && halves == (uint64_t)friendships * 2 ? "true" : "false", most);

@@ -23,6 +23,7 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "kafka/producer.h"
+#include "adjacency/private.h"
 #include "router/graph_private.h"
 #include "router/join.h"
 
@@ -143,6 +144,7 @@ static void load_lists(const struct options *options) {
     struct error error = {.text = ""};
     char *folder;
     struct graph *graph = lists_open(options, &folder);
+    struct adjacency *lists = graph->lists;
     struct store_batch *batch = store_batch_new();
     struct buffer bytes = {.data = NULL};
     int64_t friends[WORLD_NEIGHBOURS];
@@ -152,22 +154,21 @@ static void load_lists(const struct options *options) {
             fail(folder, &error);
     }
     for (int64_t i = 0; i < world->reporters; i++) {
-        uint8_t key[GRAPH_LIST_KEY];
         int64_t index = world_reporter_index(world, i), user = world_id(index);
+        struct adjacency_key key = adjacency_root_key(user, 0);
         size_t count = world_friend_ids(world, index, false, friends);
         buffer_clear(&bytes);
-        graph_list_encode(&bytes, &(struct friend_list){.items = friends, .count = count});
-        graph_list_key(key, user);
-        store_batch_put(batch, graph->parts[hash_user_partition(user, world->partitions)].family, key, sizeof key,
+        adjacency_root_encode(&bytes, &(struct id_list){.items = friends, .count = count});
+        store_batch_put(batch, lists->parts[hash_user_partition(user, world->partitions)].family, key.bytes, key.size,
                         bytes.data, bytes.size);
         halves += count;
         total += bytes.size;
         if (store_batch_count(batch) < LISTS_A_BATCH && i < world->reporters - 1) continue;
-        if (store_write(graph->store, batch, false, &error)) fail(folder, &error);
+        if (store_write(lists->store, batch, false, &error)) fail(folder, &error);
         store_batch_clear(batch);
     }
     for (int32_t p = 0; p < world->partitions; p++) {
-        if (store_compact(graph->store, graph->parts[p].family)) fail(folder, &error);
+        if (store_compact(lists->store, lists->parts[p].family)) fail(folder, &error);
     }
     printf("%llu half-edges, %.2f bytes each\n", (unsigned long long)halves, (double)total / (double)halves);
     store_batch_free(batch);
@@ -207,8 +208,8 @@ struct floor {
     struct graph *graph;
     struct join_context context;
     struct join_result result;
-    struct friend_list friends;
-    struct friend_list *present; /* by number of reporter */
+    struct id_list friends;
+    struct id_list *present; /* by number of reporter */
     uint64_t told, sum;
 };
 
@@ -218,7 +219,7 @@ static void make_present_lists(struct floor *floor) {
     floor->present = mem_zero((size_t)world->reporters, sizeof *floor->present);
     for (int64_t i = 0; i < world->reporters; i++) {
         size_t count = world_friend_ids(world, world_reporter_index(world, i), true, ids);
-        friend_list_reserve(&floor->present[i], count);
+        id_list_reserve(&floor->present[i], count);
         memcpy(floor->present[i].items, ids, count * sizeof *ids);
         floor->present[i].count = count;
     }
@@ -233,7 +234,7 @@ static double pass(struct floor *floor, enum depth depth) {
         int64_t round = i / world->reporters, turn = i % world->reporters;
         int64_t speaker = world_speaker(world, round, turn);
         struct location event = world_location(world, world_reporter_index(world, speaker), round);
-        const struct friend_list *friends = depth == JOIN_PRESENT ? &floor->present[speaker] : &floor->friends;
+        const struct id_list *friends = depth == JOIN_PRESENT ? &floor->present[speaker] : &floor->friends;
         floor->sum += (uint64_t)event.lat; // so that it is made
         if (depth == REPORTS_ONLY) continue;
         if (depth >= AND_JOIN && !join_event(&floor->context, &event, &floor->result)) continue;
@@ -280,9 +281,9 @@ static void measure_floor(const struct options *options) {
            "\"sum\":%llu}\n",
            reports, (reading - making) / reports * 1e6, (all - reading) / reports * 1e6,
            (present - making) / reports * 1e6, (unsigned long long)told, (unsigned long long)floor.sum);
-    for (int64_t i = 0; i < world->reporters; i++) friend_list_free(&floor.present[i]);
+    for (int64_t i = 0; i < world->reporters; i++) id_list_free(&floor.present[i]);
     free(floor.present);
-    friend_list_free(&floor.friends);
+    id_list_free(&floor.friends);
     join_result_free(&floor.result);
     presence_free(floor.context.presence);
     graph_close(floor.graph);

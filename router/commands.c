@@ -74,7 +74,7 @@ struct commands {
 
     struct decision slice[SLICE];
     struct buffer value;
-    struct friend_list lists[GRAPH_MANY]; /* of the users whose commands are being decided */
+    struct id_list lists[GRAPH_MANY]; /* of the users whose commands are being decided */
 
     int code; /* the worker's result */
     struct error reason;
@@ -138,7 +138,7 @@ void commands_free(struct commands *commands) {
     overlay_free(commands->overlay);
     codec_free(commands->codec);
     buffer_free(&commands->value);
-    for (size_t i = 0; i < GRAPH_MANY; i++) friend_list_free(&commands->lists[i]);
+    for (size_t i = 0; i < GRAPH_MANY; i++) id_list_free(&commands->lists[i]);
     free(commands->queue);
     free(commands->handled);
     free(commands->ends);
@@ -314,13 +314,13 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
 }
 
 /* Whether the lower user's list is at its cap, those included that wait to be read back. */
-static bool is_full(const struct commands *commands, int64_t lower, const struct friend_list *list) {
+static bool is_full(const struct commands *commands, int64_t lower, const struct id_list *list) {
     size_t cap = commands->options.cap;
     if (list->count + overlay_waiting(commands->overlay, lower) < cap) return false;
     return (int64_t)list->count + overlay_growth(commands->overlay, lower, list) >= (int64_t)cap;
 }
 
-static int decide(struct commands *commands, const struct queued *queued, int64_t lower, const struct friend_list *list,
+static int decide(struct commands *commands, const struct queued *queued, int64_t lower, const struct id_list *list,
                   struct error *error) {
     const struct friend_command *command = &queued->command;
     int64_t higher = friendship_higher(command->from, command->to);

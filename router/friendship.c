@@ -24,11 +24,18 @@ static void enter(struct friendship *half, enum friendship_state state, int64_t 
     half->since = since;
 }
 
-/* Being blocked does not show: whoever asks has asked, and the other, who hides it, may unblock later. */
+/* While one of the two blocks the other, `since` is the block's time, and stays it whatever they do: a change would tell the
+ * blocker what the blocked one asks. */
+static void enter_quietly(struct friendship *half, enum friendship_state state, int64_t since) {
+    bool blocked = half->blocked_by_me || half->blocked_by_them;
+    enter(half, state, blocked ? half->since : since);
+}
+
+/* Being blocked does not show: a blocked user who asks has asked, and the other, who does not see it, may unblock later. */
 static void request(struct friendship *mine, const struct friend_command *command, bool full) {
     if (mine->blocked_by_me) return;
     if (mine->state == FRIENDSHIP_NONE)
-        enter(mine, FRIENDSHIP_REQUESTED, command->time);
+        enter_quietly(mine, FRIENDSHIP_REQUESTED, command->time);
     else if (mine->state == FRIENDSHIP_INVITED && !mine->blocked_by_them && !full)
         enter(mine, FRIENDSHIP_FRIENDS, command->time);
 }
@@ -36,18 +43,24 @@ static void request(struct friendship *mine, const struct friend_command *comman
 static void take_back(struct friendship *mine, const struct friend_command *command) {
     bool meant = command->since == 0 ? mine->state != FRIENDSHIP_NONE
                                      : mine->state == FRIENDSHIP_FRIENDS && mine->since == command->since;
-    if (meant) enter(mine, FRIENDSHIP_NONE, command->time);
+    if (meant) enter_quietly(mine, FRIENDSHIP_NONE, command->time);
 }
 
 static void block(struct friendship *mine, const struct friend_command *command) {
     if (mine->blocked_by_me && mine->state == FRIENDSHIP_NONE) return;
-    enter(mine, FRIENDSHIP_NONE, command->time);
+    enter(mine, FRIENDSHIP_NONE, mine->blocked_by_me ? mine->since : command->time);
     mine->blocked_by_me = true;
 }
 
 static void befriend(struct friendship *mine, const struct friend_command *command, bool full) {
     if (mine->blocked_by_me || mine->blocked_by_them || mine->state == FRIENDSHIP_FRIENDS || full) return;
     enter(mine, FRIENDSHIP_FRIENDS, command->time);
+}
+
+/* The other's request shows from now on. */
+static void unblock(struct friendship *mine, const struct friend_command *command) {
+    if (mine->blocked_by_me && mine->state == FRIENDSHIP_INVITED) mine->since = command->time;
+    mine->blocked_by_me = false;
 }
 
 bool friendship_decide(const struct friendship *lower, const struct friend_command *command, bool full,
@@ -58,7 +71,7 @@ bool friendship_decide(const struct friendship *lower, const struct friend_comma
     case FRIEND_COMMAND_REQUEST: request(&mine, command, full); break;
     case FRIEND_COMMAND_REMOVE: take_back(&mine, command); break;
     case FRIEND_COMMAND_BLOCK: block(&mine, command); break;
-    case FRIEND_COMMAND_UNBLOCK: mine.blocked_by_me = false; break;
+    case FRIEND_COMMAND_UNBLOCK: unblock(&mine, command); break;
     case FRIEND_COMMAND_BEFRIEND: befriend(&mine, command, full); break;
     }
     if (friendship_empty(&mine)) mine.since = 0; // there is no record that could hold it
@@ -76,6 +89,10 @@ enum friendship_view friendship_view(const struct friendship *half) {
     case FRIENDSHIP_FRIENDS: return FRIENDSHIP_VIEW_FRIENDS;
     }
     return FRIENDSHIP_VIEW_NONE;
+}
+
+int64_t friendship_view_since(enum friendship_view view, int64_t since) {
+    return view == FRIENDSHIP_VIEW_NONE || view == FRIENDSHIP_VIEW_REQUESTED ? 0 : since;
 }
 
 const char *friendship_view_name(enum friendship_view view) {

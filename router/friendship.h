@@ -49,6 +49,9 @@ enum friendship_view {
     FRIENDSHIP_VIEWS
 };
 enum friendship_view friendship_view(const struct friendship *half);
+/* The part of a half's `since` that goes with its view. 0 for a request of one's own: the half may keep the time of a block
+ * instead, which would show that there is one. */
+int64_t friendship_view_since(enum friendship_view view, int64_t since);
 const char *friendship_view_name(enum friendship_view view); /* "none", "requested", ... */
 
 #endif

@@ -1,43 +1,27 @@
 /* The friend lists of owned partitions, on disk: what the topic friendships says, in the form that the join reads.
  *
- * One family a partition ("friends-7"), its keys in this order:
+ * The lists are lib/adjacency's, of one kind: a user's friends are the members, and every other half that is more than nothing
+ * (a request, a block) is an aside. A list up to twice the cap is one value. `since` is a stamp: of a friendship it is kept for a
+ * day or two, as commands live a day, and only a REMOVE of the cap asks for it; of other halves it stays.
  *
- *     user (8)                    how many of the next kind there are (most users have none, and nobody looks for any), then
- *                                 the sorted list of FRIENDS, as friend_list.h says
- *     user (8) other (8)          a half that is anything else: state, block flags, since
- *     0xfe day (4) user other     `since` of a half that was FRIENDS when the family was built from the beginning
- *     0xff                        what the family reflects: offset, time, number of partitions; in the same batch as the rest
- *
- * and one family for all of them ("late-since"):
- *
- *     partition (4) day (4) user other    `since` of a half that became FRIENDS since then
- *
- * Hardly anybody asks for `since`: a REMOVE of the cap, and commands live a day, so that it is dropped a day later, a whole day's
- * at once. Beside the lists it would be most of what RocksDB merges, and of what look-ups of lists walk through.
- *
- * Records are queued by graph_add and applied by graph_apply, a list read and written once for all its changes.
- * Numbers are big-endian; users are below 2^63, so that a family's last two sort behind all of them. One thread.
- *
- * A family that is read from the beginning is built aside: graph_apply sorts what it is given into runs (graph_runs.h), and
- * graph_finish merges them into sorted files, which the family takes in all at once with the offset that they reflect.
- * Until then nothing of it can be read, and after a crash it is empty and says so.
+ * Functions return what lib/adjacency's do. A list that is damaged on disk makes them return -EBADMSG, and is told to
+ * on_damaged; graph_rebuild and reading the topic anew mend it.
  */
 #ifndef ROUTER_GRAPH_H
 #define ROUTER_GRAPH_H
 
+#include "adjacency/adjacency.h"
 #include "base/error.h"
-#include "router/friend_list.h"
 #include "router/friendship.h"
-#include "store/store.h"
 
 struct graph;
 
-enum { GRAPH_FROM_BEGINNING = -2 }; /* an offset: the same as KAFKA_OFFSET_BEGINNING */
+enum { GRAPH_FROM_BEGINNING = ADJACENCY_FROM_BEGINNING };
 
 struct graph_options {
     const char *path; /* of the database */
     int32_t partitions;
-    size_t cap;          /* of friends */
+    size_t cap;          /* of friends; at least 1 */
     int64_t max_age_ms;  /* a family last written longer ago has missed tombstones and is dropped */
     size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
     size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
@@ -47,6 +31,8 @@ struct graph_options {
     /* The friendship of this record takes the user's list beyond the cap. The stored offset stays at or before it until
      * graph_release says otherwise. */
     void (*on_excess)(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
+    /* A list of the partition is damaged. Called from within what reads it, so it may only take note. May be NULL. */
+    void (*on_damaged)(void *context, int32_t partition, const struct error *error);
 };
 
 int graph_open(const struct graph_options *options, struct graph **graph, struct error *error);
@@ -79,9 +65,9 @@ int graph_finish(struct graph *graph, int32_t partition, int64_t now_ms, struct 
 
 /* The same in three steps, the second on a worker thread while the graph is used as always. The family may be detached,
  * attached again or rebuilt in between. NULL: there is nothing to finish. */
-struct graph_build *graph_finish_begin(struct graph *graph, int32_t partition, int64_t now_ms);
-int graph_finish_run(struct graph_build *build, struct error *error);
-int graph_finish_end(struct graph_build *build, int code, struct error *error); /* code: what run returned */
+struct adjacency_build *graph_finish_begin(struct graph *graph, int32_t partition, int64_t now_ms);
+int graph_finish_run(struct adjacency_build *build, struct error *error);
+int graph_finish_end(struct adjacency_build *build, int code, struct error *error); /* code: what run returned */
 
 /* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
 void graph_release(struct graph *graph, int32_t partition, int64_t hold);
@@ -92,12 +78,12 @@ int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct e
 int64_t graph_next(const struct graph *graph, int32_t partition); /* everything before is applied; -1: nothing */
 
 /* A user's friends. The hot path: no allocation once the list has grown. */
-int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct friend_list *list, struct error *error);
+int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct id_list *list, struct error *error);
 
 /* Of several users, in rising order, each named once: cheaper than one by one. Lists by user; after a failure of no use. */
-enum { GRAPH_MANY = STORE_MANY };
+enum { GRAPH_MANY = ADJACENCY_MANY };
 int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *users, size_t count,
-                       struct friend_list *lists, struct error *error);
+                       struct id_list *lists, struct error *error);
 
 /* One half, empty when there is none, and how many friends the user has (friends may be NULL). */
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
@@ -105,11 +91,11 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
 
 /* The same, of a user whose friends are at hand (graph_friends; nothing was applied since). with_since: that of a friendship,
  * which takes a look, is wanted; else it is 0. */
-int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct friend_list *friends,
+int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct id_list *friends,
                       int64_t other, bool with_since, struct friendship *half, struct error *error);
 
 /* A page of a user's halves that show as one of `views` (bits 1 << FRIENDSHIP_VIEW_...), by the other user's id, those above
- * `after`. since is 0 where it is not kept. */
+ * `after`. since is 0 where it is not kept. One walk through the list, its asides and each day's stamps (adjacency_page). */
 struct graph_entry {
     int64_t other, since;
     enum friendship_view view;
@@ -123,10 +109,6 @@ int graph_checkpoint(struct graph *graph, const char *path, struct error *error)
 /* Written out and merged: what is left is what the disk needs. Takes its time. */
 int graph_compact(struct graph *graph, int32_t partition, struct error *error);
 
-struct graph_usage {
-    struct store_usage store;
-    size_t build; /* bytes: runs in memory, and queues */
-};
-struct graph_usage graph_usage(struct graph *graph);
+struct adjacency_usage graph_usage(struct graph *graph);
 
 #endif

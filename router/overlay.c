@@ -205,12 +205,12 @@ size_t overlay_waiting(const struct overlay *overlay, int64_t lower) {
     return user ? user->count : 0;
 }
 
-int64_t overlay_growth(const struct overlay *overlay, int64_t lower, const struct friend_list *list) {
+int64_t overlay_growth(const struct overlay *overlay, int64_t lower, const struct id_list *list) {
     const struct user *user = map_pointer(overlay->users, (uint64_t)lower);
     int64_t growth = 0;
     size_t at;
     for (const struct entry *entry = user ? user->first : NULL; entry; entry = entry->next)
-        growth += friendship_made(&entry->half) - friend_list_find(list, entry->other, &at);
+        growth += friendship_made(&entry->half) - id_list_find(list, entry->other, &at);
     return growth;
 }
 

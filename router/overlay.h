@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "router/friend_list.h"
+#include "adjacency/id_list.h"
 #include "router/friendship.h"
 
 struct overlay;
@@ -30,7 +30,7 @@ void overlay_put(struct overlay *overlay, int32_t partition, int64_t lower, int6
 
 /* How many halves of a user wait, and how much they change the number of friends on a list. */
 size_t overlay_waiting(const struct overlay *overlay, int64_t lower);
-int64_t overlay_growth(const struct overlay *overlay, int64_t lower, const struct friend_list *list);
+int64_t overlay_growth(const struct overlay *overlay, int64_t lower, const struct id_list *list);
 
 /* The transaction is committed: its entries of partition p are read back once friendships is read up to ends[p]. */
 void overlay_commit(struct overlay *overlay, const int64_t *ends);

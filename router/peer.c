@@ -92,7 +92,8 @@ static void reply_page(struct http_request *request, const struct graph_entry *e
     buffer_string(&body, "{\"items\":[");
     for (size_t i = 0; i < count; i++) {
         buffer_format(&body, "%s{\"user\":%lld,\"state\":\"%s\",\"since\":%lld}", i ? "," : "",
-                      (long long)entries[i].other, friendship_view_name(entries[i].view), (long long)entries[i].since);
+                      (long long)entries[i].other, friendship_view_name(entries[i].view),
+                      (long long)friendship_view_since(entries[i].view, entries[i].since));
     }
     if (more && count)
         buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].other);
@@ -142,7 +143,7 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     enum friendship_view view = friendship_view(&half);
     struct buffer body = {.data = NULL};
     buffer_format(&body, "{\"state\":\"%s\",\"since\":%lld}", friendship_view_name(view),
-                  view == FRIENDSHIP_VIEW_NONE ? 0 : (long long)half.since);
+                  (long long)friendship_view_since(view, half.since));
     http_reply_json(request, 200, &body);
     buffer_free(&body);
 }

@@ -28,7 +28,7 @@ static void remove_excess(struct relations *relations, int32_t partition) {
             router_store_failed(router, &error);
             return;
         }
-        bool listed = friend_list_find(&router->friends, item.other, &at);
+        bool listed = id_list_find(&router->friends, item.other, &at);
         if (!listed || router->friends.count <= (size_t)router->settings->friends_cap + gone) {
             excess_drop(router->excess, item.ticket);
         } else {
@@ -59,7 +59,7 @@ static void prune_excess(struct relations *relations, int32_t partition) {
             router_store_failed(router, &error);
             return;
         }
-        if (friend_list_find(&router->friends, item.other, &at) &&
+        if (id_list_find(&router->friends, item.other, &at) &&
             router->friends.count > (size_t)router->settings->friends_cap)
             break;
         excess_drop(router->excess, item.ticket);

@@ -2,7 +2,7 @@
 #ifndef ROUTER_RELATIONS_PRIVATE_H
 #define ROUTER_RELATIONS_PRIVATE_H
 
-#include "router/lots.h"
+#include "adjacency/lots.h"
 #include "router/state.h"
 
 /*            attach                      live
@@ -21,7 +21,7 @@ struct relation {
 struct finishing {
     struct relations *relations;
     int32_t partition;
-    struct graph_build *build; /* NULL: none */
+    struct adjacency_build *build; /* NULL: none */
     int code;
     struct error error;
 };

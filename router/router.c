@@ -92,7 +92,7 @@ static void prepared(struct router *router) {
 
 static void collect(void *context) {
     struct router *router = context;
-    struct graph_usage graph = graph_usage(router->graph);
+    struct adjacency_usage graph = graph_usage(router->graph);
     struct store_usage usage = graph.store;
     router->metrics.store_build->value = (double)graph.build;
     router->metrics.store_hits->value = (double)usage.cache_hits;
@@ -299,7 +299,7 @@ static void router_free(void *state) {
     presence_free(router->presence);
     codec_free(router->codec);
     join_result_free(&router->result);
-    friend_list_free(&router->friends);
+    id_list_free(&router->friends);
     buffer_free(&router->value);
     standby_metrics_free(&router->members);
     free(router->parts);

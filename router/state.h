@@ -76,7 +76,7 @@ struct router {
     struct codec *codec;
     struct join_result result;
     uint32_t join_count; /* which of them are timed */
-    struct friend_list friends;
+    struct id_list friends;
     struct buffer value;
 
     struct kafka_producer *producer;

@@ -270,7 +270,7 @@ def test_both_halves_or_neither_whatever_races(make_cluster, users):
         wanted = {}
         for pair in last:
             if user in pair and last[pair].view(user) != 'none':
-                wanted[pair[1 - pair.index(user)]] = last[pair].view(user), last[pair].since
+                wanted[pair[1 - pair.index(user)]] = last[pair].view(user), last[pair].shown(user)
 
         def seen():
             assert views(cluster, user) == wanted, user
@@ -280,6 +280,6 @@ def test_both_halves_or_neither_whatever_races(make_cluster, users):
     for user, other, answer in crowd.answers:
         pair = min(user, other), max(user, other)
         assert answer['user'] == other
-        assert (answer['state'], answer.get('since', 0)) in {(s.view(user), s.since) for s in states[pair]}, answer
+        assert (answer['state'], answer.get('since', 0)) in {(s.view(user), s.shown(user)) for s in states[pair]}, answer
     print(f'{sum(counted.values())} commands, {len(crowd.answers)} answered at once, {len(messages)} halves written, '
           f'{len(removals)} removals because of the cap')

@@ -136,13 +136,13 @@ static void befriend_all(struct world *w) {
 }
 
 static void expect_friends(struct world *w, size_t count) {
-    struct friend_list list = {.items = NULL};
+    struct id_list list = {.items = NULL};
     struct error error;
     for (int64_t user = 0; user < USERS; user++) {
         if (graph_friends(w->graph, PARTITION, user, &list, &error)) fail_msg("%s", error.text);
         assert_int_equal(list.count, count);
     }
-    friend_list_free(&list);
+    id_list_free(&list);
 }
 
 static void make(struct world *w) {

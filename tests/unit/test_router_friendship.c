@@ -52,16 +52,42 @@ static void test_blocking_removes_and_prevents(void **state) {
     struct friendship pair = half(FRIENDSHIP_FRIENDS, false, false, 10);
     expect(&pair, command(FRIEND_COMMAND_BLOCK, HIGH, LOW, 11), half(FRIENDSHIP_NONE, false, true, 11));
     // The blocked one asks as if nothing were: the other sees nothing of it until he unblocks.
-    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 12), half(FRIENDSHIP_REQUESTED, false, true, 12));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, LOW, HIGH, 12), half(FRIENDSHIP_REQUESTED, false, true, 11));
     struct friendship other = friendship_mirror(&pair);
     assert_int_equal(friendship_view(&pair), FRIENDSHIP_VIEW_REQUESTED);
     assert_int_equal(friendship_view(&other), FRIENDSHIP_VIEW_BLOCKED);
     // Who blocks cannot ask, and a gateway cannot befriend them.
-    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 13), half(FRIENDSHIP_REQUESTED, false, true, 12));
-    expect(&pair, command(FRIEND_COMMAND_BEFRIEND, LOW, HIGH, 14), half(FRIENDSHIP_REQUESTED, false, true, 12));
-    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, LOW, HIGH, 15), half(FRIENDSHIP_REQUESTED, false, true, 12));
-    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, HIGH, LOW, 16), half(FRIENDSHIP_REQUESTED, false, false, 12));
+    expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 13), half(FRIENDSHIP_REQUESTED, false, true, 11));
+    expect(&pair, command(FRIEND_COMMAND_BEFRIEND, LOW, HIGH, 14), half(FRIENDSHIP_REQUESTED, false, true, 11));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, LOW, HIGH, 15), half(FRIENDSHIP_REQUESTED, false, true, 11));
+    expect(&pair, command(FRIEND_COMMAND_UNBLOCK, HIGH, LOW, 16), half(FRIENDSHIP_REQUESTED, false, false, 16));
     expect(&pair, command(FRIEND_COMMAND_REQUEST, HIGH, LOW, 17), half(FRIENDSHIP_FRIENDS, false, false, 17));
+}
+
+/* The blocker sees since when; nothing that the blocked one does moves it, and the blocked one does not see it. */
+static void test_the_time_of_a_block_tells_nothing(void **state) {
+    static const enum friend_command_kind BY_BLOCKED[] = {FRIEND_COMMAND_REQUEST, FRIEND_COMMAND_REQUEST,
+                                                          FRIEND_COMMAND_REMOVE,  FRIEND_COMMAND_BEFRIEND,
+                                                          FRIEND_COMMAND_UNBLOCK, FRIEND_COMMAND_REQUEST};
+    for (int by_lower = 0; by_lower < 2; by_lower++) {
+        int64_t blocker = by_lower ? LOW : HIGH, blocked = by_lower ? HIGH : LOW;
+        struct friendship lower = half(FRIENDSHIP_NONE, false, false, 0);
+        struct friend_command block = command(FRIEND_COMMAND_BLOCK, blocker, blocked, 11);
+        friendship_decide(&lower, &block, false, &lower);
+        for (size_t i = 0; i < sizeof BY_BLOCKED / sizeof *BY_BLOCKED; i++) {
+            struct friend_command c = command(BY_BLOCKED[i], blocked, blocker, 20 + (int64_t)i);
+            friendship_decide(&lower, &c, false, &lower);
+            struct friendship higher = friendship_mirror(&lower);
+            const struct friendship *blockers = by_lower ? &lower : &higher, *others = by_lower ? &higher : &lower;
+            assert_int_equal(friendship_view(blockers), FRIENDSHIP_VIEW_BLOCKED);
+            assert_int_equal(friendship_view_since(FRIENDSHIP_VIEW_BLOCKED, blockers->since), 11);
+            assert_int_equal(friendship_view_since(friendship_view(others), others->since), 0);
+        }
+        block.time = 30; // again: nothing happens that the blocker could see
+        friendship_decide(&lower, &block, false, &lower);
+        assert_int_equal(lower.state, FRIENDSHIP_NONE);
+        assert_int_equal(lower.since, 11);
+    }
 }
 
 static void test_unblocking_leaves_nothing(void **state) {
@@ -179,6 +205,7 @@ int main(void) {
         cmocka_unit_test(test_asking_and_accepting),
         cmocka_unit_test(test_mirror),
         cmocka_unit_test(test_blocking_removes_and_prevents),
+        cmocka_unit_test(test_the_time_of_a_block_tells_nothing),
         cmocka_unit_test(test_unblocking_leaves_nothing),
         cmocka_unit_test(test_the_cap_refuses_friends_not_requests),
         cmocka_unit_test(test_a_removal_of_one_friendship_does_not_hit_the_next),

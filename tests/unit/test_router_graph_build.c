@@ -17,7 +17,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "router/graph.h"
-#include "router/graph_runs.h"
 
 enum { USERS = 40, PARTITION = 1, DAY_MS = 86400000 };
 
@@ -127,7 +126,7 @@ static void add_random(struct world *w, int count) {
 }
 
 static void expect_table(struct world *w) {
-    struct friend_list list = {.items = NULL};
+    struct id_list list = {.items = NULL};
     struct error error;
     for (int a = 0; a < USERS; a++) {
         size_t count = 0;
@@ -149,33 +148,7 @@ static void expect_table(struct world *w) {
             assert_true(friendship_equal(&half, &w->table[a][b]));
         }
     }
-    friend_list_free(&list);
-}
-
-static void test_sorting(void **state) {
-    enum { MOST = 5000 };
-    static struct graph_update updates[MOST];
-    uint64_t random = 3;
-    // Few and many, ids close together and all over, many records of a pair and few.
-    static const uint64_t SPREADS[] = {1, 3, 300, 100000, INT64_MAX};
-    for (size_t round = 0; round < 60; round++) {
-        size_t count = hash_u64(random++) % MOST;
-        uint64_t users = SPREADS[round % 5], others = SPREADS[round / 5 % 5];
-        for (size_t i = 0; i < count; i++) {
-            int64_t user = (int64_t)(hash_u64(random++) % users), other = (int64_t)(hash_u64(random++) % others);
-            updates[i] = (struct graph_update){.user = user, .other = other, .offset = (int64_t)(i << 20)};
-            updates[i].since = updates[i].user ^ updates[i].other ^ updates[i].offset;
-        }
-        size_t kept = graph_updates_tidy(updates, count);
-        assert_int_equal(kept == 0, count == 0);
-        if (users <= 3 && others <= 3) assert_true(kept <= users * others);
-        for (size_t i = 0; i < kept; i++) {
-            const struct graph_update *u = &updates[i], *before = &updates[i ? i - 1 : 0];
-            assert_true(u->since == (u->user ^ u->other ^ u->offset));
-            if (i) assert_true(u->user > before->user || (u->user == before->user && u->other > before->other));
-        }
-        if (users == 1 && others == 1 && count) assert_true(updates[0].offset == (int64_t)((count - 1) << 20));
-    }
+    id_list_free(&list);
 }
 
 /* Runs as large and as small as they come; the last record of each pair counts, in whichever run it is. */
@@ -269,33 +242,33 @@ static void test_an_end_in_the_middle(void **state) {
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
 }
 
-static struct graph_build *begin(struct world *w) {
-    struct graph_build *build = graph_finish_begin(w->graph, PARTITION, clock_wall_ms());
+static struct adjacency_build *begin(struct world *w) {
+    struct adjacency_build *build = graph_finish_begin(w->graph, PARTITION, clock_wall_ms());
     assert_non_null(build);
     assert_true(graph_finishing(w->graph, PARTITION));
     assert_null(graph_finish_begin(w->graph, PARTITION, clock_wall_ms()));
     return build;
 }
 
-static void run(struct graph_build *build) {
+static void run(struct adjacency_build *build) {
     struct error error;
     int code = graph_finish_run(build, &error);
     if (code) fail_msg("%s", error.text);
 }
 
-static void end(struct graph_build *build) {
+static void end(struct adjacency_build *build) {
     struct error error;
     if (graph_finish_end(build, 0, &error)) fail_msg("%s", error.text);
 }
 
 static void test_records_come_while_a_worker_finishes(void **state) {
     struct world *w = *state;
-    struct friend_list list = {.items = NULL};
+    struct id_list list = {.items = NULL};
     struct error error;
     add_random(w, 500);
     apply(w, true);
     int64_t before = w->offset;
-    struct graph_build *build = begin(w);
+    struct adjacency_build *build = begin(w);
     add_random(w, 100);
     apply(w, true); // nothing, for now
     run(build);
@@ -305,7 +278,7 @@ static void test_records_come_while_a_worker_finishes(void **state) {
     apply(w, true);
     expect_table(w);
     assert_int_equal(files_left(w), 0);
-    friend_list_free(&list);
+    id_list_free(&list);
 }
 
 static void test_detached_while_a_worker_finishes(void **state) {
@@ -313,7 +286,7 @@ static void test_detached_while_a_worker_finishes(void **state) {
     add_random(w, 500);
     apply(w, true);
     int64_t before = w->offset;
-    struct graph_build *build = begin(w);
+    struct adjacency_build *build = begin(w);
     add(w, 1, 2, FRIENDSHIP_FRIENDS, 1); // is lost: it will be read again
     graph_detach(w->graph, PARTITION);
     run(build);
@@ -326,7 +299,7 @@ static void test_back_while_a_worker_finishes(void **state) {
     struct world *w = *state;
     add_random(w, 500);
     apply(w, true);
-    struct graph_build *build = begin(w);
+    struct adjacency_build *build = begin(w);
     int64_t before = w->offset;
     add(w, 1, 2, FRIENDSHIP_FRIENDS, 1);
     graph_detach(w->graph, PARTITION);
@@ -339,18 +312,18 @@ static void test_back_while_a_worker_finishes(void **state) {
     expect_table(w);
 }
 
-static struct graph_build *rebuild_under_a_worker(struct world *w) {
+static struct adjacency_build *rebuild_under_a_worker(struct world *w) {
     struct error error;
     add_random(w, 500);
     apply(w, true);
-    struct graph_build *build = begin(w);
+    struct adjacency_build *build = begin(w);
     assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
     return build;
 }
 
 static void test_rebuilt_while_a_worker_finishes(void **state) {
     struct world *w = *state;
-    struct graph_build *build = rebuild_under_a_worker(w);
+    struct adjacency_build *build = rebuild_under_a_worker(w);
     assert_true(graph_building(w->graph, PARTITION)); // the worker has the family still: nobody may begin with it
     memset(w->table, 0, sizeof w->table);
     w->offset = 0;
@@ -369,7 +342,7 @@ static void test_rebuilt_while_a_worker_finishes(void **state) {
 /* What the worker makes of it is thrown away: who comes back meanwhile begins anew, too. */
 static void test_rebuilt_detached_and_back_while_a_worker_finishes(void **state) {
     struct world *w = *state;
-    struct graph_build *build = rebuild_under_a_worker(w);
+    struct adjacency_build *build = rebuild_under_a_worker(w);
     graph_detach(w->graph, PARTITION);
     assert_int_equal(attach(w), GRAPH_FROM_BEGINNING);
     memset(w->table, 0, sizeof w->table);
@@ -417,7 +390,6 @@ static void test_excess_while_building_holds_the_offset(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sorting),
         TEST(test_built_in_memory),
         TEST(test_built_through_runs),
         TEST(test_built_through_runs_on_disk),

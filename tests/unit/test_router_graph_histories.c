@@ -34,7 +34,7 @@ struct part {
     int64_t size;
     int64_t position; /* read up to here; what is behind `applied` is queued */
     int64_t applied;
-    struct graph_build *build; /* a worker has it; begun when so much was applied: */
+    struct adjacency_build *build; /* a worker has it; begun when so much was applied: */
     int64_t built;
     bool attached;
     bool written; /* it has been read from: it is not to be begun anew but by rebuild */
@@ -143,7 +143,7 @@ static void expect_page(struct world *w, int64_t user, unsigned views) {
     for (; other < USERS; other++) assert_false(views & 1u << friendship_view(&w->stored[user][other]));
 }
 
-static void expect_user(struct world *w, int64_t user, const struct friend_list *list) {
+static void expect_user(struct world *w, int64_t user, const struct id_list *list) {
     const struct friendship *stored = w->stored[user];
     int32_t partition = partition_of(user);
     size_t count = 0, others = 0, friends;
@@ -169,7 +169,7 @@ static void expect_user(struct world *w, int64_t user, const struct friend_list 
 }
 
 static void expect_partition(struct world *w, int32_t partition) {
-    static struct friend_list lists[GRAPH_MANY];
+    static struct id_list lists[GRAPH_MANY];
     int64_t users[GRAPH_MANY] = {0};
     size_t count = 0;
     struct error error;
@@ -177,7 +177,7 @@ static void expect_partition(struct world *w, int32_t partition) {
         if (chance(w, 3)) users[count++] = user;
     if (graph_friends_many(w->graph, partition, users, count, lists, &error)) fail_msg("%s", error.text);
     for (size_t i = 0; i < count; i++) expect_user(w, users[i], &lists[i]);
-    for (size_t i = 0; i < GRAPH_MANY; i++) friend_list_free(&lists[i]);
+    for (size_t i = 0; i < GRAPH_MANY; i++) id_list_free(&lists[i]);
     // What the topic says, if the store is where it was before, or further.
     const struct part *part = &w->parts[partition];
     if (part->applied != part->size) return;

@@ -49,7 +49,7 @@ static void test_an_overlay_counts_how_lists_grow(void **state) {
     struct overlay *overlay = overlay_new();
     struct friendship made = friends_since(1), none = {.state = FRIENDSHIP_NONE};
     int64_t ids[] = {10, 20};
-    struct friend_list list = {.items = ids, .count = 2, .capacity = 2};
+    struct id_list list = {.items = ids, .count = 2, .capacity = 2};
     for (int64_t other = 100; other < 200; other++) overlay_put(overlay, 0, 1, other, &made);
     overlay_put(overlay, 0, 1, 10, &none);
     overlay_put(overlay, 0, 1, 20, &made); // already on the list

@@ -32,6 +32,10 @@ class Pair(typing.NamedTuple):
             return 'requested' if self.asker == user else 'invited'
         return self.state.lower()
 
+    def shown(self, user: int) -> int:
+        """The time that the user may know: of a request of one's own none, as it may be that of a block."""
+        return 0 if self.view(user) in ('none', 'requested') else self.since
+
 
 def decide(pair: Pair, command: dict, full: bool) -> Pair:
     """full: the lower user has as many friends as may be."""
@@ -40,7 +44,7 @@ def decide(pair: Pair, command: dict, full: bool) -> Pair:
         if user in pair.blocks:
             return pair
         if pair.state == 'NONE':
-            return pair._replace(state='ASKED', asker=user, since=time)
+            return pair._replace(state='ASKED', asker=user, since=pair.since if pair.blocks else time)
         if pair.state == 'ASKED' and pair.asker == other and other not in pair.blocks and not full:
             return pair._replace(state='FRIENDS', asker=None, since=time)
         return pair
@@ -49,13 +53,14 @@ def decide(pair: Pair, command: dict, full: bool) -> Pair:
             meant = pair.state == 'FRIENDS' and pair.since == command['since']
         else:
             meant = pair.state != 'NONE'
-        return _tidy(pair._replace(state='NONE', asker=None, since=time)) if meant else pair
+        return _tidy(pair._replace(state='NONE', asker=None, since=pair.since if pair.blocks else time)) if meant else pair
     if kind == 'BLOCK':
         if user in pair.blocks and pair.state == 'NONE':
             return pair
-        return Pair('NONE', None, pair.blocks | {user}, time)
+        return Pair('NONE', None, pair.blocks | {user}, pair.since if user in pair.blocks else time)
     if kind == 'UNBLOCK':
-        return _tidy(pair._replace(blocks=pair.blocks - {user}))
+        shows = user in pair.blocks and pair.state == 'ASKED' and pair.asker == other
+        return _tidy(pair._replace(blocks=pair.blocks - {user}, since=time if shows else pair.since))
     if kind == 'BEFRIEND':
         if pair.blocks or pair.state == 'FRIENDS' or full:
             return pair

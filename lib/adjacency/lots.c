@@ -1,16 +1,16 @@
-#include "router/lots.h"
+#include "adjacency/lots.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 
-struct part {
+struct lots_part {
     size_t count;
     int64_t since_us; /* of the first; where there is one */
 };
 
 struct lots {
-    struct part *parts;
+    struct lots_part *parts;
     int32_t partitions;
     size_t total, fresh;      /* fresh: since lots_added */
     int64_t period_us;        /* when the period at hand began; one is as long as a lot may wait */
@@ -31,7 +31,7 @@ void lots_free(struct lots *lots) {
 }
 
 void lots_add(struct lots *lots, int32_t partition, int64_t now_us) {
-    struct part *part = &lots->parts[partition];
+    struct lots_part *part = &lots->parts[partition];
     if (!part->count++) part->since_us = now_us;
     lots->total++;
     lots->fresh++;
@@ -64,7 +64,7 @@ bool lots_waits(const struct lots *lots, int32_t partition) { return lots->parts
 
 static bool too_many(const struct lots *lots) { return lots->total > LOTS_MOST; }
 
-static int64_t left_us(const struct lots *lots, const struct part *part, int64_t now_us) {
+static int64_t left_us(const struct lots *lots, const struct lots_part *part, int64_t now_us) {
     if (!lots->bulk || part->count >= LOTS_FULL) return 0;
     int64_t left = part->since_us + LOTS_HOLD_US - now_us;
     return left > 0 ? left : 0;
@@ -73,9 +73,9 @@ static int64_t left_us(const struct lots *lots, const struct part *part, int64_t
 int32_t lots_due(const struct lots *lots, int64_t now_us) {
     int32_t due = -1;
     for (int32_t p = 0; p < lots->partitions; p++) {
-        const struct part *part = &lots->parts[p];
+        const struct lots_part *part = &lots->parts[p];
         if (!part->count || (!too_many(lots) && left_us(lots, part, now_us))) continue;
-        const struct part *best = due < 0 ? NULL : &lots->parts[due];
+        const struct lots_part *best = due < 0 ? NULL : &lots->parts[due];
         bool better = !best || (too_many(lots) ? part->count > best->count : part->since_us < best->since_us);
         if (better) due = p;
     }
@@ -87,7 +87,7 @@ bool lots_may_wait(const struct lots *lots) { return lots->bulk && !too_many(lot
 int64_t lots_wait_ms(const struct lots *lots, int64_t now_us) {
     int64_t least = -1;
     for (int32_t p = 0; p < lots->partitions; p++) {
-        const struct part *part = &lots->parts[p];
+        const struct lots_part *part = &lots->parts[p];
         if (!part->count) continue;
         int64_t left = left_us(lots, part, now_us);
         if (least < 0 || left < least) least = left;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "router/lots.h"
+#include "adjacency/lots.h"
 
 enum { PARTITIONS = 16 };
 

@@ -1,4 +1,4 @@
-#include "router/graph_runs.h"
+#include "adjacency/runs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 enum {
-    RECORD_MAX = 1 + 4 * VARINT_MAX,
+    RECORD_MAX = 2 + 4 * VARINT_MAX,
     PIECE = 16 << 10, /* of a run, read from the file at once */
-    SAME_USER = 16    /* a flag, beside the state and who blocks */
+    SAME_LIST = 0x80  /* a flag, beside the tag */
 };
 
 struct run {
@@ -22,21 +22,22 @@ struct run {
     size_t size;
 };
 
-struct graph_runs {
+struct adjacency_runs {
     char *folder;
-    int file; /* -1: not needed yet */
+    bool kinds; /* more than one */
+    int file;   /* -1: not needed yet */
     int64_t file_size;
     struct run *runs;
     size_t count, capacity, memory;
 };
 
-struct graph_runs *graph_runs_new(const char *folder) {
-    struct graph_runs *runs = mem_alloc(sizeof *runs);
-    *runs = (struct graph_runs){.folder = mem_string(folder), .file = -1, .runs = NULL};
+struct adjacency_runs *adjacency_runs_new(const char *folder, int kinds) {
+    struct adjacency_runs *runs = mem_alloc(sizeof *runs);
+    *runs = (struct adjacency_runs){.folder = mem_string(folder), .kinds = kinds > 1, .file = -1};
     return runs;
 }
 
-void graph_runs_free(struct graph_runs *runs) {
+void adjacency_runs_free(struct adjacency_runs *runs) {
     if (!runs) return;
     for (size_t i = 0; i < runs->count; i++) buffer_free(&runs->runs[i].bytes);
     if (runs->file >= 0) close(runs->file);
@@ -45,47 +46,53 @@ void graph_runs_free(struct graph_runs *runs) {
     free(runs);
 }
 
-size_t graph_runs_bytes(const struct graph_runs *runs) { return runs->memory; }
+size_t adjacency_runs_bytes(const struct adjacency_runs *runs) { return runs->memory; }
 
 /* ---- a run's bytes ---- */
 
-static uint8_t *put(uint8_t *at, const struct graph_update *before, const struct graph_update *update) {
-    bool same = update->user == before->user;
-    *at++ = (uint8_t)(update->state | update->blocked_by_me << 2 | update->blocked_by_them << 3 | same << 4);
-    if (!same) at = varint_put(at, (uint64_t)(update->user - before->user));
-    at = varint_put(at, (uint64_t)(same ? update->other - before->other : update->other));
+static uint8_t *put(const struct adjacency_runs *runs, uint8_t *at, const struct adjacency_update *before,
+                    const struct adjacency_update *update) {
+    bool same = adjacency_update_same_list(update, before);
+    *at++ = (uint8_t)(update->tag | (same ? SAME_LIST : 0));
+    if (!same) at = varint_put(at, (uint64_t)(update->owner - before->owner));
+    if (!same && runs->kinds) *at++ = update->kind;
+    at = varint_put(at, (uint64_t)(same ? update->id - before->id : update->id));
     at = varint_put(at, zigzag(update->offset - before->offset));
-    return varint_put(at, zigzag((int64_t)((uint64_t)update->since - (uint64_t)before->since)));
+    return varint_put(at, zigzag((int64_t)((uint64_t)update->stamp - (uint64_t)before->stamp)));
 }
 
 /* NULL: damaged. */
-static const uint8_t *get(const uint8_t *at, const uint8_t *end, struct graph_update *update) {
-    uint64_t user = 0, other, offset, since;
+static const uint8_t *get(const struct adjacency_runs *runs, const uint8_t *at, const uint8_t *end,
+                          struct adjacency_update *update) {
+    uint64_t owner = 0, id, offset, stamp;
     if (at == end) return NULL;
     uint8_t flags = *at++;
-    if (!(flags & SAME_USER)) at = varint_get(at, end, &user);
-    if (at) at = varint_get(at, end, &other);
+    bool same = flags & SAME_LIST;
+    if (!same) at = varint_get(at, end, &owner);
+    if (!same && runs->kinds && at) {
+        if (at == end) return NULL;
+        update->kind = *at++;
+    }
+    if (at) at = varint_get(at, end, &id);
     if (at) at = varint_get(at, end, &offset);
-    if (at) at = varint_get(at, end, &since);
+    if (at) at = varint_get(at, end, &stamp);
     if (!at) return NULL;
-    update->user += (int64_t)user;
-    update->other = flags & SAME_USER ? update->other + (int64_t)other : (int64_t)other;
+    update->owner += (int64_t)owner;
+    update->id = same ? update->id + (int64_t)id : (int64_t)id;
     update->offset += unzigzag(offset);
-    update->since = (int64_t)((uint64_t)update->since + (uint64_t)unzigzag(since));
-    update->state = flags & 3;
-    update->blocked_by_me = flags >> 2 & 1;
-    update->blocked_by_them = flags >> 3 & 1;
+    update->stamp = (int64_t)((uint64_t)update->stamp + (uint64_t)unzigzag(stamp));
+    update->tag = flags & (SAME_LIST - 1);
     return at;
 }
 
-void graph_runs_add(struct graph_runs *runs, struct graph_update *updates, size_t count) {
-    struct graph_update before = {.user = -1};
+void adjacency_runs_add(struct adjacency_runs *runs, struct adjacency_update *updates, size_t count) {
+    struct adjacency_update before = {.owner = -1};
     struct run run = {.bytes = {.data = NULL}};
-    count = graph_updates_tidy(updates, count);
+    count = adjacency_updates_tidy(updates, count);
     if (!count) return;
     for (size_t i = 0; i < count; i++) {
         uint8_t *from = buffer_reserve(&run.bytes, RECORD_MAX);
-        buffer_commit(&run.bytes, (size_t)(put(from, &before, &updates[i]) - from));
+        buffer_commit(&run.bytes, (size_t)(put(runs, from, &before, &updates[i]) - from));
         before = updates[i];
     }
     run.bytes.data = mem_resize(run.bytes.data, run.bytes.size, 1); // grown by doubling
@@ -98,7 +105,7 @@ void graph_runs_add(struct graph_runs *runs, struct graph_update *updates, size_
     runs->memory += run.size;
 }
 
-static int write_all(struct graph_runs *runs, const uint8_t *bytes, size_t size, struct error *error) {
+static int write_all(struct adjacency_runs *runs, const uint8_t *bytes, size_t size, struct error *error) {
     while (size) {
         ssize_t written = pwrite(runs->file, bytes, size, runs->file_size);
         if (written < 0 && errno == EINTR) continue;
@@ -110,7 +117,7 @@ static int write_all(struct graph_runs *runs, const uint8_t *bytes, size_t size,
     return 0;
 }
 
-int graph_runs_spill(struct graph_runs *runs, struct error *error) {
+int adjacency_runs_spill(struct adjacency_runs *runs, struct error *error) {
     if (runs->file < 0) {
         char *path = mem_format("%s/runs-XXXXXX", runs->folder);
         runs->file = mkostemp(path, O_CLOEXEC);
@@ -139,11 +146,11 @@ struct source {
     int64_t file_at;         /* what follows */
     size_t file_left;
     size_t order;
-    struct graph_update update;
+    struct adjacency_update update;
 };
 
 struct merge {
-    struct graph_runs *runs;
+    struct adjacency_runs *runs;
     struct source *sources;
     struct source **heap; /* the least record first */
     size_t count;
@@ -174,13 +181,14 @@ static int advance(struct merge *merge, struct source *source, struct error *err
         if (code) return code;
     }
     if (source->at == source->end) return 0;
-    source->at = get(source->at, source->end, &source->update);
+    source->at = get(merge->runs, source->at, source->end, &source->update);
     return source->at ? 1 : error_set(error, -EBADMSG, "%s: a run is damaged", merge->runs->folder);
 }
 
 static bool less(const struct source *a, const struct source *b) {
-    if (a->update.user != b->update.user) return a->update.user < b->update.user;
-    if (a->update.other != b->update.other) return a->update.other < b->update.other;
+    if (a->update.owner != b->update.owner) return a->update.owner < b->update.owner;
+    if (a->update.kind != b->update.kind) return a->update.kind < b->update.kind;
+    if (a->update.id != b->update.id) return a->update.id < b->update.id;
     return a->order < b->order;
 }
 
@@ -195,11 +203,11 @@ static void sink(struct merge *merge, size_t at) {
 }
 
 static int merge_open(struct merge *merge, struct error *error) {
-    struct graph_runs *runs = merge->runs;
+    struct adjacency_runs *runs = merge->runs;
     for (size_t i = 0; i < runs->count; i++) {
         struct run *run = &runs->runs[i];
         struct source *source = &merge->sources[i];
-        *source = (struct source){.at = run->bytes.data, .order = i, .update = {.user = -1}};
+        *source = (struct source){.at = run->bytes.data, .order = i, .update = {.owner = -1}};
         source->end = source->at + run->bytes.size;
         if (!run->bytes.size) {
             source->piece = mem_alloc(PIECE);
@@ -215,40 +223,60 @@ static int merge_open(struct merge *merge, struct error *error) {
     return 0;
 }
 
-static int merge_all(struct merge *merge, graph_runs_fn *fn, void *context, struct error *error) {
-    struct graph_update *updates = NULL;
-    size_t count = 0, capacity = 0;
+/* What is gathered of the list at hand, while records are merged. */
+struct gathered {
+    struct adjacency_update *updates;
+    size_t count, capacity;
+};
+
+/* The next record is known: what is gathered is of another list, or is a piece. */
+static int hand_over(struct gathered *gathered, const struct adjacency_update *next, adjacency_runs_fn *fn,
+                     void *context, struct error *error) {
+    size_t count = gathered->count;
+    if (!count) return 0;
+    bool whole = !adjacency_update_same_list(gathered->updates, next);
+    bool same_entry = !whole && gathered->updates[count - 1].id == next->id;
+    if (same_entry) count--; // a later run's is right
+    gathered->count = count;
+    if (!whole && count < ADJACENCY_PIECE) return 0;
+    gathered->count = 0;
+    return fn(context, gathered->updates, count, whole, error);
+}
+
+static void gather(struct gathered *gathered, const struct adjacency_update *update) {
+    if (gathered->count == gathered->capacity) {
+        gathered->capacity = gathered->capacity ? gathered->capacity * 2 : 1024;
+        gathered->updates = mem_resize(gathered->updates, gathered->capacity, sizeof *gathered->updates);
+    }
+    gathered->updates[gathered->count++] = *update;
+}
+
+static int merge_all(struct merge *merge, struct gathered *gathered, adjacency_runs_fn *fn, void *context,
+                     struct error *error) {
     int code = merge_open(merge, error);
     while (code >= 0 && merge->count) {
         struct source *least = merge->heap[0];
-        if (count && updates->user != least->update.user) {
-            code = fn(context, updates, count, error);
-            count = 0;
-            if (code) break;
-        }
-        if (count && updates[count - 1].other == least->update.other) count--; // a later run's is right
-        if (count == capacity) {
-            capacity = capacity ? capacity * 2 : 1024;
-            updates = mem_resize(updates, capacity, sizeof *updates);
-        }
-        updates[count++] = least->update;
+        code = hand_over(gathered, &least->update, fn, context, error);
+        if (code) return code;
+        gather(gathered, &least->update);
         code = advance(merge, least, error);
         if (code == 0) merge->heap[0] = merge->heap[--merge->count];
         if (code >= 0 && merge->count) sink(merge, 0);
     }
-    if (code >= 0 && count) code = fn(context, updates, count, error);
-    free(updates);
+    if (code >= 0) code = gathered->count ? fn(context, gathered->updates, gathered->count, true, error) : 0;
     return code;
 }
 
-int graph_runs_merge(struct graph_runs *runs, graph_runs_fn *fn, void *context, struct error *error) {
+int adjacency_runs_merge(struct adjacency_runs *runs, adjacency_runs_fn *fn, void *context, struct error *error) {
     struct merge merge = {
         .runs = runs,
         .sources = mem_zero(runs->count + 1, sizeof *merge.sources),
         .heap = mem_zero(runs->count + 1, sizeof *merge.heap),
         .count = 0,
     };
-    int code = merge_all(&merge, fn, context, error);
+    struct gathered gathered = {.updates = NULL};
+    int code = merge_all(&merge, &gathered, fn, context, error);
+    free(gathered.updates);
     for (size_t i = 0; i < runs->count; i++) free(merge.sources[i].piece);
     free(merge.sources);
     free(merge.heap);

@@ -1,4 +1,4 @@
-#include "router/friend_list.h"
+#include "adjacency/id_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 
-void friend_list_free(struct friend_list *list) {
+void id_list_free(struct id_list *list) {
     free(list->items);
-    *list = (struct friend_list){.items = NULL, .count = 0, .capacity = 0};
+    *list = (struct id_list){.items = NULL, .count = 0, .capacity = 0};
 }
 
-void friend_list_reserve(struct friend_list *list, size_t count) {
+void id_list_reserve(struct id_list *list, size_t count) {
     if (count <= list->capacity) return;
     size_t capacity = list->capacity ? list->capacity : 64;
     while (capacity < count) capacity *= 2;
@@ -19,7 +19,7 @@ void friend_list_reserve(struct friend_list *list, size_t count) {
     list->capacity = capacity;
 }
 
-/* varint_get for what most steps of a list are, with ten million users or a hundred million: three bytes. */
+/* varint_get for what most steps of a list are, with ten million ids or a hundred million: three bytes. */
 static inline const uint8_t *step_get(const uint8_t *at, const uint8_t *end, uint64_t *step) {
     if (end - at < 4) return varint_get(at, end, step);
     uint32_t four = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -28,55 +28,62 @@ static inline const uint8_t *step_get(const uint8_t *at, const uint8_t *end, uin
     return at + 3;
 }
 
-int friend_list_decode(struct friend_list *list, const uint8_t *bytes, size_t size) {
+int id_list_decode_more(struct id_list *list, const uint8_t *bytes, size_t size) {
     const uint8_t *at = bytes, *end = bytes + size;
-    uint64_t user = 0;
-    size_t count = 0;
+    id_list_reserve(list, list->count + size); // an id takes a byte at least
+    size_t first = list->count, count = first;
+    int64_t *items = list->items, last = first ? items[first - 1] : -1;
+    uint64_t id = 0;
     list->count = 0;
-    friend_list_reserve(list, size); // a friend takes a byte at least
     while (at < end) {
         uint64_t step;
         at = step_get(at, end, &step);
-        if (!at || step > (uint64_t)INT64_MAX - user || (count && !step)) return -EBADMSG;
-        user += step;
-        list->items[count++] = (int64_t)user;
+        if (!at || step > (uint64_t)INT64_MAX - id || (count > first && !step)) return -EBADMSG;
+        id += step;
+        items[count++] = (int64_t)id;
     }
+    if (count > first && items[first] <= last) return -EBADMSG;
     list->count = count;
     return 0;
 }
 
-size_t friend_list_count(const uint8_t *bytes, size_t size) {
+int id_list_decode(struct id_list *list, const uint8_t *bytes, size_t size) {
+    list->count = 0;
+    return id_list_decode_more(list, bytes, size);
+}
+
+size_t id_list_count(const uint8_t *bytes, size_t size) {
     size_t count = 0;
     for (size_t i = 0; i < size; i++) count += bytes[i] < 0x80; // the last byte of each varint
     return count;
 }
 
-bool friend_list_holds(const uint8_t *bytes, size_t size, int64_t user) {
+bool id_list_holds(const uint8_t *bytes, size_t size, int64_t id) {
     const uint8_t *at = bytes, *end = bytes + size;
     uint64_t sum = 0, step;
     while (at < end) {
         at = varint_get(at, end, &step);
         if (!at) return false;
         sum += step;
-        if (sum >= (uint64_t)user) return sum == (uint64_t)user;
+        if (sum >= (uint64_t)id) return sum == (uint64_t)id;
     }
     return false;
 }
 
-bool friend_list_find(const struct friend_list *list, int64_t user, size_t *at) {
+bool id_list_find(const struct id_list *list, int64_t id, size_t *at) {
     size_t low = 0, high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (list->items[middle] < user)
+        if (list->items[middle] < id)
             low = middle + 1;
         else
             high = middle;
     }
     *at = low;
-    return low < list->count && list->items[low] == user;
+    return low < list->count && list->items[low] == id;
 }
 
-void friend_list_encode(struct buffer *out, const int64_t *items, size_t count) {
+void id_list_encode(struct buffer *out, const int64_t *items, size_t count) {
     uint8_t *begin = buffer_reserve(out, count * VARINT_MAX), *at = begin;
     int64_t before = 0;
     for (size_t i = 0; i < count; i++) {

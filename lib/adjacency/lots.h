@@ -1,12 +1,12 @@
-/* When friendships that were read are applied. A few are applied at once. Many (an import, a contest that makes everybody
- * friends) wait for more of the same partition, so that a lot is sorted, each list read and written once for it, and all of
- * it in the order of the store.
+/* When records that were read are applied to their lists. A few are applied at once. Many (an import, a contest that makes
+ * everybody follow somebody) wait for more of the same partition, so that a lot is sorted, each list read and written once for
+ * it, and all of it in the order of the store.
  *
  *     partition   0: 812 since 0.3 s      3: 4,096 since 0.2 s: due      7: 90 since 0.5 s: due
  *
  * Due is one partition at a time: the loop does other things before the next. Pure: no clock, no store; one thread. */
-#ifndef ROUTER_LOTS_H
-#define ROUTER_LOTS_H
+#ifndef ADJACENCY_LOTS_H
+#define ADJACENCY_LOTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

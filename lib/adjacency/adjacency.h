@@ -1,0 +1,202 @@
+/* Lists of ids on disk, one for each (owner, kind): friends, followers, whom somebody follows. A list may hold three ids or ten
+ * million; a change of one id reads and writes one chunk of it.
+ *
+ * Each (list, id) is one of three things, named by its tag:
+ *
+ *     ADJACENCY_NONE      nothing
+ *     ADJACENCY_MEMBER    the id is on the list. Its stamp, a number that came with it (a time, say), is kept for a day or two,
+ *                         and only where the options ask for it
+ *     1 to 62             anything else that a product must remember of the two (a request, a block), kept beside the list
+ *                         with its stamp: an aside
+ *
+ * The lists come from a compacted topic: adjacency_add queues a record, adjacency_apply writes what is queued in one batch with
+ * the offset that the store then reflects, so that after a crash the topic is read on from there. A partition's lists are one
+ * family of the store ("friends-7"), its keys in this order. P is the owner (8 bytes), for kinds from 1 on also 0x80 + kind:
+ *
+ *     P                   the root: how many asides there are (most lists have none, and nobody looks for any), then the sorted
+ *                         ids as id_list.h encodes them. Of a list that has outgrown one value:
+ *                         0x80 0x00, number of asides, number of ids, 0x80 (a varint cut short, so that a program that knows
+ *                         no chunks takes the list for damaged)
+ *     P id (8)            an aside: tag, stamp
+ *     P 0x80 bound (8)    a chunk: the sorted ids up to `bound`, above the bound of the chunk before. The last one's is the
+ *                         highest id there is, so that seeking an id finds its chunk
+ *     0xfe day (4) P id   stamps of members from when the family was built from the beginning
+ *     0xff                what the family reflects: offset, time, number of partitions
+ *
+ * and one family ("late-NAME") holds the stamps that came later, of all partitions:
+ *
+ *     partition (4) day (4) P id
+ *
+ * Hardly anybody asks for a stamp. Beside the lists they would be most of what RocksDB merges and of what look-ups walk
+ * through; apart, a day's are dropped at once. Numbers are big-endian; owners and ids are at least 0, so that their first byte
+ * is below 0x80.
+ *
+ * A family that is read from the beginning is built aside: adjacency_apply sorts what it is given into runs (runs.h), and
+ * adjacency_finish merges those into sorted files, which the family takes in all at once with the offset that they reflect.
+ * Until then nothing of it can be read, and after a crash it is empty and says so.
+ *
+ * Functions return 0 or a negative errno. -EBADMSG: a list is damaged on disk; adjacency_rebuild and reading the topic from
+ * its beginning mend it. -ESTALE: the partition is not attached. -EAGAIN: a worker is still building it. One thread, but
+ * where a function says otherwise.
+ */
+#ifndef ADJACENCY_ADJACENCY_H
+#define ADJACENCY_ADJACENCY_H
+
+#include "adjacency/id_list.h"
+#include "base/error.h"
+#include "store/store.h"
+
+struct adjacency;
+struct adjacency_build;
+
+enum {
+    ADJACENCY_NONE = 0,
+    ADJACENCY_MEMBER = 63,
+    ADJACENCY_TAGS = 64,
+    ADJACENCY_KINDS = 8,           /* at most */
+    ADJACENCY_CHUNK = 1024,        /* unless the options say otherwise */
+    ADJACENCY_FROM_BEGINNING = -2, /* an offset: the same as KAFKA_OFFSET_BEGINNING */
+    ADJACENCY_MANY = STORE_MANY,
+    ADJACENCY_DAY_MS = 86400000
+};
+
+/* Which list is meant. */
+struct adjacency_list {
+    int64_t owner;
+    int32_t partition;
+    uint8_t kind;
+};
+
+struct adjacency_options {
+    const char *path;   /* of the database */
+    const char *name;   /* of the families */
+    const char *stamps; /* the name of the members' stamps; NULL: none are kept */
+    int32_t partitions;
+    int kinds;
+    size_t
+        limits[ADJACENCY_KINDS]; /* members of a list of the kind, beyond which on_excess names the newest; 0: none */
+    size_t
+        chunk; /* ids in a chunk: split at twice as many, joined at a quarter. A list up to twice as long is one value */
+    int64_t max_age_ms;  /* a family last written longer ago has missed tombstones and is dropped */
+    size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
+    size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
+    void *context;
+    /* An id has become a member or is none any more, after it was written. Not called while restoring. May be NULL. */
+    void (*on_change)(void *context, struct adjacency_list list, int64_t id, bool member);
+    /* This member takes the list beyond its limit. The stored offset stays at or before its offset until adjacency_release
+     * says otherwise. */
+    void (*on_excess)(void *context, struct adjacency_list list, int64_t id, int64_t stamp, int64_t offset);
+};
+
+int adjacency_open(const struct adjacency_options *options, struct adjacency **adjacency, struct error *error);
+void adjacency_close(
+    struct adjacency *adjacency); /* NULL is fine; what is queued is lost, and read again by its offset */
+
+/* ---- partitions ---- */
+
+/* Opens a partition's family. *from: the offset to go on reading from, ADJACENCY_FROM_BEGINNING for a family that is new or was
+ * too old. Harmless when it is open. */
+int adjacency_attach(struct adjacency *adjacency, int32_t partition, int64_t now_ms, int64_t *from,
+                     struct error *error);
+void adjacency_detach(struct adjacency *adjacency, int32_t partition);
+int adjacency_rebuild(struct adjacency *adjacency, int32_t partition,
+                      struct error *error); /* empties an attached one */
+
+int64_t adjacency_next(const struct adjacency *adjacency,
+                       int32_t partition); /* everything before is applied; -1: nothing */
+
+/* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
+void adjacency_release(struct adjacency *adjacency, int32_t partition, int64_t hold);
+
+/* Says again that the family reflects what it reflects (its age is counted from then), and drops stamps that a day has made
+ * useless. */
+int adjacency_touch(struct adjacency *adjacency, int32_t partition, int64_t now_ms, struct error *error);
+
+/* ---- writing ---- */
+
+/* Queues one record of an attached partition: what the id is to the list from now on. */
+void adjacency_add(struct adjacency *adjacency, struct adjacency_list list, int64_t id, uint8_t tag, int64_t stamp,
+                   int64_t offset);
+size_t adjacency_queued(const struct adjacency *adjacency, int32_t partition);
+
+/* Writes what is queued, and that everything before `next` is reflected; a list or chunk is read and written once for all its
+ * changes. restoring: silent, and no stamp is kept that is older than a day. A family that is being built takes the records for
+ * later, or is finished first when not restoring. While a worker is finishing it, nothing happens: what is queued waits, and
+ * so must the caller with what it believes applied. */
+int adjacency_apply(struct adjacency *adjacency, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
+                    struct error *error);
+
+/* ---- building ---- */
+
+/* A family being built has been given records, or a worker has it: to be read, it must be finished. */
+bool adjacency_building(const struct adjacency *adjacency, int32_t partition);
+bool adjacency_finishing(const struct adjacency *adjacency,
+                         int32_t partition); /* between adjacency_finish_begin and _end */
+
+/* What was applied can be read from now on. Takes its time (a second for a million records); harmless when the family is not
+ * being built. An excess is told at its end. */
+int adjacency_finish(struct adjacency *adjacency, int32_t partition, int64_t now_ms, struct error *error);
+
+/* The same in three steps, the second on a worker thread while everything else is used as always. The family may be detached,
+ * attached again or rebuilt in between. NULL: there is nothing to finish. */
+struct adjacency_build *adjacency_finish_begin(struct adjacency *adjacency, int32_t partition, int64_t now_ms);
+int adjacency_finish_run(struct adjacency_build *build, struct error *error);
+int adjacency_finish_end(struct adjacency_build *build, int code, struct error *error); /* code: what run returned */
+
+/* ---- reading ---- */
+
+/* All members and the number of asides. For lists that are one value this is one look-up without allocation, once `ids` has
+ * grown; a long list is read whole. */
+int adjacency_members(struct adjacency *adjacency, struct adjacency_list list, struct id_list *ids,
+                      struct error *error);
+
+/* The same for several owners of a partition, in rising order, each named once: cheaper than one by one. Lists by owner;
+ * after a failure of no use. */
+int adjacency_members_many(struct adjacency *adjacency, int32_t partition, uint8_t kind, const int64_t *owners,
+                           size_t count, struct id_list *lists, struct error *error);
+
+/* The members above `after` that lie together: of one chunk, or of a list that is one value. Empty only at the end; the last
+ * one is the next call's `after`. Begins with -1. */
+int adjacency_slice(struct adjacency *adjacency, struct adjacency_list list, int64_t after, struct id_list *ids,
+                    struct error *error);
+
+/* How many members the list has, as it is kept: one look-up, however long the list is. */
+int adjacency_count(struct adjacency *adjacency, struct adjacency_list list, size_t *members, struct error *error);
+
+/* What one id is to a list. */
+struct adjacency_entry {
+    int64_t id, stamp; /* stamp of a member: 0 where it is not kept */
+    uint8_t tag;
+    bool stamped; /* the stamp is known */
+};
+
+/* One entry: the root, of a long list one chunk, and what of aside and stamp there is. members: how many the list has; may be
+ * NULL. */
+int adjacency_entry(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
+                    size_t *members, struct error *error);
+
+/* The same, of a list whose members are at hand (adjacency_members; nothing was applied since). with_stamp: that of a member,
+ * which takes a look, is wanted. */
+int adjacency_entry_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
+                           int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error);
+
+/* A page of a list's entries with one of `tags` (bits UINT64_C(1) << tag), members and asides together, by id, those above
+ * `after`. A page reads the chunks that it needs, and walks through each day's stamps once. more: there are others behind. */
+int adjacency_page(struct adjacency *adjacency, struct adjacency_list list, uint64_t tags, int64_t after,
+                   struct adjacency_entry *entries, size_t limit, size_t *count, bool *more, struct error *error);
+
+/* ---- the store ---- */
+
+/* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
+int adjacency_checkpoint(struct adjacency *adjacency, const char *path, struct error *error);
+
+/* Written out and merged: what is left is what the disk needs. Takes its time. */
+int adjacency_compact(struct adjacency *adjacency, int32_t partition, struct error *error);
+
+struct adjacency_usage {
+    struct store_usage store;
+    size_t build; /* bytes: runs in memory, and queues */
+};
+struct adjacency_usage adjacency_usage(struct adjacency *adjacency);
+
+#endif

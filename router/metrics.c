@@ -30,7 +30,6 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
     m->batch_bytes = counter(s, "starling_router_batch_bytes_total", "Bytes of delivery batches sent");
     m->batches_lost =
         counter(s, "starling_router_batches_lost_total", "Delivery batches that Kafka did not acknowledge");
-    m->held = counter(s, "starling_router_held_total", "Times that input was held because output was full");
     m->commands = counter(s, "starling_router_commands_total", "Friend commands handled");
     m->halves = counter(s, "starling_router_halves_written_total", "Halves of friendships written");
     m->transactions = counter(s, "starling_router_transactions_total", "Transactions committed");
@@ -45,22 +44,17 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
     m->reports_skipped = counter(s, "starling_router_reports_skipped_total",
                                  "Reports not joined because a newer one of the same user waited behind them");
     m->leaves = counter(s, "starling_router_leaves_total", "LEAVE events produced");
-    m->commits = counter(s, "starling_router_offset_commits_total", "Commits of the offsets of locations");
+    m->damaged = counter(s, "starling_router_damaged_total", "Partitions whose friend lists were damaged and read anew");
 }
 
 static void make_gauges(struct router_metrics *m, struct metrics *s) {
     m->warm = gauge(s, "starling_router_warm", "1 when presence holds the whole inactive window");
     m->caught_up = gauge(s, "starling_router_caught_up",
                          "1 when warm, all owned partitions are restored and all input is less than a second behind");
-    m->lag =
-        gauge(s, "starling_router_lag_seconds", "Age of the oldest event that is being waited for; 0 when none is");
     m->digesting = gauge(s, "starling_router_digesting", "1 while digests are sent");
-    m->owned = gauge(s, "starling_router_partitions_owned", "Partitions that the group has given to this process");
-    m->restored = gauge(s, "starling_router_partitions_restored", "Owned partitions whose friend lists are up to date");
     m->present = gauge(s, "starling_router_present_users", "Users in presence");
     m->presence_bytes = gauge(s, "starling_router_presence_bytes", "Memory of presence");
     m->outbox_bytes = gauge(s, "starling_router_outbox_bytes", "Memory of the outbox");
-    m->unsettled = gauge(s, "starling_router_outbox_epochs", "Epochs of the outbox that are not acknowledged yet");
     m->reports_held = gauge(s, "starling_router_reports_held", "Reports held while far behind, one a user");
     m->commands_queued = gauge(s, "starling_router_commands_queued", "Friend commands read and not handled yet");
     m->overlay = gauge(s, "starling_router_overlay_halves", "Halves written and not read back yet");
@@ -79,22 +73,12 @@ static void make_store_metrics(struct router_metrics *m, struct metrics *s) {
     m->store_misses = metrics_counter(s, name, help, "result=\"miss\"");
 }
 
-static void make_checkpoint_metrics(struct router_metrics *m, struct metrics *s) {
-    const char *name = "starling_router_checkpoints_total", *help = "Checkpoints of the friend lists, by result";
-    m->checkpoints = metrics_counter(s, name, help, "result=\"made\"");
-    m->checkpoints_failed = metrics_counter(s, name, help, "result=\"failed\"");
-    m->checkpoint_time = gauge(s, "starling_router_checkpoint_timestamp_seconds",
-                               "When the newest checkpoint was made; 0: none by this process");
-    m->checkpoint_duration = gauge(s, "starling_router_checkpoint_duration_seconds", "How long the newest took");
-}
-
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {
     static const double FRIENDS[] = {1, 10, 50, 100, 200, 400, 800, 1600, 5000};
     static const double SECONDS[] = {5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1};
     make_counters(m, metrics);
     make_gauges(m, metrics);
     make_store_metrics(m, metrics);
-    make_checkpoint_metrics(m, metrics);
     m->friends = metrics_histogram(metrics, "starling_router_friends", "Friends of the users whose events were joined",
                                    NULL, FRIENDS, ARRAY_SIZE(FRIENDS));
     m->active =

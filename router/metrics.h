@@ -8,20 +8,17 @@ struct router_metrics {
     struct metric *events_owned, *events_other; /* locations handled */
     struct metric *joined, *active_friends, *deliveries, *rosters, *digests, *superseded;
     struct metric *refused_sharing, *ignored_time, *undecodable;
-    struct metric *batches, *batch_bytes, *batches_lost, *held;
+    struct metric *batches, *batch_bytes, *batches_lost;
     struct metric *commands, *halves, *transactions, *transactions_failed;
     struct metric *friendships_applied, *made, *parted, *excess;
-    struct metric *leaves;
+    struct metric *leaves, *damaged;
     struct metric *reports_skipped, *reports_held;
-    struct metric *commits;
 
-    struct metric *warm, *caught_up, *lag, *digesting;
-    struct metric *owned, *restored;
-    struct metric *present, *presence_bytes, *outbox_bytes, *unsettled;
+    struct metric *warm, *caught_up, *digesting;
+    struct metric *present, *presence_bytes, *outbox_bytes;
     struct metric *commands_queued, *overlay;
     struct metric *store_memtables, *store_cache, *store_readers, *store_files;
     struct metric *store_build, *store_hits, *store_misses;
-    struct metric *checkpoints, *checkpoints_failed, *checkpoint_time, *checkpoint_duration;
     struct histogram *friends, *active, *join_seconds;
 };
 

@@ -4,13 +4,25 @@
 #ifndef ROUTER_OVERLOAD_H
 #define ROUTER_OVERLOAD_H
 
-#include "event/records.h"
+#include "base/loop.h"
+#include "deliver/deliver.h"
 #include "kafka/consumer.h"
+#include "router/backlog.h"
+#include "router/metrics.h"
 
 struct overload;
-struct router;
 
-struct overload *overload_new(struct router *router);
+struct overload_options {
+    uv_loop_t *loop;
+    int32_t partitions;
+    int64_t limit_s; /* 0: reports are never held */
+    struct router_metrics *metrics;
+    struct deliver *outbox; /* while it is blocked, nothing that is held is joined by and by */
+    void *context;
+    void (*join)(void *context, const struct backlog_item *item, int64_t now_us); /* one that was held */
+};
+
+struct overload *overload_new(const struct overload_options *options);
 void overload_free(struct overload *overload); /* what is held is dropped: nothing of it was committed; NULL is fine */
 
 /* An event of an owned partition, which was found worth handling. True: it is held; false: it is to be joined now, and what was

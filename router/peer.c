@@ -1,3 +1,5 @@
+#include "router/peer.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,36 +7,43 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "router/state.h"
+#include "event/topics.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
 
-/* Somebody who waits for a command to be handled. */
+/* A request that waits for a command to be decided. */
 struct waiter {
-    struct waiter *next;
+    struct peer *peer;
     struct http_request *request;
-    int64_t user, other, offset, deadline_us;
+    int64_t user, other;
+    struct waiter *next, **link;
 };
 
 struct peer {
-    struct router *router;
+    struct peer_options options;
     struct waiter *waiters;
     struct graph_entry entries[LIMIT_MAX];
 };
 
-struct peer *peer_new(struct router *router) {
+struct peer *peer_new(const struct peer_options *options) {
     struct peer *peer = mem_zero(1, sizeof *peer);
-    peer->router = router;
+    peer->options = *options;
     return peer;
+}
+
+static void waiter_free(struct waiter *waiter) {
+    *waiter->link = waiter->next;
+    if (waiter->next) waiter->next->link = waiter->link;
+    free(waiter);
 }
 
 void peer_free(struct peer *peer) {
     if (!peer) return;
     while (peer->waiters) {
         struct waiter *waiter = peer->waiters;
-        peer->waiters = waiter->next;
+        decider_await_cancel(commands_decider(peer->options.commands), waiter);
         http_problem(waiter->request, 503, "stopping", "this process is ending", 1);
-        free(waiter);
+        waiter_free(waiter);
     }
     free(peer);
 }
@@ -104,8 +113,8 @@ static void reply_page(struct http_request *request, const struct graph_entry *e
 }
 
 static void friends(struct peer *peer, struct http_request *request, int64_t user) {
-    struct router *router = peer->router;
-    int32_t partition = hash_user_partition(user, router->partitions);
+    const struct peer_options *options = &peer->options;
+    int32_t partition = hash_user_partition(user, options->partitions);
     int64_t after, limit;
     unsigned views;
     size_t count;
@@ -116,12 +125,12 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
         http_problem(request, 400, "bad-query", "state, after or limit is out of range", 0);
         return;
     }
-    int code = ownership_serves(router->ownership, partition);
+    int code = owner_serves(options->owner, partition);
     if (code) {
         refuse(request, code);
         return;
     }
-    if (graph_page(router->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error))
+    if (graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error))
         store_failed(request, &error);
     else
         reply_page(request, peer->entries, count, more);
@@ -130,12 +139,11 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
 /* ---- friendship ---- */
 
 static void reply_friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
-    struct router *router = peer->router;
     int64_t lower = friendship_lower(user, other), higher = friendship_higher(user, other);
-    int32_t partition = hash_user_partition(lower, router->partitions);
+    int32_t partition = hash_user_partition(lower, peer->options.partitions);
     struct friendship half;
     struct error error;
-    if (commands_half(router->commands, partition, lower, higher, &half, &error)) {
+    if (commands_half(peer->options.commands, partition, lower, higher, &half, &error)) {
         store_failed(request, &error);
         return;
     }
@@ -153,63 +161,51 @@ static void reply_later(struct http_request *request) {
     http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
 }
 
-/* True: answered. */
-static bool try_waiter(struct peer *peer, const struct waiter *waiter, int64_t now_us) {
-    struct router *router = peer->router;
-    int32_t partition = hash_user_partition(friendship_lower(waiter->user, waiter->other), router->partitions);
-    int code = ownership_serves(router->ownership, partition);
-    if (code == -ESTALE)
-        refuse(waiter->request, code);
-    else if (!code && commands_handled(router->commands, partition) > waiter->offset)
-        reply_friendship(peer, waiter->request, waiter->user, waiter->other);
-    else if (now_us >= waiter->deadline_us)
+static void decided(void *context, int code) {
+    struct waiter *waiter = context;
+    int32_t partition =
+        hash_user_partition(friendship_lower(waiter->user, waiter->other), waiter->peer->options.partitions);
+    if (!code) code = owner_serves(waiter->peer->options.owner, partition);
+    if (code == -ESTALE || code == -ECANCELED)
+        refuse(waiter->request, -ESTALE);
+    else if (code)
         reply_later(waiter->request);
     else
-        return false;
-    return true;
+        reply_friendship(waiter->peer, waiter->request, waiter->user, waiter->other);
+    waiter_free(waiter);
 }
 
-void peer_handled(struct peer *peer) {
-    if (!peer) return;
-    int64_t now_us = clock_monotonic_us();
-    for (struct waiter **link = &peer->waiters; *link;) {
-        struct waiter *waiter = *link;
-        if (!try_waiter(peer, waiter, now_us)) {
-            link = &waiter->next;
-            continue;
-        }
-        *link = waiter->next;
-        free(waiter);
-    }
+static void await(struct peer *peer, const struct waiter *who, int32_t partition, int64_t offset, int64_t wait_ms) {
+    struct waiter *waiter = mem_alloc(sizeof *waiter);
+    *waiter = *who;
+    waiter->next = peer->waiters;
+    waiter->link = &peer->waiters;
+    if (waiter->next) waiter->next->link = &waiter->next;
+    peer->waiters = waiter;
+    int64_t deadline_us = clock_monotonic_us() + wait_ms * 1000;
+    int code = decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, partition, offset, deadline_us, waiter,
+                             decided);
+    if (!code) return;
+    reply_later(waiter->request); // too many wait already
+    waiter_free(waiter);
 }
 
 static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
-    struct router *router = peer->router;
+    int32_t partition = hash_user_partition(friendship_lower(user, other), peer->options.partitions);
     int64_t offset, wait_ms;
     if (!query_number(request, "offset", -1, INT64_MAX, &offset) ||
         !query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
         http_problem(request, 400, "bad-query", "offset or wait_ms is out of range", 0);
         return;
     }
-    int code =
-        ownership_serves(router->ownership, hash_user_partition(friendship_lower(user, other), router->partitions));
-    if (code == -ESTALE || (code && offset < 0)) {
+    int code = owner_serves(peer->options.owner, partition);
+    struct waiter who = {.peer = peer, .request = request, .user = user, .other = other};
+    if (code == -ESTALE || (code && offset < 0))
         refuse(request, code);
-        return;
-    }
-    if (offset < 0) {
+    else if (offset < 0)
         reply_friendship(peer, request, user, other);
-        return;
-    }
-    struct waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct waiter){.next = peer->waiters,
-                              .request = request,
-                              .user = user,
-                              .other = other,
-                              .offset = offset,
-                              .deadline_us = clock_monotonic_us() + wait_ms * 1000};
-    peer->waiters = waiter;
-    peer_handled(peer);
+    else
+        await(peer, &who, partition, offset, wait_ms);
 }
 
 /* ---- paths ---- */

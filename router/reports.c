@@ -1,35 +1,67 @@
+#include "router/reports.h"
+
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "router/state.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "router/overload.h"
+#include "router/telling.h"
 
-enum { TIMED_ONE_IN = 64 };
+enum { TIMED_ONE_IN = 64, BEHIND_MS = 1000 };
+
+struct reports {
+    struct reports_options options;
+    struct owner *owner;
+    struct overload *overload;
+    struct codec *codec;
+    struct join_result result;
+    struct id_list friends; /* of the user at hand */
+    uint32_t join_count;    /* which of them are timed */
+    bool warm;
+    bool lagging; /* more than a second behind: no digests */
+};
+
+static struct join_context context_of(const struct reports *reports) {
+    return (struct join_context){
+        .presence = reports->options.presence,
+        .now = report_clock_now(reports->options.clock),
+        .inactive_ms = reports->options.inactive_ms,
+        .radius_m = reports->options.radius_m,
+        .warm = reports->warm,
+        .digests = reports->warm && !reports->lagging,
+    };
+}
 
 /* NULL: an event that may reach presence; else why it may not. */
-static const char *complaint(const struct router *router, int32_t partition, const struct location *event) {
+static const char *complaint(const struct reports *reports, int32_t partition, const struct location *event) {
     if (!presence_valid(event)) return "a number is out of range";
-    if (event->route >= router->routes) return "no such route";
-    if (hash_user_partition(event->user, router->partitions) != partition) return "not in the partition of its user";
+    if (event->route >= reports->options.routes) return "no such route";
+    if (hash_user_partition(event->user, reports->options.partitions) != partition)
+        return "not in the partition of its user";
     return NULL;
 }
 
 /* Reports by those who have not opted in. What other routers may have taken for a presence is cleared as well: presence of
  * this one is marked at once, so that it is done once. */
-static bool refused(struct router *router, int32_t partition, const struct location *event) {
+static bool refused(struct reports *reports, int32_t partition, const struct location *event) {
+    const struct reports_options *options = &reports->options;
     int64_t offset;
     if (event->kind == LOCATION_LEAVE || event->kind == LOCATION_QUIT) return false;
-    if (!consents_refuses(router->consents, partition, event->user, event->opted, &offset)) return false;
-    router->metrics.refused_sharing->value++;
-    const struct presence_slot *slot = presence_find(router->presence, event->user);
+    if (!opting_refuses(options->opting, partition, event->user, event->opted, &offset)) return false;
+    options->metrics->refused_sharing->value++;
+    const struct presence_slot *slot = presence_find(options->presence, event->user);
     struct location leave = {.user = event->user,
-                             .time = timeline_now(router->timeline),
+                             .time = report_clock_now(options->clock),
                              .kind = LOCATION_LEAVE,
                              .route = PRESENCE_ROUTE_NONE,
                              .opted = offset < 0 ? 0 : offset,
                              .accuracy = -1};
-    if ((!slot || !slot->left) && !sending_leave(router, event->user, leave.opted, 0))
-        presence_apply(router->presence, &leave, NULL, NULL);
+    if ((!slot || !slot->left) && !sending_leave(options->sending, event->user, leave.opted, leave.time, 0))
+        presence_apply(options->presence, &leave, NULL, NULL);
     return true;
 }
 
@@ -44,71 +76,130 @@ static void count_result(struct router_metrics *metrics, const struct join_resul
     histogram_observe(metrics->active, (double)result->active);
 }
 
-static void joined(struct router *router, const struct kafka_record *record, const struct location *event,
+static void joined(struct reports *reports, int32_t partition, const struct location *event, int64_t received,
                    int64_t now_us) {
-    struct join_context context = router_join_context(router);
-    struct join_result *result = &router->result;
+    const struct reports_options *options = &reports->options;
+    struct join_context context = context_of(reports);
+    struct join_result *result = &reports->result;
     struct error error;
     if (!join_event(&context, event, result)) {
         if (result->beaten_route == PRESENCE_ROUTE_NONE && result->older_route == PRESENCE_ROUTE_NONE) return;
-        router->metrics.superseded->value++;
-        outbox_put_result(router->outbox, result, record->timestamp, now_us);
+        options->metrics->superseded->value++;
+        telling_result(options->outbox, result, received, now_us);
         return;
     }
     // Looking at the clock twice for each join would cost a hundredth of it.
-    bool timed = router->join_count++ % TIMED_ONE_IN == 0;
+    bool timed = reports->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;
-    if (graph_friends(router->graph, record->partition, event->user, &router->friends, &error)) {
-        router_store_failed(router, &error);
+    int code = graph_friends(options->graph, partition, event->user, &reports->friends, &error);
+    if (code) {
+        if (code != -EBADMSG) options->failed(options->context, &error); // a damaged list is read anew
         return;
     }
-    join_reserve(result, router->friends.count);
-    join_friends(&context, router->friends.items, router->friends.count, result);
-    router->metrics.superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
-    size_t told = outbox_put_result(router->outbox, result, record->timestamp, now_us);
-    count_result(&router->metrics, result, router->friends.count, told);
-    if (timed) histogram_observe(router->metrics.join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
+    join_reserve(result, reports->friends.count);
+    join_friends(&context, reports->friends.items, reports->friends.count, result);
+    options->metrics->superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
+    size_t told = telling_result(options->outbox, result, received, now_us);
+    count_result(options->metrics, result, reports->friends.count, told);
+    if (timed) histogram_observe(options->metrics->join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }
 
-void reports_join(struct router *router, const struct kafka_record *record, const struct location *event,
-                  int64_t now_us) {
-    if (!refused(router, record->partition, event)) joined(router, record, event, now_us);
+/* A report that overload has not held, or no longer holds. */
+static void join_report(struct reports *reports, int32_t partition, const struct location *event, int64_t received,
+                        int64_t now_us) {
+    if (!refused(reports, partition, event)) joined(reports, partition, event, received, now_us);
 }
 
-void reports_handle(struct router *router, const struct kafka_record *record, bool owned, int64_t now_us) {
+/* One that overload held. */
+static void take_held(void *context, const struct backlog_item *item, int64_t now_us) {
+    struct reports *reports = context;
+    if (owner_live(reports->owner, item->partition))
+        join_report(reports, item->partition, &item->event, item->timestamp, now_us);
+    else // its friend lists are being restored: it is read again when they are
+        owner_lower(reports->owner, reports->options.input, item->partition, item->offset);
+}
+
+void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us) {
+    const struct reports_options *options = &reports->options;
     struct location event;
     struct error error;
     const char *reason = NULL;
-    (owned ? router->metrics.events_owned : router->metrics.events_other)->value++;
-    if (event_decode_location(router->codec, record->value, record->value_size, &event, &error))
+    (owned ? options->metrics->events_owned : options->metrics->events_other)->value++;
+    if (event_decode_location(reports->codec, record->value, record->value_size, &event, &error))
         reason = error.text;
     else
-        reason = complaint(router, record->partition, &event);
+        reason = complaint(reports, record->partition, &event);
     if (reason) {
-        if (owned) router_undecodable(router, record, reason); // once, however many routers read it
+        if (owned) sending_dead(options->sending, record, reason); // once, however many routers read it
         return;
     }
-    if (!timeline_accept(router->timeline, record->partition, &event)) {
-        if (owned) router->metrics.ignored_time->value++;
+    if (!report_clock_accept(options->clock, record->partition, &event)) {
+        if (owned) options->metrics->ignored_time->value++;
         return;
     }
     if (!owned)
-        presence_apply(router->presence, &event, NULL, NULL);
-    else if (!overload_take(router->overload, record, &event, now_us))
-        reports_join(router, record, &event, now_us);
+        presence_apply(options->presence, &event, NULL, NULL);
+    else if (!overload_take(reports->overload, record, &event, now_us))
+        join_report(reports, record->partition, &event, record->timestamp, now_us);
 }
 
-void reports_befriended(struct router *router, int64_t user, int64_t other) {
-    struct join_context context = router_join_context(router);
-    join_befriended(&context, user, other, &router->result);
-    if (!router->result.roster) return;
-    router->metrics.rosters->value++;
-    outbox_put_result(router->outbox, &router->result, 0, clock_monotonic_us());
+void reports_befriended(struct reports *reports, int64_t user, int64_t other) {
+    struct join_context context = context_of(reports);
+    join_befriended(&context, user, other, &reports->result);
+    if (!reports->result.roster) return;
+    reports->options.metrics->rosters->value++;
+    telling_result(reports->options.outbox, &reports->result, 0, clock_monotonic_us());
 }
 
-void reports_parted(struct router *router, int64_t user, int64_t other) {
-    const struct presence_slot *slot = presence_find(router->presence, user);
+void reports_parted(struct reports *reports, int64_t user, int64_t other) {
+    const struct presence_slot *slot = presence_find(reports->options.presence, user);
     if (!slot || slot->route == PRESENCE_ROUTE_NONE) return;
-    struct delivery_item item = {.kind = DELIVERY_ITEM_PARTED, .parted = {.recipient = user, .friend = other}};
-    outbox_put(router->outbox, (int32_t)slot->route, &item, 0, clock_monotonic_us());
+    telling_parted(reports->options.outbox, (int32_t)slot->route, user, other, clock_monotonic_us());
 }
+
+/* ---- behind, and warm ---- */
+
+void reports_warm(struct reports *reports) { reports->warm = true; }
+
+bool reports_are_warm(const struct reports *reports) { return reports->warm; }
+
+void reports_measure(struct reports *reports, int64_t lag_ms) {
+    overload_measure(reports->overload, lag_ms);
+    reports->lagging = lag_ms >= BEHIND_MS || overload_holding(reports->overload);
+}
+
+bool reports_lagging(const struct reports *reports) { return reports->lagging; }
+
+void reports_settle(struct reports *reports) { overload_settle(reports->overload); }
+
+void reports_lower(const struct reports *reports, int64_t *offsets) { overload_lower(reports->overload, offsets); }
+
+/* ---- beginning and end ---- */
+
+struct reports *reports_new(const struct reports_options *options) {
+    struct reports *reports = mem_alloc(sizeof *reports);
+    *reports = (struct reports){.options = *options, .codec = codec_new(), .lagging = true};
+    struct overload_options overload = {
+        .loop = options->loop,
+        .partitions = options->partitions,
+        .limit_s = options->max_lag_s,
+        .metrics = options->metrics,
+        .outbox = options->outbox,
+        .context = reports,
+        .join = take_held,
+    };
+    reports->overload = overload_new(&overload);
+    join_result_init(&reports->result);
+    return reports;
+}
+
+void reports_free(struct reports *reports) {
+    if (!reports) return;
+    overload_free(reports->overload);
+    codec_free(reports->codec);
+    join_result_free(&reports->result);
+    id_list_free(&reports->friends);
+    free(reports);
+}
+
+void reports_set_owner(struct reports *reports, struct owner *owner) { reports->owner = owner; }

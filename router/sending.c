@@ -1,86 +1,126 @@
+#include "router/sending.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/mem.h"
+#include "event/codec.h"
 #include "event/topics.h"
-#include "router/state.h"
+#include "router/friendship.h"
+#include "router/presence.h"
 
 enum { LEAVE_UNTRACKED = 0 };
 
-/* Everything but the halves of friendships goes out by one plain producer; `opaque` says what a message was: an epoch of the
- * outbox (deliveries), a ticket of consents (locations), a ticket of excess (friend-commands). */
+struct sending {
+    struct sending_options options;
+    struct kafka_producer *producer;
+    struct buffer value;
+};
+
+/* `opaque` says what a message was: an epoch (deliveries), or a ticket (locations, friend commands). */
 static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                       int64_t offset) {
-    struct router *router = context;
+    struct sending *sending = context;
+    const struct sending_options *options = &sending->options;
     uint64_t tag = (uint64_t)(uintptr_t)opaque;
     if (topic == &TOPIC_LOCATIONS) {
-        if (tag != LEAVE_UNTRACKED) consents_acknowledge(router->consents, tag, code == 0);
+        if (tag != LEAVE_UNTRACKED) options->on_leave(options->context, tag, code == 0);
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
-        excess_acknowledge(router->excess, tag, code == 0, clock_wall_ms());
-    } else if (!code) {
-        outbox_acknowledge(router->outbox, tag);
+        options->on_remove(options->context, tag, code == 0);
     } else {
-        router->metrics.batches_lost->value++;
-        if (router->ownership && tag >= outbox_settled(router->outbox)) ownership_rewind(router->ownership);
+        if (code) options->metrics->batches_lost->value++;
+        options->on_batch(options->context, tag, code == 0);
     }
 }
 
-int sending_start(struct router *router, struct error *error) {
-    struct kafka_producer_options options = {
-        .loop = router->loop,
-        .settings = router->kafka,
+int sending_new(const struct sending_options *options, struct sending **out, struct error *error) {
+    struct sending *sending = mem_alloc(sizeof *sending);
+    *sending = (struct sending){.options = *options};
+    struct kafka_producer_options producer = {
+        .loop = options->loop,
+        .settings = options->kafka,
         .linger_ms = 0,
-        .queue_bytes = (size_t)router->settings->outbox_queue_mb << 20,
-        .context = router,
+        .queue_bytes = options->queue_bytes,
+        .context = sending,
         .on_delivered = delivered,
     };
-    return kafka_producer_new(&options, &router->producer, error);
+    int code = kafka_producer_new(&producer, &sending->producer, error);
+    if (code) {
+        sending_free(sending);
+        return code;
+    }
+    *out = sending;
+    return 0;
 }
 
+void sending_free(struct sending *sending) {
+    if (!sending) return;
+    kafka_producer_free(sending->producer, 0);
+    buffer_free(&sending->value);
+    free(sending);
+}
+
+bool sending_up(const struct sending *sending) { return kafka_producer_up(sending->producer); }
+
 int sending_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch) {
-    struct router *router = context;
-    int code =
-        kafka_producer_send(router->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
+    struct sending *sending = context;
+    struct router_metrics *metrics = sending->options.metrics;
+    int code = kafka_producer_send(sending->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size,
+                                   (void *)(uintptr_t)epoch);
     if (code == -EHOSTDOWN) return -EAGAIN;
     if (!code) {
-        router->metrics.batches->value++;
-        router->metrics.batch_bytes->value += (double)size;
+        metrics->batches->value++;
+        metrics->batch_bytes->value += (double)size;
     } else if (code != -EAGAIN) {
-        router->metrics.batches_lost->value++;
-        log_warn(router->log, "a delivery batch cannot be sent", LOG_INT("route", route),
+        metrics->batches_lost->value++;
+        log_warn(sending->options.log, "a delivery batch cannot be sent", LOG_INT("route", route),
                  LOG_INT("bytes", (int64_t)size), LOG_TEXT("reason", strerror(-code)));
     }
     return code;
 }
 
-int sending_leave(struct router *router, int64_t user, int64_t opted, uint64_t ticket) {
+/* What is encoded in sending->value, keyed by a user. */
+static int send_value(struct sending *sending, const struct topic *topic, int64_t user, uint64_t ticket) {
     uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    return kafka_producer_send(sending->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key, sending->value.data,
+                               sending->value.size, (void *)(uintptr_t)ticket);
+}
+
+int sending_leave(struct sending *sending, int64_t user, int64_t opted, int64_t time, uint64_t ticket) {
     struct location event = {.user = user,
-                             .time = timeline_now(router->timeline),
+                             .time = time,
                              .kind = LOCATION_LEAVE,
                              .route = PRESENCE_ROUTE_NONE,
                              .opted = opted,
                              .accuracy = -1};
-    bytes_put_be64(key, (uint64_t)user);
-    buffer_clear(&router->value);
-    event_encode_location(&router->value, &event);
-    int code = kafka_producer_send(router->producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                                   router->value.data, router->value.size, (void *)(uintptr_t)ticket);
-    if (!code) router->metrics.leaves->value++;
+    buffer_clear(&sending->value);
+    event_encode_location(&sending->value, &event);
+    int code = send_value(sending, &TOPIC_LOCATIONS, user, ticket);
+    if (!code) sending->options.metrics->leaves->value++;
     return code;
 }
 
-int sending_remove(struct router *router, const struct excess_item *item) {
-    uint8_t key[8];
+int sending_remove(struct sending *sending, const struct excess_item *item) {
     struct friend_command command = {.kind = FRIEND_COMMAND_REMOVE,
                                      .from = item->user,
                                      .to = item->other,
                                      .time = clock_wall_ms(),
                                      .since = item->since};
-    bytes_put_be64(key, (uint64_t)friendship_lower(item->user, item->other));
-    buffer_clear(&router->value);
-    event_encode_friend_command(&router->value, &command);
-    return kafka_producer_send(router->producer, &TOPIC_FRIEND_COMMANDS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                               router->value.data, router->value.size, (void *)(uintptr_t)item->ticket);
+    buffer_clear(&sending->value);
+    event_encode_friend_command(&sending->value, &command);
+    return send_value(sending, &TOPIC_FRIEND_COMMANDS, friendship_lower(item->user, item->other), item->ticket);
+}
+
+void sending_dead(struct sending *sending, const struct kafka_record *record, const char *reason) {
+    sending->options.metrics->undecodable->value++;
+    int code = kafka_producer_send_dead(sending->producer, record, reason);
+    log_warn(sending->options.log,
+             code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
+             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
+             LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
 }

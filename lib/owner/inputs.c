@@ -204,7 +204,6 @@ static void revoked(void *context, bool lost) {
     // When lost, somebody else may have handled them since; otherwise what stays ours goes on where it is.
     for (int32_t p = 0; lost && p < owner->options.partitions; p++) release(owner, p);
     if (states_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
-    PRODUCT(owner, changed);
 }
 
 static void broker_changed(void *context, bool up, const char *reason) {
@@ -270,7 +269,6 @@ void inputs_progress(struct owner *owner) {
         pause_follows(owner);
     owner->metrics.owned->value = (double)owned;
     owner->metrics.restored->value = (double)live;
-    if (count) PRODUCT(owner, changed);
 }
 
 void inputs_commands_lost(struct owner *owner) {

@@ -36,17 +36,21 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
         .lag_ms = INT64_MAX,
     };
     sort_topics(owner);
-    owner->stages = stages_new(options->partitions, owner->input_count, EPOCHS_MAX);
+    owner->stages = stages_new(options->partitions, owner->input_count, owner->shared, EPOCHS_MAX);
     owner->answers = answers_new(owner);
     owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions);
     int code = states_new(owner, error);
-    if (!code && options->standbys) code = standby_new(owner, &owner->standby, error);
     if (code) {
         owner_free(owner);
         return code;
     }
     *out = owner;
-    if (!options->standbys) PRODUCT(owner, prepared);
+    return 0;
+}
+
+int owner_start(struct owner *owner, struct error *error) {
+    if (owner->options.standbys) return standby_new(owner, &owner->standby, error);
+    PRODUCT(owner, prepared);
     return 0;
 }
 
@@ -168,6 +172,17 @@ void owner_tenth(struct owner *owner) {
 bool owner_joined(const struct owner *owner) { return owner->consumer != NULL; }
 
 bool owner_assigned(const struct owner *owner) { return owner->assigned; }
+
+bool owner_was_assigned(const struct owner *owner) { return owner->ever_assigned; }
+
+bool owner_ready(const struct owner *owner) {
+    if (owner->options.decider && !decider_ready(owner->options.decider)) return false;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        bool commanding = !owner->options.decider || stages_commanding(owner->stages, p);
+        if (stages_owned(owner->stages, p) && !(owner_live(owner, p) && commanding)) return false;
+    }
+    return owner->ever_assigned;
+}
 
 bool owner_live(const struct owner *owner, int32_t partition) {
     return stages_of(owner->stages, partition) == STAGE_LIVE;

@@ -71,8 +71,6 @@ struct owner_product {
     void (*lower)(void *context, size_t input, int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */
     bool (*blocked)(void *context); /* output is full, also when it is offered once more: inputs wait */
 
-    /* Partitions have come, gone, or become live: questions about them may be answered, or not any more. */
-    void (*changed)(void *context);
     /* This process may join its group now: the state of what will be its own is read. The product calls owner_join, now or later. */
     void (*prepared)(void *context);
     bool (*busy)(void *context);    /* the product's worker threads; NULL: it has none */
@@ -104,8 +102,9 @@ struct owner_options {
     void *context;
 };
 
-/* Starts to follow the group. prepared is called when this process may join it. */
 int owner_new(const struct owner_options *options, struct owner **owner, struct error *error);
+/* Starts to follow the group. prepared is called when this process may join it, perhaps from within. */
+int owner_start(struct owner *owner, struct error *error);
 void owner_free(struct owner *owner); /* not while busy; leaves the group; NULL is fine */
 bool owner_busy(const struct owner *owner);
 
@@ -155,5 +154,7 @@ void owner_commit(struct owner *owner, const struct kafka_position *positions, s
 int64_t owner_lag_ms(const struct owner *owner);
 bool owner_commands_current(const struct owner *owner); /* no command waits */
 bool owner_assigned(const struct owner *owner);         /* the group has given it what it owns */
+bool owner_was_assigned(const struct owner *owner);     /* it has, at least once */
+bool owner_ready(const struct owner *owner); /* all that it owns is live, and its commands are decided */
 
 #endif

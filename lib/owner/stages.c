@@ -25,6 +25,7 @@ struct stages {
     int32_t partitions;
     size_t inputs;
     uint32_t ring;
+    bool observed[STAGES_TOPICS_MAX]; /* by input */
     struct owned_partition *parts;
     struct progress *progress; /* by input, then partition */
     int64_t *notes;            /* by epoch modulo ring, then as progress */
@@ -36,9 +37,10 @@ static struct progress *progress_of(const struct stages *stages, size_t input, i
     return &stages->progress[input * (size_t)stages->partitions + (size_t)partition];
 }
 
-struct stages *stages_new(int32_t partitions, size_t inputs, uint32_t ring) {
+struct stages *stages_new(int32_t partitions, size_t inputs, const bool *observed, uint32_t ring) {
     struct stages *stages = mem_alloc(sizeof *stages);
     *stages = (struct stages){.partitions = partitions, .inputs = inputs, .ring = ring};
+    if (inputs) memcpy(stages->observed, observed, inputs * sizeof *observed);
     size_t count = all(stages) ? all(stages) : 1;
     stages->parts = mem_zero((size_t)partitions, sizeof *stages->parts);
     stages->progress = mem_zero(count, sizeof *stages->progress);
@@ -74,7 +76,8 @@ static void begin_inputs(struct stages *stages, int32_t partition, const struct 
     for (size_t i = 0; i < stages->inputs; i++) {
         struct progress *progress = progress_of(stages, i, partition);
         int64_t from = answer->inputs[i] < 0 ? progress->first : answer->inputs[i];
-        if (from < progress->next) progress->next = from;
+        // What others have handled since this process last owned the partition was observed here, or else is not to be handled.
+        if (from < progress->next || !stages->observed[i]) progress->next = from;
         progress->settled = progress->next;
         progress->committed = answer->inputs[i];
     }

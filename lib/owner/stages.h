@@ -20,8 +20,9 @@ enum { STAGES_TOPICS_MAX = 8 }; /* inputs, or commands, or states */
 
 struct stages;
 
-/* ring: how many epochs may be unsettled at once. */
-struct stages *stages_new(int32_t partitions, size_t inputs, uint32_t ring);
+/* observed: by input, whether partitions of others are read as well, so that reading goes on where it is when such a partition is
+ * taken over; copied. ring: how many epochs may be unsettled at once. */
+struct stages *stages_new(int32_t partitions, size_t inputs, const bool *observed, uint32_t ring);
 void stages_free(struct stages *stages); /* NULL is fine */
 
 enum stage stages_of(const struct stages *stages, int32_t partition);

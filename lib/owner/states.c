@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "decider/decider.h"
+#include "decider/command_offset.h"
 #include "owner/private.h"
 
 /*            own                         live
@@ -21,7 +21,7 @@ static int64_t *decided_of(const struct owner *owner, size_t command, int32_t pa
 
 static void take_offset(struct owner *owner, const struct kafka_record *record) {
     int64_t next;
-    if (!record->value || decider_offset_read(record->value, record->value_size, &next)) return;
+    if (!record->value || command_offset_get(record->value, record->value_size, &next)) return;
     for (size_t c = 0; c < owner->command_count; c++) {
         const char *name = owner->commands[c]->name;
         if (strlen(name) != record->key_size || memcmp(name, record->key, record->key_size) != 0) continue;

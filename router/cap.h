@@ -1,0 +1,39 @@
+/* Keeps friend lists within the cap: friendships beyond it are noticed when they are applied, and the owner asks for the removal of
+ * those that came last (router/excess.h has the ledger). Loop's thread.
+ */
+#ifndef ROUTER_CAP_H
+#define ROUTER_CAP_H
+
+#include "base/log.h"
+#include "router/graph.h"
+#include "router/metrics.h"
+#include "router/sending.h"
+
+struct cap;
+
+struct cap_options {
+    struct log *log;
+    struct router_metrics *metrics;
+    struct graph *graph;
+    struct sending *sending;
+    size_t friends; /* the cap */
+};
+
+struct cap *cap_new(const struct cap_options *options);
+void cap_free(struct cap *cap); /* NULL is fine */
+
+/* graph's on_excess. */
+void cap_notice(struct cap *cap, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
+
+/* Of an owned partition: asks for what is still too many. Of a stand-by: forgets what is no longer. 0, or the graph's failure. */
+int cap_remove(struct cap *cap, int32_t partition, struct error *error);
+int cap_prune(struct cap *cap, int32_t partition, struct error *error);
+
+void cap_acknowledge(struct cap *cap, uint64_t ticket, bool stored);
+void cap_parted(struct cap *cap, int64_t user, int64_t other); /* they are friends no more */
+void cap_second(struct cap *cap, int64_t now_ms);
+
+void cap_silence(struct cap *cap, int32_t partition); /* somebody else asks now */
+void cap_detach(struct cap *cap, int32_t partition);
+
+#endif

@@ -1,0 +1,118 @@
+#include "router/opting.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "router/consents.h"
+
+struct opting {
+    struct opting_options options;
+    struct consents *consents;
+    struct codec *codec;
+    bool *ours;                   /* by partition: to be told of */
+    struct kafka_position *told; /* room for all partitions */
+};
+
+struct opting *opting_new(const struct opting_options *options) {
+    size_t partitions = (size_t)options->partitions;
+    struct opting *opting = mem_alloc(sizeof *opting);
+    *opting = (struct opting){
+        .options = *options,
+        .consents = consents_new(options->partitions),
+        .codec = codec_new(),
+        .ours = mem_zero(partitions, sizeof *opting->ours),
+        .told = mem_zero(partitions, sizeof *opting->told),
+    };
+    return opting;
+}
+
+void opting_free(struct opting *opting) {
+    if (!opting) return;
+    consents_free(opting->consents);
+    codec_free(opting->codec);
+    free(opting->ours);
+    free(opting->told);
+    free(opting);
+}
+
+int64_t opting_own(struct opting *opting, int32_t partition, bool fresh, int64_t told) {
+    int64_t from = KAFKA_OFFSET_NONE;
+    opting->ours[partition] = true;
+    if (fresh)
+        consents_attach(opting->consents, partition, told);
+    else if (!consents_resume(opting->consents, partition, told, &from))
+        return KAFKA_OFFSET_NONE;
+    return from;
+}
+
+void opting_silence(struct opting *opting, int32_t partition) {
+    opting->ours[partition] = false;
+    consents_watch(opting->consents, partition);
+}
+
+void opting_detach(struct opting *opting, int32_t partition) {
+    opting->ours[partition] = false;
+    consents_detach(opting->consents, partition);
+}
+
+/* NULL: the record is fine, else why it is not. */
+static const char *read_record(struct opting *opting, const struct kafka_record *record, int64_t *user,
+                               struct sharing *sharing, struct error *error) {
+    if (record->key_size != 8) return "the key must be a user";
+    *user = (int64_t)bytes_get_be64(record->key);
+    if (*user < 0) return "the key must be a user";
+    if (record->value && event_decode_sharing(opting->codec, record->value, record->value_size, sharing, error))
+        return error->text;
+    if (hash_user_partition(*user, opting->options.partitions) != record->partition)
+        return "not in the partition of its user";
+    return NULL;
+}
+
+void opting_take(struct opting *opting, const struct kafka_record *record) {
+    struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
+    struct error error;
+    int64_t user;
+    int32_t partition = record->partition;
+    const char *reason = read_record(opting, record, &user, &sharing, &error);
+    if (reason) {
+        // Sharing is read from its beginning by each owner; what was dead to one before stays so in silence.
+        if (record->offset >= consents_told(opting->consents, partition))
+            sending_dead(opting->options.sending, record, reason);
+        consents_pass(opting->consents, partition, record->offset);
+        return;
+    }
+    if (!consents_record(opting->consents, partition, user, sharing.mode, record->offset)) return;
+    uint64_t ticket = consents_sent(opting->consents, partition);
+    int64_t now = report_clock_now(opting->options.clock);
+    if (sending_leave(opting->options.sending, user, record->offset, now, ticket))
+        consents_acknowledge(opting->consents, ticket, false);
+}
+
+void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored) {
+    consents_acknowledge(opting->consents, ticket, stored);
+}
+
+void opting_second(struct opting *opting, struct owner *owner) {
+    size_t count = 0;
+    for (int32_t p = 0; p < opting->options.partitions; p++) {
+        int64_t offset;
+        if (!opting->ours[p]) continue;
+        if (consents_restart(opting->consents, p, &offset)) {
+            log_warn(opting->options.log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
+            owner_read_again(owner, opting->options.state, p, offset, NULL);
+        } else if (consents_committable(opting->consents, p, &offset)) {
+            consents_committed(opting->consents, p, offset);
+            opting->told[count++] =
+                (struct kafka_position){.topic = &TOPIC_SHARING, .partition = p, .offset = offset};
+        }
+    }
+    owner_commit(owner, opting->told, count);
+}
+
+bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset) {
+    return consents_refuses(opting->consents, partition, user, opted, offset);
+}

@@ -1,0 +1,31 @@
+/* What time it is for the join: the machine's clock, or the highest report time of the stream.
+ *
+ * Times in ms. Pure but for the machine's clock; one thread.
+ */
+#ifndef ROUTER_REPORT_CLOCK_H
+#define ROUTER_REPORT_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/records.h"
+
+struct report_clock;
+
+/* ahead_ms: with the machine's clock, how far ahead of it a report may be. jump_ms: with the stream's, how far past its
+ * partition's highest. */
+struct report_clock *report_clock_new(bool stream, int32_t partitions, int64_t ahead_ms, int64_t jump_ms);
+void report_clock_free(struct report_clock *timeline); /* NULL is fine */
+
+/* Takes notice of an event of that partition; false: its time is not believable, and it is to be ignored. A LEAVE or a QUIT
+ * always is; the LEAVE's time is brought down to now, so that it is forgotten in time. */
+bool report_clock_accept(struct report_clock *timeline, int32_t partition, struct location *event);
+
+/* Reads the machine's clock. Once a batch is enough. */
+void report_clock_tick(struct report_clock *timeline);
+
+int64_t report_clock_now(const struct report_clock *timeline);    /* as of the last tick, or the stream's; 0: no report yet */
+int64_t report_clock_stream(const struct report_clock *timeline); /* highest REPORT or JOIN time seen; 0: none yet */
+
+#endif

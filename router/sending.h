@@ -1,0 +1,41 @@
+/* Everything that a router produces but for what commands decide: delivery batches, LEAVE events, REMOVE commands, dead letters; and
+ * what became of each. Loop's thread.
+ */
+#ifndef ROUTER_SENDING_H
+#define ROUTER_SENDING_H
+
+#include "kafka/producer.h"
+#include "router/excess.h"
+#include "router/metrics.h"
+
+struct sending;
+
+struct sending_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *kafka;
+    struct log *log;
+    struct router_metrics *metrics;
+    size_t queue_bytes;
+    void *context;
+    void (*on_batch)(void *context, uint64_t epoch, bool stored);
+    void (*on_leave)(void *context, uint64_t ticket, bool stored);
+    void (*on_remove)(void *context, uint64_t ticket, bool stored);
+};
+
+int sending_new(const struct sending_options *options, struct sending **sending, struct error *error);
+void sending_free(struct sending *sending); /* tells the fate of what is under way; NULL is fine */
+bool sending_up(const struct sending *sending);
+
+/* A delivery batch: the outbox's sender; sending is its context. */
+int sending_batch(void *sending, int32_t route, const void *bytes, size_t size, uint64_t epoch);
+
+/* LEAVE {opted} of a user; time: now, ms. ticket 0: nobody waits for its fate. 0 or -EAGAIN, ... */
+int sending_leave(struct sending *sending, int64_t user, int64_t opted, int64_t time, uint64_t ticket);
+
+/* REMOVE of a friendship that is too many; the item's ticket comes back with its fate. */
+int sending_remove(struct sending *sending, const struct excess_item *item);
+
+/* A record that nobody can read goes to its dead letters. */
+void sending_dead(struct sending *sending, const struct kafka_record *record, const char *reason);
+
+#endif

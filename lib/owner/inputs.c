@@ -62,6 +62,7 @@ static void take_input(struct owner *owner, size_t input, const struct kafka_rec
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct owner *owner = context;
     int64_t now_us = clock_monotonic_us();
+    PRODUCT(owner, flush_old, now_us);
     for (size_t i = 0; i < count; i++) {
         size_t input = index_of(owner->inputs, owner->input_count, records[i].topic);
         if (input < owner->input_count)

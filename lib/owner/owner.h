@@ -65,7 +65,8 @@ struct owner_product {
 
     /* A record of an input; owned: its partition is live here. now_us: monotonic. */
     void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us);
-    void (*flush_old)(void *context, int64_t now_us); /* among many inputs: what has waited for long enough goes out */
+    /* Before, among and after a batch of inputs: time has passed, and what has waited for long enough goes out. */
+    void (*flush_old)(void *context, int64_t now_us);
     void (*flush)(void *context);                     /* nothing more is there for now: all goes out */
     void (*settle)(void *context);                    /* partitions change hands: what is held back is handled, and goes out */
     void (*lower)(void *context, size_t input, int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */

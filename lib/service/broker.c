@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "question/question.h"
@@ -17,7 +18,8 @@ struct broker {
 
 static int ask(void *context, struct error *error) {
     struct broker *broker = context;
-    return kafka_topics_verify(broker->admin, &broker->shape, VERIFY_TIMEOUT_MS, error);
+    return kafka_topics_verify(broker->admin, broker->service->definition->topics, &broker->shape, VERIFY_TIMEOUT_MS,
+                               error);
 }
 
 /* One line a change of state, however often it is asked. */
@@ -53,14 +55,14 @@ static void answered(void *context) {
     const struct topics_shape *shape = &broker->shape;
     if (is_news(broker, 0))
         log_info(service->log, "Kafka is there", LOG_TEXT("servers", service->kafka.bootstrap),
-                 LOG_INT("partitions", shape->partitions), LOG_INT("delivery_partitions", shape->delivery_partitions));
+                 LOG_INT("partitions", shape->partitions[TOPIC_SPACE_USERS]),
+                 LOG_INT("delivery_partitions", shape->partitions[TOPIC_SPACE_ROUTES]));
     service_ready(service, "kafka", true);
     question_ask_later(broker->question, WATCH_PERIOD_MS);
     if (!service->started) {
         broker->first = *shape;
         service_begin(service, &broker->first);
-    } else if (shape->partitions != broker->first.partitions ||
-               shape->delivery_partitions != broker->first.delivery_partitions)
+    } else if (memcmp(shape, &broker->first, sizeof *shape) != 0)
         fail(broker, "the topics' numbers of partitions have changed");
 }
 

@@ -38,7 +38,7 @@ struct peers {
     struct kafka_admin *admin;
     char *name;
     struct kafka_group group;
-    enum topic topic;
+    const struct topic *topic;
     int partitions;
     char *token;   // NULL: none
     char **owners; // host:port by partition; NULL: nobody

@@ -45,11 +45,12 @@ int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **
 
 void kafka_admin_free(struct kafka_admin *admin) { free(admin); }
 
-int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error) {
+int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
+                        int timeout_ms, struct error *error) {
     int code = shared->kafka_code;
     shared->verified++;
     if (code) return error_set(error, code, "Kafka's reason");
-    *shape = (struct topics_shape){.partitions = shared->partitions, .delivery_partitions = 3};
+    *shape = (struct topics_shape){.partitions = {[TOPIC_SPACE_USERS] = shared->partitions, [TOPIC_SPACE_ROUTES] = 3}};
     return 0;
 }
 
@@ -74,8 +75,8 @@ struct state {
 static int daemon_start(struct service *service, const struct topics_shape *shape, void **out, struct error *error) {
     shared->started++;
     if (shared->start_fails) return error_set(error, -EIO, "no luck today");
-    assert_int_equal(shape->partitions, shared->partitions);
-    assert_int_equal(shape->delivery_partitions, 3);
+    assert_int_equal(shape->partitions[TOPIC_SPACE_USERS], shared->partitions);
+    assert_int_equal(shape->partitions[TOPIC_SPACE_ROUTES], 3);
     struct state *state = mem_zero(1, sizeof *state);
     state->service = service;
     *out = state;

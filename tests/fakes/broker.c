@@ -53,7 +53,7 @@ void fake_kafka_stop(void) {
 
 /* ---- logs ---- */
 
-struct fake_log *fake_log_find(enum topic topic, int32_t partition, bool dead) {
+struct fake_log *fake_log_find(const struct topic *topic, int32_t partition, bool dead) {
     for (size_t i = 0; i < fake.log_count; i++) {
         struct fake_log *log = fake.logs[i];
         if (log->topic == topic && log->partition == partition && log->dead == dead) return log;
@@ -61,13 +61,13 @@ struct fake_log *fake_log_find(enum topic topic, int32_t partition, bool dead) {
     return NULL;
 }
 
-int32_t fake_partitions(enum topic topic) {
+int32_t fake_partitions(const struct topic *topic) {
     int32_t partitions = 0;
     while (fake_log_find(topic, partitions, false)) partitions++;
     return partitions;
 }
 
-static void log_add(enum topic topic, int32_t partition, bool dead) {
+static void log_add(const struct topic *topic, int32_t partition, bool dead) {
     struct fake_log *log = mem_alloc(sizeof *log);
     *log = (struct fake_log){.topic = topic,
                              .partition = partition,
@@ -78,7 +78,7 @@ static void log_add(enum topic topic, int32_t partition, bool dead) {
     fake.logs[fake.log_count++] = log;
 }
 
-void fake_topic(enum topic topic, int32_t partitions) {
+void fake_topic(const struct topic *topic, int32_t partitions) {
     fake_lock();
     for (int32_t p = fake_partitions(topic); p < partitions; p++) log_add(topic, p, false);
     if (!fake_log_find(topic, 0, true)) log_add(topic, 0, true);
@@ -114,7 +114,7 @@ int64_t fake_log_stable(const struct fake_log *log) {
 }
 
 /* What the tests name must be there. */
-static struct fake_log *log_of(enum topic topic, int32_t partition) {
+static struct fake_log *log_of(const struct topic *topic, int32_t partition) {
     struct fake_log *log = fake_log_find(topic, partition, false);
     if (!log) abort();
     return log;
@@ -122,7 +122,7 @@ static struct fake_log *log_of(enum topic topic, int32_t partition) {
 
 void fake_now(int64_t ms) { fake.now_ms = ms; }
 
-int64_t fake_append(enum topic topic, int32_t partition, const void *key, size_t key_size, const void *value,
+int64_t fake_append(const struct topic *topic, int32_t partition, const void *key, size_t key_size, const void *value,
                     size_t value_size) {
     fake_lock();
     int64_t offset = fake_log_append(log_of(topic, partition), (struct fake_entry){
@@ -136,13 +136,13 @@ int64_t fake_append(enum topic topic, int32_t partition, const void *key, size_t
     return offset;
 }
 
-void fake_append_marker(enum topic topic, int32_t partition) {
+void fake_append_marker(const struct topic *topic, int32_t partition) {
     fake_lock();
     fake_log_append(log_of(topic, partition), (struct fake_entry){.state = RECORD_HIDDEN});
     fake_unlock();
 }
 
-void fake_delete_before(enum topic topic, int32_t partition, int64_t first) {
+void fake_delete_before(const struct topic *topic, int32_t partition, int64_t first) {
     fake_lock();
     struct fake_log *log = log_of(topic, partition);
     for (; log->first < first; log->first++) {
@@ -152,7 +152,7 @@ void fake_delete_before(enum topic topic, int32_t partition, int64_t first) {
     fake_unlock();
 }
 
-int64_t fake_end(enum topic topic, int32_t partition) {
+int64_t fake_end(const struct topic *topic, int32_t partition) {
     fake_lock();
     int64_t end = (int64_t)log_of(topic, partition)->count;
     fake_unlock();
@@ -170,7 +170,7 @@ static const struct fake_entry *visible(const struct fake_log *log, size_t n, in
     return NULL;
 }
 
-static size_t count_visible(enum topic topic, int32_t partition, bool dead) {
+static size_t count_visible(const struct topic *topic, int32_t partition, bool dead) {
     fake_lock();
     const struct fake_log *log = fake_log_find(topic, partition, dead);
     size_t count = 0;
@@ -180,7 +180,7 @@ static size_t count_visible(enum topic topic, int32_t partition, bool dead) {
     return count;
 }
 
-static struct fake_record record_at(enum topic topic, int32_t partition, bool dead, size_t n) {
+static struct fake_record record_at(const struct topic *topic, int32_t partition, bool dead, size_t n) {
     fake_lock();
     const struct fake_log *log = fake_log_find(topic, partition, dead);
     int64_t offset = 0;
@@ -200,15 +200,15 @@ static struct fake_record record_at(enum topic topic, int32_t partition, bool de
     return record;
 }
 
-size_t fake_count(enum topic topic, int32_t partition) { return count_visible(topic, partition, false); }
+size_t fake_count(const struct topic *topic, int32_t partition) { return count_visible(topic, partition, false); }
 
-struct fake_record fake_record_at(enum topic topic, int32_t partition, size_t n) {
+struct fake_record fake_record_at(const struct topic *topic, int32_t partition, size_t n) {
     return record_at(topic, partition, false, n);
 }
 
-size_t fake_dead_count(enum topic topic) { return count_visible(topic, 0, true); }
+size_t fake_dead_count(const struct topic *topic) { return count_visible(topic, 0, true); }
 
-struct fake_record fake_dead_at(enum topic topic, size_t n) {
+struct fake_record fake_dead_at(const struct topic *topic, size_t n) {
     return record_at(topic, 0, true, n);
 }
 
@@ -243,15 +243,17 @@ void fake_transaction_end(struct fake_id *id, bool commit) {
 
 /* ---- the group ---- */
 
-static void set_committed(enum topic topic, int32_t partition, int64_t offset) {
+static void set_committed(const struct topic *topic, int32_t partition, int64_t offset) {
     fake_lock();
     log_of(topic, partition)->committed = offset;
     fake_unlock();
 }
 
-void fake_commit(enum topic topic, int32_t partition, int64_t offset) { set_committed(topic, partition, offset); }
+void fake_commit(const struct topic *topic, int32_t partition, int64_t offset) {
+    set_committed(topic, partition, offset);
+}
 
-int64_t fake_committed(enum topic topic, int32_t partition) {
+int64_t fake_committed(const struct topic *topic, int32_t partition) {
     fake_lock();
     int64_t offset = log_of(topic, partition)->committed;
     fake_unlock();

@@ -8,7 +8,7 @@
 enum { BATCH_DEFAULT = 1000 };
 
 struct fake_place {
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     int64_t next; /* or KAFKA_OFFSET_BEGINNING, KAFKA_OFFSET_END */
     bool reading, paused;
@@ -23,14 +23,15 @@ struct kafka_consumer {
     struct kafka_position *owned;
     size_t owned_count;
     bool handed_over, held, moved, given_up;
-    enum topic handed_to;
+    const struct topic *handed_to;
     struct fake_place *places;
     size_t place_count;
     struct kafka_record *records;
     uint64_t commit_failures;
 };
 
-static struct fake_place *place_find(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+static struct fake_place *place_find(const struct kafka_consumer *consumer, const struct topic *topic,
+                                     int32_t partition) {
     for (size_t i = 0; i < consumer->place_count; i++) {
         struct fake_place *place = &consumer->places[i];
         if (place->topic == topic && place->partition == partition) return place;
@@ -187,7 +188,7 @@ void fake_assign(struct kafka_consumer *consumer, const struct kafka_position *o
         consumer->options.on_assigned(consumer->options.context, consumer->owned, consumer->owned_count);
 }
 
-void fake_assign_range(struct kafka_consumer *consumer, enum topic topic, int32_t first, int32_t last) {
+void fake_assign_range(struct kafka_consumer *consumer, const struct topic *topic, int32_t first, int32_t last) {
     size_t count = first <= last ? (size_t)(last - first + 1) : 0;
     struct kafka_position *owned = mem_alloc((count + 1) * sizeof *owned);
     for (size_t i = 0; i < count; i++)
@@ -203,7 +204,7 @@ void fake_fatal(struct kafka_consumer *consumer, const char *reason) {
     if (consumer->options.on_fatal) consumer->options.on_fatal(consumer->options.context, reason);
 }
 
-bool fake_handed_over(const struct kafka_consumer *consumer, enum topic *topic) {
+bool fake_handed_over(const struct kafka_consumer *consumer, const struct topic **topic) {
     if (consumer->handed_over && topic) *topic = consumer->handed_to;
     return consumer->handed_over;
 }
@@ -267,18 +268,18 @@ int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka
     return code;
 }
 
-static int pause_one(struct kafka_consumer *consumer, enum topic topic, int32_t partition, bool pause) {
+static int pause_one(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition, bool pause) {
     struct fake_place *place = place_find(consumer, topic, partition);
     if (!place || !place->reading) return -ENOENT;
     place->paused = pause;
     return 0;
 }
 
-int kafka_consumer_pause(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int kafka_consumer_pause(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     return pause_one(consumer, topic, partition, true);
 }
 
-int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int kafka_consumer_resume(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     return pause_one(consumer, topic, partition, false);
 }
 
@@ -289,12 +290,12 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
     return 0;
 }
 
-int64_t kafka_consumer_position(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int64_t kafka_consumer_position(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     const struct fake_place *place = place_find(consumer, topic, partition);
     return place && place->next >= 0 ? place->next : KAFKA_OFFSET_NONE;
 }
 
-int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     int64_t next = kafka_consumer_position(consumer, topic, partition);
     fake_lock();
     const struct fake_log *log = fake_log_find(topic, partition, consumer->options.settings->dead_letters);
@@ -304,7 +305,7 @@ int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic top
     return end > next ? end - next : 0;
 }
 
-int kafka_consumer_hand_over(struct kafka_consumer *consumer, enum topic other, struct error *error) {
+int kafka_consumer_hand_over(struct kafka_consumer *consumer, const struct topic *other, struct error *error) {
     int code = consumer->generation ? kafka_consumer_read(consumer, NULL, 0, error) : 0;
     if (code) return code;
     consumer->handed_over = true;

@@ -21,14 +21,15 @@ void fake_kafka_stop(void); /* all clients must have been freed */
 
 /* ---- logs ---- */
 
-void fake_topic(enum topic topic, int32_t partitions);
+void fake_topic(const struct topic *topic, int32_t partitions);
 void fake_now(int64_t ms); /* the timestamp of what is written from now on; at first 1,000,000 */
 /* Another client's write; returns the offset. value NULL: a tombstone. */
-int64_t fake_append(enum topic topic, int32_t partition, const void *key, size_t key_size, const void *value,
+int64_t fake_append(const struct topic *topic, int32_t partition, const void *key, size_t key_size, const void *value,
                     size_t value_size);
-void fake_append_marker(enum topic topic, int32_t partition); /* another client's transaction has ended: an offset */
-void fake_delete_before(enum topic topic, int32_t partition, int64_t first); /* as retention does */
-int64_t fake_end(enum topic topic, int32_t partition);
+void fake_append_marker(const struct topic *topic,
+                        int32_t partition); /* another client's transaction has ended: an offset */
+void fake_delete_before(const struct topic *topic, int32_t partition, int64_t first); /* as retention does */
+int64_t fake_end(const struct topic *topic, int32_t partition);
 
 struct fake_record {
     int64_t offset, timestamp;
@@ -38,10 +39,10 @@ struct fake_record {
     int32_t partition;
 };
 /* What readers see: how many records, and the n-th one. */
-size_t fake_count(enum topic topic, int32_t partition);
-struct fake_record fake_record_at(enum topic topic, int32_t partition, size_t n);
-size_t fake_dead_count(enum topic topic);
-struct fake_record fake_dead_at(enum topic topic, size_t n);
+size_t fake_count(const struct topic *topic, int32_t partition);
+struct fake_record fake_record_at(const struct topic *topic, int32_t partition, size_t n);
+size_t fake_dead_count(const struct topic *topic);
+struct fake_record fake_dead_at(const struct topic *topic, size_t n);
 
 /* ---- the group ---- */
 
@@ -50,11 +51,11 @@ struct kafka_consumer *fake_member(size_t n);
 /* A new generation of the group: on_revoked, if something was assigned, then on_assigned. */
 void fake_assign(struct kafka_consumer *consumer, const struct kafka_position *owned, size_t count);
 /* Partitions first to last of one topic. */
-void fake_assign_range(struct kafka_consumer *consumer, enum topic topic, int32_t first, int32_t last);
+void fake_assign_range(struct kafka_consumer *consumer, const struct topic *topic, int32_t first, int32_t last);
 void fake_revoke(struct kafka_consumer *consumer, bool lost);
 void fake_fatal(struct kafka_consumer *consumer, const char *reason);
 /* What the consumer has asked for: the topic it handed over to (kafka_consumer_hand_over), if it did. */
-bool fake_handed_over(const struct kafka_consumer *consumer, enum topic *topic);
+bool fake_handed_over(const struct kafka_consumer *consumer, const struct topic **topic);
 
 /* Members that other processes have, as kafka_group_describe tells of them; count 0: it owns nothing. */
 void fake_other_member(const char *id, const char *instance_id, const char *client_id,
@@ -62,8 +63,8 @@ void fake_other_member(const char *id, const char *instance_id, const char *clie
 void fake_other_leaves(const char *id);
 void fake_group_state(const char *state); /* "Stable" at first; must outlive its use */
 
-int64_t fake_committed(enum topic topic, int32_t partition); /* KAFKA_OFFSET_NONE: nothing is */
-void fake_commit(enum topic topic, int32_t partition, int64_t offset);
+int64_t fake_committed(const struct topic *topic, int32_t partition); /* KAFKA_OFFSET_NONE: nothing is */
+void fake_commit(const struct topic *topic, int32_t partition, int64_t offset);
 void fake_delete_group(void); /* its committed offsets are gone */
 
 /* ---- trouble ---- */

@@ -20,7 +20,7 @@ struct fake_entry {
 };
 
 struct fake_log {
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     bool dead;
     int64_t first;     /* what is before it has been deleted */
@@ -77,10 +77,10 @@ static inline void fake_unlock(void) { pthread_mutex_unlock(&fake.lock); }
 int fake_enter(enum fake_call call, struct error *error);
 
 /* Under the lock: */
-struct fake_log *fake_log_find(enum topic topic, int32_t partition, bool dead); /* NULL: there is none */
-int32_t fake_partitions(enum topic topic);                                      /* 0: no such topic */
-int64_t fake_log_append(struct fake_log *log, struct fake_entry entry);         /* copies key, value and reason */
-int64_t fake_log_stable(const struct fake_log *log);                            /* the first open record, or the end */
+struct fake_log *fake_log_find(const struct topic *topic, int32_t partition, bool dead); /* NULL: there is none */
+int32_t fake_partitions(const struct topic *topic);                                      /* 0: no such topic */
+int64_t fake_log_append(struct fake_log *log, struct fake_entry entry); /* copies key, value and reason */
+int64_t fake_log_stable(const struct fake_log *log);                    /* the first open record, or the end */
 void fake_transaction_end(struct fake_id *id, bool commit);
 struct fake_id *fake_id_of(const char *name);
 

@@ -13,7 +13,7 @@ struct fake_report {
     struct fake_report *next;
     void *opaque;
     int code;
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     int64_t offset;
     bool dead;
@@ -73,8 +73,8 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     free(producer);
 }
 
-static int32_t partition_of(enum topic topic, const void *key, size_t key_size) {
-    size_t hashed = topic == TOPIC_FRIENDSHIPS && key_size > 8 ? 8 : key_size;
+static int32_t partition_of(const struct topic *topic, const void *key, size_t key_size) {
+    size_t hashed = topic->key_hashed && topic->key_hashed < key_size ? topic->key_hashed : key_size;
     return hash_partition(key, hashed, fake_partitions(topic));
 }
 
@@ -102,7 +102,7 @@ static int produce(struct kafka_producer *producer, struct fake_log *log, struct
     return 0;
 }
 
-int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
+int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque) {
     int code = fake_enter(FAKE_SEND, NULL);
     if (code) return code;

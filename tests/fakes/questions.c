@@ -38,8 +38,8 @@ int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_posit
     return code;
 }
 
-int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
-                              int64_t *high, int timeout_ms, struct error *error) {
+int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition,
+                              int64_t *low, int64_t *high, int timeout_ms, struct error *error) {
     int code = fake_enter(FAKE_WATERMARKS, error);
     if (code) return code;
     fake_lock();
@@ -110,23 +110,30 @@ void kafka_admin_free(struct kafka_admin *admin) {
 int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms,
                         struct error *error) {
     int code = fake_enter(FAKE_CREATE, error);
-    for (int topic = 0; !code && topic < TOPICS; topic++)
-        fake_topic((enum topic)topic, topic == TOPIC_DELIVERIES ? plan->delivery_partitions : plan->partitions);
+    for (size_t i = 0; !code && i < plan->topics->count; i++)
+        fake_topic(plan->topics->items[i], plan->partitions[plan->topics->items[i]->space]);
     return code;
 }
 
-int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error) {
+int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
+                        int timeout_ms, struct error *error) {
     int code = fake_enter(FAKE_VERIFY, error);
-    if (code) return code;
+    *shape = (struct topics_shape){.partitions = {0}};
     fake_lock();
-    *shape = (struct topics_shape){.partitions = fake_partitions(TOPIC_LOCATIONS),
-                                   .delivery_partitions = fake_partitions(TOPIC_DELIVERIES)};
+    for (size_t i = 0; !code && i < topics->count; i++) {
+        int partitions = fake_partitions(topics->items[i]), *known = &shape->partitions[topics->items[i]->space];
+        if (!partitions)
+            code = no_such(error);
+        else if (*known && *known != partitions)
+            code = error_set(error, -EINVAL, "topics of one space have different numbers of partitions");
+        *known = partitions;
+    }
     fake_unlock();
-    return shape->partitions && shape->delivery_partitions ? 0 : no_such(error);
+    return code;
 }
 
-int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
-                        int64_t *end, int timeout_ms, struct error *error) {
+int kafka_group_offsets(struct kafka_admin *admin, const char *group, const struct topic *topic, int count,
+                        int64_t *committed, int64_t *end, int timeout_ms, struct error *error) {
     int code = fake_enter(FAKE_COMMITTED, error);
     fake_lock();
     for (int p = 0; !code && p < count; p++) {

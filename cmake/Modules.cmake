@@ -66,16 +66,28 @@ function(starling_benches)
 endfunction()
 
 # starling_unit_tests(USES ours...): tests/unit/test_*.c are ctest's tests, the other files there are linked to each, and
-# so are codecs of records that have older versions, which schemas/ may not have.
+# so are codecs of records that have older versions, which schemas/ may not have. A test that includes "fakes/..." is linked
+# with tests/fakes, whose functions then stand for those of the libraries: objects come before archives.
 function(starling_unit_tests)
     cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
     starling_codecs(evolution tests/schemas/evolution)
     starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA
         GENERATED ${evolution_CODECS})
+    file(GLOB fakes CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fakes/*.c")
+    list(TRANSFORM ARG_USES PREPEND starling_)
+    add_library(starling_fakes OBJECT ${fakes})
+    target_link_libraries(starling_fakes PRIVATE ${ARG_USES})
+    target_include_directories(starling_fakes PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+    add_dependencies(starling_fakes event_codecs)
     file(GLOB tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/unit/test_*.c")
     foreach(file IN LISTS tests)
         get_filename_component(name "${file}" NAME_WE)
         add_executable(${name} "${file}")
+        file(STRINGS "${file}" faked REGEX "^#include \"fakes/")
+        if(faked)
+            target_sources(${name} PRIVATE $<TARGET_OBJECTS:starling_fakes>)
+            target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+        endif()
         target_link_libraries(${name} PRIVATE starling_testing)
         target_compile_definitions(${name} PRIVATE
             "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")

@@ -144,8 +144,9 @@ static void read_all(struct owner *owner) {
     for (int32_t p = 0; p < owner->options.partitions; p++) {
         enum stage stage = stages_of(owner->stages, p);
         for (size_t i = 0; i < owner->input_count; i++) {
+            int64_t next = stages_next(owner->stages, i, p);
             if (stage == STAGE_LIVE || (stage == STAGE_FOREIGN && owner->shared[i]))
-                owner->positions[count++] = at(owner->inputs[i], p, stages_next(owner->stages, i, p));
+                owner->positions[count++] = at(owner->inputs[i], p, next < 0 ? KAFKA_OFFSET_BEGINNING : next);
         }
         for (size_t c = 0; stages_commanding(owner->stages, p) && c < owner->command_count; c++)
             owner->positions[count++] = at(owner->commands[c], p, commands_next(owner, c, p));

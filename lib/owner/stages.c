@@ -6,7 +6,8 @@
 #include "base/mem.h"
 
 struct progress { /* of one input of one partition */
-    int64_t first, next;
+    int64_t first;
+    int64_t next;      /* -1: nothing was ever read */
     int64_t settled;   /* what was handled before this offset is acknowledged, or was so when ownership began */
     int64_t committed; /* what the group was told of that; -1: nothing, or it may not have heard it */
     int64_t handled_ms; /* Kafka's timestamp of the record last handled */
@@ -45,6 +46,7 @@ struct stages *stages_new(int32_t partitions, size_t inputs, const bool *observe
     stages->parts = mem_zero((size_t)partitions, sizeof *stages->parts);
     stages->progress = mem_zero(count, sizeof *stages->progress);
     stages->notes = mem_zero(count * ring, sizeof *stages->notes);
+    for (size_t i = 0; i < all(stages); i++) stages->progress[i].next = -1;
     return stages;
 }
 
@@ -77,7 +79,7 @@ static void begin_inputs(struct stages *stages, int32_t partition, const struct 
         struct progress *progress = progress_of(stages, i, partition);
         int64_t from = answer->inputs[i] < 0 ? progress->first : answer->inputs[i];
         // What others have handled since this process last owned the partition was observed here, or else is not to be handled.
-        if (from < progress->next || !stages->observed[i]) progress->next = from;
+        if (from < progress->next || progress->next < 0 || !stages->observed[i]) progress->next = from;
         progress->settled = progress->next;
         progress->committed = answer->inputs[i];
     }

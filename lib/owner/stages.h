@@ -72,7 +72,7 @@ void stages_commands_forget(struct stages *stages); /* of all partitions: they m
 
 /* The first offset is where an owner begins when nothing was ever committed, the next one where reading goes on. */
 void stages_begin(struct stages *stages, size_t input, int32_t partition, int64_t first, int64_t next);
-int64_t stages_next(const struct stages *stages, size_t input, int32_t partition);
+int64_t stages_next(const struct stages *stages, size_t input, int32_t partition); /* -1: nothing was ever read */
 
 /* The record at that offset was handled; timestamp: Kafka's, ms. */
 void stages_handled(struct stages *stages, size_t input, int32_t partition, int64_t offset, int64_t timestamp);

@@ -28,6 +28,7 @@ void fake_kafka_start(void) {
     fake.started = true;
     fake.now_ms = 1000000;
     fake.group_state = "Stable";
+    fake.session_us = 6000000;
 }
 
 void fake_kafka_stop(void) {
@@ -264,6 +265,11 @@ void fake_delete_group(void) {
     fake_lock();
     for (size_t i = 0; i < fake.log_count; i++) fake.logs[i]->committed = KAFKA_OFFSET_NONE;
     fake_unlock();
+}
+
+void fake_session(int64_t session_ms, bool silent) {
+    fake.session_us = session_ms * 1000;
+    fake.silent = silent;
 }
 
 void fake_other_member(const char *id, const char *instance_id, const char *client_id,

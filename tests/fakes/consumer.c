@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fakes/private.h"
 
@@ -28,6 +29,7 @@ struct kafka_consumer {
     size_t place_count;
     struct kafka_record *records;
     uint64_t commit_failures;
+    int64_t heard_us;
 };
 
 static struct fake_place *place_find(const struct kafka_consumer *consumer, const struct topic *topic,
@@ -91,9 +93,9 @@ static bool deliver(struct kafka_consumer *consumer) {
     fake_unlock();
     if (count) options->on_records(options->context, consumer->records, count);
     if (lost && options->on_offset_lost) {
-        struct fake_place *place = place_find(consumer, lost_place.topic, lost_place.partition);
-        if (place) place->reading = false;
         options->on_offset_lost(options->context, lost_place.topic, lost_place.partition);
+        struct fake_place *place = place_find(consumer, lost_place.topic, lost_place.partition);
+        if (place && place->next == lost_place.next) place->reading = false; // nobody has moved it: it stalls
     } else if (lost) {
         struct fake_place *place = place_find(consumer, lost_place.topic, lost_place.partition);
         if (place) place->next = KAFKA_OFFSET_BEGINNING;
@@ -320,12 +322,18 @@ const char *kafka_consumer_member(const struct kafka_consumer *consumer) {
 void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold) { consumer->held = hold; }
 
 void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count) {
+    if (fake.silent) return; // it is under way, and no answer comes
     if (!consumer->generation) consumer->commit_failures++;
+    if (consumer->generation) consumer->heard_us = clock_monotonic_us();
     for (size_t i = 0; consumer->generation && i < count; i++)
         fake_commit(positions[i].topic, positions[i].partition, positions[i].offset);
 }
 
 uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer) { return consumer->commit_failures; }
+
+int64_t kafka_consumer_heard_us(const struct kafka_consumer *consumer) { return consumer->heard_us; }
+
+int64_t kafka_consumer_session_us(const struct kafka_consumer *consumer) { return fake.session_us; }
 
 /* ---- members, for kafka_group_describe ---- */
 

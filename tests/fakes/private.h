@@ -66,6 +66,8 @@ struct fake_kafka {
     bool reports_held;
     int failing_reports, failing_code;
     bool failing_written;
+    bool silent; /* the group does not answer commits */
+    int64_t session_us;
 };
 
 extern struct fake_kafka fake;

@@ -30,6 +30,7 @@ int sending_start(struct router *router, struct error *error) {
     struct kafka_producer_options options = {
         .loop = router->loop,
         .settings = router->kafka,
+        .metrics = service_metrics(router->service),
         .linger_ms = 0,
         .queue_bytes = (size_t)router->settings->outbox_queue_mb << 20,
         .context = router,

@@ -63,7 +63,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
         const struct kafka_record *record = &records[i];
         struct partition *part = &router->parts[record->partition];
         if (record->topic == &TOPIC_FRIEND_COMMANDS) {
-            commands_take(router->commands, record);
+            decider_take(router->decider, record);
             continue;
         }
         if (part->resumed && partition_owned(part)) measure_pause(router, part, record);
@@ -76,8 +76,8 @@ static void take(void *context, const struct kafka_record *records, size_t count
     }
     outbox_set_stream_time(router->outbox, timeline_stream(router->timeline));
     outbox_flush_old(router->outbox, clock_monotonic_us());
-    commands_run(router->commands);
-    if (commands_queued(router->commands) > (size_t)router->settings->commands_batch * COMMANDS_LOTS)
+    decider_run(router->decider);
+    if (decider_queued(router->decider) > (size_t)router->settings->commands_batch * COMMANDS_LOTS)
         pause_commands(ownership, true);
     ownership_hold(ownership);
 }
@@ -116,6 +116,7 @@ static void release(struct ownership *ownership, int32_t partition) {
     struct error error;
     bool attached = part->stage == PARTITION_RESTORING || part->stage == PARTITION_LIVE;
     part->stage = PARTITION_FOREIGN;
+    decider_lost(router->decider, partition);
     if (attached && !router->settings->standby_replicas)
         relations_detach(router->relations, partition);
     else if (attached && relations_standby(router->relations, partition, &error))
@@ -185,13 +186,12 @@ static void revoked(void *context, bool lost) {
     if (!lost) commit(ownership); // the less for the next owner to do again
     ownership->assigned = false;
     ownership->generation++;
-    commands_revoke(router->commands);
+    decider_revoke(router->decider);
     commands_forgotten(ownership);
     log_info(router->log, lost ? "partitions lost" : "partitions revoked");
     // When lost, somebody else may have handled them since; otherwise what stays ours goes on where it is.
     for (int32_t p = 0; lost && p < router->partitions; p++) release(ownership, p);
     if (relations_read(router->relations, &error)) ownership_failed(ownership, "friendships cannot be read", &error);
-    peer_handled(router->peer);
 }
 
 static void broker_changed(void *context, bool up, const char *reason) {
@@ -225,9 +225,10 @@ void ownership_progress(struct ownership *ownership) {
             ownership->positions[count++] = ownership_at(&TOPIC_LOCATIONS, p, part->next);
         }
         if (part->stage == PARTITION_LIVE && part->commands_asked && !part->commands_live &&
-            commands_ready(router->commands) && relations_reached(router->relations, p, part->commands_end, 0)) {
+            decider_ready(router->decider) && relations_reached(router->relations, p, part->commands_end, 0)) {
             part->commands_live = true;
-            commands_begin(router->commands, p, part->commands_from < 0 ? 0 : part->commands_from);
+            decider_begin(router->decider, &TOPIC_FRIEND_COMMANDS, p,
+                          part->commands_from < 0 ? 0 : part->commands_from);
             ownership->positions[count++] = ownership_at(
                 &TOPIC_FRIEND_COMMANDS, p, part->commands_from < 0 ? KAFKA_OFFSET_BEGINNING : part->commands_from);
         }
@@ -242,9 +243,7 @@ void ownership_progress(struct ownership *ownership) {
     router->metrics.owned->value = (double)owned;
     router->metrics.restored->value = (double)live;
     service_ready(router->service, "assigned", ownership->ever_assigned);
-    service_ready(router->service, "restored",
-                  live == owned && commanding == owned && commands_ready(router->commands));
-    if (count) peer_handled(router->peer);
+    service_ready(router->service, "restored", live == owned && commanding == owned && decider_ready(router->decider));
 }
 
 void ownership_reset_commands(struct ownership *ownership) {
@@ -271,7 +270,7 @@ void ownership_restore_again(struct ownership *ownership, int32_t partition) {
     if (ownership->assigned && count) kafka_consumer_read_less(ownership->consumer, positions, count, NULL);
     part->stage = PARTITION_RESTORING;
     part->friendships_end = INT64_MAX; // until the answer comes
-    commands_revoke(router->commands);
+    decider_revoke(router->decider);
     ownership_reset_commands(ownership);
 }
 
@@ -364,7 +363,7 @@ static int64_t waiting_ms(struct ownership *ownership, int32_t partition, int64_
 
 static bool commands_current(struct ownership *ownership) {
     struct router *router = ownership->router;
-    if (commands_queued(router->commands) || commands_committing(router->commands)) return false;
+    if (decider_queued(router->decider) || decider_committing(router->decider)) return false;
     for (int32_t p = 0; p < router->partitions; p++) {
         if (!partition_owned(&router->parts[p])) continue;
         if (!router->parts[p].commands_live) return false;
@@ -390,7 +389,7 @@ void ownership_measure(struct ownership *ownership) {
     router->metrics.caught_up->value = router->warm && ownership->assigned && !router->lagging &&
                                        kafka_producer_up(router->producer) && !outbox_blocked(router->outbox) &&
                                        commands_current(ownership) && relations_current(router->relations);
-    if (commands_queued(router->commands) <= (size_t)router->settings->commands_batch * COMMANDS_LOTS / 2)
+    if (decider_queued(router->decider) <= (size_t)router->settings->commands_batch * COMMANDS_LOTS / 2)
         pause_commands(ownership, false);
 }
 
@@ -428,14 +427,14 @@ int ownership_new(struct router *router, struct ownership **out, struct error *e
         ownership_free(ownership);
         return code;
     }
-    commands_set_consumer(router->commands, ownership->consumer);
+    decider_set_consumer(router->decider, ownership->consumer);
     *out = ownership;
     return 0;
 }
 
 void ownership_free(struct ownership *ownership) {
     if (!ownership) return;
-    commands_set_consumer(ownership->router->commands, NULL);
+    decider_set_consumer(ownership->router->decider, NULL);
     kafka_consumer_free(ownership->consumer);
     loop_timer_free(ownership->again);
     free(ownership->positions);

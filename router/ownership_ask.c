@@ -106,7 +106,7 @@ static void ask_done(void *context) {
 void ownership_ask(struct ownership *ownership) {
     struct router *router = ownership->router;
     if (!ownership->ask_wanted || ownership->asking || !ownership->assigned || ownership->stopped) return;
-    if (commands_committing(router->commands)) return;
+    if (decider_committing(router->decider)) return;
     struct asking *asking = mem_alloc(sizeof *asking);
     *asking = (struct asking){.ownership = ownership,
                               .generation = ownership->generation,

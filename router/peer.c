@@ -5,20 +5,20 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/state.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
 
-/* Somebody who waits for a command to be handled. */
+/* A request that waits for a command to be decided. */
 struct waiter {
-    struct waiter *next;
+    struct peer *peer;
     struct http_request *request;
-    int64_t user, other, offset, deadline_us;
+    int64_t user, other;
 };
 
 struct peer {
     struct router *router;
-    struct waiter *waiters;
     struct graph_entry entries[LIMIT_MAX];
 };
 
@@ -28,16 +28,7 @@ struct peer *peer_new(struct router *router) {
     return peer;
 }
 
-void peer_free(struct peer *peer) {
-    if (!peer) return;
-    while (peer->waiters) {
-        struct waiter *waiter = peer->waiters;
-        peer->waiters = waiter->next;
-        http_problem(waiter->request, 503, "stopping", "this process is ending", 1);
-        free(waiter);
-    }
-    free(peer);
-}
+void peer_free(struct peer *peer) { free(peer); }
 
 static void refuse(struct http_request *request, int code) {
     if (code == -ESTALE)
@@ -152,34 +143,17 @@ static void reply_later(struct http_request *request) {
     http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
 }
 
-/* True: answered. */
-static bool try_waiter(struct peer *peer, const struct waiter *waiter, int64_t now_us) {
-    struct router *router = peer->router;
-    int32_t partition = hash_user_partition(friendship_lower(waiter->user, waiter->other), router->partitions);
-    int code = ownership_serves(router->ownership, partition);
-    if (code == -ESTALE)
-        refuse(waiter->request, code);
-    else if (!code && commands_handled(router->commands, partition) > waiter->offset)
-        reply_friendship(peer, waiter->request, waiter->user, waiter->other);
-    else if (now_us >= waiter->deadline_us)
+static void decided(void *context, int code) {
+    struct waiter *waiter = context;
+    if (code == 0)
+        reply_friendship(waiter->peer, waiter->request, waiter->user, waiter->other);
+    else if (code == -ETIMEDOUT)
         reply_later(waiter->request);
+    else if (code == -ESTALE)
+        refuse(waiter->request, code);
     else
-        return false;
-    return true;
-}
-
-void peer_handled(struct peer *peer) {
-    if (!peer) return;
-    int64_t now_us = clock_monotonic_us();
-    for (struct waiter **link = &peer->waiters; *link;) {
-        struct waiter *waiter = *link;
-        if (!try_waiter(peer, waiter, now_us)) {
-            link = &waiter->next;
-            continue;
-        }
-        *link = waiter->next;
-        free(waiter);
-    }
+        http_problem(waiter->request, 503, "stopping", "this process is ending", 1);
+    free(waiter);
 }
 
 static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
@@ -190,8 +164,8 @@ static void friendship(struct peer *peer, struct http_request *request, int64_t 
         http_problem(request, 400, "bad-query", "offset or wait_ms is out of range", 0);
         return;
     }
-    int code =
-        ownership_serves(router->ownership, hash_user_partition(friendship_lower(user, other), router->partitions));
+    int32_t partition = hash_user_partition(friendship_lower(user, other), router->partitions);
+    int code = ownership_serves(router->ownership, partition);
     if (code == -ESTALE || (code && offset < 0)) {
         refuse(request, code);
         return;
@@ -201,14 +175,12 @@ static void friendship(struct peer *peer, struct http_request *request, int64_t 
         return;
     }
     struct waiter *waiter = mem_alloc(sizeof *waiter);
-    *waiter = (struct waiter){.next = peer->waiters,
-                              .request = request,
-                              .user = user,
-                              .other = other,
-                              .offset = offset,
-                              .deadline_us = clock_monotonic_us() + wait_ms * 1000};
-    peer->waiters = waiter;
-    peer_handled(peer);
+    *waiter = (struct waiter){.peer = peer, .request = request, .user = user, .other = other};
+    code = decider_await(router->decider, &TOPIC_FRIEND_COMMANDS, partition, offset,
+                         clock_monotonic_us() + wait_ms * 1000, waiter, decided);
+    if (!code) return;
+    http_problem(request, 503, "busy", "too many requests wait for commands", 1);
+    free(waiter);
 }
 
 /* ---- paths ---- */

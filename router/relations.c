@@ -88,7 +88,7 @@ static void apply(struct relations *relations, int32_t partition) {
     }
     part->reflected = next;
     if (part->standby) return;
-    commands_read_back(router->commands, partition, next);
+    decider_read_back(router->decider, &TOPIC_FRIENDSHIPS, partition, next);
     if (part->live) remove_excess(relations, partition);
 }
 

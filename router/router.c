@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "router/identity.h"
+#include "decider/identity.h"
 #include "router/state.h"
 
 enum {
@@ -62,11 +62,7 @@ static void friends_exceeded(void *context, int32_t partition, int64_t user, int
     excess_notice(router->excess, partition, user, other, since, offset);
 }
 
-static void commands_done(void *context) {
-    struct router *router = context;
-    ownership_progress(router->ownership);
-    peer_handled(router->peer);
-}
+static void commands_done(void *context) { ownership_progress(((struct router *)context)->ownership); }
 
 static void commands_lost(void *context) {
     struct router *router = context;
@@ -107,7 +103,7 @@ static void collect(void *context) {
 }
 
 static bool workers_busy(const struct router *router) {
-    return ownership_busy(router->ownership) || warmup_busy(router->warmup) || commands_busy(router->commands) ||
+    return ownership_busy(router->ownership) || warmup_busy(router->warmup) || decider_busy(router->decider) ||
            relations_busy(router->relations) || standby_busy(router->standby) || checkpoints_busy(router->checkpoints);
 }
 
@@ -131,7 +127,7 @@ static bool may_stop(struct router *router) {
 
 static void stop_input(struct router *router) {
     router->stopped = true;
-    commands_stop(router->commands);
+    decider_stop(router->decider);
     if (router->ownership) ownership_stop(router->ownership);
 }
 
@@ -160,7 +156,6 @@ static void each_tenth(void *context) {
         ownership_measure(router->ownership);
     }
     standby_progress(router->standby);
-    peer_handled(router->peer);
     if (!router->draining) return;
     if (!router->stopped && may_stop(router)) stop_input(router);
     if (!router->stopped) return;
@@ -218,6 +213,7 @@ static int open_commands(struct router *router, struct error *error) {
             .loop = router->loop,
             .settings = router->kafka,
             .log = router->log,
+            .registry = service_metrics(router->service),
             .graph = router->graph,
             .metrics = &router->metrics,
             .transactional_id = id,
@@ -228,7 +224,8 @@ static int open_commands(struct router *router, struct error *error) {
             .on_handled = commands_done,
             .on_reset = commands_lost,
         };
-        code = commands_new(&options, &router->commands, error);
+        router->commands = commands_new(&options);
+        router->decider = commands_decider(router->commands);
     }
     free(file);
     free(name);
@@ -278,7 +275,6 @@ static void graph_opened(void *context, int code, struct graph *graph, struct er
 static void router_free(void *state) {
     struct router *router = state;
     if (!router) return;
-    peer_free(router->peer);
     loop_timer_free(router->second);
     loop_timer_free(router->tenth);
     loop_timer_free(router->retry);
@@ -287,7 +283,8 @@ static void router_free(void *state) {
     ownership_free(router->ownership);
     router->ownership = NULL;
     relations_free(router->relations);
-    commands_free(router->commands);
+    commands_free(router->commands); // those who wait at the peer hear of it
+    peer_free(router->peer);
     kafka_producer_free(router->producer, 0); // its last reports go to the outbox, consents and excess
     checkpoints_free(router->checkpoints);
     graph_close(router->graph);

@@ -72,6 +72,7 @@ struct router {
     struct consents *consents;
     struct excess *excess;
     struct commands *commands;
+    struct decider *decider; /* of the commands */
     struct overload *overload;
     struct codec *codec;
     struct join_result result;
@@ -225,8 +226,7 @@ bool relations_current(const struct relations *relations); /* nothing is left to
 /* ---- peer.c ---- */
 
 struct peer *peer_new(struct router *router);
-void peer_free(struct peer *peer); /* waiting requests are answered 503; NULL is fine */
+void peer_free(struct peer *peer); /* after the commands, for whose outcome its requests may wait; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
-void peer_handled(struct peer *peer); /* commands were handled, or partitions lost: those who wait may be answered */
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { HEADER_SIZE = 5, SCHEMA_ID = 8 }; /* a zero, the id in four bytes; schemas/ids.txt */
 
-_Static_assert(COMMAND_OFFSET_SIZE_MAX == HEADER_SIZE + VARINT_MAX, "the longest value");
+_Static_assert(COMMAND_OFFSET_BYTES == HEADER_SIZE + VARINT_MAX, "the longest value");
 
 size_t command_offset_put(uint8_t *value, int64_t next) {
     value[0] = 0;

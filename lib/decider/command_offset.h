@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMMAND_OFFSET_SIZE_MAX = 15 };
+enum { COMMAND_OFFSET_BYTES = 15 };
 
-/* Writes the value to a place of COMMAND_OFFSET_SIZE_MAX bytes and returns how many it took. next: the first command that is
+/* Writes the value to a place of COMMAND_OFFSET_BYTES bytes and returns how many it took. next: the first command that is
  * not decided. */
 size_t command_offset_put(uint8_t *value, int64_t next);
 

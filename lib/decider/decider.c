@@ -20,8 +20,8 @@ enum {
     HOLD_MS = 100, /* so long; and takes no more when it is so old, */
     FULL_MS = 300, /* or so old where more are there: nothing is decided while one is committed */
     WAITERS_DEFAULT = 10000,
-    FAILING = 3, /* transactions that failed in a row: trouble that does not pass by itself */
-    PAUSE_MS = 50, /* before the next one after the second failure, and twice as long after each further one, */
+    FAILING = 3,        /* transactions that failed in a row: trouble that does not pass by itself */
+    PAUSE_MS = 50,      /* before the next one after the second failure, and twice as long after each further one, */
     PAUSE_MAX_MS = 3200 /* up to this */
 };
 
@@ -37,6 +37,8 @@ enum stage {
 struct written {
     struct overlay *overlay;
     int64_t *ends; /* by partition: behind the last record that was written */
+    int64_t
+        *read; /* by partition: how far it is read back; what was read while the commit was under way counts after it */
 };
 
 /* A partition of a topic of commands; its place is topic number * partitions + partition. */
@@ -128,7 +130,8 @@ struct decider *decider_new(const struct decider_options *options) {
     for (size_t i = 0; i < options->state_count; i++) {
         const struct decider_state *state = &options->states[i];
         decider->written[i] = (struct written){.overlay = overlay_new(state->key_max, state->value_max),
-                                               .ends = mem_zero(partitions, sizeof(int64_t))};
+                                               .ends = mem_zero(partitions, sizeof(int64_t)),
+                                               .read = mem_zero(partitions, sizeof(int64_t))};
     }
     courses_forget(decider);
     loop_timer_stop(decider->turn);
@@ -146,6 +149,7 @@ void decider_free(struct decider *decider) {
     for (size_t i = 0; i < decider->options.state_count; i++) {
         overlay_free(decider->written[i].overlay);
         free(decider->written[i].ends);
+        free(decider->written[i].read);
     }
     free(decider->written);
     free(decider->courses);
@@ -247,7 +251,20 @@ static void overlays_tell(struct decider *decider) {
 }
 
 static void overlays_clear(struct decider *decider) {
-    for (size_t i = 0; i < decider->options.state_count; i++) overlay_clear(decider->written[i].overlay);
+    for (size_t i = 0; i < decider->options.state_count; i++) {
+        overlay_clear(decider->written[i].overlay);
+        memset(decider->written[i].read, 0, (size_t)decider->options.partitions * sizeof(int64_t));
+    }
+    overlays_tell(decider);
+}
+
+static void overlays_commit(struct decider *decider) {
+    for (size_t i = 0; i < decider->options.state_count; i++) {
+        struct written *written = &decider->written[i];
+        overlay_commit(written->overlay, written->ends);
+        for (int32_t p = 0; p < decider->options.partitions; p++)
+            overlay_read_back(written->overlay, p, written->read[p]);
+    }
     overlays_tell(decider);
 }
 
@@ -270,7 +287,11 @@ void decider_revoke(struct decider *decider) {
         decider->code = error_set(&decider->reason, -ESTALE, "the group has taken the partitions away");
         commit(decider);
     }
-    waiters_fail(decider->waiters, -ESTALE);
+}
+
+void decider_lost(struct decider *decider, int32_t partition) {
+    for (size_t i = 0; i < decider->options.command_count; i++)
+        waiters_fail(decider->waiters, i * (size_t)decider->options.partitions + (size_t)partition, -ESTALE);
 }
 
 void decider_stop(struct decider *decider) {
@@ -282,7 +303,8 @@ void decider_stop(struct decider *decider) {
 
 void decider_read_back(struct decider *decider, const struct topic *topic, int32_t partition, int64_t next) {
     struct written *written = written_of(decider, topic);
-    if (!written) return;
+    if (!written || partition < 0 || partition >= decider->options.partitions) return;
+    written->read[partition] = next;
     overlay_read_back(written->overlay, partition, next);
     overlays_tell(decider);
 }
@@ -330,7 +352,7 @@ static int write_offsets(struct decider *decider, struct error *error) {
     int code = 0;
     for (size_t i = 0; offsets && !code && i < decider->position_count; i++) {
         const struct kafka_position *position = &decider->positions[i];
-        uint8_t value[COMMAND_OFFSET_SIZE_MAX];
+        uint8_t value[COMMAND_OFFSET_BYTES];
         size_t size = command_offset_put(value, position->offset);
         const char *name = position->topic->name;
         code = decider_write(decider, offsets, position->partition, name, strlen(name), value, size);
@@ -388,8 +410,7 @@ static void committed(struct decider *decider) {
         // Other state may have been written since by another owner: nothing of this is to be relied on.
         overlays_clear(decider);
     } else {
-        for (size_t i = 0; i < decider->options.state_count; i++)
-            overlay_commit(decider->written[i].overlay, decider->written[i].ends);
+        overlays_commit(decider);
         for (size_t place = 0; place < decider->places; place++) {
             size_t position = decider->courses[place].position;
             if (position) decider->handled[place] = decider->positions[position - 1].offset;

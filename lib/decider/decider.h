@@ -64,9 +64,9 @@ struct decider_options {
     struct log *log;
     struct metrics *registry; /* for the dead letters by topic; NULL: they are not counted by topic */
     struct decider_metrics metrics;
-    const char *transactional_id;         /* copied; stays the same over restarts (decider/identity.h) */
-    int32_t partitions;                   /* of each topic below: they are of one space */
-    const struct topic *const *commands;  /* this array, and the next, must outlive the decider */
+    const char *transactional_id;        /* copied; stays the same over restarts (decider/identity.h) */
+    int32_t partitions;                  /* of each topic below: they are of one space */
+    const struct topic *const *commands; /* this array, and the next, must outlive the decider */
     size_t command_count;
     const struct decider_state *states;
     size_t state_count;
@@ -96,16 +96,18 @@ bool decider_ready(const struct decider *decider);      /* transactions can be m
 bool decider_busy(const struct decider *decider);       /* the worker thread is at it */
 bool decider_committing(const struct decider *decider); /* a transaction is open, or being committed */
 
-bool decider_failing(const struct decider *decider);    /* several transactions in a row were not committed */
+bool decider_failing(const struct decider *decider); /* several transactions in a row were not committed */
 
 /* ---- the owner's part ---- */
 
 /* The partition's commands are decided from that offset on, the higher of the group's and of the one in `offsets`; records
  * before it are passed by. All state that they may depend on has been read. */
 void decider_begin(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset);
-/* The assignment is gone: drops the queue and the overlay, and gives up the transaction that is open. Those who wait hear
- * -ESTALE. */
+/* The assignment is gone, or what was begun must be begun again: drops the queue and the overlay, and gives up the transaction
+ * that is open. Those who wait go on waiting: most partitions come back in a moment. */
 void decider_revoke(struct decider *decider);
+/* Another process owns that partition now: those who wait for commands in it hear -ESTALE. */
+void decider_lost(struct decider *decider, int32_t partition);
 /* No more transactions; the last is over when decider_busy is false. */
 void decider_stop(struct decider *decider);
 
@@ -132,7 +134,7 @@ struct overlay *decider_overlay(struct decider *decider, const struct topic *top
 /* ---- those who wait for an outcome ---- */
 
 /* Calls `done` once: with 0 when all commands up to and with that offset are decided, -ETIMEDOUT at the deadline (of
- * clock_monotonic_us), -ESTALE when the partition is taken away, or -ECANCELED when the decider is freed. Perhaps from within
+ * clock_monotonic_us), -ESTALE when another process owns the partition (decider_lost), or -ECANCELED when the decider is freed. Perhaps from within
  * this call. -EAGAIN: too many wait already; -EINVAL: no such partition. Then done is not called. */
 int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
                   int64_t deadline_us, void *context, void (*done)(void *context, int code));

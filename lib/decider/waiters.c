@@ -73,24 +73,33 @@ static void look(struct waiters *waiters, const int64_t *handled) {
 
 static void time_over(void *context) { look(context, NULL); }
 
+void waiters_handled(struct waiters *waiters, const int64_t *handled) {
+    if (waiters->waiting) look(waiters, handled);
+}
+
 struct waiters *waiters_new(uv_loop_t *loop, size_t max) {
     struct waiters *waiters = mem_alloc(sizeof *waiters);
-    *waiters = (struct waiters){
-        .max = max, .timer = loop_timer_new(loop, 0, 0, time_over, waiters), .timer_us = INT64_MAX};
+    *waiters =
+        (struct waiters){.max = max, .timer = loop_timer_new(loop, 0, 0, time_over, waiters), .timer_us = INT64_MAX};
     loop_timer_stop(waiters->timer);
     return waiters;
 }
 
-void waiters_fail(struct waiters *waiters, int code) {
-    while (waiters->waiting) make_due(waiters, &waiters->waiting, code);
-    set_timer(waiters, INT64_MAX);
+void waiters_fail(struct waiters *waiters, size_t place, int code) {
+    for (struct outcome_waiter **link = &waiters->waiting; *link;) {
+        if ((*link)->place == place)
+            make_due(waiters, link, code);
+        else
+            link = &(*link)->next;
+    }
     call_due(waiters);
 }
 
 void waiters_free(struct waiters *waiters) {
     if (!waiters) return;
     waiters->max = 0; // nobody new
-    waiters_fail(waiters, -ECANCELED);
+    while (waiters->waiting) make_due(waiters, &waiters->waiting, -ECANCELED);
+    call_due(waiters);
     loop_timer_free(waiters->timer);
     free(waiters);
 }

@@ -18,6 +18,6 @@ void waiters_cancel(struct waiters *waiters, const void *context);
 
 /* Calls those whose offsets are below handled[place], with 0, and those whose time is over, with -ETIMEDOUT. */
 void waiters_handled(struct waiters *waiters, const int64_t *handled);
-void waiters_fail(struct waiters *waiters, int code); /* calls all of them */
+void waiters_fail(struct waiters *waiters, size_t place, int code); /* calls those of one place */
 
 #endif

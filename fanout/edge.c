@@ -158,6 +158,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
         &(struct kafka_producer_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
+            .metrics = service_metrics(edge->service),
             .linger_ms = gathering_ms(edge),
             .context = edge,
             .on_delivered = reports_delivered,

@@ -94,9 +94,10 @@ static void given_up(void *context, const char *reason) {
 static int start_kafka(struct sink *sink, struct error *error) {
     static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS};
     struct service *service = sink->service;
-    int code = kafka_producer_new(
-        &(struct kafka_producer_options){.loop = service_loop(service), .settings = service_kafka(service)},
-        &sink->producer, error);
+    int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(service),
+                                                                   .settings = service_kafka(service),
+                                                                   .metrics = service_metrics(service)},
+                                  &sink->producer, error);
     if (code) return code;
     return kafka_consumer_new(
         &(struct kafka_consumer_options){

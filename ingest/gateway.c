@@ -182,6 +182,7 @@ static int start_kafka(struct gateway *gateway, const struct topics_shape *shape
         &(struct kafka_producer_options){
             .loop = service_loop(service),
             .settings = service_kafka(service),
+            .metrics = service_metrics(service),
             .timeout_ms = (int)gateway->settings.produce_timeout_ms,
             .context = gateway,
             .on_delivered = write_delivered,

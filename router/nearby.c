@@ -436,7 +436,7 @@ static int start_sending(struct nearby *nearby, struct error *error) {
     return sending_new(&options, &nearby->sending, error);
 }
 
-static int start_commands(struct nearby *nearby, struct error *error) {
+static void start_commands(struct nearby *nearby) {
     struct commands_options options = {
         .loop = nearby->options.loop,
         .settings = nearby->options.kafka,
@@ -452,7 +452,7 @@ static int start_commands(struct nearby *nearby, struct error *error) {
         .on_handled = commands_decided,
         .on_reset = commands_lost,
     };
-    return commands_new(&options, &nearby->commands, error);
+    nearby->commands = commands_new(&options);
 }
 
 static int start_owner(struct nearby *nearby, struct error *error) {
@@ -499,8 +499,8 @@ int nearby_new(const struct nearby_options *options, struct nearby **out, struct
     *out = nearby;
     router_metrics_init(&nearby->metrics, options->registry);
     int code = start_sending(nearby, error);
-    if (!code) code = start_commands(nearby, error);
     if (code) return code;
+    start_commands(nearby);
     start_parts(nearby);
     code = start_owner(nearby, error);
     if (code) return code;
@@ -518,11 +518,11 @@ int nearby_new(const struct nearby_options *options, struct nearby **out, struct
 
 void nearby_free(struct nearby *nearby) {
     if (!nearby) return;
-    peer_free(nearby->peer);
     warmup_free(nearby->warmup);
     owner_free(nearby->owner);
     nearby->owner = NULL;
     commands_free(nearby->commands);
+    peer_free(nearby->peer);
     sending_free(nearby->sending); // its last reports go to the outbox, opting and cap
     relations_free(nearby->relations);
     reports_free(nearby->reports);
@@ -547,5 +547,5 @@ bool nearby_busy(struct nearby *nearby) {
     warmup_stop(nearby->warmup);
     relations_stop(nearby->relations);
     owner_stop(nearby->owner);
-    return owner_busy(nearby->owner) || commands_busy(nearby->commands) || workers_busy(nearby);
+    return owner_busy(nearby->owner) || (nearby->commands && decider_busy(commands_decider(nearby->commands))) || workers_busy(nearby);
 }

@@ -16,12 +16,10 @@ struct waiter {
     struct peer *peer;
     struct http_request *request;
     int64_t user, other;
-    struct waiter *next, **link;
 };
 
 struct peer {
     struct peer_options options;
-    struct waiter *waiters;
     struct graph_entry entries[LIMIT_MAX];
 };
 
@@ -31,22 +29,7 @@ struct peer *peer_new(const struct peer_options *options) {
     return peer;
 }
 
-static void waiter_free(struct waiter *waiter) {
-    *waiter->link = waiter->next;
-    if (waiter->next) waiter->next->link = waiter->link;
-    free(waiter);
-}
-
-void peer_free(struct peer *peer) {
-    if (!peer) return;
-    while (peer->waiters) {
-        struct waiter *waiter = peer->waiters;
-        decider_await_cancel(commands_decider(peer->options.commands), waiter);
-        http_problem(waiter->request, 503, "stopping", "this process is ending", 1);
-        waiter_free(waiter);
-    }
-    free(peer);
-}
+void peer_free(struct peer *peer) { free(peer); }
 
 static void refuse(struct http_request *request, int code) {
     if (code == -ESTALE)
@@ -172,22 +155,18 @@ static void decided(void *context, int code) {
         reply_later(waiter->request);
     else
         reply_friendship(waiter->peer, waiter->request, waiter->user, waiter->other);
-    waiter_free(waiter);
+    free(waiter);
 }
 
 static void await(struct peer *peer, const struct waiter *who, int32_t partition, int64_t offset, int64_t wait_ms) {
     struct waiter *waiter = mem_alloc(sizeof *waiter);
     *waiter = *who;
-    waiter->next = peer->waiters;
-    waiter->link = &peer->waiters;
-    if (waiter->next) waiter->next->link = &waiter->next;
-    peer->waiters = waiter;
     int64_t deadline_us = clock_monotonic_us() + wait_ms * 1000;
     int code = decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, partition, offset, deadline_us, waiter,
                              decided);
     if (!code) return;
     reply_later(waiter->request); // too many wait already
-    waiter_free(waiter);
+    free(waiter);
 }
 
 static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {

@@ -20,7 +20,7 @@ struct peer_options {
 };
 
 struct peer *peer_new(const struct peer_options *options);
-void peer_free(struct peer *peer); /* those who wait are answered 503; before the decider; NULL is fine */
+void peer_free(struct peer *peer); /* after the commands, which tell those who wait; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
 
 #endif

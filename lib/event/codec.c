@@ -74,7 +74,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_LOCATION] = LOCATION_SCHEMA_ID,       [EVENT_FRIEND_COMMAND] = FRIEND_COMMAND_SCHEMA_ID,
         [EVENT_FRIENDSHIP] = FRIENDSHIP_SCHEMA_ID,   [EVENT_PROFILE] = PROFILE_SCHEMA_ID,
         [EVENT_SHARING] = SHARING_SCHEMA_ID,         [EVENT_DELIVERY_BATCH] = DELIVERY_BATCH_SCHEMA_ID,
-        [EVENT_HISTORY_ROW] = HISTORY_ROW_SCHEMA_ID,
+        [EVENT_HISTORY_ROW] = HISTORY_ROW_SCHEMA_ID, [EVENT_COMMAND_OFFSET] = COMMAND_OFFSET_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -126,3 +126,4 @@ DEFINE_RECORD(friend_command, "friend-command", EVENT_FRIEND_COMMAND)
 DEFINE_RECORD(friendship, "friendship", EVENT_FRIENDSHIP)
 DEFINE_RECORD(profile, "profile", EVENT_PROFILE)
 DEFINE_RECORD(sharing, "sharing", EVENT_SHARING)
+DEFINE_RECORD(command_offset, "command-offset", EVENT_COMMAND_OFFSET)

@@ -5,7 +5,8 @@
  * valid until the next decode with the same codec (delivery_reader_next is one). One thread at a time per codec; avro-c's
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
- * Generated per top-level record X (location, friend_command, friendship, profile, sharing, delivery_batch, history_row):
+ * Generated per top-level record X (location, friend_command, friendship, profile, sharing, delivery_batch, history_row,
+ * command_offset):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -45,6 +46,7 @@ enum event_record {
     EVENT_SHARING,
     EVENT_DELIVERY_BATCH,
     EVENT_HISTORY_ROW,
+    EVENT_COMMAND_OFFSET,
     EVENT_RECORDS
 };
 
@@ -73,6 +75,8 @@ int event_decode_profile(struct codec *codec, const void *value, size_t size, st
                          struct error *error);
 int event_decode_sharing(struct codec *codec, const void *value, size_t size, struct sharing *record,
                          struct error *error);
+int event_decode_command_offset(struct codec *codec, const void *value, size_t size, struct command_offset *record,
+                                struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -80,6 +84,7 @@ void event_encode_friend_command(struct buffer *out, const struct friend_command
 void event_encode_friendship(struct buffer *out, const struct friendship *record);
 void event_encode_profile(struct buffer *out, const struct profile *record);
 void event_encode_sharing(struct buffer *out, const struct sharing *record);
+void event_encode_command_offset(struct buffer *out, const struct command_offset *record);
 
 /* A DeliveryBatch item by item. delivery_reader_start fails as event_decode_* do. delivery_reader_next: 1 an item, 0 the
  * end, -EBADMSG malformed (what is in item then is undefined); the last two for ever after. */

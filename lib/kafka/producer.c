@@ -10,7 +10,6 @@ enum {
     TIMEOUT_DEFAULT_MS = 30000,
     QUEUE_DEFAULT_BYTES = 64 << 20,
     REPORTS_A_TURN = 10000, /* so that a flood of acknowledgements does not hold up the loop */
-    USER_KEY_SIZE = 8,
 };
 
 /* One event of the queue; returns how many reports it held. */
@@ -27,7 +26,7 @@ static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *even
         producer->pending--;
         const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
         if (!topic) { // a dead letter queue's
-            if (message->err) producer->dead_lost++;
+            kafka_dead_letter_reported(producer, message);
         } else if (producer->options.on_delivered) {
             producer->options.on_delivered(producer->options.context, message->_private, kafka_code(message->err),
                                            topic, message->partition, message->offset);
@@ -97,6 +96,8 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
         {"transaction.timeout.ms", plain ? NULL : "2000"},
         {"queue.buffering.max.kbytes", queue},
         {"queue.buffering.max.messages", "10000000"}, // the bytes are the limit
+        // As much as brokers take by default (1,048,588) with what a batch adds: a record that they took can be written again.
+        {"message.max.bytes", "1048000"},
         {NULL, NULL},
     };
     const struct kafka_property fixed[] = {{"transactional.id", options->transactional_id}, {NULL, NULL}};
@@ -120,7 +121,11 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .membership = NULL,
         .pending = 0,
         .dead_lost = 0,
+        .dead_limit = SIZE_MAX,
+        .dead = NULL,
+        .dead_count = 0,
     };
+    if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
     int code = make_client(producer, error);
     if (code) goto finish;
     producer->queue = rd_kafka_queue_get_main(producer->client);
@@ -163,5 +168,6 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     kafka_handles_free(&producer->handles);
     if (producer->client) rd_kafka_destroy(producer->client);
     kafka_membership_release(producer->membership);
+    free(producer->dead);
     free(producer);
 }

@@ -2,6 +2,7 @@
 #ifndef KAFKA_PRODUCER_H
 #define KAFKA_PRODUCER_H
 
+#include "base/metrics.h"
 #include "kafka/consumer.h"
 #include "kafka/settings.h"
 
@@ -12,6 +13,9 @@ enum { KAFKA_PARTITION_BY_KEY = -1 };
 struct kafka_producer_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
+    /* Dead letters are counted here by topic: starling_dead_letters_total and starling_dead_letters_lost_total, for each topic
+     * of the settings. NULL: they are not. */
+    struct metrics *metrics;
     const char *transactional_id; /* NULL: plain */
     int linger_ms;                /* queue.buffering.max.ms; 0: send at once */
     int timeout_ms;               /* message.timeout.ms; 0: 30,000 */
@@ -39,7 +43,12 @@ size_t kafka_producer_pending(const struct kafka_producer *producer); /* message
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
 
 /* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset,
- * .exception.message, ...). on_delivered does not hear of it. */
+ * .exception.message, ...). A record that is too large to be written whole with them is written cut: the beginning of its value,
+ * and of its key if that alone is too long, with the sizes of both in the headers KAFKA_CUT_VALUE_SIZE and KAFKA_CUT_KEY_SIZE;
+ * the headers above say where the whole of it is. on_delivered does not hear of it. Errors as kafka_producer_send; none of them
+ * comes of what is in the record. */
+#define KAFKA_CUT_KEY_SIZE "starling.cut.key.size"
+#define KAFKA_CUT_VALUE_SIZE "starling.cut.value.size"
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason);
 uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dead letters that did not get there */
 

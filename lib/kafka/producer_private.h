@@ -6,6 +6,12 @@
 #include "kafka/private.h"
 #include "kafka/producer.h"
 
+/* The dead letters of one topic. */
+struct dead_letters {
+    const struct topic *topic;
+    struct metric *written, *lost;
+};
+
 struct kafka_producer {
     struct kafka_producer_options options;
     struct kafka_opaque opaque;
@@ -17,6 +23,13 @@ struct kafka_producer {
     struct kafka_membership *membership; /* under which the transaction was begun; NULL: none */
     size_t pending;
     uint64_t dead_lost;
+    size_t dead_limit; /* more bytes of key and value than this the broker has refused */
+    struct dead_letters *dead;
+    size_t dead_count;
 };
+
+/* dead_letters.c */
+void kafka_dead_letters_count(struct kafka_producer *producer, struct metrics *metrics);
+void kafka_dead_letter_reported(struct kafka_producer *producer, const rd_kafka_message_t *message);
 
 #endif

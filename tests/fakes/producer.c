@@ -28,6 +28,7 @@ struct kafka_producer {
     uint64_t epoch; /* of the transactional id; 0: not begun */
     struct fake_membership membership;
     bool in_transaction, fatal;
+    bool must_abort; /* a message of the transaction was not delivered */
 };
 
 static void report_next(struct kafka_producer *producer) {
@@ -88,6 +89,7 @@ static int produce(struct kafka_producer *producer, struct fake_log *log, struct
     if (!plain && !producer->in_transaction) return -EINVAL;
     fake.failing_reports -= failing;
     report.code = fenced ? -EIO : failing ? fake.failing_code : 0;
+    producer->must_abort |= report.code != 0;
     entry.state = plain ? RECORD_COMMITTED : RECORD_OPEN;
     entry.transaction = plain ? 0 : id->transaction;
     report.offset = -1;
@@ -180,6 +182,7 @@ int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consum
     if (!code) {
         id->transaction = ++fake.transactions;
         producer->in_transaction = true;
+        producer->must_abort = false;
         producer->membership = consumer ? fake_membership_of(consumer) : (struct fake_membership){.consumer = 0};
     }
     fake_unlock();
@@ -200,6 +203,7 @@ static bool flushed(struct kafka_producer *producer, int timeout_ms) {
 static int commit(struct kafka_producer *producer, struct fake_id *id, const struct kafka_position *offsets,
                   size_t count, struct error *error) {
     if (id->epoch != producer->epoch) return fatal(producer, error);
+    if (producer->must_abort) return error_set(error, -EAGAIN, "a message was not delivered");
     if (count && !fake_membership_holds(&producer->membership))
         return error_set(error, -ESTALE, "the group has moved on");
     for (size_t i = 0; i < count; i++) {

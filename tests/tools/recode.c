@@ -86,6 +86,10 @@ static void show_sharing(struct buffer *out, const struct sharing *record) {
     put_symbol(out, "mode", modes, record->mode);
 }
 
+static void show_command_offset(struct buffer *out, const struct command_offset *record) {
+    put_long(out, "next", record->next);
+}
+
 static void show_history_row(struct buffer *out, const struct history_row *record) {
     put_long(out, "user", record->user);
     put_long(out, "lat", record->lat);
@@ -211,6 +215,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_SCHEMA_ID: RECODE(sharing);
+    case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, shown, coded, error);
     case HISTORY_ROW_SCHEMA_ID: {
         struct history_row row;

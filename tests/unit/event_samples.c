@@ -195,6 +195,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_SCHEMA_ID: RECODE(sharing);
+    case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     default: abort(); /* a record that these tests do not know yet: add it */

@@ -252,10 +252,10 @@ static void test_empty_texts_need_no_data(void **state) {
 
 static void test_headers_name_the_newest_version(void **state) {
     static const char *const records[EVENT_RECORDS] = {
-        [EVENT_LOCATION] = "location",      [EVENT_FRIEND_COMMAND] = "friend-command",
-        [EVENT_FRIENDSHIP] = "friendship",  [EVENT_PROFILE] = "profile",
-        [EVENT_SHARING] = "sharing",        [EVENT_DELIVERY_BATCH] = "delivery-batch",
-        [EVENT_HISTORY_ROW] = "history-row"};
+        [EVENT_LOCATION] = "location",       [EVENT_FRIEND_COMMAND] = "friend-command",
+        [EVENT_FRIENDSHIP] = "friendship",   [EVENT_PROFILE] = "profile",
+        [EVENT_SHARING] = "sharing",         [EVENT_DELIVERY_BATCH] = "delivery-batch",
+        [EVENT_HISTORY_ROW] = "history-row", [EVENT_COMMAND_OFFSET] = "command-offset"};
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {
         const struct event_schema *newest = NULL;

@@ -1,4 +1,4 @@
-/* The router's small ledgers: overlay, consents, excess, timeline, identity. */
+/* The router's small ledgers: consents, excess, timeline. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,95 +13,7 @@
 #include "base/clock.h"
 #include "router/consents.h"
 #include "router/excess.h"
-#include "router/identity.h"
-#include "router/overlay.h"
-#include "router/report_clock.h"
-
-/* ---- overlay ---- */
-
-static struct friendship friends_since(int64_t since) {
-    return (struct friendship){.state = FRIENDSHIP_FRIENDS, .since = since};
-}
-
-static void test_an_overlay_entry_lives_until_it_is_read_back(void **state) {
-    struct overlay *overlay = overlay_new();
-    struct friendship a = friends_since(1), b = {.state = FRIENDSHIP_NONE};
-    overlay_put(overlay, 0, 1, 2, &a);
-    overlay_put(overlay, 1, 5, 6, &a);
-    overlay_read_back(overlay, 0, 1000); // the transaction is open: nothing of it can have been read
-    assert_int_equal(overlay_count(overlay), 2);
-    overlay_commit(overlay, (int64_t[]){11, 21});
-    overlay_read_back(overlay, 0, 10);
-    assert_non_null(overlay_find(overlay, 1, 2));
-    overlay_put(overlay, 0, 1, 2, &b); // decided again before it was read back
-    overlay_read_back(overlay, 0, 11);
-    assert_int_equal(overlay_find(overlay, 1, 2)->state, FRIENDSHIP_NONE);
-    overlay_commit(overlay, (int64_t[]){12, 21});
-    overlay_read_back(overlay, 0, 12);
-    assert_null(overlay_find(overlay, 1, 2));
-    assert_non_null(overlay_find(overlay, 5, 6));
-    overlay_read_back(overlay, 1, 21);
-    assert_int_equal(overlay_count(overlay), 0);
-    overlay_free(overlay);
-}
-
-static void test_an_overlay_counts_how_lists_grow(void **state) {
-    struct overlay *overlay = overlay_new();
-    struct friendship made = friends_since(1), none = {.state = FRIENDSHIP_NONE};
-    int64_t ids[] = {10, 20};
-    struct id_list list = {.items = ids, .count = 2, .capacity = 2};
-    for (int64_t other = 100; other < 200; other++) overlay_put(overlay, 0, 1, other, &made);
-    overlay_put(overlay, 0, 1, 10, &none);
-    overlay_put(overlay, 0, 1, 20, &made); // already on the list
-    overlay_put(overlay, 0, 2, 20, &made); // somebody else's
-    assert_int_equal(overlay_waiting(overlay, 1), 102);
-    assert_int_equal(overlay_growth(overlay, 1, &list), 99);
-    assert_int_equal(overlay_growth(overlay, 3, &list), 0);
-    overlay_commit(overlay, (int64_t[]){5});
-    overlay_read_back(overlay, 0, 5);
-    assert_int_equal(overlay_waiting(overlay, 1), 0);
-    overlay_put(overlay, 0, 1, 2, &made);
-    overlay_clear(overlay);
-    assert_null(overlay_find(overlay, 1, 2));
-    overlay_free(overlay);
-}
-
-static void test_an_overlay_of_many_is_right_about_each(void **state) {
-    struct overlay *overlay = overlay_new();
-    struct friendship none = {.state = FRIENDSHIP_NONE};
-    enum { USERS = 500, OTHERS = 40, PARTS = 4 };
-    int64_t ends[PARTS] = {0};
-    // Each transaction writes a fifth of all pairs; what was written twice is as it was written last.
-    for (int round = 0; round < 10; round++) {
-        for (int64_t user = 0; user < USERS; user++) {
-            for (int64_t other = round % 5; other < OTHERS; other += 5) {
-                struct friendship half = friends_since(round + 1);
-                overlay_put(overlay, (int32_t)(user % PARTS), user, 1000 + other, round == 9 ? &none : &half);
-            }
-        }
-        for (int p = 0; p < PARTS; p++) ends[p] = 100 * (round + 1);
-        overlay_commit(overlay, ends);
-    }
-    assert_int_equal(overlay_count(overlay), USERS * OTHERS);
-    overlay_read_back(overlay, 1, 700); // rounds 0 to 6: of partition 1 those of 7, 8 and 9 are left, or came again
-    for (int64_t user = 0; user < USERS; user++) {
-        for (int64_t other = 0; other < OTHERS; other++) {
-            const struct friendship *half = overlay_find(overlay, user, 1000 + other);
-            if (user % PARTS == 1 && other % 5 < 2) {
-                assert_null(half);
-            } else if (other % 5 == 4) {
-                assert_int_equal(half->state, FRIENDSHIP_NONE);
-            } else {
-                assert_int_equal(half->since, other % 5 + 6);
-            }
-        }
-        assert_int_equal(overlay_waiting(overlay, user), user % PARTS == 1 ? OTHERS * 3 / 5 : OTHERS);
-    }
-    for (int32_t p = 0; p < PARTS; p++) overlay_read_back(overlay, p, 1000);
-    assert_int_equal(overlay_count(overlay), 0);
-    for (int64_t user = 0; user < USERS; user++) assert_int_equal(overlay_waiting(overlay, user), 0);
-    overlay_free(overlay);
-}
+#include "router/timeline.h"
 
 /* ---- consents ---- */
 
@@ -267,78 +179,46 @@ static struct location event_at(enum location_kind kind, int64_t time) {
     return (struct location){.kind = kind, .time = time, .user = 1, .route = -1, .opted = 0};
 }
 
-static bool accept(struct report_clock *timeline, int32_t partition, enum location_kind kind, int64_t time) {
+static bool accept(struct timeline *timeline, int32_t partition, enum location_kind kind, int64_t time) {
     struct location event = event_at(kind, time);
-    return report_clock_accept(timeline, partition, &event);
+    return timeline_accept(timeline, partition, &event);
 }
 
 static void test_the_machines_clock(void **state) {
-    struct report_clock *timeline = report_clock_new(false, 2, 60000, 1000);
+    struct timeline *timeline = timeline_new(false, 2, 60000, 1000);
     int64_t now = clock_wall_ms();
     assert_true(accept(timeline, 0, LOCATION_REPORT, 1));
     assert_true(accept(timeline, 0, LOCATION_REPORT, now + 50000));
     assert_false(accept(timeline, 0, LOCATION_JOIN, now + 120000));
     assert_false(accept(timeline, 0, LOCATION_REJOIN, now + 120000));
     struct location leave = event_at(LOCATION_LEAVE, now + 999999);
-    assert_true(report_clock_accept(timeline, 0, &leave));
-    assert_true(leave.time <= report_clock_now(timeline)); // or it would never be forgotten
-    assert_true(report_clock_now(timeline) >= now);
-    report_clock_free(timeline);
+    assert_true(timeline_accept(timeline, 0, &leave));
+    assert_true(leave.time <= timeline_now(timeline)); // or it would never be forgotten
+    assert_true(timeline_now(timeline) >= now);
+    timeline_free(timeline);
 }
 
 static void test_the_streams_clock(void **state) {
-    struct report_clock *timeline = report_clock_new(true, 2, 60000, 1000);
-    assert_int_equal(report_clock_now(timeline), 0);
+    struct timeline *timeline = timeline_new(true, 2, 60000, 1000);
+    assert_int_equal(timeline_now(timeline), 0);
     assert_true(accept(timeline, 0, LOCATION_REPORT, 5000));
-    assert_int_equal(report_clock_now(timeline), 5000);
+    assert_int_equal(timeline_now(timeline), 5000);
     assert_true(accept(timeline, 0, LOCATION_JOIN, 6000));
     assert_false(accept(timeline, 0, LOCATION_REPORT, 7001));
-    assert_int_equal(report_clock_now(timeline), 6000);
+    assert_int_equal(timeline_now(timeline), 6000);
     assert_true(accept(timeline, 1, LOCATION_REPORT, 9000)); // that partition's first
-    assert_int_equal(report_clock_now(timeline), 9000);
+    assert_int_equal(timeline_now(timeline), 9000);
     assert_false(accept(timeline, 0, LOCATION_REPORT, 7001)); // each partition by its own highest
     assert_true(accept(timeline, 0, LOCATION_REPORT, 100));
     assert_true(accept(timeline, 0, LOCATION_REJOIN, 6500)); // repeats a report, and moves no clock
     assert_false(accept(timeline, 0, LOCATION_REPORT, 7001));
     assert_true(accept(timeline, 0, LOCATION_QUIT, 999999));
-    assert_int_equal(report_clock_now(timeline), 9000);
-    report_clock_free(timeline);
-}
-
-/* ---- identity ---- */
-
-static void test_an_identity_is_kept(void **state) {
-    char folder[] = "/tmp/starling-identity-XXXXXX", file[64], command[96], *a, *b;
-    struct error error;
-    assert_non_null(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/data/router/identity", folder);
-    assert_int_equal(identity_load("", file, &a, &error), 0);
-    assert_int_equal(strlen(a), 32);
-    assert_int_equal(identity_load("", file, &b, &error), 0);
-    assert_string_equal(a, b);
-    free(b);
-    assert_int_equal(identity_load("router-1", file, &b, &error), 0);
-    assert_string_equal(b, "router-1");
-    free(b);
-    // Half a name is none.
-    FILE *stream = fopen(file, "w");
-    assert_non_null(stream);
-    fputs("0123", stream);
-    fclose(stream);
-    assert_int_equal(identity_load(NULL, file, &b, &error), 0);
-    assert_string_not_equal(a, b);
-    free(a);
-    free(b);
-    assert_true(identity_load("", "/proc/no/such", &b, &error) < 0);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(timeline_now(timeline), 9000);
+    timeline_free(timeline);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_overlay_entry_lives_until_it_is_read_back),
-        cmocka_unit_test(test_an_overlay_counts_how_lists_grow),
-        cmocka_unit_test(test_an_overlay_of_many_is_right_about_each),
         cmocka_unit_test(test_a_standby_tells_when_it_takes_over),
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
@@ -346,7 +226,6 @@ int main(void) {
         cmocka_unit_test(test_excess_is_noticed_again_when_somebody_else_asks),
         cmocka_unit_test(test_the_machines_clock),
         cmocka_unit_test(test_the_streams_clock),
-        cmocka_unit_test(test_an_identity_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "router/identity.h"
+#include "decider/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,11 +43,23 @@ static int read_name(const char *file, char name[NAME_SIZE + 1], struct error *e
     return strspn(name, "0123456789abcdef") == NAME_SIZE;
 }
 
+/* A disk that is full takes what there is room for, without an error: that comes with the next write. */
+static int write_whole(int fd, const char *name, const char *file, struct error *error) {
+    for (size_t written = 0; written < NAME_SIZE;) {
+        ssize_t took = write(fd, name + written, NAME_SIZE - written);
+        if (took < 0 && errno == EINTR) continue;
+        if (took < 0) return failed(error, file);
+        if (took == 0) return error_set(error, -ENOSPC, "%s: nothing can be written", file);
+        written += (size_t)took;
+    }
+    return fsync(fd) ? failed(error, file) : 0;
+}
+
 /* Written aside and renamed: a name that was used must not be read back as another. */
 static int write_name(const char *file, const char *name, struct error *error) {
     char *aside = mem_format("%s.new", file);
-    int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), code = 0;
-    if (fd < 0 || write(fd, name, NAME_SIZE) != NAME_SIZE || fsync(fd)) code = failed(error, aside);
+    int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int code = fd < 0 ? failed(error, aside) : write_whole(fd, name, aside, error);
     if (fd >= 0) close(fd);
     if (!code && rename(aside, file)) code = failed(error, file);
     free(aside);

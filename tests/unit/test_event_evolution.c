@@ -102,7 +102,7 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
                                 .user = 1LL << 40,
                                 .guide = {.user = 2, .stars = 5},
                                 .stays = {.items = stays, .count = 1},
-                                .stamp = {.data = (const uint8_t *)"\1\x7f", .size = 2},
+                                .stamp = {.data = (const uint8_t *)"\1A", .size = 2},
                                 .title = {.data = "Köln", .size = strlen("Köln")},
                                 .paid = false,
                                 .least = 9,
@@ -120,7 +120,7 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
         json, "{\"marks\": [1, 9223372036854775807], \"mood\": \"SAD\", \"user\": 1099511627776, "
               "\"guide\": {\"user\": 2, \"stars\": 5}, "
               "\"stays\": [{\"place\": -9223372036854775808, \"nights\": 3}], "
-              "\"stamp\": \"\\u0001\\u007F\", \"title\": \"K\\u00F6ln\", \"paid\": false, \"least\": 9, \"rating\": \"LOW\", \"more\": [1]}");
+              "\"stamp\": \"\\u0001A\", \"title\": \"K\\u00F6ln\", \"paid\": false, \"least\": 9, \"rating\": \"LOW\", \"more\": [1]}");
     free(json);
     free(bytes);
     buffer_free(&theirs);

@@ -44,7 +44,8 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
     m->reports_skipped = counter(s, "starling_router_reports_skipped_total",
                                  "Reports not joined because a newer one of the same user waited behind them");
     m->leaves = counter(s, "starling_router_leaves_total", "LEAVE events produced");
-    m->damaged = counter(s, "starling_router_damaged_total", "Partitions whose friend lists were damaged and read anew");
+    m->damaged =
+        counter(s, "starling_router_damaged_total", "Partitions whose friend lists were damaged and read anew");
 }
 
 static void make_gauges(struct router_metrics *m, struct metrics *s) {

@@ -13,7 +13,7 @@ struct opting {
     struct opting_options options;
     struct consents *consents;
     struct codec *codec;
-    bool *ours;                   /* by partition: to be told of */
+    bool *ours;                  /* by partition: to be told of */
     struct kafka_position *told; /* room for all partitions */
 };
 
@@ -106,8 +106,7 @@ void opting_second(struct opting *opting, struct owner *owner) {
             owner_read_again(owner, opting->options.state, p, offset, NULL);
         } else if (consents_committable(opting->consents, p, &offset)) {
             consents_committed(opting->consents, p, offset);
-            opting->told[count++] =
-                (struct kafka_position){.topic = &TOPIC_SHARING, .partition = p, .offset = offset};
+            opting->told[count++] = (struct kafka_position){.topic = &TOPIC_SHARING, .partition = p, .offset = offset};
         }
     }
     owner_commit(owner, opting->told, count);

@@ -162,8 +162,8 @@ static void await(struct peer *peer, const struct waiter *who, int32_t partition
     struct waiter *waiter = mem_alloc(sizeof *waiter);
     *waiter = *who;
     int64_t deadline_us = clock_monotonic_us() + wait_ms * 1000;
-    int code = decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, partition, offset, deadline_us, waiter,
-                             decided);
+    int code = decider_await(commands_decider(peer->options.commands), &TOPIC_FRIEND_COMMANDS, partition, offset,
+                             deadline_us, waiter, decided);
     if (!code) return;
     reply_later(waiter->request); // too many wait already
     free(waiter);

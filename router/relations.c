@@ -158,8 +158,7 @@ static void mend(struct relations *relations) {
         if (!relations->parts[p].attached) continue;
         forget(relations, p);
         owner_restore_again(relations->owner, p);
-        int code =
-            owner_read_again(relations->owner, relations->options.state, p, KAFKA_OFFSET_BEGINNING, &error);
+        int code = owner_read_again(relations->owner, relations->options.state, p, KAFKA_OFFSET_BEGINNING, &error);
         if (code) relations->options.failed(relations->options.context, &error);
     }
 }
@@ -394,8 +393,7 @@ static void tell(struct relations *relations, bool again) {
         int64_t next = graph_queued(relations->options.graph, p) ? part->reflected : position_of(relations, p);
         if (next < 0 || (next <= part->told && !again)) continue;
         part->told = next;
-        relations->told[count++] =
-            (struct kafka_position){.topic = &TOPIC_FRIENDSHIPS, .partition = p, .offset = next};
+        relations->told[count++] = (struct kafka_position){.topic = &TOPIC_FRIENDSHIPS, .partition = p, .offset = next};
     }
     owner_commit(relations->owner, relations->told, count);
 }

@@ -42,7 +42,8 @@ int relations_attach(struct relations *relations, int32_t partition, int64_t *fr
 void relations_detach(struct relations *relations, int32_t partition);
 void relations_own(struct relations *relations, int32_t partition);
 void relations_silence(struct relations *relations, int32_t partition);
-void relations_take(struct relations *relations, const struct kafka_record *records, size_t count); /* others are passed by */
+void relations_take(struct relations *relations, const struct kafka_record *records,
+                    size_t count); /* others are passed by */
 void relations_idle(struct relations *relations);
 void relations_lost(struct relations *relations, int32_t partition);
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t end);

@@ -25,7 +25,8 @@ bool report_clock_accept(struct report_clock *timeline, int32_t partition, struc
 /* Reads the machine's clock. Once a batch is enough. */
 void report_clock_tick(struct report_clock *timeline);
 
-int64_t report_clock_now(const struct report_clock *timeline);    /* as of the last tick, or the stream's; 0: no report yet */
+int64_t report_clock_now(
+    const struct report_clock *timeline); /* as of the last tick, or the stream's; 0: no report yet */
 int64_t report_clock_stream(const struct report_clock *timeline); /* highest REPORT or JOIN time seen; 0: none yet */
 
 #endif

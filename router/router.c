@@ -7,7 +7,7 @@
 #include "decider/identity.h"
 #include "event/topics.h"
 #include "owner/checkpoints.h"
-#include "router/nearby.h"
+#include "router/joiner.h"
 
 enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000 };
 
@@ -21,7 +21,7 @@ struct router {
     char *path; /* of the store */
     struct checkpoints *checkpoints;
     struct graph *graph;
-    struct nearby *nearby; /* NULL while the store is being opened */
+    struct joiner *joiner; /* NULL while the store is being opened */
     struct loop_timer *second, *tenth;
     bool draining;
 };
@@ -30,18 +30,18 @@ struct router {
 
 static void friends_changed(void *context, int64_t user, int64_t other, bool made) {
     struct router *router = context;
-    nearby_friends_changed(router->nearby, user, other, made);
+    joiner_friends_changed(router->joiner, user, other, made);
 }
 
 static void friends_exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset) {
     struct router *router = context;
-    nearby_friends_exceeded(router->nearby, partition, user, other, since, offset);
+    joiner_friends_exceeded(router->joiner, partition, user, other, since, offset);
 }
 
 static void friends_damaged(void *context, int32_t partition, const struct error *error) {
     struct router *router = context;
-    nearby_friends_damaged(router->nearby, partition, error);
+    joiner_friends_damaged(router->joiner, partition, error);
 }
 
 static int open_graph(void *context, struct error *error) {
@@ -110,18 +110,18 @@ static void failed(void *context, const char *doing, const struct error *error) 
 
 static void collect(void *context) {
     struct router *router = context;
-    nearby_collect(router->nearby);
+    joiner_collect(router->joiner);
 }
 
 static void each_second(void *context) {
     struct router *router = context;
-    nearby_second(router->nearby);
-    checkpoints_second(router->checkpoints, nearby_whole(router->nearby), clock_wall_ms());
+    joiner_second(router->joiner);
+    checkpoints_second(router->checkpoints, joiner_whole(router->joiner), clock_wall_ms());
 }
 
 static void each_tenth(void *context) {
     struct router *router = context;
-    nearby_tenth(router->nearby);
+    joiner_tenth(router->joiner);
 }
 
 /* The transactions' name of this process. The caller frees *id. */
@@ -129,19 +129,18 @@ static int load_identity(struct router *router, char **id, struct error *error) 
     const struct service_settings *common = service_settings(router->service);
     char *file = mem_format("%s/identity", common->data_dir), *name = NULL;
     int code = identity_load(common->group_instance_id, file, &name, error);
-    if (!code)
-        *id = mem_format("%s%s-%s", service_kafka(router->service)->prefix, router->settings->group_id, name);
+    if (!code) *id = mem_format("%s%s-%s", service_kafka(router->service)->prefix, router->settings->group_id, name);
     free(file);
     free(name);
     return code;
 }
 
 /* All that needs the friend lists. */
-static int start_nearby(struct router *router, struct error *error) {
+static int start_joiner(struct router *router, struct error *error) {
     char *id = NULL;
     int code = load_identity(router, &id, error);
     if (code) return code;
-    struct nearby_options options = {
+    struct joiner_options options = {
         .loop = service_loop(router->service),
         .log = service_log(router->service),
         .registry = service_metrics(router->service),
@@ -157,7 +156,7 @@ static int start_nearby(struct router *router, struct error *error) {
         .drained = drained,
         .failed = failed,
     };
-    code = nearby_new(&options, &router->nearby, error);
+    code = joiner_new(&options, &router->joiner, error);
     free(id);
     if (code) return code;
     router->second = loop_timer_new(options.loop, SECOND_MS, SECOND_MS, each_second, router);
@@ -173,7 +172,7 @@ static void graph_opened(void *context, int code, const struct error *error) {
         service_finished(router->service);
         return;
     }
-    if (!code) code = start_nearby(router, &reason);
+    if (!code) code = start_joiner(router, &reason);
     if (code) failed(router, "could not start", &reason);
 }
 
@@ -184,7 +183,7 @@ static void router_free(void *state) {
     if (!router) return;
     loop_timer_free(router->second);
     loop_timer_free(router->tenth);
-    nearby_free(router->nearby);
+    joiner_free(router->joiner);
     checkpoints_free(router->checkpoints);
     graph_close(router->graph);
     free(router->path);
@@ -201,7 +200,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .path = mem_format("%s/friends", service_settings(service)->data_dir),
     };
     int code = open_store(router, error);
-    if (code == 0) code = start_nearby(router, error);
+    if (code == 0) code = start_joiner(router, error);
     if (code < 0) {
         router_free(router);
         return code;
@@ -213,8 +212,8 @@ static int router_start(struct service *service, const struct topics_shape *shap
 static void router_drain(void *state) {
     struct router *router = state;
     router->draining = true;
-    if (router->nearby) {
-        nearby_drain(router->nearby);
+    if (router->joiner) {
+        joiner_drain(router->joiner);
         return;
     }
     checkpoints_stop(router->checkpoints);
@@ -224,14 +223,14 @@ static void router_drain(void *state) {
 static bool router_busy(void *state) {
     struct router *router = state;
     router->draining = true;
-    bool busy = router->nearby && nearby_busy(router->nearby);
+    bool busy = router->joiner && joiner_busy(router->joiner);
     return checkpoints_busy(router->checkpoints) || busy;
 }
 
 static void router_peer(void *state, struct http_request *request) {
     struct router *router = state;
-    if (router->nearby)
-        nearby_peer(router->nearby, request);
+    if (router->joiner)
+        joiner_peer(router->joiner, request);
     else
         http_problem(request, 503, "starting", "this process is opening its friend lists", 1);
 }

@@ -70,8 +70,8 @@ void follower_free(struct follower *follower) {
 void follower_add(struct follower *follower, int32_t partition, const int64_t *from) {
     follower->reads[partition] = true;
     for (size_t s = 0; s < follower->options.topic_count; s++)
-        follower->more[follower->more_count++] = (struct kafka_position){
-            .topic = follower->options.topics[s], .partition = partition, .offset = from[s]};
+        follower->more[follower->more_count++] =
+            (struct kafka_position){.topic = follower->options.topics[s], .partition = partition, .offset = from[s]};
 }
 
 void follower_remove(struct follower *follower, int32_t partition) {

@@ -132,9 +132,9 @@ static int64_t commands_begin_at(const struct owner *owner, size_t command, int3
 static int64_t commands_next(const struct owner *owner, size_t command, int32_t partition) {
     const int64_t *ends;
     int64_t next = kafka_consumer_position(owner->consumer, owner->commands[command], partition);
-    return next < 0 ? commands_begin_at(owner, command, partition,
-                                        stages_commands(owner->stages, partition, &ends)[command])
-                    : next;
+    return next < 0
+               ? commands_begin_at(owner, command, partition, stages_commands(owner->stages, partition, &ends)[command])
+               : next;
 }
 
 /* Reads all that may be read now: what is ours and restored, and of shared inputs what is others'. */

@@ -30,13 +30,15 @@ static struct metric **by_partition(struct metrics *metrics, const char *prefix,
 void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *prefix, int32_t partitions) {
     const char *restore = "restore_records_total", *restore_help = "Records of state read for partitions not live";
     *m = (struct owner_metrics){
-        .owned = make(s, false, prefix, "partitions_owned", "Partitions that the group has given to this process", NULL),
+        .owned =
+            make(s, false, prefix, "partitions_owned", "Partitions that the group has given to this process", NULL),
         .restored = make(s, false, prefix, "partitions_restored", "Owned partitions whose state is up to date", NULL),
-        .lag = make(s, false, prefix, "lag_seconds",
-                    "Age of the oldest input that is being waited for; 0 when none is", NULL),
+        .lag = make(s, false, prefix, "lag_seconds", "Age of the oldest input that is being waited for; 0 when none is",
+                    NULL),
         .commits = make(s, true, prefix, "offset_commits_total", "Commits of the offsets of inputs", NULL),
         .held = make(s, true, prefix, "held_total", "Times that input was held because output was full", NULL),
-        .unsettled = make(s, false, prefix, "outbox_epochs", "Epochs of the outbox that are not acknowledged yet", NULL),
+        .unsettled =
+            make(s, false, prefix, "outbox_epochs", "Epochs of the outbox that are not acknowledged yet", NULL),
         .restore_records = make(s, true, prefix, restore, restore_help, "for=\"owned\""),
         .standby_records = make(s, true, prefix, restore, restore_help, "for=\"standby\""),
         .standbys = make(s, false, prefix, "partitions_standby",
@@ -53,9 +55,9 @@ void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *
         .partition_stage =
             by_partition(s, prefix, "partition_stage",
                          "0 somebody else's, 1 stand-by catching up, 2 stand-by, 3 restoring, 4 live", partitions),
-        .partition_lag =
-            by_partition(s, prefix, "partition_lag_seconds",
-                         "Age of the oldest input of the partition that is being waited for; 0 when none is", partitions),
+        .partition_lag = by_partition(
+            s, prefix, "partition_lag_seconds",
+            "Age of the oldest input of the partition that is being waited for; 0 when none is", partitions),
     };
 }
 

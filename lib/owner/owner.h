@@ -67,10 +67,11 @@ struct owner_product {
     void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us);
     /* Before, among and after a batch of inputs: time has passed, and what has waited for long enough goes out. */
     void (*flush_old)(void *context, int64_t now_us);
-    void (*flush)(void *context);                     /* nothing more is there for now: all goes out */
-    void (*settle)(void *context);                    /* partitions change hands: what is held back is handled, and goes out */
-    void (*lower)(void *context, size_t input, int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */
-    bool (*blocked)(void *context); /* output is full, also when it is offered once more: inputs wait */
+    void (*flush)(void *context);  /* nothing more is there for now: all goes out */
+    void (*settle)(void *context); /* partitions change hands: what is held back is handled, and goes out */
+    void (*lower)(void *context, size_t input,
+                  int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */
+    bool (*blocked)(void *context);  /* output is full, also when it is offered once more: inputs wait */
 
     /* This process may join its group now: the state of what will be its own is read. The product calls owner_join, now or later. */
     void (*prepared)(void *context);
@@ -156,6 +157,6 @@ int64_t owner_lag_ms(const struct owner *owner);
 bool owner_commands_current(const struct owner *owner); /* no command waits */
 bool owner_assigned(const struct owner *owner);         /* the group has given it what it owns */
 bool owner_was_assigned(const struct owner *owner);     /* it has, at least once */
-bool owner_ready(const struct owner *owner); /* all that it owns is live, and its commands are decided */
+bool owner_ready(const struct owner *owner);            /* all that it owns is live, and its commands are decided */
 
 #endif

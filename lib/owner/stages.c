@@ -7,9 +7,9 @@
 
 struct progress { /* of one input of one partition */
     int64_t first;
-    int64_t next;      /* -1: nothing was ever read */
-    int64_t settled;   /* what was handled before this offset is acknowledged, or was so when ownership began */
-    int64_t committed; /* what the group was told of that; -1: nothing, or it may not have heard it */
+    int64_t next;       /* -1: nothing was ever read */
+    int64_t settled;    /* what was handled before this offset is acknowledged, or was so when ownership began */
+    int64_t committed;  /* what the group was told of that; -1: nothing, or it may not have heard it */
     int64_t handled_ms; /* Kafka's timestamp of the record last handled */
     int64_t current_ms; /* when nothing waited, last; 0: never yet */
 };

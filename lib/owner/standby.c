@@ -91,8 +91,7 @@ static struct member *members_of(struct standby *standby, char *own_id, size_t *
     *found = false;
     for (size_t i = 0; i < *count; i++) *found |= members[i].self;
     if (!owner->consumer && !*found)
-        members[(*count)++] =
-            (struct member){.id = own_id, .instance = owner->options.instance_id, .self = true};
+        members[(*count)++] = (struct member){.id = own_id, .instance = owner->options.instance_id, .self = true};
     members_sort(members, *count);
     return members;
 }
@@ -193,7 +192,8 @@ static bool take_look(struct standby *standby) {
     bool usable = !owner->consumer || found;
     if (usable && owner->consumer && !as_computed(standby, members, count)) {
         if (!standby->told_unknown)
-            log_warn(owner->options.log, "nobody stands by: the group's members are not given what `range` would give them");
+            log_warn(owner->options.log,
+                     "nobody stands by: the group's members are not given what `range` would give them");
         standby->told_unknown = true;
     } else if (usable) {
         choose(standby, members, count);

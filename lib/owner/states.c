@@ -57,7 +57,8 @@ static void take(void *context, const struct kafka_record *records, size_t count
     count_records(owner, records, count);
     for (size_t at = 0; at < count;) {
         size_t begin = at;
-        while (at < count && records[at].topic != owner->options.offsets && owner->attached[records[at].partition]) at++;
+        while (at < count && records[at].topic != owner->options.offsets && owner->attached[records[at].partition])
+            at++;
         if (at > begin) PRODUCT(owner, state, &records[begin], at - begin);
         if (at == count) break;
         if (records[at].topic == owner->options.offsets && owner->attached[records[at].partition])

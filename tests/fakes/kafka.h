@@ -65,7 +65,7 @@ void fake_group_state(const char *state); /* "Stable" at first; must outlive its
 
 int64_t fake_committed(const struct topic *topic, int32_t partition); /* KAFKA_OFFSET_NONE: nothing is */
 void fake_commit(const struct topic *topic, int32_t partition, int64_t offset);
-void fake_delete_group(void); /* its committed offsets are gone */
+void fake_delete_group(void);                       /* its committed offsets are gone */
 void fake_session(int64_t session_ms, bool silent); /* 6,000 at first; silent: commits get no answer */
 
 /* ---- trouble ---- */

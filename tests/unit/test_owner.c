@@ -34,7 +34,7 @@ struct world {
     struct loop_timer *tenth, *second;
 
     bool attached[PARTITIONS], live[PARTITIONS], silent[PARTITIONS];
-    int64_t stored[PARTITIONS];       /* facts are in the store up to here, also of one that is not attached; -1: nothing */
+    int64_t stored[PARTITIONS]; /* facts are in the store up to here, also of one that is not attached; -1: nothing */
     char fact[PARTITIONS][TEXT];
     size_t restored[PARTITIONS], news[PARTITIONS], events[PARTITIONS], observed[PARTITIONS];
     int64_t told[PARTITIONS];

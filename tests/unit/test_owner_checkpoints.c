@@ -17,7 +17,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "router/checkpoint.h"
+#include "owner/checkpoints.h"
+#include "router/graph.h"
 
 enum { PARTITION = 2, HOUR_MS = 3600000, USERS = 50 };
 
@@ -25,7 +26,6 @@ struct world {
     char folder[64], store[96], checkpoints[96];
     uv_loop_t loop;
     struct metrics *metrics;
-    struct router_metrics router_metrics;
     struct checkpoints_options options;
     struct checkpoints *made;
     struct graph *graph;
@@ -37,24 +37,33 @@ static void changed(void *context, int64_t user, int64_t other, bool made) {}
 
 static void exceeded(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset) {}
 
-static void opened(void *context, int code, struct graph *graph, struct error *error) {
+static void opened(void *context, int code, const struct error *error) {
     struct world *w = context;
     w->opened++;
     w->code = code;
-    w->graph = graph;
 }
 
-/* Whether it has to be waited for. */
-static bool begin_to_open(struct world *w) {
-    struct error error;
+static int open_store(void *context, struct error *error) {
+    struct world *w = context;
     struct graph_options options = {.path = w->store,
                                     .partitions = 4,
                                     .cap = 5000,
                                     .max_age_ms = 84 * (int64_t)HOUR_MS,
                                     .on_change = changed,
                                     .on_excess = exceeded};
+    return graph_open(&options, &w->graph, error);
+}
+
+static int make_checkpoint(void *context, const char *path, struct error *error) {
+    struct world *w = context;
+    return graph_checkpoint(w->graph, path, error);
+}
+
+/* Whether it has to be waited for. */
+static bool begin_to_open(struct world *w) {
+    struct error error;
     w->made = checkpoints_new(&w->options);
-    int code = checkpoints_open_graph(w->made, &options, &w->graph, &error);
+    int code = checkpoints_open(w->made, &error);
     if (code < 0) fail_msg("%s", error.text);
     assert_int_equal(checkpoints_busy(w->made), code);
     return code;
@@ -98,11 +107,15 @@ static int setup(void **state) {
     snprintf(w->checkpoints, sizeof w->checkpoints, "%s/kept/here", w->folder);
     uv_loop_init(&w->loop);
     w->metrics = metrics_new();
-    router_metrics_init(&w->router_metrics, w->metrics);
     w->now = clock_wall_ms();
     w->options = (struct checkpoints_options){.loop = &w->loop,
                                               .log = NULL,
-                                              .metrics = &w->router_metrics,
+                                              .metrics = w->metrics,
+                                              .prefix = "test",
+                                              .path = w->store,
+                                              .max_age_ms = 84 * (int64_t)HOUR_MS,
+                                              .open = open_store,
+                                              .make = make_checkpoint,
                                               .folder = w->checkpoints,
                                               .every_ms = 1000,
                                               .keep = 2,
@@ -175,8 +188,8 @@ static void test_starts_from_the_newest(void **state) {
         make(w);
     }
     assert_int_equal(kept(w), 2);
-    assert_true(w->router_metrics.checkpoints->value == 4);
-    assert_true(w->router_metrics.checkpoints_failed->value == 0);
+    assert_true(metrics_counter(w->metrics, "test_checkpoints_total", "", "result=\"made\"")->value == 4);
+    assert_true(metrics_counter(w->metrics, "test_checkpoints_total", "", "result=\"failed\"")->value == 0);
     lose_data(w);
     open_graph(w);
     assert_int_equal(w->opened, 1);
@@ -343,7 +356,7 @@ static void test_a_failure_is_counted(void **state) {
     shell("touch", file);
     free(file);
     make(w);
-    assert_true(w->router_metrics.checkpoints_failed->value == 1);
+    assert_true(metrics_counter(w->metrics, "test_checkpoints_total", "", "result=\"failed\"")->value == 1);
     assert_int_equal(kept(w), 0);
 }
 

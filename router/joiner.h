@@ -10,17 +10,17 @@
  * Those that decide things (presence, join, friendship, graph, backlog, consents, excess, report_clock) know none of these.
  * Loop's thread.
  */
-#ifndef ROUTER_NEARBY_H
-#define ROUTER_NEARBY_H
+#ifndef ROUTER_JOINER_H
+#define ROUTER_JOINER_H
 
 #include "router/graph.h"
 #include "router/settings.h"
 #include "service/http.h"
 #include "service/service.h"
 
-struct nearby;
+struct joiner;
 
-struct nearby_options {
+struct joiner_options {
     uv_loop_t *loop;
     struct log *log;
     struct metrics *registry;
@@ -29,30 +29,31 @@ struct nearby_options {
     const struct kafka_settings *kafka;
     const char *transactional_id; /* copied */
     int32_t partitions, routes;
-    struct graph *graph; /* open; its callbacks call the functions below. Freed after nearby. */
+    struct graph *graph; /* open; its callbacks call the functions below. Freed after the joiner. */
     void *context;
     void (*ready)(void *context, const char *condition, bool ready); /* "warm", "assigned", "restored" */
     void (*drained)(void *context);
     void (*failed)(void *context, const char *doing, const struct error *error); /* there is no going on */
 };
 
-/* *nearby is set also when this fails: half-built, to be freed. */
-int nearby_new(const struct nearby_options *options, struct nearby **nearby, struct error *error);
-void nearby_free(struct nearby *nearby);  /* not while busy; NULL is fine */
-void nearby_drain(struct nearby *nearby); /* the orderly end; drained is called when it is over */
-bool nearby_busy(struct nearby *nearby);  /* begins nothing any more; whether worker threads are still at it */
+/* *joiner is set also when this fails: half-built, to be freed. */
+int joiner_new(const struct joiner_options *options, struct joiner **joiner, struct error *error);
+void joiner_free(struct joiner *joiner);  /* not while busy; NULL is fine */
+void joiner_drain(struct joiner *joiner); /* the orderly end; drained is called when it is over */
+bool joiner_busy(struct joiner *joiner);  /* begins nothing any more; whether worker threads are still at it */
 
-void nearby_second(struct nearby *nearby); /* once a second */
-void nearby_tenth(struct nearby *nearby);  /* ten times a second */
-void nearby_collect(struct nearby *nearby);
-void nearby_peer(struct nearby *nearby, struct http_request *request);
+void joiner_second(struct joiner *joiner); /* once a second */
+void joiner_tenth(struct joiner *joiner);  /* ten times a second */
+void joiner_collect(struct joiner *joiner);
+void joiner_peer(struct joiner *joiner, struct http_request *request);
 
-bool nearby_whole(const struct nearby *nearby); /* it owns partitions, all of them are restored, and it is not about to end */
+bool joiner_whole(
+    const struct joiner *joiner); /* it owns partitions, all of them are restored, and it is not about to end */
 
 /* The graph's callbacks. */
-void nearby_friends_changed(struct nearby *nearby, int64_t user, int64_t other, bool made);
-void nearby_friends_exceeded(struct nearby *nearby, int32_t partition, int64_t user, int64_t other, int64_t since,
+void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made);
+void joiner_friends_exceeded(struct joiner *joiner, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset);
-void nearby_friends_damaged(struct nearby *nearby, int32_t partition, const struct error *error);
+void joiner_friends_damaged(struct joiner *joiner, int32_t partition, const struct error *error);
 
 #endif

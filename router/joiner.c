@@ -1,0 +1,552 @@
+#include "router/joiner.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "owner/warmup.h"
+#include "router/peer.h"
+#include "router/relations.h"
+#include "router/reports.h"
+
+enum {
+    SECOND_MS = 1000,
+    SWEEP_SLOTS = 500000, /* a second: ten million slots in twenty */
+    STATE_BATCH =
+        4000, /* records of state taken in one go: more are cheaper to apply, and reports wait so long (30 ms) */
+    QUEUED_BATCHES = 10 /* transactions' worth of commands that may be queued before their reading is paused */
+};
+
+/* What the owner reads; locations are its input 0. */
+enum { INPUT_LOCATIONS = 0 };
+enum { STATE_FRIENDSHIPS, STATE_SHARING };
+static const struct owner_topic OWNED[] = {{&TOPIC_LOCATIONS, OWNER_SHARED},
+                                           {&TOPIC_FRIEND_COMMANDS, OWNER_COMMAND},
+                                           {&TOPIC_FRIENDSHIPS, OWNER_STATE},
+                                           {&TOPIC_SHARING, OWNER_STATE}};
+
+struct joiner {
+    struct joiner_options options;
+    const struct router_settings *settings;
+    const struct service_settings *common;
+    struct router_metrics metrics;
+
+    struct presence *presence;
+    struct report_clock *clock;
+    struct epochs *epochs;
+    struct deliver *outbox;
+    struct sending *sending;
+    struct cap *cap;
+    struct opting *opting;
+    struct commands *commands;
+    struct relations *relations;
+    struct reports *reports;
+    struct warmup *warmup;
+    struct owner *owner;
+    struct peer *peer;
+    bool draining;
+};
+
+static void fail(struct joiner *joiner, const char *doing, const struct error *error) {
+    joiner->options.failed(joiner->options.context, doing, error);
+}
+
+static void store_failed(void *context, const struct error *error) {
+    fail(context, "the store of friend lists failed", error);
+}
+
+/* ---- what the parts say to each other ---- */
+
+static void commands_decided(void *context) {
+    struct joiner *joiner = context;
+    if (joiner->owner) owner_progress(joiner->owner);
+}
+
+static void commands_lost(void *context) {
+    struct joiner *joiner = context;
+    if (joiner->owner) owner_commands_lost(joiner->owner);
+}
+
+static void batch_told(void *context, uint64_t epoch, bool stored) {
+    struct joiner *joiner = context;
+    if (stored)
+        epochs_acknowledge(joiner->epochs, epoch);
+    else if (joiner->owner && epoch >= epochs_settled(joiner->epochs))
+        owner_effects_lost(joiner->owner);
+}
+
+static void leave_told(void *context, uint64_t ticket, bool stored) {
+    struct joiner *joiner = context;
+    opting_acknowledge(joiner->opting, ticket, stored);
+}
+
+static void remove_told(void *context, uint64_t ticket, bool stored) {
+    struct joiner *joiner = context;
+    cap_acknowledge(joiner->cap, ticket, stored);
+}
+
+/* ---- warm-up ---- */
+
+static void warm_records(void *context, const struct kafka_record *records, size_t count) {
+    struct joiner *joiner = context;
+    int64_t now_us = clock_monotonic_us();
+    report_clock_tick(joiner->clock);
+    for (size_t i = 0; i < count; i++) reports_handle(joiner->reports, &records[i], false, now_us);
+}
+
+static void warm_first(void *context, const int64_t *first, const int64_t *next) {
+    struct joiner *joiner = context;
+    struct error error;
+    log_info(joiner->options.log, "presence holds the newest reports",
+             LOG_INT("users", (int64_t)presence_count(joiner->presence)));
+    for (int32_t p = 0; p < joiner->options.partitions; p++)
+        owner_begin(joiner->owner, INPUT_LOCATIONS, p, first[p], next[p]);
+    if (owner_join(joiner->owner, &error)) fail(joiner, "the group cannot be joined", &error);
+}
+
+static void warm_done(void *context) {
+    struct joiner *joiner = context;
+    reports_warm(joiner->reports);
+    joiner->metrics.warm->value = 1;
+    joiner->options.ready(joiner->options.context, "warm", true);
+    log_info(joiner->options.log, "presence is warm", LOG_INT("users", (int64_t)presence_count(joiner->presence)));
+}
+
+/* ---- the owner's product ---- */
+
+/* Presence is read last, so that it is fresh when the group's partitions are taken over. */
+static void prepared(void *context) {
+    struct joiner *joiner = context;
+    struct error error;
+    bool stream = joiner->common->clock == SERVICE_CLOCK_STREAM;
+    struct warmup_options options = {
+        .loop = joiner->options.loop,
+        .log = joiner->options.log,
+        .kafka = joiner->options.kafka,
+        .topic = &TOPIC_LOCATIONS,
+        .partitions = joiner->options.partitions,
+        .batch = (size_t)joiner->settings->batch_records,
+        .first_ms = joiner->settings->warm_first_s * SECOND_MS,
+        // The stream's time is not Kafka's: how far back its inactive window reaches cannot be told by timestamps.
+        .window_ms = stream ? -1 : joiner->common->inactive_after_s * SECOND_MS,
+        .context = joiner,
+        .on_records = warm_records,
+        .on_first = warm_first,
+        .on_done = warm_done,
+    };
+    if (joiner->draining) return;
+    if (warmup_new(&options, &joiner->warmup, &error)) fail(joiner, "presence cannot be read", &error);
+}
+
+static int state_attach(void *context, int32_t partition, int64_t *from, struct error *error) {
+    struct joiner *joiner = context;
+    from[STATE_SHARING] = KAFKA_OFFSET_BEGINNING; // consents live in memory
+    return relations_attach(joiner->relations, partition, &from[STATE_FRIENDSHIPS], error);
+}
+
+static void state_detach(void *context, int32_t partition) {
+    struct joiner *joiner = context;
+    relations_detach(joiner->relations, partition);
+    opting_detach(joiner->opting, partition);
+}
+
+static void state_own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
+    struct joiner *joiner = context;
+    relations_own(joiner->relations, partition);
+    again[STATE_SHARING] = opting_own(joiner->opting, partition, fresh, told[STATE_SHARING]);
+}
+
+static void state_silence(void *context, int32_t partition) {
+    struct joiner *joiner = context;
+    relations_silence(joiner->relations, partition);
+    opting_silence(joiner->opting, partition);
+}
+
+static void state_take(void *context, const struct kafka_record *records, size_t count) {
+    struct joiner *joiner = context;
+    report_clock_tick(joiner->clock);
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].topic == &TOPIC_SHARING) opting_take(joiner->opting, &records[i]);
+    }
+    relations_take(joiner->relations, records, count);
+}
+
+static void state_idle(void *context) {
+    struct joiner *joiner = context;
+    relations_idle(joiner->relations);
+    deliver_flush(joiner->outbox);
+}
+
+static bool state_lost(void *context, size_t state, int32_t partition) {
+    struct joiner *joiner = context;
+    if (state != STATE_FRIENDSHIPS) return false;
+    relations_lost(joiner->relations, partition);
+    return true;
+}
+
+static bool state_reached(void *context, int32_t partition, const int64_t *ends) {
+    struct joiner *joiner = context;
+    return relations_reached(joiner->relations, partition, ends[STATE_FRIENDSHIPS]) &&
+           owner_reached(joiner->owner, STATE_SHARING, partition, ends[STATE_SHARING]);
+}
+
+static int64_t state_unapplied(void *context, int32_t partition) {
+    struct joiner *joiner = context;
+    return relations_unapplied(joiner->relations, partition);
+}
+
+static void state_live(void *context, int32_t partition) {
+    struct joiner *joiner = context;
+    relations_live(joiner->relations, partition);
+}
+
+static void take_input(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
+    struct joiner *joiner = context;
+    reports_handle(joiner->reports, record, owned, now_us);
+}
+
+static void flush_old(void *context, int64_t now_us) {
+    struct joiner *joiner = context;
+    deliver_set_stream_time(joiner->outbox, report_clock_stream(joiner->clock));
+    deliver_flush_old(joiner->outbox, now_us);
+    report_clock_tick(joiner->clock);
+}
+
+static void flush(void *context) {
+    struct joiner *joiner = context;
+    deliver_flush(joiner->outbox);
+}
+
+static void settle(void *context) {
+    struct joiner *joiner = context;
+    reports_settle(joiner->reports);
+    deliver_flush(joiner->outbox);
+}
+
+static void lower(void *context, size_t input, int64_t *offsets) {
+    struct joiner *joiner = context;
+    reports_lower(joiner->reports, offsets);
+}
+
+static bool blocked(void *context) {
+    struct joiner *joiner = context;
+    return deliver_blocked(joiner->outbox) && !deliver_retry(joiner->outbox);
+}
+
+static bool workers_busy(void *context) {
+    struct joiner *joiner = context;
+    return warmup_busy(joiner->warmup) || relations_busy(joiner->relations);
+}
+
+static void drained(void *context) {
+    struct joiner *joiner = context;
+    joiner->options.drained(joiner->options.context);
+}
+
+static void owner_gave_up(void *context, const char *doing, const struct error *error) { fail(context, doing, error); }
+
+static const struct owner_product PRODUCT = {
+    .attach = state_attach,
+    .detach = state_detach,
+    .own = state_own,
+    .silence = state_silence,
+    .state = state_take,
+    .state_idle = state_idle,
+    .state_lost = state_lost,
+    .reached = state_reached,
+    .unapplied = state_unapplied,
+    .live = state_live,
+    .input = take_input,
+    .flush_old = flush_old,
+    .flush = flush,
+    .settle = settle,
+    .lower = lower,
+    .blocked = blocked,
+    .prepared = prepared,
+    .busy = workers_busy,
+    .drained = drained,
+    .failed = owner_gave_up,
+};
+
+/* ---- timers ---- */
+
+static bool sharing_current(const struct joiner *joiner) {
+    for (int32_t p = 0; p < joiner->options.partitions; p++) {
+        if (owner_live(joiner->owner, p) && owner_state_lag(joiner->owner, STATE_SHARING, p)) return false;
+    }
+    return true;
+}
+
+void joiner_second(struct joiner *joiner) {
+    bool stream = joiner->common->clock == SERVICE_CLOCK_STREAM;
+    report_clock_tick(joiner->clock);
+    int64_t now = report_clock_now(joiner->clock);
+    presence_sweep(joiner->presence, now - 2 * joiner->common->inactive_after_s * SECOND_MS, SWEEP_SLOTS);
+    if (owner_joined(joiner->owner)) {
+        deliver_set_stream_time(joiner->outbox, report_clock_stream(joiner->clock));
+        if (stream && !deliver_blocked(joiner->outbox)) deliver_beat(joiner->outbox);
+    }
+    owner_second(joiner->owner);
+    relations_second(joiner->relations);
+    opting_second(joiner->opting, joiner->owner);
+}
+
+static void measure(struct joiner *joiner) {
+    struct router_metrics *metrics = &joiner->metrics;
+    reports_measure(joiner->reports, owner_lag_ms(joiner->owner));
+    bool lagging = reports_lagging(joiner->reports), warm = reports_are_warm(joiner->reports);
+    deliver_set_flush_us(joiner->outbox, SECOND_MS * (lagging ? joiner->settings->outbox_flush_behind_ms
+                                                              : joiner->settings->outbox_flush_ms));
+    metrics->digesting->value = warm && !lagging;
+    metrics->caught_up->value = warm && !lagging && owner_assigned(joiner->owner) && sending_up(joiner->sending) &&
+                                !deliver_blocked(joiner->outbox) && owner_commands_current(joiner->owner) &&
+                                relations_current(joiner->relations) && sharing_current(joiner);
+}
+
+void joiner_tenth(struct joiner *joiner) {
+    owner_tenth(joiner->owner);
+    if (owner_joined(joiner->owner)) measure(joiner);
+    joiner->options.ready(joiner->options.context, "assigned", owner_was_assigned(joiner->owner));
+    joiner->options.ready(joiner->options.context, "restored", owner_ready(joiner->owner));
+}
+
+void joiner_collect(struct joiner *joiner) {
+    struct router_metrics *metrics = &joiner->metrics;
+    struct adjacency_usage graph = graph_usage(joiner->options.graph);
+    struct store_usage usage = graph.store;
+    metrics->store_build->value = (double)graph.build;
+    metrics->store_hits->value = (double)usage.cache_hits;
+    metrics->store_misses->value = (double)usage.cache_misses;
+    metrics->store_memtables->value = (double)usage.memtables;
+    metrics->store_cache->value = (double)usage.block_cache;
+    metrics->store_readers->value = (double)usage.table_readers;
+    metrics->store_files->value = (double)usage.sst_files;
+    metrics->present->value = (double)presence_count(joiner->presence);
+    metrics->presence_bytes->value = (double)presence_bytes(joiner->presence);
+    metrics->outbox_bytes->value = (double)deliver_bytes(joiner->outbox);
+}
+
+/* ---- what comes from outside ---- */
+
+void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made) {
+    (made ? joiner->metrics.made : joiner->metrics.parted)->value++;
+    if (made) {
+        reports_befriended(joiner->reports, user, other);
+    } else {
+        cap_parted(joiner->cap, user, other);
+        reports_parted(joiner->reports, user, other);
+    }
+}
+
+void joiner_friends_exceeded(struct joiner *joiner, int32_t partition, int64_t user, int64_t other, int64_t since,
+                             int64_t offset) {
+    cap_notice(joiner->cap, partition, user, other, since, offset);
+}
+
+void joiner_friends_damaged(struct joiner *joiner, int32_t partition, const struct error *error) {
+    relations_damaged(joiner->relations, partition, error);
+}
+
+void joiner_peer(struct joiner *joiner, struct http_request *request) {
+    if (owner_joined(joiner->owner))
+        peer_handle(joiner->peer, request);
+    else
+        http_problem(request, 503, "starting", "this process has not joined its group yet", 1);
+}
+
+bool joiner_whole(const struct joiner *joiner) { return owner_restored(joiner->owner) && !joiner->draining; }
+
+/* ---- beginning and end ---- */
+
+static void start_parts(struct joiner *joiner) {
+    const struct joiner_options *options = &joiner->options;
+    struct deliver_options outbox = {
+        .destinations = options->routes,
+        .flush_bytes = (size_t)joiner->settings->outbox_flush_bytes,
+        .flush_us = joiner->settings->outbox_flush_ms * SECOND_MS,
+        .epochs = joiner->epochs,
+        .context = joiner->sending,
+        .send = sending_batch,
+    };
+    joiner->outbox = deliver_new(&outbox);
+    struct cap_options cap = {
+        .log = options->log,
+        .metrics = &joiner->metrics,
+        .graph = options->graph,
+        .sending = joiner->sending,
+        .friends = (size_t)joiner->settings->friends_cap,
+    };
+    joiner->cap = cap_new(&cap);
+    struct opting_options opting = {
+        .log = options->log,
+        .partitions = options->partitions,
+        .state = STATE_SHARING,
+        .clock = joiner->clock,
+        .sending = joiner->sending,
+    };
+    joiner->opting = opting_new(&opting);
+    struct relations_options relations = {
+        .loop = options->loop,
+        .log = options->log,
+        .metrics = &joiner->metrics,
+        .partitions = options->partitions,
+        .state = STATE_FRIENDSHIPS,
+        .graph = options->graph,
+        .cap = joiner->cap,
+        .decider = commands_decider(joiner->commands),
+        .sending = joiner->sending,
+        .context = joiner,
+        .failed = store_failed,
+    };
+    joiner->relations = relations_new(&relations);
+    struct reports_options reports = {
+        .loop = options->loop,
+        .metrics = &joiner->metrics,
+        .partitions = options->partitions,
+        .routes = options->routes,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .radius_m = joiner->common->radius_m,
+        .max_lag_s = joiner->settings->max_lag_s,
+        .input = INPUT_LOCATIONS,
+        .presence = joiner->presence,
+        .clock = joiner->clock,
+        .graph = options->graph,
+        .opting = joiner->opting,
+        .outbox = joiner->outbox,
+        .sending = joiner->sending,
+        .context = joiner,
+        .failed = store_failed,
+    };
+    joiner->reports = reports_new(&reports);
+}
+
+static int start_sending(struct joiner *joiner, struct error *error) {
+    struct sending_options options = {
+        .loop = joiner->options.loop,
+        .kafka = joiner->options.kafka,
+        .log = joiner->options.log,
+        .metrics = &joiner->metrics,
+        .queue_bytes = (size_t)joiner->settings->outbox_queue_mb << 20,
+        .context = joiner,
+        .on_batch = batch_told,
+        .on_leave = leave_told,
+        .on_remove = remove_told,
+    };
+    return sending_new(&options, &joiner->sending, error);
+}
+
+static void start_commands(struct joiner *joiner) {
+    struct commands_options options = {
+        .loop = joiner->options.loop,
+        .settings = joiner->options.kafka,
+        .log = joiner->options.log,
+        .registry = joiner->options.registry,
+        .graph = joiner->options.graph,
+        .metrics = &joiner->metrics,
+        .transactional_id = joiner->options.transactional_id,
+        .partitions = joiner->options.partitions,
+        .batch = (size_t)joiner->settings->commands_batch,
+        .cap = (size_t)joiner->settings->friends_cap,
+        .context = joiner,
+        .on_handled = commands_decided,
+        .on_reset = commands_lost,
+    };
+    joiner->commands = commands_new(&options);
+}
+
+static int start_owner(struct joiner *joiner, struct error *error) {
+    const struct router_settings *settings = joiner->settings;
+    struct owner_options options = {
+        .loop = joiner->options.loop,
+        .log = joiner->options.log,
+        .kafka = joiner->options.kafka,
+        .metrics = joiner->options.registry,
+        .prefix = "starling_router",
+        .group = settings->group_id,
+        .instance_id = joiner->common->group_instance_id,
+        .partitions = joiner->options.partitions,
+        .topics = OWNED,
+        .topic_count = ARRAY_SIZE(OWNED),
+        .offsets = &TOPIC_COMMAND_OFFSETS,
+        .leaving = &TOPIC_SHARING,
+        .batch = (size_t)settings->batch_records,
+        .state_batch = STATE_BATCH,
+        .standbys = (size_t)settings->standby_replicas,
+        .hands_over = settings->stop_hands_over,
+        .queue_max = (size_t)settings->commands_batch * QUEUED_BATCHES,
+        .epochs = joiner->epochs,
+        .decider = commands_decider(joiner->commands),
+        .product = &PRODUCT,
+        .context = joiner,
+    };
+    return owner_new(&options, &joiner->owner, error);
+}
+
+int joiner_new(const struct joiner_options *options, struct joiner **out, struct error *error) {
+    const struct router_settings *settings = options->settings;
+    struct joiner *joiner = mem_alloc(sizeof *joiner);
+    *joiner = (struct joiner){
+        .options = *options,
+        .settings = settings,
+        .common = options->common,
+        .presence = presence_new(),
+        .clock = report_clock_new(options->common->clock == SERVICE_CLOCK_STREAM, options->partitions,
+                                  settings->clock_wall_max_ahead_s * SECOND_MS,
+                                  settings->clock_stream_max_jump_s * SECOND_MS),
+        .epochs = epochs_new(),
+    };
+    *out = joiner;
+    router_metrics_init(&joiner->metrics, options->registry);
+    int code = start_sending(joiner, error);
+    if (code) return code;
+    start_commands(joiner);
+    start_parts(joiner);
+    code = start_owner(joiner, error);
+    if (code) return code;
+    relations_set_owner(joiner->relations, joiner->owner);
+    reports_set_owner(joiner->reports, joiner->owner);
+    struct peer_options peer = {
+        .partitions = options->partitions,
+        .owner = joiner->owner,
+        .graph = options->graph,
+        .commands = joiner->commands,
+    };
+    joiner->peer = peer_new(&peer);
+    return owner_start(joiner->owner, error);
+}
+
+void joiner_free(struct joiner *joiner) {
+    if (!joiner) return;
+    warmup_free(joiner->warmup);
+    owner_free(joiner->owner);
+    joiner->owner = NULL;
+    commands_free(joiner->commands);
+    peer_free(joiner->peer);
+    sending_free(joiner->sending); // its last reports go to the outbox, opting and cap
+    relations_free(joiner->relations);
+    reports_free(joiner->reports);
+    opting_free(joiner->opting);
+    cap_free(joiner->cap);
+    deliver_free(joiner->outbox);
+    epochs_free(joiner->epochs);
+    report_clock_free(joiner->clock);
+    presence_free(joiner->presence);
+    free(joiner);
+}
+
+void joiner_drain(struct joiner *joiner) {
+    joiner->draining = true;
+    warmup_stop(joiner->warmup);
+    relations_stop(joiner->relations);
+    owner_drain(joiner->owner);
+}
+
+bool joiner_busy(struct joiner *joiner) {
+    joiner->draining = true;
+    warmup_stop(joiner->warmup);
+    relations_stop(joiner->relations);
+    owner_stop(joiner->owner);
+    return owner_busy(joiner->owner) || (joiner->commands && decider_busy(commands_decider(joiner->commands))) ||
+           workers_busy(joiner);
+}

@@ -17,17 +17,24 @@ enum { TAKEN_AT_ONCE = 4000, RETELL_S = 10 };
 
 /* ---- what friend lists tell ---- */
 
+/* The user's list into router->friends, unless it is there: *read says whose it is. False: it cannot be read. */
+static bool read_friends(struct router *router, int32_t partition, int64_t user, int64_t *read) {
+    struct error error;
+    if (*read == user) return true;
+    int code = graph_friends(router->graph, partition, user, &router->friends, &error);
+    if (code) router_lists_failed(router, code, &error);
+    *read = code ? -1 : user;
+    return !code;
+}
+
 /* Asks for the removal of friendships beyond the cap, those that are still on the list. */
 static void remove_excess(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     struct excess_item item;
-    struct error error;
+    int64_t read = -1; // whose list is at hand
     while (excess_next(router->excess, partition, &item)) {
         size_t at, gone = excess_on_the_way(router->excess, item.user);
-        if (graph_friends(router->graph, partition, item.user, &router->friends, &error)) {
-            router_store_failed(router, &error);
-            return;
-        }
+        if (!read_friends(router, partition, item.user, &read)) return;
         bool listed = id_list_find(&router->friends, item.other, &at);
         if (!listed || router->friends.count <= (size_t)router->settings->friends_cap + gone) {
             excess_drop(router->excess, item.ticket);
@@ -52,13 +59,10 @@ static bool readable(const struct relations *relations, int32_t partition) {
 static void prune_excess(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     struct excess_item item;
-    struct error error;
+    int64_t read = -1;
     while (excess_next(router->excess, partition, &item)) {
         size_t at;
-        if (graph_friends(router->graph, partition, item.user, &router->friends, &error)) {
-            router_store_failed(router, &error);
-            return;
-        }
+        if (!read_friends(router, partition, item.user, &read)) return;
         if (id_list_find(&router->friends, item.other, &at) &&
             router->friends.count > (size_t)router->settings->friends_cap)
             break;
@@ -82,8 +86,9 @@ static void apply(struct relations *relations, int32_t partition) {
     lots_remove(relations->lots, partition);
     if (!part->attached || next < 0 || graph_finishing(router->graph, partition)) return;
     router->metrics.friendships_applied->value += (double)graph_queued(router->graph, partition);
-    if (graph_apply(router->graph, partition, next, clock_wall_ms(), !part->live, &error)) {
-        router_store_failed(router, &error);
+    int code = graph_apply(router->graph, partition, next, clock_wall_ms(), !part->live, &error);
+    if (code) {
+        router_lists_failed(router, code, &error);
         return;
     }
     part->reflected = next;
@@ -270,25 +275,54 @@ static void drained(void *context) {
     ownership_progress(relations->router->ownership);
 }
 
+/* Empties the partition's friend lists, and reads friendships from its beginning. */
+static void read_anew(struct relations *relations, int32_t partition) {
+    struct router *router = relations->router;
+    struct kafka_position start = {
+        .topic = &TOPIC_FRIENDSHIPS, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    struct error error;
+    set_live(relations, partition, false);
+    relations->parts[partition].reflected = -1;
+    excess_detach(router->excess, partition);
+    if (graph_rebuild(router->graph, partition, &error)) {
+        router_store_failed(router, &error);
+        return;
+    }
+    ownership_restore_again(router->ownership, partition);
+    kafka_consumer_seek(relations->consumer, &start, NULL);
+}
+
 static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct relations *relations = context;
     struct router *router = relations->router;
-    struct error error;
     struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
     if (!relations->parts[partition].attached) return;
-    if (topic == &TOPIC_FRIENDSHIPS) {
-        log_warn(router->log, "friend lists are read anew: what they reflect is not in the topic",
-                 LOG_INT("partition", partition), LOG_INT("offset", graph_next(router->graph, partition)));
-        set_live(relations, partition, false);
-        relations->parts[partition].reflected = -1;
-        excess_detach(router->excess, partition);
-        if (graph_rebuild(router->graph, partition, &error)) {
-            router_store_failed(router, &error);
-            return;
-        }
-        ownership_restore_again(router->ownership, partition);
+    if (topic != &TOPIC_FRIENDSHIPS) {
+        kafka_consumer_seek(relations->consumer, &start, NULL);
+        return;
     }
-    kafka_consumer_seek(relations->consumer, &start, NULL);
+    log_warn(router->log, "friend lists are read anew: what they reflect is not in the topic",
+             LOG_INT("partition", partition), LOG_INT("offset", graph_next(router->graph, partition)));
+    read_anew(relations, partition);
+}
+
+void relations_damaged(struct relations *relations, int32_t partition, const struct error *error) {
+    struct relation *part = &relations->parts[partition];
+    if (!part->attached || part->damaged) return;
+    part->damaged = true;
+    log_error(relations->router->log, "friend lists are read anew: one of the partition's is damaged on the disk",
+              LOG_INT("partition", partition), LOG_TEXT("reason", error->text));
+    loop_timer_again(relations->mend, 0, 0);
+}
+
+static void mend(void *context) {
+    struct relations *relations = context;
+    for (int32_t p = 0; p < relations->router->partitions; p++) {
+        struct relation *part = &relations->parts[p];
+        bool damaged = part->damaged;
+        part->damaged = false;
+        if (damaged) read_anew(relations, p);
+    }
 }
 
 /* ---- partitions come and go ---- */
@@ -303,6 +337,7 @@ int relations_new(struct router *router, struct relations **out, struct error *e
         .less = mem_zero((size_t)router->partitions * 2, sizeof *relations->less),
         .lots = lots_new(router->partitions),
         .turn = loop_timer_new(router->loop, 1, 0, next_turn, relations),
+        .mend = loop_timer_new(router->loop, 1, 0, mend, relations),
         .finishing = {.relations = relations, .build = NULL},
     };
     struct kafka_consumer_options options = {
@@ -327,6 +362,7 @@ void relations_free(struct relations *relations) {
     if (!relations) return;
     kafka_consumer_free(relations->consumer);
     loop_timer_free(relations->turn);
+    loop_timer_free(relations->mend);
     lots_free(relations->lots);
     free(relations->parts);
     free(relations->touched);

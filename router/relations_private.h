@@ -13,6 +13,7 @@
 struct relation {
     bool attached, live, standby;
     bool touched;      /* in the batch at hand */
+    bool damaged;      /* a list is; all are read anew in the loop's next turn */
     int64_t reflected; /* friendships applied up to here; -1: not known yet */
     int64_t told;      /* what the group was told of that */
 };
@@ -33,7 +34,7 @@ struct relations {
     int32_t *touched;
     size_t touched_count, attached, live;
     struct lots *lots; /* of what is live or stands by, and can be read */
-    struct loop_timer *turn;
+    struct loop_timer *turn, *mend;
     struct kafka_position *more, *less; /* to be read, or no longer, from relations_read on */
     size_t more_count, less_count;
     struct finishing finishing;

@@ -58,8 +58,9 @@ static void joined(struct router *router, const struct kafka_record *record, con
     // Looking at the clock twice for each join would cost a hundredth of it.
     bool timed = router->join_count++ % TIMED_ONE_IN == 0;
     int64_t begun_us = timed ? clock_monotonic_us() : 0;
-    if (graph_friends(router->graph, record->partition, event->user, &router->friends, &error)) {
-        router_store_failed(router, &error);
+    int code = graph_friends(router->graph, record->partition, event->user, &router->friends, &error);
+    if (code) {
+        router_lists_failed(router, code, &error);
         return;
     }
     join_reserve(result, router->friends.count);

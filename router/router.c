@@ -1,5 +1,6 @@
 #include "router/router.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,10 @@ void router_store_failed(struct router *router, const struct error *error) {
     service_fail(router->service, "the store of friend lists failed");
 }
 
+void router_lists_failed(struct router *router, int code, const struct error *error) {
+    if (code != -EBADMSG) router_store_failed(router, error);
+}
+
 /* ---- the parts' callbacks ---- */
 
 static void friends_changed(void *context, int64_t user, int64_t other, bool made) {
@@ -60,6 +65,11 @@ static void friends_exceeded(void *context, int32_t partition, int64_t user, int
                              int64_t offset) {
     struct router *router = context;
     excess_notice(router->excess, partition, user, other, since, offset);
+}
+
+static void friends_damaged(void *context, int32_t partition, const struct error *error) {
+    struct router *router = context;
+    relations_damaged(router->relations, partition, error);
 }
 
 static void commands_done(void *context) {
@@ -192,6 +202,7 @@ static int open_graph(struct router *router, struct error *error) {
         .context = router,
         .on_change = friends_changed,
         .on_excess = friends_exceeded,
+        .on_damaged = friends_damaged,
     };
     struct checkpoints_options checkpoints = {
         .loop = router->loop,

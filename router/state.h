@@ -110,6 +110,9 @@ struct join_context router_join_context(const struct router *router);
 /* A failure of the friend lists' store: there is no going on without it. */
 void router_store_failed(struct router *router, const struct error *error);
 
+/* The same, but for a damaged list (-EBADMSG): its partition's lists are being read anew, so that what needed it is left out. */
+void router_lists_failed(struct router *router, int code, const struct error *error);
+
 /* ---- sending.c ---- */
 
 int sending_start(struct router *router, struct error *error);
@@ -199,6 +202,9 @@ void ownership_commit_positions(struct ownership *ownership, const struct kafka_
 int relations_new(struct router *router, struct relations **relations, struct error *error);
 void relations_free(struct relations *relations); /* not while busy; NULL is fine */
 bool relations_busy(const struct relations *relations);
+
+/* A friend list of the partition is damaged: in the loop's next turn, all of them are read anew from the topic. */
+void relations_damaged(struct relations *relations, int32_t partition, const struct error *error);
 void relations_progress(struct relations *relations); /* friend lists that were read whole may be put together */
 
 /* Takes a partition's friendships and sharing (told: committed offset of it) to be read, or no longer, from the next

@@ -450,11 +450,45 @@ static void test_damage(void **state) {
     world_free(w);
 }
 
+/* How many blocks a page of all members reads, each of whose stamps is of another day or source. */
+static void test_a_page_reads_little(void **state) {
+    struct world *w = world_new(6);
+    struct adjacency_entry entries[IDS];
+    struct error error;
+    size_t count;
+    bool more;
+    open_lists(w);
+    attach(w);
+    members(w, 0, 0, IDS); // built: stamps in the family itself
+    assert_int_equal(adjacency_finish(w->adjacency, PARTITION, w->now, &error), 0);
+    for (int id = 0; id < IDS; id += 3)
+        adjacency_add(w->adjacency, list_of(0, 0), id, ADJACENCY_MEMBER, w->now + id, w->read + id);
+    int code = adjacency_apply(w->adjacency, PARTITION, w->read + IDS, w->now, false, &error);
+    for (int id = 1; id < IDS; id += 3)
+        adjacency_add(w->adjacency, list_of(0, 0), id, ADJACENCY_NONE, 0, w->read + IDS + id);
+    code |= adjacency_apply(w->adjacency, PARTITION, w->read + 2 * IDS, w->now, false, &error);
+    code |=
+        adjacency_compact(w->adjacency, PARTITION, &error) | store_compact(w->adjacency->store, w->adjacency->stamps);
+    assert_int_equal(code, 0);
+    struct store_usage before = adjacency_usage(w->adjacency).store;
+    code = adjacency_page(w->adjacency, list_of(0, 0), ~UINT64_C(0), -1, entries, IDS, &count, &more, &error);
+    struct store_usage after = adjacency_usage(w->adjacency).store;
+    assert_int_equal(code, 0);
+    assert_int_equal(count, IDS - IDS / 3);
+    assert_false(more);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(entries[i].stamp, w->now + (entries[i].id % 3 == 0 ? entries[i].id : 0));
+    uint64_t blocks = after.cache_hits - before.cache_hits + after.cache_misses - before.cache_misses;
+    assert_true(blocks > 0 && blocks < 60); // look-ups, one for each member and day, would be thousands
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_histories),
         cmocka_unit_test(test_kills),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_a_page_reads_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,15 +10,15 @@ enum { FORGET_MS = 60000 };
 
 enum progress { NOTICED, SENT, ASKED };
 
-struct too_many {
+struct excess_entry {
     int64_t user, other, since, offset;
     int64_t asked_ms;
     uint64_t ticket;
     int32_t partition;
     enum progress progress;
-    size_t place;                     /* in its partition's heap, while NOTICED */
-    struct too_many *next, *previous; /* of the partition */
-    struct too_many *next_of_pair;    /* of the same hash of user and other */
+    size_t place;                         /* in its partition's heap, while NOTICED */
+    struct excess_entry *next, *previous; /* of the partition */
+    struct excess_entry *next_of_pair;    /* of the same hash of user and other */
 };
 
 /*     heap   user 3, offset 90     the root is next: by user, and of a user the newest first
@@ -26,8 +26,8 @@ struct too_many {
  *     user 3, offset 70   user 8, offset 95
  */
 struct excess_part {
-    struct too_many *first;
-    struct too_many **heap;
+    struct excess_entry *first;
+    struct excess_entry **heap;
     size_t noticed, capacity;
 };
 
@@ -62,21 +62,21 @@ void excess_free(struct excess *excess) {
 
 /* ---- the heap ---- */
 
-static bool before(const struct too_many *a, const struct too_many *b) {
+static bool before(const struct excess_entry *a, const struct excess_entry *b) {
     return a->user != b->user ? a->user < b->user : a->offset > b->offset;
 }
 
-static void place(struct excess_part *part, struct too_many *item, size_t at) {
+static void place(struct excess_part *part, struct excess_entry *item, size_t at) {
     part->heap[at] = item;
     item->place = at;
 }
 
-static void rise(struct excess_part *part, struct too_many *item, size_t at) {
+static void rise(struct excess_part *part, struct excess_entry *item, size_t at) {
     for (; at && before(item, part->heap[(at - 1) / 2]); at = (at - 1) / 2) place(part, part->heap[(at - 1) / 2], at);
     place(part, item, at);
 }
 
-static void sink(struct excess_part *part, struct too_many *item, size_t at) {
+static void sink(struct excess_part *part, struct excess_entry *item, size_t at) {
     for (size_t child; (child = 2 * at + 1) < part->noticed; at = child) {
         if (child + 1 < part->noticed && before(part->heap[child + 1], part->heap[child])) child++;
         if (!before(part->heap[child], item)) break;
@@ -85,16 +85,16 @@ static void sink(struct excess_part *part, struct too_many *item, size_t at) {
     place(part, item, at);
 }
 
-static void heap_add(struct excess_part *part, struct too_many *item) {
+static void heap_add(struct excess_part *part, struct excess_entry *item) {
     if (part->noticed == part->capacity) {
         part->capacity = part->capacity ? part->capacity * 2 : 16;
-        part->heap = mem_resize(part->heap, part->capacity, sizeof(struct too_many *));
+        part->heap = mem_resize(part->heap, part->capacity, sizeof(struct excess_entry *));
     }
     rise(part, item, part->noticed++);
 }
 
-static void heap_remove(struct excess_part *part, const struct too_many *item) {
-    struct too_many *last = part->heap[--part->noticed];
+static void heap_remove(struct excess_part *part, const struct excess_entry *item) {
+    struct excess_entry *last = part->heap[--part->noticed];
     if (last == item) return;
     size_t at = item->place;
     if (at && before(last, part->heap[(at - 1) / 2]))
@@ -105,7 +105,7 @@ static void heap_remove(struct excess_part *part, const struct too_many *item) {
 
 /* ---- items ---- */
 
-static void set_progress(struct excess *excess, struct too_many *item, enum progress progress) {
+static void set_progress(struct excess *excess, struct excess_entry *item, enum progress progress) {
     struct excess_part *part = &excess->parts[item->partition];
     bool was = item->progress != NOTICED, is = progress != NOTICED;
     item->progress = progress;
@@ -122,9 +122,9 @@ static void set_progress(struct excess *excess, struct too_many *item, enum prog
 
 static uint64_t pair_of(int64_t user, int64_t other) { return hash_u64((uint64_t)user) ^ (uint64_t)other; }
 
-static void unlink_from_pair(struct excess *excess, struct too_many *item) {
+static void unlink_from_pair(struct excess *excess, struct excess_entry *item) {
     uint64_t key = pair_of(item->user, item->other);
-    struct too_many *first = map_pointer(excess->by_pair, key), **link = &first;
+    struct excess_entry *first = map_pointer(excess->by_pair, key), **link = &first;
     while (*link != item) link = &(*link)->next_of_pair;
     *link = item->next_of_pair;
     if (first)
@@ -133,7 +133,7 @@ static void unlink_from_pair(struct excess *excess, struct too_many *item) {
         map_remove(excess->by_pair, key, NULL);
 }
 
-static void drop(struct excess *excess, struct too_many *item) {
+static void drop(struct excess *excess, struct excess_entry *item) {
     struct excess_part *part = &excess->parts[item->partition];
     set_progress(excess, item, NOTICED);
     heap_remove(part, item);
@@ -151,8 +151,8 @@ static void drop(struct excess *excess, struct too_many *item) {
 void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64_t other, int64_t since,
                    int64_t offset) {
     uint64_t key = pair_of(user, other);
-    struct too_many *same = map_pointer(excess->by_pair, key);
-    for (const struct too_many *item = same; item; item = item->next_of_pair)
+    struct excess_entry *same = map_pointer(excess->by_pair, key);
+    for (const struct excess_entry *item = same; item; item = item->next_of_pair)
         if (item->user == user && item->other == other && item->since == since) return;
     if (partition >= excess->partitions) {
         excess->parts = mem_resize(excess->parts, (size_t)partition + 1, sizeof *excess->parts);
@@ -160,8 +160,8 @@ void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64
             excess->parts[excess->partitions++] = (struct excess_part){.first = NULL};
     }
     struct excess_part *part = &excess->parts[partition];
-    struct too_many *item = mem_alloc(sizeof *item);
-    *item = (struct too_many){
+    struct excess_entry *item = mem_alloc(sizeof *item);
+    *item = (struct excess_entry){
         .user = user,
         .other = other,
         .since = since,
@@ -183,36 +183,36 @@ void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64
 bool excess_next(const struct excess *excess, int32_t partition, struct excess_item *out) {
     const struct excess_part *part = partition < excess->partitions ? &excess->parts[partition] : NULL;
     if (!part || !part->noticed) return false;
-    const struct too_many *item = part->heap[0];
+    const struct excess_entry *item = part->heap[0];
     *out = (struct excess_item){.user = item->user, .other = item->other, .since = item->since, .ticket = item->ticket};
     return true;
 }
 
-static struct too_many *find(const struct excess *excess, uint64_t ticket) {
+static struct excess_entry *find(const struct excess *excess, uint64_t ticket) {
     return map_pointer(excess->by_ticket, ticket);
 }
 
 void excess_drop(struct excess *excess, uint64_t ticket) {
-    struct too_many *item = find(excess, ticket);
+    struct excess_entry *item = find(excess, ticket);
     if (item) drop(excess, item);
 }
 
 void excess_sent(struct excess *excess, uint64_t ticket) {
-    struct too_many *item = find(excess, ticket);
+    struct excess_entry *item = find(excess, ticket);
     if (item) set_progress(excess, item, SENT);
 }
 
 void excess_acknowledge(struct excess *excess, uint64_t ticket, bool stored, int64_t now_ms) {
-    struct too_many *item = find(excess, ticket);
+    struct excess_entry *item = find(excess, ticket);
     if (!item || item->progress != SENT) return; // parted, detached, or somebody else's meanwhile
     set_progress(excess, item, stored ? ASKED : NOTICED);
     item->asked_ms = now_ms;
 }
 
 void excess_parted(struct excess *excess, int64_t user, int64_t other) {
-    struct too_many *item = map_pointer(excess->by_pair, pair_of(user, other));
+    struct excess_entry *item = map_pointer(excess->by_pair, pair_of(user, other));
     while (item) {
-        struct too_many *next = item->next_of_pair;
+        struct excess_entry *next = item->next_of_pair;
         if (item->user == user && item->other == other) drop(excess, item);
         item = next;
     }
@@ -220,8 +220,8 @@ void excess_parted(struct excess *excess, int64_t user, int64_t other) {
 
 void excess_expire(struct excess *excess, int64_t now_ms) {
     for (int32_t p = 0; p < excess->partitions; p++) {
-        struct too_many *next;
-        for (struct too_many *item = excess->parts[p].first; item; item = next) {
+        struct excess_entry *next;
+        for (struct excess_entry *item = excess->parts[p].first; item; item = next) {
             next = item->next;
             if (item->progress == ASKED && now_ms - item->asked_ms >= FORGET_MS) drop(excess, item);
         }
@@ -235,7 +235,7 @@ void excess_detach(struct excess *excess, int32_t partition) {
 
 void excess_renotice(struct excess *excess, int32_t partition) {
     if (partition >= excess->partitions) return;
-    for (struct too_many *item = excess->parts[partition].first; item; item = item->next)
+    for (struct excess_entry *item = excess->parts[partition].first; item; item = item->next)
         set_progress(excess, item, NOTICED);
 }
 
@@ -247,7 +247,7 @@ size_t excess_on_the_way(const struct excess *excess, int64_t user) {
 int64_t excess_hold(const struct excess *excess, int32_t partition) {
     int64_t hold = INT64_MAX;
     if (partition >= excess->partitions) return hold;
-    for (const struct too_many *item = excess->parts[partition].first; item; item = item->next)
+    for (const struct excess_entry *item = excess->parts[partition].first; item; item = item->next)
         if (item->progress != ASKED && item->offset < hold) hold = item->offset;
     return hold;
 }

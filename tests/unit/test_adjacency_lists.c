@@ -22,13 +22,13 @@
 
 enum { OWNERS = 3, KINDS = 4, IDS = 400, PARTITION = 1, PARTITIONS = 2, CHUNK = 8, LOG = 20000, HISTORIES = 30 };
 
-struct record {
+struct list_record {
     int owner, kind, id;
     uint8_t tag;
     int64_t stamp;
 };
 
-struct state {
+struct kept_state {
     uint8_t tag;
     int64_t stamp;
 };
@@ -36,10 +36,10 @@ struct state {
 struct world {
     char folder[64];
     struct adjacency *adjacency;
-    struct record *log;                  /* the topic */
-    int64_t log_size, read;              /* read: added so far */
-    struct state (*applied)[KINDS][IDS]; /* [owner][kind][id] */
-    struct state (*told)[KINDS][IDS];    /* who is a member, by what on_change said */
+    struct list_record *log;                  /* the topic */
+    int64_t log_size, read;                   /* read: added so far */
+    struct kept_state (*applied)[KINDS][IDS]; /* [owner][kind][id] */
+    struct kept_state (*told)[KINDS][IDS];    /* who is a member, by what on_change said */
     int64_t now;
     uint64_t random;
 };
@@ -48,7 +48,7 @@ static uint64_t chance(struct world *w, uint64_t of) { return hash_u64(w->random
 
 static void changed(void *context, struct adjacency_list list, int64_t id, bool member) {
     struct world *w = context;
-    struct state *told = &w->told[list.owner][list.kind][id];
+    struct kept_state *told = &w->told[list.owner][list.kind][id];
     assert_int_equal(list.partition, PARTITION);
     assert_int_not_equal(told->tag == ADJACENCY_MEMBER, member);
     told->tag = member ? ADJACENCY_MEMBER : ADJACENCY_NONE;
@@ -102,8 +102,8 @@ static struct adjacency_list list_of(int owner, int kind) {
 static void replay(struct world *w, int64_t to) {
     memset(w->applied, 0, OWNERS * sizeof *w->applied);
     for (int64_t i = 0; i < to; i++) {
-        const struct record *r = &w->log[i];
-        w->applied[r->owner][r->kind][r->id] = (struct state){r->tag, r->tag ? r->stamp : 0};
+        const struct list_record *r = &w->log[i];
+        w->applied[r->owner][r->kind][r->id] = (struct kept_state){r->tag, r->tag ? r->stamp : 0};
     }
     memcpy(w->told, w->applied, OWNERS * sizeof *w->told);
 }
@@ -124,14 +124,14 @@ static void produce(struct world *w) {
     uint8_t tag = chance(w, 2) ? ADJACENCY_MEMBER : chance(w, 3) ? ADJACENCY_NONE : (uint8_t)(1 + chance(w, 3));
     for (int id = from; id < IDS && id < from + count && w->log_size < LOG; id++) {
         if (chance(w, 5) == 0) continue;
-        w->log[w->log_size] = (struct record){owner, kind, id, tag, w->now - w->log_size};
+        w->log[w->log_size] = (struct list_record){owner, kind, id, tag, w->now - w->log_size};
         w->log_size++;
     }
 }
 
 static void read_some(struct world *w, uint64_t most) {
     for (uint64_t left = chance(w, most + 1); left && w->read < w->log_size; left--) {
-        const struct record *r = &w->log[w->read];
+        const struct list_record *r = &w->log[w->read];
         adjacency_add(w->adjacency, list_of(r->owner, r->kind), r->id, r->tag, r->stamp, w->read);
         w->read++;
     }
@@ -140,7 +140,7 @@ static void read_some(struct world *w, uint64_t most) {
 /* ---- what is read against the sets ---- */
 
 static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
-    const struct state *wanted = w->applied[owner][kind];
+    const struct kept_state *wanted = w->applied[owner][kind];
     struct adjacency_entry entries[64];
     size_t count, limit = 1 + chance(w, 64);
     struct error error;
@@ -162,7 +162,7 @@ static void expect_page(struct world *w, int owner, int kind, uint64_t tags) {
 }
 
 static void expect_slices(struct world *w, int owner, int kind) {
-    const struct state *wanted = w->applied[owner][kind];
+    const struct kept_state *wanted = w->applied[owner][kind];
     struct id_list slice = {.items = NULL};
     struct error error;
     int id = 0;
@@ -180,17 +180,17 @@ static void expect_slices(struct world *w, int owner, int kind) {
 }
 
 static void expect_entries(struct world *w, int owner, int kind, const struct id_list *list) {
-    const struct state *wanted = w->applied[owner][kind];
+    const struct kept_state *wanted = w->applied[owner][kind];
     struct adjacency_entry entry;
     struct error error;
     size_t members;
     for (int id = (int)chance(w, 10); id < IDS; id += 1 + (int)chance(w, 20)) {
-        if (adjacency_entry(w->adjacency, list_of(owner, kind), id, &entry, &members, &error))
+        if (adjacency_find(w->adjacency, list_of(owner, kind), id, &entry, &members, &error))
             fail_msg("%s", error.text);
         assert_int_equal(entry.tag, wanted[id].tag);
         assert_int_equal(entry.stamp, wanted[id].stamp);
         assert_int_equal(members, list->count);
-        if (adjacency_entry_beside(w->adjacency, list_of(owner, kind), list, id, true, &entry, &error))
+        if (adjacency_find_beside(w->adjacency, list_of(owner, kind), list, id, true, &entry, &error))
             fail_msg("%s", error.text);
         assert_int_equal(entry.tag, wanted[id].tag);
         assert_int_equal(entry.stamp, wanted[id].stamp);
@@ -230,7 +230,7 @@ static void expect_chunks(struct world *w, int owner, int kind, size_t members) 
 }
 
 static void expect_list(struct world *w, int owner, int kind, const struct id_list *list) {
-    const struct state *wanted = w->applied[owner][kind];
+    const struct kept_state *wanted = w->applied[owner][kind];
     struct error error;
     size_t count = 0, asides = 0, kept;
     for (int id = 0; id < IDS; id++) {
@@ -283,7 +283,7 @@ static void apply(struct world *w, bool restoring) {
     struct error error;
     if (adjacency_apply(w->adjacency, PARTITION, w->read, w->now, restoring, &error)) fail_msg("%s", error.text);
     assert_int_equal(adjacency_next(w->adjacency, PARTITION), w->read);
-    struct state(*told)[KINDS][IDS] = mem_alloc(OWNERS * sizeof *told);
+    struct kept_state(*told)[KINDS][IDS] = mem_alloc(OWNERS * sizeof *told);
     memcpy(told, w->told, OWNERS * sizeof *told);
     replay(w, w->read);
     if (!restoring) memcpy(w->told, told, OWNERS * sizeof *told);
@@ -393,7 +393,7 @@ static void put(struct world *w, struct adjacency_key key, const void *value, si
 
 static void members(struct world *w, int owner, int kind, int count) {
     for (int id = 0; id < count; id++) {
-        w->log[w->log_size] = (struct record){owner, kind, id, ADJACENCY_MEMBER, w->now};
+        w->log[w->log_size] = (struct list_record){owner, kind, id, ADJACENCY_MEMBER, w->now};
         w->log_size++;
     }
     read_some(w, 1 << 20);
@@ -470,9 +470,9 @@ static void test_a_page_reads_little(void **state) {
     code |=
         adjacency_compact(w->adjacency, PARTITION, &error) | store_compact(w->adjacency->store, w->adjacency->stamps);
     assert_int_equal(code, 0);
-    struct store_usage before = adjacency_usage(w->adjacency).store;
+    struct store_usage before = adjacency_used(w->adjacency).store;
     code = adjacency_page(w->adjacency, list_of(0, 0), ~UINT64_C(0), -1, entries, IDS, &count, &more, &error);
-    struct store_usage after = adjacency_usage(w->adjacency).store;
+    struct store_usage after = adjacency_used(w->adjacency).store;
     assert_int_equal(code, 0);
     assert_int_equal(count, IDS - IDS / 3);
     assert_false(more);

@@ -98,7 +98,7 @@ static size_t count_of(struct world *w, int kind) {
 static uint8_t tag_of(struct world *w, int kind, int64_t id) {
     struct adjacency_entry entry;
     struct error error;
-    if (adjacency_entry(w->adjacency, list_of(kind), id, &entry, NULL, &error)) fail_msg("%s", error.text);
+    if (adjacency_find(w->adjacency, list_of(kind), id, &entry, NULL, &error)) fail_msg("%s", error.text);
     return entry.tag;
 }
 
@@ -180,7 +180,7 @@ static void test_one_of_ten_million(void **state) {
     id_list_free(&slice);
 
     assert_int_equal(adjacency_compact(w->adjacency, 0, &error), 0);
-    double bytes = (double)adjacency_usage(w->adjacency).store.sst_files / MILLIONS;
+    double bytes = (double)adjacency_used(w->adjacency).store.sst_files / MILLIONS;
     assert_true(bytes < 1.5);
 }
 
@@ -230,10 +230,10 @@ static void test_no_stamps(void **state) {
     adjacency_add(w->adjacency, list_of(FOLLOWERS), 6, 3, 12, w->offset++);
     apply(w, false);
     assert_int_equal(store_batch_count(w->adjacency->batch), 3); // root, aside, offset
-    assert_int_equal(adjacency_entry(w->adjacency, list_of(FOLLOWERS), 5, &entry, NULL, &error), 0);
+    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 5, &entry, NULL, &error), 0);
     assert_int_equal(entry.tag, ADJACENCY_MEMBER);
     assert_false(entry.stamped);
-    assert_int_equal(adjacency_entry(w->adjacency, list_of(FOLLOWERS), 6, &entry, NULL, &error), 0);
+    assert_int_equal(adjacency_find(w->adjacency, list_of(FOLLOWERS), 6, &entry, NULL, &error), 0);
     assert_int_equal(entry.tag, 3);
     assert_int_equal(entry.stamp, 12);
     assert_int_equal(adjacency_touch(w->adjacency, 0, clock_wall_ms(), &error), 0);

@@ -8,7 +8,8 @@
 struct cap {
     struct cap_options options;
     struct excess *excess;
-    struct id_list friends; /* of the user at hand */
+    struct id_list friends; /* of that user, while one partition is looked at */
+    int64_t user;           /* -1: none */
 };
 
 struct cap *cap_new(const struct cap_options *options) {
@@ -32,7 +33,9 @@ void cap_notice(struct cap *cap, int32_t partition, int64_t user, int64_t other,
 static int is_excess(struct cap *cap, int32_t partition, const struct excess_item *item, size_t gone,
                      struct error *error) {
     size_t at;
-    int code = graph_friends(cap->options.graph, partition, item->user, &cap->friends, error);
+    int code = 0;
+    if (cap->user != item->user) code = graph_friends(cap->options.graph, partition, item->user, &cap->friends, error);
+    cap->user = code ? -1 : item->user;
     if (code) return code;
     return id_list_find(&cap->friends, item->other, &at) && cap->friends.count > cap->options.friends + gone;
 }
@@ -43,6 +46,7 @@ static void release(struct cap *cap, int32_t partition) {
 
 int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
     struct excess_item item;
+    cap->user = -1; // its list may have changed
     while (excess_next(cap->excess, partition, &item)) {
         int found = is_excess(cap, partition, &item, excess_on_the_way(cap->excess, item.user), error);
         if (found < 0) return found;
@@ -62,6 +66,7 @@ int cap_remove(struct cap *cap, int32_t partition, struct error *error) {
 
 int cap_prune(struct cap *cap, int32_t partition, struct error *error) {
     struct excess_item item;
+    cap->user = -1; // its list may have changed
     while (excess_next(cap->excess, partition, &item)) {
         int found = is_excess(cap, partition, &item, 0, error);
         if (found < 0) return found;

@@ -4,7 +4,8 @@
  *        ^_________________________|  (lost)
  *
  * The friend lists' stored offset must stay at or before what is noticed or sent, so that a restart notices it again. What is
- * asked still counts: the list is as good as shorter by it. Bookkeeping only; one thread.
+ * asked still counts: the list is as good as shorter by it. Bookkeeping only; one thread. However many there are, each step
+ * takes logarithmic time, but for those that walk through a partition once (hold, expire, detach, renotice).
  */
 #ifndef ROUTER_EXCESS_H
 #define ROUTER_EXCESS_H
@@ -26,7 +27,8 @@ void excess_free(struct excess *excess); /* NULL is fine */
 void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64_t other, int64_t since,
                    int64_t offset);
 
-/* The newest of the partition that is noticed and not sent; false: none. The caller says what becomes of it: */
+/* Of the partition's users the next one's newest that is noticed and not sent; false: none. The caller says what becomes of it;
+ * all of a user come one behind the other: */
 bool excess_next(const struct excess *excess, int32_t partition, struct excess_item *item);
 void excess_drop(struct excess *excess, uint64_t ticket); /* the list is not too long any more */
 void excess_sent(struct excess *excess, uint64_t ticket);

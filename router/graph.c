@@ -166,7 +166,7 @@ int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *us
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
                size_t *friends, struct error *error) {
     struct adjacency_entry entry;
-    int code = adjacency_entry(graph->lists, list_of(partition, user), other, &entry, friends, error);
+    int code = adjacency_find(graph->lists, list_of(partition, user), other, &entry, friends, error);
     if (!code) *half = graph_half_of(entry.tag, entry.stamp);
     return checked(graph, partition, code, error);
 }
@@ -174,8 +174,7 @@ int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t oth
 int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct id_list *friends,
                       int64_t other, bool with_since, struct friendship *half, struct error *error) {
     struct adjacency_entry entry;
-    int code =
-        adjacency_entry_beside(graph->lists, list_of(partition, user), friends, other, with_since, &entry, error);
+    int code = adjacency_find_beside(graph->lists, list_of(partition, user), friends, other, with_since, &entry, error);
     if (!code) *half = graph_half_of(entry.tag, entry.stamp);
     return checked(graph, partition, code, error);
 }
@@ -204,5 +203,5 @@ int graph_compact(struct graph *graph, int32_t partition, struct error *error) {
 }
 
 struct adjacency_usage graph_usage(struct graph *graph) {
-    return adjacency_usage(graph->lists);
+    return adjacency_used(graph->lists);
 }

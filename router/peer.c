@@ -38,8 +38,12 @@ static void refuse(struct http_request *request, int code) {
         http_problem(request, 503, "restoring", "the friend lists of this user are being restored", 1);
 }
 
-static void store_failed(struct http_request *request, const struct error *error) {
-    http_problem(request, 500, "store", error->text, 0);
+/* A damaged list: all of the partition are being read anew. */
+static void store_failed(struct http_request *request, int code, const struct error *error) {
+    if (code == -EBADMSG)
+        refuse(request, code);
+    else
+        http_problem(request, 500, "store", error->text, 0);
 }
 
 /* A whole number without sign; false: it is none, or beyond max. */
@@ -113,8 +117,9 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
         refuse(request, code);
         return;
     }
-    if (graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error))
-        store_failed(request, &error);
+    code = graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error);
+    if (code)
+        store_failed(request, code, &error);
     else
         reply_page(request, peer->entries, count, more);
 }
@@ -126,8 +131,9 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     int32_t partition = hash_user_partition(lower, peer->options.partitions);
     struct friendship half;
     struct error error;
-    if (commands_half(peer->options.commands, partition, lower, higher, &half, &error)) {
-        store_failed(request, &error);
+    int code = commands_half(peer->options.commands, partition, lower, higher, &half, &error);
+    if (code) {
+        store_failed(request, code, &error);
         return;
     }
     if (user == higher) half = friendship_mirror(&half);

@@ -141,8 +141,8 @@ void relations_lost(struct relations *relations, int32_t partition) {
 }
 
 void relations_damaged(struct relations *relations, int32_t partition, const struct error *error) {
-    if (relations->parts[partition].damaged) return;
-    log_error(relations->options.log, "friend lists are read anew: one of them is damaged",
+    if (!relations->parts[partition].attached || relations->parts[partition].damaged) return;
+    log_error(relations->options.log, "friend lists are read anew: one of the partition's is damaged on the disk",
               LOG_INT("partition", partition), LOG_TEXT("reason", error->text));
     relations->options.metrics->damaged->value++;
     relations->parts[partition].damaged = relations->any_damaged = true;

@@ -172,13 +172,13 @@ struct adjacency_entry {
 
 /* One entry: the root, of a long list one chunk, and what of aside and stamp there is. members: how many the list has; may be
  * NULL. */
-int adjacency_entry(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
-                    size_t *members, struct error *error);
+int adjacency_find(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
+                   size_t *members, struct error *error);
 
 /* The same, of a list whose members are at hand (adjacency_members; nothing was applied since). with_stamp: that of a member,
  * which takes a look, is wanted. */
-int adjacency_entry_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
-                           int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error);
+int adjacency_find_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
+                          int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error);
 
 /* A page of a list's entries with one of `tags` (bits UINT64_C(1) << tag), members and asides together, by id, those above
  * `after`. A page reads the chunks that it needs, and walks through each day's stamps once. more: there are others behind. */
@@ -197,6 +197,6 @@ struct adjacency_usage {
     struct store_usage store;
     size_t build; /* bytes: runs in memory, and queues */
 };
-struct adjacency_usage adjacency_usage(struct adjacency *adjacency);
+struct adjacency_usage adjacency_used(struct adjacency *adjacency);
 
 #endif

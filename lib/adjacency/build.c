@@ -15,7 +15,7 @@ enum {
 };
 
 /* A chunk that is encoded, and waits for its list's end. */
-struct cut_chunk {
+struct encoded_chunk {
     int64_t bound;
     size_t size;
 };
@@ -25,7 +25,7 @@ struct cut_chunk {
 struct list_being_built {
     struct id_list tail; /* the ids that are in no chunk yet */
     struct buffer bytes; /* of the chunks, one behind the other */
-    struct cut_chunk *chunks;
+    struct encoded_chunk *chunks;
     size_t chunk_count, chunk_capacity, members;
     struct adjacency_update *asides; /* by id */
     size_t aside_count, aside_capacity;
@@ -222,7 +222,7 @@ static void cut_chunk(struct adjacency_build *build, const int64_t *items, size_
         list->chunk_capacity = list->chunk_capacity ? list->chunk_capacity * 2 : 16;
         list->chunks = mem_resize(list->chunks, list->chunk_capacity, sizeof *list->chunks);
     }
-    list->chunks[list->chunk_count++] = (struct cut_chunk){.bound = bound, .size = list->bytes.size - before};
+    list->chunks[list->chunk_count++] = (struct encoded_chunk){.bound = bound, .size = list->bytes.size - before};
 }
 
 static void cut_chunks(struct adjacency_build *build) {
@@ -261,7 +261,7 @@ static int write_list(struct adjacency_build *build, const struct adjacency_upda
     }
     const uint8_t *at = list->bytes.data;
     for (size_t i = 0; !code && i < list->chunk_count; i++) {
-        const struct cut_chunk *chunk = &list->chunks[i];
+        const struct encoded_chunk *chunk = &list->chunks[i];
         code = put(build->lists, adjacency_chunk_key(of->owner, of->kind, chunk->bound), at, chunk->size, error);
         at += chunk->size;
     }

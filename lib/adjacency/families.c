@@ -205,7 +205,7 @@ int adjacency_compact(struct adjacency *adjacency, int32_t partition, struct err
     return code ? code : store_compact(adjacency->store, adjacency->parts[partition].family);
 }
 
-struct adjacency_usage adjacency_usage(struct adjacency *adjacency) {
+struct adjacency_usage adjacency_used(struct adjacency *adjacency) {
     struct adjacency_usage usage = {.store = store_usage(adjacency->store)};
     for (int32_t p = 0; p < adjacency->options.partitions; p++) {
         const struct adjacency_part *part = &adjacency->parts[p];

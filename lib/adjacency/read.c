@@ -187,8 +187,8 @@ static int look_for(struct adjacency *adjacency, struct adjacency_list list, con
     return code;
 }
 
-int adjacency_entry(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
-                    size_t *members, struct error *error) {
+int adjacency_find(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
+                   size_t *members, struct error *error) {
     struct adjacency_entry result = {.id = id, .tag = ADJACENCY_NONE};
     struct adjacency_root root;
     struct store_pin pin;
@@ -213,8 +213,8 @@ int adjacency_entry(struct adjacency *adjacency, struct adjacency_list list, int
     return 0;
 }
 
-int adjacency_entry_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
-                           int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error) {
+int adjacency_find_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
+                          int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error) {
     struct adjacency_entry result = {.id = id, .tag = ADJACENCY_NONE};
     size_t at;
     int code = adjacency_ready(adjacency, list.partition, error);
@@ -307,13 +307,13 @@ static int more_members(struct page_members *members, struct error *error) {
     return members->wanted;
 }
 
-struct page {
+struct entry_page {
     struct adjacency_entry *entries;
     size_t limit, count;
     bool more;
 };
 
-static int fill_page(struct page *page, struct page_members *members, struct store_cursor *cursor,
+static int fill_page(struct entry_page *page, struct page_members *members, struct store_cursor *cursor,
                      struct adjacency_list list, uint64_t tags, struct error *error) {
     struct adjacency_entry aside;
     int code = 0;
@@ -338,7 +338,7 @@ static int fill_page(struct page *page, struct page_members *members, struct sto
 }
 
 static int page_of_root(struct adjacency *adjacency, struct adjacency_list list, const struct adjacency_root *root,
-                        uint64_t tags, int64_t after, struct page *page, struct error *error) {
+                        uint64_t tags, int64_t after, struct entry_page *page, struct error *error) {
     struct page_members members = {.ids = &adjacency->old, .wanted = tags & UINT64_C(1) << ADJACENCY_MEMBER};
     struct store_cursor *cursor = NULL;
     int code = 0;
@@ -360,7 +360,7 @@ static int page_of_root(struct adjacency *adjacency, struct adjacency_list list,
 
 int adjacency_page(struct adjacency *adjacency, struct adjacency_list list, uint64_t tags, int64_t after,
                    struct adjacency_entry *entries, size_t limit, size_t *count, bool *more, struct error *error) {
-    struct page page = {.entries = entries, .limit = limit};
+    struct entry_page page = {.entries = entries, .limit = limit};
     struct adjacency_root root;
     struct store_pin pin;
     int found = pin_root(adjacency, list, &pin, error);

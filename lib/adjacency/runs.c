@@ -16,7 +16,7 @@ enum {
     SAME_LIST = 0x80  /* a flag, beside the tag */
 };
 
-struct run {
+struct sorted_run {
     struct buffer bytes; /* empty: it is in the file */
     int64_t at;          /* in the file */
     size_t size;
@@ -27,7 +27,7 @@ struct adjacency_runs {
     bool kinds; /* more than one */
     int file;   /* -1: not needed yet */
     int64_t file_size;
-    struct run *runs;
+    struct sorted_run *runs;
     size_t count, capacity, memory;
 };
 
@@ -87,7 +87,7 @@ static const uint8_t *get(const struct adjacency_runs *runs, const uint8_t *at, 
 
 void adjacency_runs_add(struct adjacency_runs *runs, struct adjacency_update *updates, size_t count) {
     struct adjacency_update before = {.owner = -1};
-    struct run run = {.bytes = {.data = NULL}};
+    struct sorted_run run = {.bytes = {.data = NULL}};
     count = adjacency_updates_tidy(updates, count);
     if (!count) return;
     for (size_t i = 0; i < count; i++) {
@@ -126,7 +126,7 @@ int adjacency_runs_spill(struct adjacency_runs *runs, struct error *error) {
         if (runs->file < 0) return error_set(error, -errno, "%s: %s", runs->folder, strerror(errno));
     }
     for (size_t i = 0; i < runs->count; i++) {
-        struct run *run = &runs->runs[i];
+        struct sorted_run *run = &runs->runs[i];
         if (!run->bytes.size) continue;
         int64_t at = runs->file_size;
         int code = write_all(runs, run->bytes.data, run->size, error);
@@ -140,7 +140,7 @@ int adjacency_runs_spill(struct adjacency_runs *runs, struct error *error) {
 
 /* ---- merging ---- */
 
-struct source {
+struct runs_source {
     const uint8_t *at, *end; /* what is in memory of the run */
     uint8_t *piece;          /* NULL: all of it is */
     int64_t file_at;         /* what follows */
@@ -149,14 +149,14 @@ struct source {
     struct adjacency_update update;
 };
 
-struct merge {
+struct runs_merge {
     struct adjacency_runs *runs;
-    struct source *sources;
-    struct source **heap; /* the least record first */
+    struct runs_source *sources;
+    struct runs_source **heap; /* the least record first */
     size_t count;
 };
 
-static int refill(struct merge *merge, struct source *source, struct error *error) {
+static int refill(struct runs_merge *merge, struct runs_source *source, struct error *error) {
     size_t kept = (size_t)(source->end - source->at);
     memmove(source->piece, source->at, kept);
     while (kept < PIECE && source->file_left) {
@@ -175,7 +175,7 @@ static int refill(struct merge *merge, struct source *source, struct error *erro
 }
 
 /* 1: source->update is the next record; 0: there is none. */
-static int advance(struct merge *merge, struct source *source, struct error *error) {
+static int advance(struct runs_merge *merge, struct runs_source *source, struct error *error) {
     if (source->file_left && source->end - source->at < RECORD_MAX) {
         int code = refill(merge, source, error);
         if (code) return code;
@@ -185,15 +185,15 @@ static int advance(struct merge *merge, struct source *source, struct error *err
     return source->at ? 1 : error_set(error, -EBADMSG, "%s: a run is damaged", merge->runs->folder);
 }
 
-static bool less(const struct source *a, const struct source *b) {
+static bool less(const struct runs_source *a, const struct runs_source *b) {
     if (a->update.owner != b->update.owner) return a->update.owner < b->update.owner;
     if (a->update.kind != b->update.kind) return a->update.kind < b->update.kind;
     if (a->update.id != b->update.id) return a->update.id < b->update.id;
     return a->order < b->order;
 }
 
-static void sink(struct merge *merge, size_t at) {
-    struct source *moving = merge->heap[at];
+static void sink(struct runs_merge *merge, size_t at) {
+    struct runs_source *moving = merge->heap[at];
     for (size_t child; (child = 2 * at + 1) < merge->count; at = child) {
         if (child + 1 < merge->count && less(merge->heap[child + 1], merge->heap[child])) child++;
         if (!less(merge->heap[child], moving)) break;
@@ -202,12 +202,12 @@ static void sink(struct merge *merge, size_t at) {
     merge->heap[at] = moving;
 }
 
-static int merge_open(struct merge *merge, struct error *error) {
+static int merge_open(struct runs_merge *merge, struct error *error) {
     struct adjacency_runs *runs = merge->runs;
     for (size_t i = 0; i < runs->count; i++) {
-        struct run *run = &runs->runs[i];
-        struct source *source = &merge->sources[i];
-        *source = (struct source){.at = run->bytes.data, .order = i, .update = {.owner = -1}};
+        struct sorted_run *run = &runs->runs[i];
+        struct runs_source *source = &merge->sources[i];
+        *source = (struct runs_source){.at = run->bytes.data, .order = i, .update = {.owner = -1}};
         source->end = source->at + run->bytes.size;
         if (!run->bytes.size) {
             source->piece = mem_alloc(PIECE);
@@ -224,13 +224,13 @@ static int merge_open(struct merge *merge, struct error *error) {
 }
 
 /* What is gathered of the list at hand, while records are merged. */
-struct gathered {
+struct list_piece {
     struct adjacency_update *updates;
     size_t count, capacity;
 };
 
 /* The next record is known: what is gathered is of another list, or is a piece. */
-static int hand_over(struct gathered *gathered, const struct adjacency_update *next, adjacency_runs_fn *fn,
+static int hand_over(struct list_piece *gathered, const struct adjacency_update *next, adjacency_runs_fn *fn,
                      void *context, struct error *error) {
     size_t count = gathered->count;
     if (!count) return 0;
@@ -243,7 +243,7 @@ static int hand_over(struct gathered *gathered, const struct adjacency_update *n
     return fn(context, gathered->updates, count, whole, error);
 }
 
-static void gather(struct gathered *gathered, const struct adjacency_update *update) {
+static void gather(struct list_piece *gathered, const struct adjacency_update *update) {
     if (gathered->count == gathered->capacity) {
         gathered->capacity = gathered->capacity ? gathered->capacity * 2 : 1024;
         gathered->updates = mem_resize(gathered->updates, gathered->capacity, sizeof *gathered->updates);
@@ -251,11 +251,11 @@ static void gather(struct gathered *gathered, const struct adjacency_update *upd
     gathered->updates[gathered->count++] = *update;
 }
 
-static int merge_all(struct merge *merge, struct gathered *gathered, adjacency_runs_fn *fn, void *context,
+static int merge_all(struct runs_merge *merge, struct list_piece *gathered, adjacency_runs_fn *fn, void *context,
                      struct error *error) {
     int code = merge_open(merge, error);
     while (code >= 0 && merge->count) {
-        struct source *least = merge->heap[0];
+        struct runs_source *least = merge->heap[0];
         code = hand_over(gathered, &least->update, fn, context, error);
         if (code) return code;
         gather(gathered, &least->update);
@@ -268,13 +268,13 @@ static int merge_all(struct merge *merge, struct gathered *gathered, adjacency_r
 }
 
 int adjacency_runs_merge(struct adjacency_runs *runs, adjacency_runs_fn *fn, void *context, struct error *error) {
-    struct merge merge = {
+    struct runs_merge merge = {
         .runs = runs,
         .sources = mem_zero(runs->count + 1, sizeof *merge.sources),
         .heap = mem_zero(runs->count + 1, sizeof *merge.heap),
         .count = 0,
     };
-    struct gathered gathered = {.updates = NULL};
+    struct list_piece gathered = {.updates = NULL};
     int code = merge_all(&merge, &gathered, fn, context, error);
     free(gathered.updates);
     for (size_t i = 0; i < runs->count; i++) free(merge.sources[i].piece);

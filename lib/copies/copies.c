@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "base/map.h"
+#include "base/maps.h"
 #include "base/mem.h"
 #include "copies/profiles.h"
 #include "event/topics.h"
@@ -17,7 +16,7 @@ enum {
     RETRY_MS = 1000,
     CURRENT_EVERY_MS = 600 * 1000,
     COPIED = 2,        /* topics */
-    SHARING_BITS = 10, /* sharing is held in so many maps (2 to the power of this) that none takes long to grow */
+    SHARING_BITS = 10, /* of the parts of the copy of sharing */
 };
 
 static const struct topic *const COPIED_TOPICS[COPIED] = {&TOPIC_SHARING, &TOPIC_PROFILES};
@@ -42,8 +41,8 @@ struct copies {
     struct kafka_consumer *consumer;
     struct profiles *profiles;
     struct codec *codec;
-    struct map *sharing[1 << SHARING_BITS]; /* by the user's hash; user -> offset << 2 | mode */
-    struct buffer found;                    /* the profile that was last looked up */
+    struct maps *sharing; /* user -> offset << 2 | mode */
+    struct buffer found;  /* the profile that was last looked up */
     struct question *question;
     struct loop_timer *timer; /* asks again; then, once ready, notes that the profiles are current */
     int64_t *ends;            /* [COPIED][partitions], from the question; NULL before */
@@ -210,11 +209,6 @@ static void reject(struct copies *copies, const struct kafka_record *record, con
     kafka_producer_send_dead(copies->options.dead_letters, record, reason);
 }
 
-/* By the bits that the map itself uses last. */
-static struct map *sharing_of(const struct copies *copies, int64_t user) {
-    return copies->sharing[hash_fold((uint64_t)user) >> (64 - SHARING_BITS)];
-}
-
 static void apply_sharing(struct copies *copies, const struct kafka_record *record, int64_t user) {
     struct sharing sharing = {.mode = SHARING_OFF}; // a tombstone
     struct error error = {.text = ""};
@@ -223,8 +217,7 @@ static void apply_sharing(struct copies *copies, const struct kafka_record *reco
         return;
     }
     bool created;
-    *map_put(sharing_of(copies, user), (uint64_t)user, &created) =
-        (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
+    *maps_put(copies->sharing, (uint64_t)user, &created) = (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
     copies->users->value += created;
 }
 
@@ -334,6 +327,7 @@ int copies_new(const struct copies_options *options, struct copies **out, struct
         .consumer = NULL,
         .profiles = NULL,
         .codec = codec_new(),
+        .sharing = maps_new(SHARING_BITS),
         .found = {.data = NULL, .size = 0, .capacity = 0},
         .question = NULL,
         .timer = NULL,
@@ -341,7 +335,6 @@ int copies_new(const struct copies_options *options, struct copies **out, struct
         .ready = false,
         .stuck = false,
     };
-    for (size_t i = 0; i < ARRAY_SIZE(copies->sharing); i++) copies->sharing[i] = map_new();
     make_metrics(copies);
     int code = profiles_open(copies->path, options->partitions, &copies->profiles, error);
     if (code) goto finish;
@@ -381,7 +374,7 @@ void copies_free(struct copies *copies) {
     kafka_consumer_free(copies->consumer);
     profiles_close(copies->profiles);
     codec_free(copies->codec);
-    for (size_t i = 0; i < ARRAY_SIZE(copies->sharing); i++) map_free(copies->sharing[i]);
+    maps_free(copies->sharing);
     buffer_free(&copies->found);
     free(copies->ends);
     free(copies->path);
@@ -391,7 +384,7 @@ void copies_free(struct copies *copies) {
 bool copies_ready(const struct copies *copies) { return copies->ready; }
 
 enum sharing_mode copies_sharing(const struct copies *copies, int64_t user, int64_t *offset) {
-    const uint64_t *found = map_find(sharing_of(copies, user), (uint64_t)user);
+    const uint64_t *found = maps_find(copies->sharing, (uint64_t)user);
     if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
     return found ? (enum sharing_mode)(*found & 3) : SHARING_OFF;
 }

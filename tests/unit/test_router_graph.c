@@ -33,7 +33,15 @@ struct world {
         int64_t user, other, since, offset;
     } excess[256];
     size_t excess_count;
+    size_t damaged; /* how often a damaged list was told */
 };
+
+static void damaged(void *context, int32_t partition, const struct error *error) {
+    struct world *w = context;
+    assert_int_equal(partition, PARTITION);
+    assert_non_null(strstr(error->text, "damaged"));
+    w->damaged++;
+}
 
 static void changed(void *context, int64_t user, int64_t other, bool made) {
     struct world *w = context;
@@ -62,7 +70,8 @@ static void open_graph(struct world *w, int32_t partitions) {
                                     .memory_bytes = 4 << 20,
                                     .context = w,
                                     .on_change = changed,
-                                    .on_excess = exceeded};
+                                    .on_excess = exceeded,
+                                    .on_damaged = damaged};
     if (graph_open(&options, &w->graph, &error)) fail_msg("%s", error.text);
 }
 
@@ -461,7 +470,27 @@ static void test_a_damaged_list_among_many(void **state) {
         add(w, 10, 6, 101, half(FRIENDSHIP_FRIENDS, false, false, 1));
         assert_int_equal(graph_apply(w->graph, PARTITION, 11, clock_wall_ms(), false, &error), -EBADMSG);
         assert_int_equal(graph_next(w->graph, PARTITION), 9);
+        assert_int_equal(w->damaged, 2 * (i + 1));
     }
+    // All else that reads the list tells of it, too; anew from the topic, it is whole.
+    struct graph_entry entries[4];
+    struct friendship got;
+    size_t count;
+    bool more;
+    key = adjacency_root_key(6, 0);
+    store_batch_clear(kept->batch);
+    store_batch_put(kept->batch, kept->parts[PARTITION].family, key.bytes, key.size, DAMAGED[0], 3);
+    assert_int_equal(store_write(kept->store, kept->batch, false, &error), 0);
+    w->damaged = 0;
+    assert_int_equal(graph_friends(w->graph, PARTITION, 6, &lists[0], &error), -EBADMSG);
+    assert_int_equal(graph_half(w->graph, PARTITION, 6, 100, &got, NULL, &error), -EBADMSG);
+    assert_int_equal(graph_page(w->graph, PARTITION, 6, ~0u, -1, entries, 4, &count, &more, &error), -EBADMSG);
+    assert_int_equal(w->damaged, 3);
+    assert_int_equal(graph_rebuild(w->graph, PARTITION, &error), 0);
+    for (int64_t user = 5; user < 8; user++) add(w, user, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 1));
+    apply(w, 9, true);
+    for (int64_t user = 5; user < 8; user++) expect_half(w, user, 100, half(FRIENDSHIP_FRIENDS, false, false, 0), 1);
+    assert_int_equal(w->damaged, 3);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) id_list_free(&lists[i]);
 }
 

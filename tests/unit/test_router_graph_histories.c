@@ -446,8 +446,8 @@ static void test_kills(void **state) {
            w->parts[2].size < TOPIC_MAX - 100)
         command(w);
     int readable = 0;
-    for (uint64_t kill_at = 0; kill_at < many(KILLS); kill_at++) {
-        uint64_t after_us = chance(w, 200000);
+    for (uint64_t kill_at = 0; kill_at < many(KILLS) || !readable; kill_at++) { // the longer the slower the machine is
+        uint64_t after_us = chance(w, 200000 * (1 + kill_at / KILLS));
         pid_t child = fork();
         if (child == 0) go_on(w, kill_at);
         usleep((useconds_t)after_us);

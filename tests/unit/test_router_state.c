@@ -154,6 +154,39 @@ static void test_excess_is_asked_for_newest_first(void **state) {
 }
 
 /* A partition goes to somebody else, who asks; when it comes back what was too many still is, until it is seen to be gone. */
+/* A hundred thousand friendships too many, of few users and of many: each is asked for, the newest of a user first, and the whole
+ * takes no longer than sorting them. */
+static void test_very_much_excess(void **state) {
+    enum { MANY = 100000 };
+    for (int64_t users = 1; users <= MANY; users *= 100) {
+        struct excess *excess = excess_new();
+        struct excess_item item, before = {.user = -1};
+        for (int64_t i = 0; i < MANY; i++) excess_notice(excess, 3, i % users, i, i + 1, (i * 7919) % MANY);
+        for (int64_t i = 0; i < MANY; i++) excess_notice(excess, 3, i % users, i, i + 1, 0); // read again
+        assert_int_equal(excess_count(excess), MANY);
+        size_t asked = 0;
+        for (; excess_next(excess, 3, &item); asked++) {
+            int64_t offset = (item.other * 7919) % MANY;
+            if (item.user == before.user)
+                assert_true(offset < (before.other * 7919) % MANY);
+            else
+                assert_true(item.user > before.user);
+            assert_int_equal(excess_on_the_way(excess, item.user),
+                             item.user == before.user ? asked % (MANY / users) : 0);
+            excess_sent(excess, item.ticket);
+            before = item;
+        }
+        assert_int_equal(asked, MANY);
+        assert_int_equal(excess_hold(excess, 3), 0);
+        for (uint64_t ticket = 1; ticket <= MANY; ticket++) excess_acknowledge(excess, ticket, ticket % 2, 5);
+        for (int64_t i = 0; i < MANY; i += 2) excess_parted(excess, i % users, i);
+        assert_int_equal(excess_count(excess), MANY / 2);
+        for (asked = 0; excess_next(excess, 3, &item); asked++) excess_drop(excess, item.ticket);
+        assert_int_equal(asked, MANY / 2); // those that were lost on the way
+        excess_free(excess);
+    }
+}
+
 static void test_excess_is_noticed_again_when_somebody_else_asks(void **state) {
     struct excess *excess = excess_new();
     struct excess_item item;
@@ -223,6 +256,7 @@ int main(void) {
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),
+        cmocka_unit_test(test_very_much_excess),
         cmocka_unit_test(test_excess_is_noticed_again_when_somebody_else_asks),
         cmocka_unit_test(test_the_machines_clock),
         cmocka_unit_test(test_the_streams_clock),

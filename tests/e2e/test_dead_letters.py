@@ -1,0 +1,105 @@
+"""Records that are no records and almost as large as Kafka takes: nothing that anybody can produce stops a partition."""
+import os
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from harness.waiting import eventually
+
+LARGEST = 1048588 - 200  # what the broker takes, less the batch around the record and its key
+SIZES = 'starling.cut.key.size', 'starling.cut.value.size'
+
+
+@pytest.fixture
+def throw(cluster):
+    """throw(topic, partition, value, key): as a stranger's producer would."""
+    producer = Producer({'bootstrap.servers': cluster.broker.bootstrap, 'message.max.bytes': 1048588})
+
+    def produce(topic, partition, value, key=b'abcdefgh'):
+        sent = []
+        producer.produce(cluster.topics.name(topic), key=key, value=value, partition=partition,
+                         on_delivery=lambda error, message: sent.append((error, message)))
+        producer.flush(30)
+        (error, message), = sent
+        assert not error, error
+        return message.offset()
+
+    return produce
+
+
+def letter_of(cluster, topic, partition, offset):
+    """The dead letter of the record that stood there; the headers as a dict."""
+    place = {'__connect.errors.topic': cluster.topics.name(topic), '__connect.errors.partition': str(partition),
+             '__connect.errors.offset': str(offset)}
+
+    def found():
+        for letter in cluster.topics.read(topic + '.dlq'):
+            headers = {key: value.decode() for key, value in letter.headers}
+            if place.items() <= headers.items():
+                return letter, headers
+        return None
+
+    return eventually(found, 20, every=0.2, what=f'{topic} {partition}:{offset} is a dead letter')
+
+
+def assert_cut(letter, headers, key, value):
+    assert headers[SIZES[0]] == str(len(key)) and headers[SIZES[1]] == str(len(value))
+    assert key.startswith(letter.key) and value.startswith(letter.value or b'')
+    assert 0 < len(letter.key) + len(letter.value or b'') < len(key) + len(value)
+
+
+def partition_of(cluster, user):
+    return cluster.topics.produce('profiles', user, ('profile', {'name': 'somebody'})).partition
+
+
+def counted(daemon, name, topic):
+    return daemon.metrics().total(name, topic=topic)
+
+
+def test_commands_that_are_too_large_are_dead_letters_cut(cluster, users, throw):
+    ada, ben = users(2)
+    partition = partition_of(cluster, ada)
+    thrown = [(b'abcdefgh', os.urandom(LARGEST)), (os.urandom(900_000), os.urandom(LARGEST - 900_000)),
+              (b'abcdefgh', os.urandom(1_000_000))]
+    offsets = [throw('friend-commands', partition, value, key) for key, value in thrown]
+    assert cluster.http(ada).ok('PUT', f'/v1/friends/{ben}')['state'] == 'requested'  # it goes on
+    for (key, value), offset in list(zip(thrown, offsets))[:2]:
+        assert_cut(*letter_of(cluster, 'friend-commands', partition, offset), key, value)
+    letter, headers = letter_of(cluster, 'friend-commands', partition, offsets[2])
+    assert letter.value == thrown[2][1] and not headers.keys() & set(SIZES)  # what can be written whole is
+    assert counted(cluster.routers[0], 'starling_dead_letters_total', 'friend-commands') >= len(thrown)
+    assert counted(cluster.routers[0], 'starling_dead_letters_lost_total', 'friend-commands') == 0
+
+
+def test_state_that_is_too_large_is_a_dead_letter_cut(cluster, users, throw):
+    ada, = users(1)
+    partition = partition_of(cluster, ada)
+    for topic in ('profiles', 'sharing', 'locations'):
+        value = os.urandom(LARGEST)
+        offset = throw(topic, partition, value)
+        assert_cut(*letter_of(cluster, topic, partition, offset), b'abcdefgh', value)
+    assert counted(cluster.ingest, 'starling_dead_letters_total', 'profiles') == 1
+    cluster.topics.produce('profiles', ada, ('profile', {'name': 'Ada'}))
+    eventually(lambda: cluster.http(ada).ok('GET', '/v1/profile')['name'] == 'Ada', what='it goes on')
+
+
+def test_a_queue_that_takes_less_is_no_trouble(cluster, users, throw):
+    """The operator has given the dead letters less room than their topic has."""
+    ada, ben = users(2)
+    partition = partition_of(cluster, ada)
+    admin = AdminClient({'bootstrap.servers': cluster.broker.bootstrap})
+    for topic in ('friend-commands', 'profiles'):
+        resource = ConfigResource(ResourceType.TOPIC, cluster.topics.name(topic) + '.dlq', incremental_configs=[
+            ConfigEntry('max.message.bytes', '50000', incremental_operation=AlterConfigOpType.SET)])
+        for future in admin.incremental_alter_configs([resource]).values():
+            future.result(10)
+    value = os.urandom(150_000)
+    offset = throw('friend-commands', partition, value)
+    assert cluster.http(ada).ok('PUT', f'/v1/friends/{ben}')['state'] == 'requested'
+    assert_cut(*letter_of(cluster, 'friend-commands', partition, offset), b'abcdefgh', value)
+    # Outside of a transaction there is no second try, but it is counted.
+    throw('profiles', partition, os.urandom(60_000))
+    eventually(lambda: counted(cluster.ingest, 'starling_dead_letters_lost_total', 'profiles') == 1)
+    again = os.urandom(60_000)
+    assert_cut(*letter_of(cluster, 'profiles', partition, throw('profiles', partition, again)), b'abcdefgh', again)

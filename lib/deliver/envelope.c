@@ -18,7 +18,7 @@ struct deliver_reader {
 
 /* ---- writing ---- */
 
-static uint8_t *put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
+static inline uint8_t *put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
 
 uint8_t *deliver_envelope_write(uint8_t *at, const struct deliver_envelope *envelope) {
     at = put_long(at, envelope->kind);
@@ -51,7 +51,7 @@ void deliver_reader_free(struct deliver_reader *reader) {
     free(reader);
 }
 
-static const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
+static inline const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
     uint64_t raw;
     if (at < end && *at < 0x80) {
         *value = unzigzag(*at);
@@ -64,7 +64,7 @@ static const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *v
 
 /* The head of an array's next block: how many items follow, 0 at its end. A negative count is followed by the block's size in
  * bytes. More than the bytes left can hold is malformed, so that memory is never taken on somebody's word. */
-static const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
+static inline const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
     int64_t count, size = 0;
     at = get_long(at, end, &count);
     if (at && count < 0) at = get_long(at, end, &size);
@@ -73,7 +73,7 @@ static const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t it
     return *items <= (size_t)(end - at) / item_min ? at : NULL;
 }
 
-static const uint8_t *get_recipients(struct deliver_reader *reader, const uint8_t *at, size_t *count) {
+static inline const uint8_t *get_recipients(struct deliver_reader *reader, const uint8_t *at, size_t *count) {
     size_t block;
     *count = 0;
     while ((at = get_block(at, reader->end, 1, &block)) && block > 0) {

@@ -47,6 +47,7 @@ struct edge_part {
     struct watch_link in_busy; /* it has something to write */
     int64_t count;             /* watch records that stand */
     uint64_t hash;             /* of those */
+    int64_t roll_calls;        /* records of roll calls written so far */
     bool roll_due, roll_begun;
     bool silent; /* the last roll call said that there is nothing, and that is still so */
 };

@@ -6,22 +6,23 @@
 #include "base/hash.h"
 #include "watch/edge_private.h"
 
-enum {
-    AHEAD_MS = 1000
-}; /* a page that seems newer than what the edge heard is read again after so long, to bound such repeats */
+/* A page with a larger number than the edge has heard is newer, most likely, and the edge is about to hear of it. It may also be
+ * from a gateway's copy, and its newest item deleted. So it is read again, but not at once, or it would be read over and over. */
+enum { AHEAD_MS = 1000 };
 
 /* ---- one session ---- */
 
-static void tell_stale(struct watch_edge *edge, struct seat *seat, size_t many, int64_t least_ms) {
+static void tell_stale(struct watch_edge *edge, struct seat *seat, size_t many) {
     const struct shown *shown = seat->shown;
     const struct watch_edge_options *o = &edge->options;
     int64_t window = (int64_t)(many - 1) * o->stale_step_ms;
     if (window > o->stale_spread_ms) window = o->stale_spread_ms;
     int64_t after = window > 0 ? (int64_t)(hash_u64(edge->random++) % (uint64_t)(window + 1)) : 0;
+    if (seat->knows && seat->known.number > shown->heard.number) after += AHEAD_MS;
     seat->knows = true;
     seat->known = shown->heard;
     edge->stats.stales++;
-    o->tell_stale(o->context, seat->session, shown->name.what, shown->name.size, shown->heard, least_ms + after);
+    o->tell_stale(o->context, seat->session, shown->name.what, shown->name.size, shown->heard, after);
 }
 
 static void tell_change(struct watch_edge *edge, struct seat *seat, const struct watch_delivery *change) {
@@ -33,20 +34,16 @@ static void tell_change(struct watch_edge *edge, struct seat *seat, const struct
                    change->content_size);
 }
 
-/* Whether a session must read its page, now that the edge has heard that version. */
-static bool is_stale(const struct seat *seat, enum watch_note_is why) {
+/* Whether the session must read its page, now that the edge has heard a version. */
+static bool is_stale(const struct seat *seat) {
     struct watch_version heard = seat->shown->heard;
     if (!seat->knows) return true;
-    if (watch_version_same(seat->known, heard)) return false;
-    if (watch_version_counters(seat->known, heard) || why == WATCH_NOTE_IS_TOLD)
-        return seat->known.number <= heard.number; // A newer page is of a change that the edge has yet to hear of.
-    return true;
+    if (watch_version_counters(seat->known, heard)) return seat->known.number < heard.number;
+    return !watch_version_same(seat->known, heard);
 }
 
 void edge_tell_second(struct watch_edge *edge, struct seat *seat) {
-    const struct shown *shown = seat->shown;
-    if (!shown->heard_any || !is_stale(seat, WATCH_NOTE_IS_NAMED)) return;
-    tell_stale(edge, seat, 1, seat->knows && seat->known.number > shown->heard.number ? AHEAD_MS : 0);
+    if (seat->shown->heard_any && is_stale(seat)) tell_stale(edge, seat, 1);
 }
 
 /* ---- the sessions of a thing ---- */
@@ -69,8 +66,8 @@ static void tell_seat(struct watch_edge *edge, struct seat *seat, const struct w
     if (delivery->is == WATCH_NOTE_IS_TOLD && seat->knows &&
         watch_version_follows(seat->known, delivery->since, delivery->version))
         tell_change(edge, seat, delivery);
-    else if (is_stale(seat, delivery->is))
-        tell_stale(edge, seat, edge->telling_seats, 0);
+    else if (is_stale(seat))
+        tell_stale(edge, seat, edge->telling_seats);
 }
 
 void edge_forget_seat(struct watch_edge *edge, struct seat *seat) {

@@ -71,7 +71,8 @@ static int write_roll_call(struct watch_edge *edge, struct edge_part *part) {
     if (!part->roll_begun) watch_list_splice(&part->reporting, &part->news);
     part->roll_begun = true;
     struct watch_ack acks[ROLL_CALL_ACKS];
-    struct watch_roll roll = {.route = edge->route, .count = part->count, .hash = part->hash, .heard = 0};
+    struct watch_roll roll = {
+        .route = edge->route, .number = part->roll_calls + 1, .count = part->count, .hash = part->hash, .heard = 0};
     struct watch_link *link = part->reporting.next;
     for (; link != &part->reporting && roll.heard < ROLL_CALL_ACKS; link = link->next) {
         const struct shown *shown = watch_item(link, struct shown, by_news);
@@ -83,6 +84,7 @@ static int write_roll_call(struct watch_edge *edge, struct edge_part *part) {
     watch_roll_encode(&edge->scratch, &roll, acks);
     int rc = write_record(edge, (int32_t)(part - edge->parts), NULL, &edge->scratch);
     if (rc) return rc;
+    part->roll_calls++;
     edge->stats.roll_calls++;
     while (part->reporting.next != link) {
         struct shown *shown = watch_item(part->reporting.next, struct shown, by_news);

@@ -41,6 +41,9 @@ struct watcher {
     struct watch_link settled, pending, checked;
     int64_t count;           /* of its watchings */
     uint64_t hash;           /* sum of their watch_hash_share */
+    int64_t roll_calls;      /* number of the last record of its roll calls; 0: none was read */
+    bool missed;             /* some were not read: what it has acknowledged is not known */
+    bool checked_all;        /* so all of its watchings are in `checked` */
     int silent;              /* ticks since it was heard of */
     bool dropped, forgotten; /* it goes away; and its keys are to be, too */
 };

@@ -26,6 +26,9 @@ static void acknowledge(struct watching *watching, const struct watch_ack *ack) 
 void owner_roll_call(struct watch_owner *owner, struct owner_part *part, uint64_t number, struct watch_roll *roll) {
     struct watcher *watcher = owner_watcher(owner, part, number);
     watcher->silent = 0;
+    bool gap = watcher->roll_calls > 0 && roll->number > watcher->roll_calls + 1;
+    watcher->missed = watcher->missed || gap;
+    watcher->roll_calls = roll->number;
     if (!part->live) return;
     if (roll->count != watcher->count || roll->hash != watcher->hash) {
         owner_watcher_drop(owner, part, watcher, false);
@@ -39,13 +42,18 @@ void owner_roll_call(struct watch_owner *owner, struct owner_part *part, uint64_
     }
     if (roll->more || !watch_list_empty(&watcher->checked)) return;
     watch_list_splice(&watcher->checked, &watcher->pending);
+    if (watcher->missed) watch_list_splice(&watcher->checked, &watcher->settled);
+    watcher->checked_all = watcher->missed;
+    watcher->missed = false;
     if (!watch_list_empty(&watcher->checked)) watch_link_move(&part->work, &watcher->in_work);
 }
 
-/* Names the version again if it was due at the roll call before; the next roll call is to acknowledge what is due now. */
+/* Names the version again if it was due at the roll call before, or if a roll call was lost, which may have said anything. The
+ * next roll call is to acknowledge what is due now. */
 static void check(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
     watch_link_move(&watching->watcher->pending, &watching->by_watcher);
-    bool overdue = watching->due_known;
+    watching->pending = true;
+    bool overdue = watching->due_known || watching->watcher->checked_all;
     if (overdue || !watching->thing->known) {
         owner->stats.named_again += overdue;
         owner_name_one(owner, part, watching);

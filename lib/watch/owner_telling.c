@@ -50,20 +50,27 @@ static void encode_name(struct watch_owner *owner, const struct thing *thing) {
                                            .version = thing->version});
 }
 
-void owner_name_one(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
-    owner_pend(watching);
-    if (!learn(owner, part, watching->thing)) return;
-    encode_name(owner, watching->thing);
-    send(owner, watching->route);
-    owner->stats.named++;
-}
-
 size_t owner_name_thing(struct watch_owner *owner, struct owner_part *part, struct thing *thing) {
-    if (!learn(owner, part, thing)) return 0;
+    if (!learn(owner, part, thing)) {
+        for (struct watch_link *link = thing->watchings.next; link != &thing->watchings; link = link->next)
+            owner_pend(watch_item(link, struct watching, by_thing)); // Roll calls ask again.
+        return 0;
+    }
     encode_name(owner, thing);
     size_t routes = send_all(owner, thing);
     owner->stats.named += routes;
     return routes;
+}
+
+void owner_name_one(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
+    if (!watching->thing->known) { // The others do not know the version either.
+        owner_name_thing(owner, part, watching->thing);
+        return;
+    }
+    owner_pend(watching);
+    encode_name(owner, watching->thing);
+    send(owner, watching->route);
+    owner->stats.named++;
 }
 
 void owner_ask_again(struct watch_owner *owner, const struct owner_part *part, uint64_t watcher, int32_t route) {

@@ -120,9 +120,10 @@ int watch_value_decode(const void *value, size_t size, int32_t *route) {
 /* ---- roll calls ---- */
 
 void watch_roll_encode(struct buffer *to, const struct watch_roll *roll, const struct watch_ack *acks) {
-    uint8_t *start = buffer_reserve(to, HEADER + 5 * VARINT_MAX + 2 + roll->heard * ACK_MAX);
+    uint8_t *start = buffer_reserve(to, HEADER + 6 * VARINT_MAX + 2 + roll->heard * ACK_MAX);
     uint8_t *at = put_header(start, WATCH_ROLL_CALL_ID);
     at = put_long(at, roll->route);
+    at = put_long(at, roll->number);
     at = put_long(at, roll->count);
     at = put_long(at, (int64_t)roll->hash);
     *at++ = roll->more;
@@ -174,6 +175,7 @@ int watch_roll_decode(const void *value, size_t size, struct watch_roll *out) {
     const uint8_t *end = (const uint8_t *)value + size;
     const uint8_t *at = get_header(value, size, WATCH_ROLL_CALL_ID);
     at = get_int(at, end, 0, WATCH_ROUTE_MAX, &out->route);
+    at = get_long(at, end, &out->number);
     at = get_long(at, end, &out->count);
     at = get_hash(at, end, &out->hash);
     at = get_bool(at, end, &out->more);

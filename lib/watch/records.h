@@ -37,7 +37,9 @@ int watch_value_decode(const void *value, size_t size, int32_t *route);
 /* A roll call of one watcher in one partition. Acknowledgements that do not fit into one record come in several, each of
  * which has the count and hash of the moment at which it is written. */
 struct watch_roll {
-    int32_t route;           /* where the watcher reads deliveries now */
+    int32_t route; /* where the watcher reads deliveries now */
+    int64_t
+        number; /* of this record among all that the watcher has written to the partition, from 1 on: a gap is a lost one */
     int64_t count;           /* watch records that stand */
     uint64_t hash;           /* sum of their watch_hash_share */
     bool more;               /* another record of this roll call follows */

@@ -109,7 +109,8 @@ static void compact(struct topic *topic) {
 
 /* ---- the owner ---- */
 
-static bool say_version(void *context, int32_t partition, const void *what, size_t size, struct watch_version *version) {
+static bool say_version(void *context, int32_t partition, const void *what, size_t size,
+                        struct watch_version *version) {
     struct world *w = context;
     struct truth *truth = &w->things[thing_of(what)];
     truth->owed = !w->calm && percent(w, 10);
@@ -237,10 +238,8 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
                         struct watch_version version, const void *content, size_t content_size) {
     struct edge_at *at = context;
     char expected[96];
-    int length =
-        sprintf(expected, "%lld.%llu", (long long)version.number, (unsigned long long)version.hash);
-    at->world->result.wrong_contents +=
-        content_size != (size_t)length || memcmp(content, expected, content_size) != 0;
+    int length = sprintf(expected, "%lld.%llu", (long long)version.number, (unsigned long long)version.hash);
+    at->world->result.wrong_contents += content_size != (size_t)length || memcmp(content, expected, content_size) != 0;
     at->world->result.changes++;
     post(at->world, session, (struct message){.since = since, .version = version});
 }

@@ -18,7 +18,7 @@ enum watch_rule {
 struct watch_history {
     unsigned old_screens;    /* phones that show an old page three minutes after the last trouble */
     unsigned wrong_contents; /* changes whose content is that of another change */
-    unsigned strangers;      /* watches that the owner holds beyond those of the edges, or lacks, three more minutes later */
+    unsigned strangers; /* watches that the owner holds beyond those of the edges, or lacks, three more minutes later */
     uint64_t changes, stales, named_again, asked_again, silent; /* how often it came to that */
 };
 

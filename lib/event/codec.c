@@ -66,7 +66,10 @@ void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, s
 }
 
 const struct event_schema *event_schema_find(uint32_t id) {
-    return id >= 1 && id <= EVENT_SCHEMAS ? &event_schemas[id - 1] : NULL;
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++) {
+        if (event_schemas[i].id == id) return &event_schemas[i];
+    }
+    return NULL;
 }
 
 uint8_t *event_header_write(uint8_t *at, enum event_record record) {

@@ -18,8 +18,12 @@
  *     location_reader *location_reader_of(uint32_t id);                // location_read, or the reader of an older version's
  *                                                                      // bytes into the same struct; NULL: not a location
  *     struct event_text { const char *data; size_t size; };            // Avro string, not NUL-terminated
+ *     struct event_bytes { const uint8_t *data; size_t size; };        // Avro bytes
  *     struct event_longs { const int64_t *items; size_t count; };      // array of long
  *     struct roster_friends { const struct roster_friend *items; size_t count; };
+ *
+ * The records of watching (watch, roll_call, watch_note) are written and read by lib/watch, which does not include this header;
+ * tests hold its bytes to these codecs, and event_to_json shows them.
  *
  * A delivery_batch's items are a union: struct delivery_item { enum delivery_item_kind kind; union { struct move move;
  * struct roster roster; struct digest digest; struct self self; struct left left; struct parted parted; struct superseded

@@ -26,7 +26,7 @@ struct watch_edge *watch_edge_new(const struct watch_edge_options *options, int6
     if (!o->stale_spread_ms) o->stale_spread_ms = 5000;
     watch_link_init(&edge->busy);
     for (int32_t i = 0; i < o->partitions; i++) {
-        struct edge_part *part = &edge->parts[i];
+        struct watch_edge_part *part = &edge->parts[i];
         struct watch_link *links[] = {&part->unwritten, &part->written, &part->news, &part->reporting, &part->in_busy};
         for (size_t j = 0; j < sizeof links / sizeof links[0]; j++) watch_link_init(links[j]);
         part->silent = true;
@@ -70,7 +70,7 @@ void watch_edge_free(struct watch_edge *edge) {
 void watch_edge_route(struct watch_edge *edge, int32_t route) {
     if (edge->route == route) return;
     edge->route = route;
-    for (int32_t i = 0; route >= 0 && i < edge->options.partitions; i++) edge_all_unwritten(edge, i);
+    for (int32_t i = 0; route >= 0 && i < edge->options.partitions; i++) watch_edge_all_unwritten(edge, i);
 }
 
 /* ---- things and seats ---- */
@@ -90,12 +90,12 @@ static struct shown *add_shown(struct watch_edge *edge, const void *what, size_t
     watch_link_init(&shown->by_news);
     watch_link_init(&shown->seats);
     watch_names_add(edge->names, &shown->name);
-    edge_unwritten(edge, shown);
+    watch_edge_unwritten(edge, shown);
     edge->stats.things++;
     return shown;
 }
 
-void edge_shown_free(struct watch_edge *edge, struct shown *shown) {
+void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown) {
     watch_names_remove(edge->names, &shown->name);
     watch_link_out(&shown->by_state);
     watch_link_out(&shown->by_news);
@@ -132,16 +132,16 @@ static struct seat *add_seat(struct watch_edge *edge, uint64_t session, struct s
 /* The seat is out of its session's list already. */
 static void free_seat(struct watch_edge *edge, struct seat *seat) {
     struct shown *shown = seat->shown;
-    edge_forget_seat(edge, seat);
+    watch_edge_forget_seat(edge, seat);
     watch_link_out(&seat->in_shown);
     shown->seat_count--;
     edge->stats.seats--;
     free(seat);
     if (shown->seat_count > 0) return;
     if (shown->written < 0)
-        edge_shown_free(edge, shown);
+        watch_edge_shown_free(edge, shown);
     else
-        edge_unwritten(edge, shown);
+        watch_edge_unwritten(edge, shown);
 }
 
 int watch_edge_show(struct watch_edge *edge, uint64_t session, const void *what, size_t size,
@@ -157,7 +157,7 @@ int watch_edge_show(struct watch_edge *edge, uint64_t session, const void *what,
     }
     seat->knows = version != NULL;
     seat->known = version ? *version : (struct watch_version){.number = 0};
-    edge_tell_second(edge, seat);
+    watch_edge_tell_second(edge, seat);
     return 0;
 }
 
@@ -190,12 +190,12 @@ void watch_edge_leave(struct watch_edge *edge, uint64_t session) {
 /* ---- the loop ---- */
 
 int64_t watch_edge_continue(struct watch_edge *edge, int64_t now_ms) {
-    edge_roll_calls_due(edge, now_ms);
-    size_t budget = edge_tell(edge, edge->options.slice);
-    if (edge->route >= 0 && edge_write(edge, &budget) == -EAGAIN) return RETRY_MS;
+    watch_edge_roll_calls_due(edge, now_ms);
+    size_t budget = watch_edge_tell(edge, edge->options.slice);
+    if (edge->route >= 0 && watch_edge_write(edge, &budget) == -EAGAIN) return RETRY_MS;
     bool writes = edge->route >= 0 && !watch_list_empty(&edge->busy);
     if (writes || edge->queue.size > edge->queue_start) return 0;
-    int64_t wait_ms = edge_next_roll_call_ms(edge) - now_ms;
+    int64_t wait_ms = watch_edge_next_roll_call_ms(edge) - now_ms;
     return wait_ms > 0 ? wait_ms : 0;
 }
 

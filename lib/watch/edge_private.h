@@ -42,7 +42,7 @@ struct seat {
     struct watch_version known;
 };
 
-struct edge_part {
+struct watch_edge_part {
     struct watch_link unwritten, written, news, reporting;
     struct watch_link in_busy; /* it has something to write */
     int64_t count;             /* watch records that stand */
@@ -55,7 +55,7 @@ struct edge_part {
 struct watch_edge {
     struct watch_edge_options options;
     int32_t route;
-    struct edge_part *parts;
+    struct watch_edge_part *parts;
     struct watch_link busy;
     struct map *names, *sessions;
     int64_t started_ms; /* the moment of the first roll call of partition 0 */
@@ -75,19 +75,19 @@ struct watch_edge {
 };
 
 /* edge_telling.c */
-void edge_tell_second(struct watch_edge *edge, struct seat *seat); /* the session said which version it has */
-size_t edge_tell(struct watch_edge *edge, size_t budget); /* deliveries that wait; returns what is left of it */
-void edge_forget_seat(struct watch_edge *edge, struct seat *seat); /* it goes away: telling goes on without it */
+void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat); /* the session said which version it has */
+size_t watch_edge_tell(struct watch_edge *edge, size_t budget); /* deliveries that wait; returns what is left of it */
+void watch_edge_forget_seat(struct watch_edge *edge, struct seat *seat); /* it goes away: telling goes on without it */
 
 /* edge_writing.c */
-void edge_unwritten(struct watch_edge *edge, struct shown *shown); /* its record or tombstone is to be written */
-void edge_all_unwritten(struct watch_edge *edge, int32_t partition);
-void edge_news(struct watch_edge *edge, struct shown *shown); /* the next roll call acknowledges its version */
-void edge_roll_calls_due(struct watch_edge *edge, int64_t now_ms);
-int64_t edge_next_roll_call_ms(const struct watch_edge *edge);
-int edge_write(struct watch_edge *edge, size_t *budget); /* 0, or -EAGAIN: the caller has no room */
+void watch_edge_unwritten(struct watch_edge *edge, struct shown *shown); /* its record or tombstone is to be written */
+void watch_edge_all_unwritten(struct watch_edge *edge, int32_t partition);
+void watch_edge_news(struct watch_edge *edge, struct shown *shown); /* the next roll call acknowledges its version */
+void watch_edge_roll_calls_due(struct watch_edge *edge, int64_t now_ms);
+int64_t watch_edge_next_roll_call_ms(const struct watch_edge *edge);
+int watch_edge_write(struct watch_edge *edge, size_t *budget); /* 0, or -EAGAIN: the caller has no room */
 
 /* edge.c */
-void edge_shown_free(struct watch_edge *edge, struct shown *shown);
+void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown);
 
 #endif

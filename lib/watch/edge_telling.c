@@ -42,7 +42,7 @@ static bool is_stale(const struct seat *seat) {
     return !watch_version_same(seat->known, heard);
 }
 
-void edge_tell_second(struct watch_edge *edge, struct seat *seat) {
+void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat) {
     if (seat->shown->heard_any && is_stale(seat)) tell_stale(edge, seat, 1);
 }
 
@@ -70,7 +70,7 @@ static void tell_seat(struct watch_edge *edge, struct seat *seat, const struct w
         tell_stale(edge, seat, edge->telling_seats);
 }
 
-void edge_forget_seat(struct watch_edge *edge, struct seat *seat) {
+void watch_edge_forget_seat(struct watch_edge *edge, struct seat *seat) {
     if (edge->telling && edge->next_seat == &seat->in_shown) edge->next_seat = seat->in_shown.next;
 }
 
@@ -82,14 +82,14 @@ static void begin(struct watch_edge *edge, const struct watch_delivery *delivery
         bool ours = delivery->watcher == edge->options.watcher; // and not of the route's former reader
         if (!ours || delivery->partition < 0 || delivery->partition >= edge->options.partitions) return;
         edge->stats.rewrites++;
-        edge_all_unwritten(edge, delivery->partition);
+        watch_edge_all_unwritten(edge, delivery->partition);
         return;
     }
     uint64_t hash = watch_hash(delivery->what, delivery->what_size);
     struct shown *shown = (struct shown *)watch_names_find(edge->names, hash, delivery->what, delivery->what_size);
     if (!shown) return;
     bool news = hear(shown, delivery);
-    edge_news(edge, shown);
+    watch_edge_news(edge, shown);
     if (!news) return;
     edge->telling = shown;
     edge->telling_seats = shown->seat_count;
@@ -122,7 +122,7 @@ static void tell_first(struct watch_edge *edge, size_t *budget) {
     if (!edge->telling) edge->queue_start += sizeof size + size;
 }
 
-size_t edge_tell(struct watch_edge *edge, size_t budget) {
+size_t watch_edge_tell(struct watch_edge *edge, size_t budget) {
     while (budget > 0 && edge->queue_start < edge->queue.size) tell_first(edge, &budget);
     if (edge->queue_start == edge->queue.size) {
         buffer_clear(&edge->queue);

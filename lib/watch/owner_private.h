@@ -59,7 +59,7 @@ struct watching {
     struct watch_version due;
 };
 
-struct owner_part {
+struct watch_owner_part {
     int32_t number;
     bool live;
     int64_t tick_ms; /* of the next one */
@@ -74,8 +74,8 @@ struct owner_part {
 
 struct watch_owner {
     struct watch_owner_options options;
-    struct owner_part **parts; /* NULL: not attached */
-    struct watch_link gone;    /* detached parts that are being freed */
+    struct watch_owner_part **parts; /* NULL: not attached */
+    struct watch_link gone;          /* detached parts that are being freed */
     struct buffer payload;
     uint64_t round;     /* of deliveries to several routes */
     struct map *routes; /* route -> round of the last delivery */
@@ -83,26 +83,30 @@ struct watch_owner {
 };
 
 /* owner_table.c */
-struct thing *owner_thing_find(const struct owner_part *part, const void *what, size_t size);
-struct watching *owner_watching_find(const struct owner_part *part, uint64_t what_hash, uint64_t watcher,
-                                     const struct thing *thing); /* thing NULL: any of that hash */
-struct watcher *owner_watcher(struct watch_owner *owner, struct owner_part *part, uint64_t number); /* made if needed */
-struct watching *owner_watching_put(struct watch_owner *owner, struct owner_part *part, const struct watch_key *key,
-                                    int32_t route);
-void owner_watching_free(struct watch_owner *owner, struct owner_part *part, struct watching *watching);
-void owner_watcher_drop(struct watch_owner *owner, struct owner_part *part, struct watcher *watcher, bool forgotten);
-void owner_watcher_free(struct watcher *watcher); /* one without watchings */
+struct thing *watch_owner_thing_find(const struct watch_owner_part *part, const void *what, size_t size);
+struct watching *watch_owner_watching_find(const struct watch_owner_part *part, uint64_t what_hash, uint64_t watcher,
+                                           const struct thing *thing); /* thing NULL: any of that hash */
+struct watcher *watch_owner_watcher(struct watch_owner *owner, struct watch_owner_part *part,
+                                    uint64_t number); /* made if needed */
+struct watching *watch_owner_watching_put(struct watch_owner *owner, struct watch_owner_part *part,
+                                          const struct watch_key *key, int32_t route);
+void watch_owner_watching_free(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching);
+void watch_owner_watcher_drop(struct watch_owner *owner, struct watch_owner_part *part, struct watcher *watcher,
+                              bool forgotten);
+void watch_owner_watcher_free(struct watcher *watcher); /* one without watchings */
 
 /* owner_telling.c */
-void owner_pend(struct watching *watching);
-void owner_name_one(struct watch_owner *owner, struct owner_part *part, struct watching *watching);
-size_t owner_name_thing(struct watch_owner *owner, struct owner_part *part, struct thing *thing);
-void owner_ask_again(struct watch_owner *owner, const struct owner_part *part, uint64_t watcher, int32_t route);
+void watch_owner_pend(struct watching *watching);
+void watch_owner_name_one(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching);
+size_t watch_owner_name_thing(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing);
+void watch_owner_ask_again(struct watch_owner *owner, const struct watch_owner_part *part, uint64_t watcher,
+                           int32_t route);
 
 /* owner_rolls.c */
-void owner_roll_call(struct watch_owner *owner, struct owner_part *part, uint64_t watcher, struct watch_roll *roll);
-void owner_check(struct watch_owner *owner, struct owner_part *part,
-                 size_t *budget); /* what roll calls left unacknowledged */
-void owner_tick(struct watch_owner *owner, struct owner_part *part, int64_t now_ms);
+void watch_owner_roll_call(struct watch_owner *owner, struct watch_owner_part *part, uint64_t watcher,
+                           struct watch_roll *roll);
+void watch_owner_check(struct watch_owner *owner, struct watch_owner_part *part,
+                       size_t *budget); /* what roll calls left unacknowledged */
+void watch_owner_tick(struct watch_owner *owner, struct watch_owner_part *part, int64_t now_ms);
 
 #endif

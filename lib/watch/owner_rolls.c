@@ -14,7 +14,7 @@ static void acknowledge(struct watching *watching, const struct watch_ack *ack) 
         settle(watching);
     } else if (!watching->pending) {
         // It acknowledged the version before, and then heard an older one; or it has forgotten what it heard.
-        owner_pend(watching);
+        watch_owner_pend(watching);
         watching->due_known = !ack->known;
         watching->due = thing->version;
     } else if (ack->known && watching->due_known) {
@@ -23,21 +23,22 @@ static void acknowledge(struct watching *watching, const struct watch_ack *ack) 
     }
 }
 
-void owner_roll_call(struct watch_owner *owner, struct owner_part *part, uint64_t number, struct watch_roll *roll) {
-    struct watcher *watcher = owner_watcher(owner, part, number);
+void watch_owner_roll_call(struct watch_owner *owner, struct watch_owner_part *part, uint64_t number,
+                           struct watch_roll *roll) {
+    struct watcher *watcher = watch_owner_watcher(owner, part, number);
     watcher->silent = 0;
     bool gap = watcher->roll_calls > 0 && roll->number > watcher->roll_calls + 1;
     watcher->missed = watcher->missed || gap;
     watcher->roll_calls = roll->number;
     if (!part->live) return;
     if (roll->count != watcher->count || roll->hash != watcher->hash) {
-        owner_watcher_drop(owner, part, watcher, false);
-        owner_ask_again(owner, part, number, roll->route);
+        watch_owner_watcher_drop(owner, part, watcher, false);
+        watch_owner_ask_again(owner, part, number, roll->route);
         return;
     }
     struct watch_ack ack;
     while (watch_roll_next(roll, &ack)) {
-        struct watching *watching = owner_watching_find(part, ack.what_hash, number, NULL);
+        struct watching *watching = watch_owner_watching_find(part, ack.what_hash, number, NULL);
         if (watching) acknowledge(watching, &ack);
     }
     if (roll->more || !watch_list_empty(&watcher->checked)) return;
@@ -50,19 +51,19 @@ void owner_roll_call(struct watch_owner *owner, struct owner_part *part, uint64_
 
 /* Names the version again if it was due at the roll call before, or if a roll call was lost, which may have said anything. The
  * next roll call is to acknowledge what is due now. */
-static void check(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
+static void check(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching) {
     watch_link_move(&watching->watcher->pending, &watching->by_watcher);
     watching->pending = true;
     bool overdue = watching->due_known || watching->watcher->checked_all;
     if (overdue || !watching->thing->known) {
         owner->stats.named_again += overdue;
-        owner_name_one(owner, part, watching);
+        watch_owner_name_one(owner, part, watching);
     }
     watching->due_known = watching->thing->known;
     watching->due = watching->thing->version;
 }
 
-void owner_check(struct watch_owner *owner, struct owner_part *part, size_t *budget) {
+void watch_owner_check(struct watch_owner *owner, struct watch_owner_part *part, size_t *budget) {
     while (*budget > 0 && !watch_list_empty(&part->work)) {
         struct watcher *watcher = watch_item(part->work.next, struct watcher, in_work);
         for (; *budget > 0 && !watch_list_empty(&watcher->checked); --*budget)
@@ -71,7 +72,7 @@ void owner_check(struct watch_owner *owner, struct owner_part *part, size_t *bud
     }
 }
 
-void owner_tick(struct watch_owner *owner, struct owner_part *part, int64_t now_ms) {
+void watch_owner_tick(struct watch_owner *owner, struct watch_owner_part *part, int64_t now_ms) {
     // However long the process slept, that is one tick: roll calls may wait to be read.
     part->tick_ms = now_ms + OWNER_TICK_MS;
     for (struct watch_link *link = part->heard.next, *next; link != &part->heard; link = next) {
@@ -79,6 +80,6 @@ void owner_tick(struct watch_owner *owner, struct owner_part *part, int64_t now_
         struct watcher *watcher = watch_item(link, struct watcher, in_part);
         if (++watcher->silent <= OWNER_SILENT_TICKS) continue;
         owner->stats.silent++;
-        owner_watcher_drop(owner, part, watcher, true);
+        watch_owner_watcher_drop(owner, part, watcher, true);
     }
 }

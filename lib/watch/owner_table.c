@@ -8,16 +8,18 @@
 
 /* ---- things ---- */
 
-struct thing *owner_thing_find(const struct owner_part *part, const void *what, size_t size) {
+struct thing *watch_owner_thing_find(const struct watch_owner_part *part, const void *what, size_t size) {
     return (struct thing *)watch_names_find(part->names, watch_hash(what, size), what, size);
 }
 
-static void say_watched(struct watch_owner *owner, const struct owner_part *part, const struct thing *thing, bool now) {
+static void say_watched(struct watch_owner *owner, const struct watch_owner_part *part, const struct thing *thing,
+                        bool now) {
     if (owner->options.watched)
         owner->options.watched(owner->options.context, part->number, thing->name.what, thing->name.size, now);
 }
 
-static struct thing *add_thing(struct watch_owner *owner, struct owner_part *part, const void *what, size_t size) {
+static struct thing *add_thing(struct watch_owner *owner, struct watch_owner_part *part, const void *what,
+                               size_t size) {
     struct thing *thing = mem_alloc(sizeof *thing + size);
     uint8_t *copy = (uint8_t *)(thing + 1);
     memcpy(copy, what, size);
@@ -31,7 +33,7 @@ static struct thing *add_thing(struct watch_owner *owner, struct owner_part *par
     return thing;
 }
 
-static void free_thing(struct watch_owner *owner, struct owner_part *part, struct thing *thing) {
+static void free_thing(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing) {
     if (owner->parts[part->number] == part) say_watched(owner, part, thing, false);
     watch_names_remove(part->names, &thing->name);
     watch_link_out(&thing->in_part);
@@ -41,7 +43,7 @@ static void free_thing(struct watch_owner *owner, struct owner_part *part, struc
 
 /* ---- watchers ---- */
 
-struct watcher *owner_watcher(struct watch_owner *owner, struct owner_part *part, uint64_t number) {
+struct watcher *watch_owner_watcher(struct watch_owner *owner, struct watch_owner_part *part, uint64_t number) {
     uint64_t *place = map_put(part->watchers, number, NULL);
     if (*place) return (struct watcher *)(uintptr_t)*place;
     struct watcher *watcher = mem_alloc(sizeof *watcher);
@@ -55,7 +57,8 @@ struct watcher *owner_watcher(struct watch_owner *owner, struct owner_part *part
     return watcher;
 }
 
-void owner_watcher_drop(struct watch_owner *owner, struct owner_part *part, struct watcher *watcher, bool forgotten) {
+void watch_owner_watcher_drop(struct watch_owner *owner, struct watch_owner_part *part, struct watcher *watcher,
+                              bool forgotten) {
     map_remove(part->watchers, watcher->number, NULL);
     watcher->dropped = true;
     watcher->forgotten = forgotten;
@@ -67,7 +70,7 @@ void owner_watcher_drop(struct watch_owner *owner, struct owner_part *part, stru
     owner->options.forget(owner->options.context, part->number, key, size); // of its roll call
 }
 
-void owner_watcher_free(struct watcher *watcher) {
+void watch_owner_watcher_free(struct watcher *watcher) {
     watch_link_out(&watcher->in_part);
     watch_link_out(&watcher->in_work);
     free(watcher);
@@ -77,8 +80,8 @@ void owner_watcher_free(struct watcher *watcher) {
 
 static uint64_t table_key(uint64_t what_hash, uint64_t watcher) { return hash_u64(what_hash ^ hash_u64(watcher)); }
 
-struct watching *owner_watching_find(const struct owner_part *part, uint64_t what_hash, uint64_t watcher,
-                                     const struct thing *thing) {
+struct watching *watch_owner_watching_find(const struct watch_owner_part *part, uint64_t what_hash, uint64_t watcher,
+                                           const struct thing *thing) {
     struct watching *watching = map_pointer(part->watching, table_key(what_hash, watcher));
     for (; watching; watching = watching->same) {
         bool this = thing ? watching->thing == thing : watching->thing->name.hash == what_hash;
@@ -92,7 +95,7 @@ static void count(struct watching *watching, int sign) {
     watching->watcher->hash += (uint64_t)sign * watch_hash_share(watching->thing->name.hash, watching->route);
 }
 
-static struct watching *add_watching(struct watch_owner *owner, struct owner_part *part, struct thing *thing,
+static struct watching *add_watching(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing,
                                      struct watcher *watcher) {
     uint64_t *first = map_put(part->watching, table_key(thing->name.hash, watcher->number), NULL);
     struct watching *watching = mem_alloc(sizeof *watching);
@@ -106,12 +109,12 @@ static struct watching *add_watching(struct watch_owner *owner, struct owner_par
     return watching;
 }
 
-struct watching *owner_watching_put(struct watch_owner *owner, struct owner_part *part, const struct watch_key *key,
-                                    int32_t route) {
-    struct watcher *watcher = owner_watcher(owner, part, key->watcher);
-    struct thing *thing = owner_thing_find(part, key->what, key->what_size);
+struct watching *watch_owner_watching_put(struct watch_owner *owner, struct watch_owner_part *part,
+                                          const struct watch_key *key, int32_t route) {
+    struct watcher *watcher = watch_owner_watcher(owner, part, key->watcher);
+    struct thing *thing = watch_owner_thing_find(part, key->what, key->what_size);
     if (!thing) thing = add_thing(owner, part, key->what, key->what_size);
-    struct watching *watching = owner_watching_find(part, thing->name.hash, key->watcher, thing);
+    struct watching *watching = watch_owner_watching_find(part, thing->name.hash, key->watcher, thing);
     if (watching)
         count(watching, -1);
     else
@@ -124,7 +127,7 @@ struct watching *owner_watching_put(struct watch_owner *owner, struct owner_part
     return watching;
 }
 
-static void remove_from_table(struct owner_part *part, struct watching *watching) {
+static void remove_from_table(struct watch_owner_part *part, struct watching *watching) {
     uint64_t key = table_key(watching->thing->name.hash, watching->watcher->number);
     struct watching *first = map_pointer(part->watching, key);
     if (first == watching && !watching->same) {
@@ -137,14 +140,14 @@ static void remove_from_table(struct owner_part *part, struct watching *watching
     }
 }
 
-static void forget(struct watch_owner *owner, const struct owner_part *part, const struct watching *watching) {
+static void forget(struct watch_owner *owner, const struct watch_owner_part *part, const struct watching *watching) {
     uint8_t key[WATCH_KEY_MAX];
     const struct watch_name *name = &watching->thing->name;
     size_t size = watch_key_encode(key, name->what, name->size, watching->watcher->number);
     if (owner->options.forget) owner->options.forget(owner->options.context, part->number, key, size);
 }
 
-void owner_watching_free(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
+void watch_owner_watching_free(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching) {
     struct thing *thing = watching->thing;
     bool attached = owner->parts[part->number] == part;
     if (watching->watcher->forgotten && attached) forget(owner, part, watching);

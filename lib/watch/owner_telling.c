@@ -2,7 +2,7 @@
 #include "watch/owner_private.h"
 
 /* The watcher is to acknowledge what it is told now. */
-void owner_pend(struct watching *watching) {
+void watch_owner_pend(struct watching *watching) {
     if (watching->pending) return;
     watching->pending = true;
     watching->due_known = false;
@@ -25,7 +25,7 @@ static size_t send_all(struct watch_owner *owner, struct thing *thing) {
     for (struct watch_link *link = thing->watchings.next; link != &thing->watchings; link = link->next) {
         struct watching *watching = watch_item(link, struct watching, by_thing);
         if (watching->watcher->dropped) continue;
-        owner_pend(watching);
+        watch_owner_pend(watching);
         uint64_t *last = map_put(owner->routes, (uint64_t)watching->route, NULL);
         if (*last == owner->round) continue;
         *last = owner->round;
@@ -36,7 +36,7 @@ static size_t send_all(struct watch_owner *owner, struct thing *thing) {
 }
 
 /* Whether the thing's version is known; asks for it if not. */
-static bool learn(struct watch_owner *owner, const struct owner_part *part, struct thing *thing) {
+static bool learn(struct watch_owner *owner, const struct watch_owner_part *part, struct thing *thing) {
     if (!thing->known)
         thing->known = owner->options.version(owner->options.context, part->number, thing->name.what, thing->name.size,
                                               &thing->version);
@@ -50,10 +50,10 @@ static void encode_name(struct watch_owner *owner, const struct thing *thing) {
                                            .version = thing->version});
 }
 
-size_t owner_name_thing(struct watch_owner *owner, struct owner_part *part, struct thing *thing) {
+size_t watch_owner_name_thing(struct watch_owner *owner, struct watch_owner_part *part, struct thing *thing) {
     if (!learn(owner, part, thing)) {
         for (struct watch_link *link = thing->watchings.next; link != &thing->watchings; link = link->next)
-            owner_pend(watch_item(link, struct watching, by_thing)); // Roll calls ask again.
+            watch_owner_pend(watch_item(link, struct watching, by_thing)); // Roll calls ask again.
         return 0;
     }
     encode_name(owner, thing);
@@ -62,26 +62,27 @@ size_t owner_name_thing(struct watch_owner *owner, struct owner_part *part, stru
     return routes;
 }
 
-void owner_name_one(struct watch_owner *owner, struct owner_part *part, struct watching *watching) {
+void watch_owner_name_one(struct watch_owner *owner, struct watch_owner_part *part, struct watching *watching) {
     if (!watching->thing->known) { // The others do not know the version either.
-        owner_name_thing(owner, part, watching->thing);
+        watch_owner_name_thing(owner, part, watching->thing);
         return;
     }
-    owner_pend(watching);
+    watch_owner_pend(watching);
     encode_name(owner, watching->thing);
     send(owner, watching->route);
     owner->stats.named++;
 }
 
-void owner_ask_again(struct watch_owner *owner, const struct owner_part *part, uint64_t watcher, int32_t route) {
+void watch_owner_ask_again(struct watch_owner *owner, const struct watch_owner_part *part, uint64_t watcher,
+                           int32_t route) {
     encode(owner, &(struct watch_delivery){.is = WATCH_NOTE_IS_AGAIN, .watcher = watcher, .partition = part->number});
     send(owner, route);
     owner->stats.asked_again++;
 }
 
 static struct thing *live_thing(const struct watch_owner *owner, int32_t partition, const void *what, size_t size) {
-    const struct owner_part *part = owner->parts[partition];
-    return part && part->live ? owner_thing_find(part, what, size) : NULL;
+    const struct watch_owner_part *part = owner->parts[partition];
+    return part && part->live ? watch_owner_thing_find(part, what, size) : NULL;
 }
 
 size_t watch_owner_change(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
@@ -113,10 +114,10 @@ size_t watch_owner_name(struct watch_owner *owner, int32_t partition, const void
     if (counters && version.number < thing->version.number) return 0;
     thing->known = true;
     thing->version = version;
-    return owner_name_thing(owner, owner->parts[partition], thing);
+    return watch_owner_name_thing(owner, owner->parts[partition], thing);
 }
 
 bool watch_owner_watched(const struct watch_owner *owner, int32_t partition, const void *what, size_t size) {
-    const struct owner_part *part = owner->parts[partition];
-    return part && owner_thing_find(part, what, size);
+    const struct watch_owner_part *part = owner->parts[partition];
+    return part && watch_owner_thing_find(part, what, size);
 }

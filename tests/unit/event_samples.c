@@ -34,6 +34,13 @@ static void fill_text(avro_value_t *value, uint64_t *seed) {
     buffer_free(&text);
 }
 
+static void fill_bytes(avro_value_t *value, uint64_t *seed) {
+    uint8_t bytes[200];
+    size_t size = sample_below(seed, sizeof bytes);
+    for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)sample_random(seed);
+    avro_value_set_bytes(value, bytes, size);
+}
+
 static void fill(avro_value_t *value, uint64_t *seed) {
     avro_value_t child;
     size_t count = 0;
@@ -43,6 +50,7 @@ static void fill(avro_value_t *value, uint64_t *seed) {
     case AVRO_INT32: avro_value_set_int(value, random_int(seed)); break;
     case AVRO_INT64: avro_value_set_long(value, random_long(seed)); break;
     case AVRO_STRING: fill_text(value, seed); break;
+    case AVRO_BYTES: fill_bytes(value, seed); break;
     case AVRO_ENUM:
         avro_value_set_enum(value, (int)sample_below(seed, (uint64_t)avro_schema_enum_number_of_symbols(schema)));
         break;
@@ -187,6 +195,17 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
         return rc;                                                                                                     \
     } while (0)
 
+/* The same for a record that has no event_decode function, because a library without products writes and reads it. */
+#define RECODE_BARE(NAME)                                                                                              \
+    do {                                                                                                               \
+        struct NAME record;                                                                                            \
+        if (NAME##_read(value + EVENT_HEADER_SIZE, value + size, &record, codec) != value + size) return -EBADMSG;     \
+        buffer_append(out, value, EVENT_HEADER_SIZE);                                                                  \
+        uint8_t *start = buffer_reserve(out, NAME##_size_max(&record));                                                \
+        buffer_commit(out, (size_t)(NAME##_write(start, &record) - start));                                            \
+        return 0;                                                                                                      \
+    } while (0)
+
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     buffer_clear(out);
     switch (bytes_get_be32(value + 1)) {
@@ -197,6 +216,9 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
+    case WATCH_SCHEMA_ID: RECODE_BARE(watch);
+    case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
+    case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);
     default: abort(); /* a record that these tests do not know yet: add it */
     }
 }

@@ -89,7 +89,7 @@ static int read_value(struct desk *desk, const char *what, uint64_t watcher, con
 }
 
 /* A watch record; route -1: a tombstone. */
-static void watch(struct desk *desk, const char *what, uint64_t watcher, int32_t route) {
+static void record(struct desk *desk, const char *what, uint64_t watcher, int32_t route) {
     struct buffer value = {.data = NULL};
     watch_value_encode(&value, route);
     assert_int_equal(read_value(desk, what, watcher, route < 0 ? NULL : &value), 0);
@@ -144,11 +144,11 @@ static const char *says(struct desk *desk, int64_t now_ms) {
 static void test_nobody_is_told_before_the_topic_was_read(void **state) {
     struct desk desk;
     new_desk(&desk, 5);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "b", 81, 3);
-    watch(&desk, "a", 95, 6);
-    watch(&desk, "b", 81, -1);
-    watch(&desk, "c", 95, -1);
+    record(&desk, "a", 81, 3);
+    record(&desk, "b", 81, 3);
+    record(&desk, "a", 95, 6);
+    record(&desk, "b", 81, -1);
+    record(&desk, "c", 95, -1);
     roll_call(&desk, (struct call){.watcher = 95, .route = 6, .number = 1});
     assert_int_equal(change(&desk, "a", 5, 6), 0);
     assert_says(&desk, 400000, "a watched\nb watched\nb left\n");
@@ -161,21 +161,21 @@ static void test_watches_are_answered_and_changes_told_once_a_route(void **state
     struct desk desk;
     new_desk(&desk, 5);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "a", 82, 3); // a former process at the same route
-    watch(&desk, "a", 95, 6);
+    record(&desk, "a", 81, 3);
+    record(&desk, "a", 82, 3); // a former process at the same route
+    record(&desk, "a", 95, 6);
     assert_says(&desk, 0, "a watched\n@3 a is 5\n@3 a is 5\n@6 a is 5\n");
     assert_int_equal(change(&desk, "a", 5, 6), 2);
     assert_int_equal(change(&desk, "a", 5, 6), 0); // an effect that is repeated
     assert_int_equal(change(&desk, "z", 5, 6), 0);
     assert_says(&desk, 0, "@3 a 5>6 new\n@6 a 5>6 new\n");
-    watch(&desk, "a", 95, 7);
+    record(&desk, "a", 95, 7);
     assert_int_equal(watch_owner_name(desk.owner, 0, "a", 1, (struct watch_version){.number = 9}), 2);
     assert_says(&desk, 0, "@7 a is 6\n@3 a is 9\n@7 a is 9\n");
     assert_true(watch_owner_watched(desk.owner, 0, "a", 1));
-    watch(&desk, "a", 81, -1);
-    watch(&desk, "a", 82, -1);
-    watch(&desk, "a", 95, -1);
+    record(&desk, "a", 81, -1);
+    record(&desk, "a", 82, -1);
+    record(&desk, "a", 95, -1);
     assert_says(&desk, 0, "a left\n");
     assert_false(watch_owner_watched(desk.owner, 0, "a", 1));
     assert_false(watch_owner_watched(desk.owner, 1, "a", 1));
@@ -185,16 +185,16 @@ static void test_watches_are_answered_and_changes_told_once_a_route(void **state
 static void test_a_version_that_is_not_known_is_named_later(void **state) {
     struct desk desk;
     new_desk(&desk, -1);
-    watch(&desk, "a", 81, 3);
+    record(&desk, "a", 81, 3);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 95, 6);
+    record(&desk, "a", 95, 6);
     assert_says(&desk, 0, "a watched\n");
     watch_owner_name(desk.owner, 0, "a", 1, (struct watch_version){.number = 4});
     assert_says(&desk, 0, "@3 a is 4\n@6 a is 4\n");
     // If the caller never says it, roll calls ask again; and then all are told.
     desk.version = -1;
-    watch(&desk, "b", 81, 3);
-    watch(&desk, "b", 95, 6);
+    record(&desk, "b", 81, 3);
+    record(&desk, "b", 95, 6);
     roll_call(&desk,
               (struct call){.watcher = 81, .route = 3, .number = 1, .things = {"a", "b"}, .acks = 1, .heard = {4}});
     assert_says(&desk, 0, "b watched\n");
@@ -209,8 +209,8 @@ static void test_what_is_not_acknowledged_is_named_again(void **state) {
     struct call call = {.watcher = 81, .route = 3, .number = 1, .things = {"a", "b"}, .acks = 2, .heard = {5, 5}};
     new_desk(&desk, 5);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "b", 81, 3);
+    record(&desk, "a", 81, 3);
+    record(&desk, "b", 81, 3);
     assert_says(&desk, 0, "a watched\n@3 a is 5\nb watched\n@3 b is 5\n");
     roll_call(&desk, call);
     assert_says(&desk, 0, "");
@@ -253,8 +253,8 @@ static void test_acknowledgements_in_several_records_count_together(void **state
     struct call call = {.watcher = 81, .route = 3, .number = 1, .things = {"a", "b"}};
     new_desk(&desk, 5);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "b", 81, 3);
+    record(&desk, "a", 81, 3);
+    record(&desk, "b", 81, 3);
     roll_call(&desk, call);
     says(&desk, 0);
     buffer_clear(&desk.said);
@@ -272,7 +272,7 @@ static void test_a_watcher_that_forgot_or_heard_something_else_is_told(void **st
     struct call call = {.watcher = 81, .route = 3, .number = 1, .things = {"a"}, .acks = 1, .heard = {5}};
     new_desk(&desk, 5);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 81, 3);
+    record(&desk, "a", 81, 3);
     roll_call(&desk, call);
     says(&desk, 0);
     buffer_clear(&desk.said);
@@ -310,22 +310,22 @@ static void test_a_roll_call_that_differs_asks_for_all_anew(void **state) {
     struct desk desk;
     new_desk(&desk, 5);
     watch_owner_live(desk.owner, 0);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "b", 81, 3);
-    watch(&desk, "a", 95, 6);
+    record(&desk, "a", 81, 3);
+    record(&desk, "b", 81, 3);
+    record(&desk, "a", 95, 6);
     says(&desk, 0);
     buffer_clear(&desk.said);
     roll_call(&desk, (struct call){.watcher = 81, .route = 4, .number = 1, .things = {"a", "b"}}); // another route
     change(&desk, "a", 5, 6);
     change(&desk, "b", 5, 6);
     assert_says(&desk, 0, "@4 again 81 of 0\n@6 a 5>6 new\nb left\n");
-    watch(&desk, "a", 81, 4);
-    watch(&desk, "b", 81, 4);
+    record(&desk, "a", 81, 4);
+    record(&desk, "b", 81, 4);
     roll_call(&desk, (struct call){.watcher = 81, .route = 4, .number = 2, .things = {"a", "b"}});
     assert_says(&desk, 0, "@4 a is 6\nb watched\n@4 b is 6\n");
     // Watches that come anew before the old ones are all dropped are kept.
     roll_call(&desk, (struct call){.watcher = 81, .route = 4, .number = 3, .things = {"a"}});
-    watch(&desk, "a", 81, 4);
+    record(&desk, "a", 81, 4);
     assert_says(&desk, 0, "@4 again 81 of 0\n@4 a is 6\nb left\n");
     roll_call(&desk, (struct call){.watcher = 81, .route = 4, .number = 4, .things = {"a"}});
     roll_call(&desk, (struct call){.watcher = 77, .route = 9, .number = 1}); // nothing is nothing
@@ -337,8 +337,8 @@ static void test_a_roll_call_that_differs_asks_for_all_anew(void **state) {
 static void test_a_silent_watcher_is_dropped_and_forgotten(void **state) {
     struct desk desk;
     new_desk(&desk, 5);
-    watch(&desk, "a", 81, 3);
-    watch(&desk, "a", 95, 6);
+    record(&desk, "a", 81, 3);
+    record(&desk, "a", 95, 6);
     roll_call(&desk, (struct call){.watcher = 70, .route = 1, .number = 9}); // of a process that ended long ago
     watch_owner_live(desk.owner, 0);
     says(&desk, 0);
@@ -384,7 +384,7 @@ static void fill(struct desk *desk, int things, int watchers) {
     for (int i = 0; i < things; i++)
         for (int w = 0; w < watchers; w++) {
             sprintf(what, "feed:%d", i);
-            watch(desk, what, (uint64_t)w + 1, w);
+            record(desk, what, (uint64_t)w + 1, w);
         }
 }
 

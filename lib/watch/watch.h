@@ -33,10 +33,11 @@
  * (tests/unit/test_watch_histories.c leaves each one out, and then screens stay old):
  * - rollcall: Once a minute an edge writes a roll call to each partition: how many watch records it has written there, and a
  *   hash of them. An owner that holds others drops those of this edge and asks for all of them anew (AGAIN). The owner also
- *   drops the watches of a watcher that has been silent for three minutes.
+ *   drops the watches of a watcher that has been silent for three minutes, and has tombstones written for its keys.
  * - ack: A roll call also carries the versions that the edge has heard since its last one, and the things of which it
  *   has heard no version. The owner names a version again that was due at the watcher's previous roll call and has not been
- *   acknowledged since, at each roll call, until it is acknowledged.
+ *   acknowledged since, at each roll call, until it is acknowledged. Roll calls are numbered: after a gap the owner names all versions
+ *   that this watcher watches, because the roll call that is missing may have said anything.
  * - second: A phone says which version its page has. An edge that has heard of another version says at once that the page is
  *   stale.
  * - reread: A phone that is told that its page is stale reads the page again, and again with growing pauses while that page is

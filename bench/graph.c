@@ -96,14 +96,14 @@ static size_t resident(bool anonymous) {
     return kib << 10;
 }
 
-struct watch {
+struct memory_peak {
     pthread_t thread;
     atomic_bool end;
     size_t before, before_anonymous, most, most_anonymous;
 };
 
 static void *watch_run(void *context) {
-    struct watch *watch = context;
+    struct memory_peak *watch = context;
     while (!atomic_load(&watch->end)) {
         size_t now = resident(false), anonymous = resident(true);
         if (now > watch->most) watch->most = now;
@@ -218,7 +218,7 @@ static void measure(const struct options *options, const char *folder) {
     size_t halves = built(path, users, NULL);
     int64_t next = (int64_t)halves, *some = with_400(users, &count);
     malloc_trim(0);
-    struct watch watch = {.before = resident(false), .before_anonymous = resident(true)};
+    struct memory_peak watch = {.before = resident(false), .before_anonymous = resident(true)};
     pthread_create(&watch.thread, NULL, watch_run, &watch);
     struct graph *graph = bench_graph_open(path, PARTITIONS, options->memory_mb << 20, 0);
     print_disk(options, "disk: synthetic", disk_bytes(graph), halves);

@@ -34,7 +34,7 @@ static const char SUBPROTOCOL[] = "starling.v1";
 static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
 static const char ALTERNATE_SCREEN[] = "\x1b[?1049h\x1b[?25l", NORMAL_SCREEN[] = "\x1b[?25h\x1b[?1049l";
 
-struct watch {
+struct live_watch {
     struct cli cli;
     const char *url, *token; /* token NULL: we sign our own */
     int64_t user;
@@ -59,10 +59,10 @@ struct watch {
     struct error *error;
 };
 
-static int64_t now_ms(const struct watch *watch) { return clock_wall_ms() + watch->clock_ahead_ms; }
+static int64_t now_ms(const struct live_watch *watch) { return clock_wall_ms() + watch->clock_ahead_ms; }
 
 static void on_closed(void *context) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     for (int i = 0; i < STOP_SIGNALS; i++) uv_close((uv_handle_t *)&watch->signals[i], NULL);
     loop_timer_free(watch->tick);
     loop_timer_free(watch->report);
@@ -71,12 +71,12 @@ static void on_closed(void *context) {
 }
 
 static void shut_down(void *context) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     ws_clients_shutdown(watch->clients, on_closed, watch);
 }
 
 /* Ends everything, outside of the callback in which that was decided: a connection may just be closing in it. */
-static void finish(struct watch *watch, int code) {
+static void finish(struct live_watch *watch, int code) {
     if (watch->closing) return;
     watch->closing = true;
     watch->code = code;
@@ -90,7 +90,7 @@ static int terminal_rows(void) {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : ROWS_DEFAULT;
 }
 
-static void draw(struct watch *watch) {
+static void draw(struct live_watch *watch) {
     if (!watch->terminal || watch->closing) return;
     size_t count;
     screen_sorted(watch->screen, &count);
@@ -107,7 +107,7 @@ static void draw(struct watch *watch) {
 }
 
 /* A line for those who read no terminal. */
-static void note(struct watch *watch, const char *what) {
+static void note(struct live_watch *watch, const char *what) {
     char when[WHEN_TEXT_SIZE];
     if (watch->terminal) return;
     printf("%s %s\n", when_format(clock_wall_ms(), when), what);
@@ -116,7 +116,7 @@ static void note(struct watch *watch, const char *what) {
 
 static void on_change(void *context, enum screen_change change, const struct screen_friend *who) {
     static const char *const WORDS[] = {[SCREEN_CAME] = "near", [SCREEN_MOVED] = "moved", [SCREEN_LEFT] = "gone"};
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     if (watch->terminal) return;
     struct buffer line = {.data = NULL};
     buffer_format(&line, "%s %" PRId64, WORDS[change], who->user);
@@ -130,7 +130,7 @@ static void on_change(void *context, enum screen_change change, const struct scr
 
 /* ---- to the server ---- */
 
-static void put_place(struct watch *watch) {
+static void put_place(struct live_watch *watch) {
     buffer_string(&watch->frame, ",\"lat\":");
     json_put_degrees(&watch->frame, watch->at.lat);
     buffer_string(&watch->frame, ",\"lng\":");
@@ -138,7 +138,7 @@ static void put_place(struct watch *watch) {
     buffer_format(&watch->frame, ",\"time\":%" PRId64 "}", now_ms(watch));
 }
 
-static void send_hello(struct watch *watch) {
+static void send_hello(struct live_watch *watch) {
     char *made = watch->token ? NULL : token_issue(watch->issuer, watch->user, clock_wall_ms() + TOKEN_TTL_MS);
     const char *token = made ? made : watch->token;
     ws_frame_start(&watch->frame);
@@ -151,7 +151,7 @@ static void send_hello(struct watch *watch) {
 
 /* Keeps the user active, as a phone does. */
 static void send_report(void *context) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     if (!watch->welcomed) return;
     ws_frame_start(&watch->frame);
     buffer_string(&watch->frame, "{\"type\":\"location\"");
@@ -159,7 +159,7 @@ static void send_report(void *context) {
     ws_send(watch->connection, &watch->frame); // one that cannot be sent is as good as lost: the next follows
 }
 
-static void send_more(struct watch *watch, const char *after) {
+static void send_more(struct live_watch *watch, const char *after) {
     ws_frame_start(&watch->frame);
     buffer_string(&watch->frame, "{\"type\":\"more\",\"after\":");
     json_put_text(&watch->frame, after, strlen(after));
@@ -168,7 +168,7 @@ static void send_more(struct watch *watch, const char *after) {
 }
 
 static void connect_again(void *context) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     struct error error = {.text = ""};
     if (watch->closing) return;
     int code = ws_connect(watch->clients, watch->url, NULL, &error);
@@ -177,7 +177,7 @@ static void connect_again(void *context) {
 
 /* ---- from the server ---- */
 
-static int take_welcome(struct watch *watch, const json_t *frame) {
+static int take_welcome(struct live_watch *watch, const json_t *frame) {
     int64_t user, server_time, report_every_s;
     double radius_m;
     if (json_want_int(frame, "user", 0, INT64_MAX, &user, NULL) ||
@@ -199,14 +199,14 @@ static int take_welcome(struct watch *watch, const json_t *frame) {
     return 0;
 }
 
-static int take_nearby(struct watch *watch, const json_t *frame) {
+static int take_nearby(struct live_watch *watch, const json_t *frame) {
     const char *next = NULL;
     int code = screen_nearby(watch->screen, frame, &next);
     if (!code && next) send_more(watch, next);
     return code;
 }
 
-static int take_error(struct watch *watch, const json_t *frame) {
+static int take_error(struct live_watch *watch, const json_t *frame) {
     const char *message = "";
     if (json_want_text(frame, "message", &message, NULL) == -EINVAL) return -EBADMSG;
     struct buffer text = {.data = NULL};
@@ -216,7 +216,7 @@ static int take_error(struct watch *watch, const json_t *frame) {
     return 0;
 }
 
-static int take_frame(struct watch *watch, const json_t *frame) {
+static int take_frame(struct live_watch *watch, const json_t *frame) {
     const char *type;
     int64_t after_ms;
     if (json_want_text(frame, "type", &type, NULL)) return -EBADMSG;
@@ -231,7 +231,7 @@ static int take_frame(struct watch *watch, const json_t *frame) {
 }
 
 static void on_open(void *context, struct ws_connection *connection) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     if (watch->closing) return;
     watch->connection = connection;
     watch->trouble.text[0] = '\0';
@@ -240,7 +240,7 @@ static void on_open(void *context, struct ws_connection *connection) {
 }
 
 static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     if (watch->closing) return;
     struct error error = {.text = "a frame without meaning"};
     json_t *frame = json_parse(text, size, &error);
@@ -254,7 +254,7 @@ static void on_message(void *context, struct ws_connection *connection, const ch
 static void on_writable(void *context, struct ws_connection *connection) {}
 
 /* The reason to give up, or NULL: try again. */
-static const char *hopeless(const struct watch *watch, int code) {
+static const char *hopeless(const struct live_watch *watch, int code) {
     switch (code) {
     case WS_POLICY: return "the server refuses the token";
     case WS_SUPERSEDED: return "the user has connected elsewhere";
@@ -264,7 +264,7 @@ static const char *hopeless(const struct watch *watch, int code) {
 }
 
 static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     bool was_welcomed = watch->welcomed;
     watch->connection = NULL;
     watch->welcomed = false;
@@ -282,7 +282,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 }
 
 static void on_tick(void *context) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     if (!watch->ever_welcomed && clock_monotonic_us() - watch->started_us > CONNECT_US) {
         finish(watch, error_set(watch->error, -ETIMEDOUT, "%s does not answer", watch->url));
     }
@@ -294,7 +294,7 @@ static void on_signal(uv_signal_t *handle, int number) { finish(handle->data, 0)
 
 /* ---- the command ---- */
 
-static void start_timers(struct watch *watch) {
+static void start_timers(struct live_watch *watch) {
     static const int NUMBERS[STOP_SIGNALS] = {SIGINT, SIGTERM};
     for (int i = 0; i < STOP_SIGNALS; i++) {
         uv_signal_init(&watch->loop, &watch->signals[i]);
@@ -307,7 +307,7 @@ static void start_timers(struct watch *watch) {
     watch->report = loop_timer_new(&watch->loop, CONNECT_US / 1000, 0, send_report, watch);
 }
 
-static int watch_run(struct watch *watch, const char *authorities) {
+static int watch_run(struct live_watch *watch, const char *authorities) {
     const bool secure = !strncmp(watch->url, "wss://", 6);
     int code = 0;
     if (!watch->token) {
@@ -344,13 +344,13 @@ static int watch_run(struct watch *watch, const char *authorities) {
 }
 
 static void keep_place(void *context, const struct past_report *report) {
-    struct watch *watch = context;
+    struct live_watch *watch = context;
     watch->at = (struct geo_point){.lat = report->lat, .lng = report->lng};
     watch->placed = true;
 }
 
 /* Where the user was last. */
-static int find_place(struct watch *watch) {
+static int find_place(struct live_watch *watch) {
     int64_t now = clock_wall_ms();
     int code = past_read(&watch->cli, watch->user, now - LOOK_BACK_MS, INT64_MAX, keep_place, watch, watch->error);
     if (code == -EHOSTDOWN) return code;
@@ -372,7 +372,7 @@ static bool parse_place(const char *text, struct geo_point *at) {
     return good;
 }
 
-static int start(struct watch *watch, const char *authorities) {
+static int start(struct live_watch *watch, const char *authorities) {
     const struct screen_options options = {.context = watch, .on_change = on_change};
     int code = watch->placed ? 0 : find_place(watch);
     if (!code) {
@@ -397,7 +397,7 @@ static int run(int argc, char **argv) {
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &authorities, NULL},
     };
     struct error error = {.text = ""};
-    struct watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .terminal = isatty(STDOUT_FILENO)};
+    struct live_watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .terminal = isatty(STDOUT_FILENO)};
     int code = cli_open(&watch.cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
     watch.url = url;

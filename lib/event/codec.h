@@ -27,7 +27,8 @@
  * kind; union { struct move move; struct roster roster; ... }; } with kinds NEARBY_ITEM_MOVE and so on.
  *
  * Of a DeliveryBatch only the schemas are here: lib/deliver writes and reads it, an envelope at a time, so that a batch is
- * never materialised; event/delivery.h has what its envelopes hold.
+ * never materialised; event/delivery.h has what its envelopes hold. The records of watching (watch, roll_call, watch_note) are
+ * written and read by lib/watch, which does not include this header; tests hold its bytes to these codecs.
  */
 #ifndef EVENT_CODEC_H
 #define EVENT_CODEC_H

@@ -161,10 +161,11 @@ struct container_reader {
 /* Which version of HistoryRow a schema is, NULL when it is none. */
 static history_row_reader *reader_for(avro_schema_t schema) {
     history_row_reader *found = NULL;
-    for (uint32_t id = 1; id <= EVENT_SCHEMAS && !found; id++) {
-        if (!history_row_reader_of(id)) continue;
-        avro_schema_t known = event_schema_parse(event_schema_find(id));
-        if (avro_schema_equal(known, schema)) found = history_row_reader_of(id);
+    for (size_t i = 0; i < EVENT_SCHEMAS && !found; i++) {
+        history_row_reader *read = history_row_reader_of(event_schemas[i].id);
+        if (!read) continue;
+        avro_schema_t known = event_schema_parse(&event_schemas[i]);
+        if (avro_schema_equal(known, schema)) found = read;
         avro_schema_decref(known);
     }
     return found;

@@ -75,6 +75,8 @@ def sample(schema, dice, types):
         return dice.randbytes(dice.choice([0, 1, 5, 100]))
     if kind == 'string':
         return ''.join(dice.choice('aZ "\\\n友é🌍') for _ in range(dice.choice([0, 1, 5, 100])))
+    if kind == 'bytes':
+        return dice.randbytes(dice.choice([0, 1, 5, 100]))
     if dice.random() < 0.3:
         return dice.choice(EXTREMES[kind])
     bits = dice.randrange({'int': 32, 'long': 64}[kind])
@@ -265,6 +267,8 @@ REFUSED = {
     'unsupported attribute': (folder_of(record('Visit', X, aliases=['Stay'])), 'aliases is not supported'),
     'union of others': (folder_of(record('Visit', {'name': 'x', 'type': ['null', 'long']})),
                         'a union may hold records only'),
+    'default of bytes': (visits(lambda f: f.append({'name': 'y', 'type': 'bytes', 'default': ''})),
+                         'this default is not supported'),
     'array of texts': (folder_of(record('Visit', array('string'))), 'this array is not supported'),
     'array of arrays in structs': (folder_of(record('Visit', array(record('Spot', array('long'))))),
                                    'of a bounded size'),

@@ -109,6 +109,40 @@ static void put_bytes(struct buffer *out, const char *name, const uint8_t *bytes
     buffer_string(out, ", ");
 }
 
+static void show_watch(struct buffer *out, const struct watch *record) { put_long(out, "route", record->route); }
+
+static void show_roll_call(struct buffer *out, const struct roll_call *record) {
+    put_long(out, "route", record->route);
+    put_long(out, "number", record->number);
+    put_long(out, "count", record->count);
+    put_long(out, "hash", record->hash);
+    put_bool(out, "more", record->more);
+    buffer_string(out, "\"heard\": [");
+    for (size_t i = 0; i < record->heard.count; i++) {
+        const struct roll_call_ack *ack = &record->heard.items[i];
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "what", ack->what);
+        put_bool(out, "known", ack->known);
+        put_long(out, "version_number", ack->version_number);
+        put_long(out, "version_hash", ack->version_hash);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+}
+
+static void show_watch_note(struct buffer *out, const struct watch_note *record) {
+    static const char *const kinds[] = {"TOLD", "NAMED", "AGAIN"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_bytes(out, "what", record->what.data, record->what.size);
+    put_long(out, "since_number", record->since_number);
+    put_long(out, "since_hash", record->since_hash);
+    put_long(out, "version_number", record->version_number);
+    put_long(out, "version_hash", record->version_hash);
+    put_long(out, "watcher", record->watcher);
+    put_long(out, "partition", record->partition);
+    put_bytes(out, "content", record->content.data, record->content.size);
+}
+
 static void show_roster(struct buffer *out, const struct roster *roster) {
     put_long(out, "session", roster->session);
     put_bool(out, "complete", roster->complete);
@@ -208,6 +242,20 @@ static int decode_history_row(const struct buffer *value, struct history_row *ro
         return 0;                                                                                                      \
     } while (0)
 
+/* A record that has no event_decode function. */
+#define RECODE_BARE(NAME)                                                                                              \
+    do {                                                                                                               \
+        struct NAME record;                                                                                            \
+        const uint8_t *end = value->data + value->size;                                                                \
+        if (NAME##_read(value->data + EVENT_HEADER_SIZE, end, &record, codec) != end)                                  \
+            return error_set(error, -EBADMSG, "malformed");                                                            \
+        show_##NAME(shown, &record);                                                                                   \
+        buffer_append(coded, value->data, EVENT_HEADER_SIZE);                                                          \
+        uint8_t *start = buffer_reserve(coded, NAME##_size_max(&record));                                              \
+        buffer_commit(coded, (size_t)(NAME##_write(start, &record) - start));                                          \
+        return 0;                                                                                                      \
+    } while (0)
+
 static int recode(struct codec *codec, const struct buffer *value, struct buffer *shown, struct buffer *coded,
                   struct error *error) {
     if (value->size < EVENT_HEADER_SIZE) return error_set(error, -EBADMSG, "too short");
@@ -240,6 +288,9 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
         buffer_commit(coded, (size_t)(end - start));
         return 0;
     }
+    case WATCH_SCHEMA_ID: RECODE_BARE(watch);
+    case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
+    case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);
     default: return error_set(error, -ENOENT, "unknown schema id");
     }
 }

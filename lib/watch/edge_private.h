@@ -1,0 +1,93 @@
+/* What the files of the edge's side share. Private to lib/watch.
+ *
+ *     sessions:  session -> seat -> seat -> NULL                 names:  what -> shown
+ *                            |                                            |
+ *     shown   feed:7   [ seats <-> seat <-> seat ]   heard version        |
+ *                ^                                                        |
+ *     part 0  [ unwritten <-> shown ]  [ written <-> shown <-> shown ]  <-+     a shown is in one of the two,
+ *             [ news <-> shown ]       [ reporting ]                            and in one of these, or in none
+ *
+ *     unwritten: its watch record or tombstone is to be written; news: the next roll call has something to say of it;
+ *     reporting: this roll call is being written, and has not come to it
+ */
+#ifndef WATCH_EDGE_PRIVATE_H
+#define WATCH_EDGE_PRIVATE_H
+
+#include "base/buffer.h"
+#include "base/map.h"
+#include "watch/edge.h"
+#include "watch/list.h"
+#include "watch/names.h"
+#include "watch/records.h"
+
+/* A thing that sessions of this edge show, or whose tombstone is still to be written. */
+struct shown {
+    struct watch_name name; /* first: names.h */
+    struct watch_link by_state, by_news;
+    struct watch_link seats;
+    size_t seat_count;
+    int32_t partition;
+    int32_t written; /* the route in the watch record that stands; -1: none does */
+    bool heard_any;  /* an owner has said a version, which is: */
+    struct watch_version heard;
+};
+
+/* One session that shows one thing. */
+struct seat {
+    struct watch_link in_shown;
+    struct seat *next; /* of the session */
+    struct shown *shown;
+    uint64_t session;
+    bool knows; /* the page has the version `known`, or will have: the session was told so */
+    struct watch_version known;
+};
+
+struct watch_edge_part {
+    struct watch_link unwritten, written, news, reporting;
+    struct watch_link in_busy; /* it has something to write */
+    int64_t count;             /* watch records that stand */
+    uint64_t hash;             /* of those */
+    int64_t roll_calls;        /* records of roll calls written so far */
+    bool roll_due, roll_begun;
+    bool silent; /* the last roll call said that there is nothing, and that is still so */
+};
+
+struct watch_edge {
+    struct watch_edge_options options;
+    int32_t route;
+    struct watch_edge_part *parts;
+    struct watch_link busy;
+    struct map *names, *sessions;
+    int64_t started_ms; /* the moment of the first roll call of partition 0 */
+    int64_t rolls;      /* roll calls that were due so far, of all partitions */
+    uint64_t random;
+    struct buffer scratch; /* a record that is being written */
+
+    /* Deliveries that wait: size (4 bytes, little-endian) | payload, again and again, from queue_start on. */
+    struct buffer queue;
+    size_t queue_start;
+    /* The delivery that is being told: of that thing, NULL: of none; the next seat to tell; how many seats share the time
+     * over which stale pages are spread. */
+    struct shown *telling;
+    struct watch_link *next_seat;
+    size_t telling_seats;
+    struct watch_edge_stats stats;
+};
+
+/* edge_telling.c */
+void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat); /* the session said which version it has */
+size_t watch_edge_tell(struct watch_edge *edge, size_t budget); /* deliveries that wait; returns what is left of it */
+void watch_edge_forget_seat(struct watch_edge *edge, struct seat *seat); /* it goes away: telling goes on without it */
+
+/* edge_writing.c */
+void watch_edge_unwritten(struct watch_edge *edge, struct shown *shown); /* its record or tombstone is to be written */
+void watch_edge_all_unwritten(struct watch_edge *edge, int32_t partition);
+void watch_edge_news(struct watch_edge *edge, struct shown *shown); /* the next roll call acknowledges its version */
+void watch_edge_roll_calls_due(struct watch_edge *edge, int64_t now_ms);
+int64_t watch_edge_next_roll_call_ms(const struct watch_edge *edge);
+int watch_edge_write(struct watch_edge *edge, size_t *budget); /* 0, or -EAGAIN: the caller has no room */
+
+/* edge.c */
+void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown);
+
+#endif

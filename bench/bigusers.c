@@ -8,14 +8,15 @@
 #include "bench/machine.h"
 #include "router/graph.h"
 #include "router/join.h"
-#include "router/outbox.h"
+#include "router/telling.h"
 
 enum { ROUTES = 64, JOINS = 20000, USERS = 20, NOW = 1000000 };
 
 struct world {
     struct graph *graph;
     struct presence *presence;
-    struct outbox *outbox;
+    struct deliver *outbox;
+    struct epochs *epochs;
     struct join_result result;
     struct friend_list list;
     int64_t time;
@@ -83,7 +84,7 @@ static void measure(struct world *world, int64_t base, size_t friends, FILE *jso
             join_reserve(&world->result, world->list.count);
             join_friends(&context, world->list.items, world->list.count, &world->result);
         }
-        outbox_put_result(world->outbox, &world->result, event.time, 0);
+        telling_result(world->outbox, &world->result, event.time, 0);
         took[i] = now_us() - begun;
         if (world->list.count != friends) must(-1, &(struct error){.text = "a list is not what it should be"});
     }
@@ -106,12 +107,17 @@ int main(int argc, char **argv) {
     if (!mkdtemp(folder)) return 1;
     struct graph_options graph = {
         .path = folder, .partitions = 1, .cap = 5000, .max_age_ms = INT64_MAX / 4, .on_change = hear};
-    struct outbox_options outbox = {
-        .routes = ROUTES, .flush_bytes = 65536, .flush_us = 5000, .context = &sent, .send = discard};
+    world.epochs = epochs_new();
+    struct deliver_options outbox = {.destinations = ROUTES,
+                                     .flush_bytes = 65536,
+                                     .flush_us = 5000,
+                                     .epochs = world.epochs,
+                                     .context = &sent,
+                                     .send = discard};
     must(graph_open(&graph, &world.graph, &error), &error);
     must(graph_attach(world.graph, 0, NOW, &from, &error), &error);
     must(graph_finish(world.graph, 0, NOW, &error), &error);
-    world.outbox = outbox_new(&outbox);
+    world.outbox = deliver_new(&outbox);
     join_result_init(&world.result);
     for (int64_t user = 0; user < 5000 + 3 * USERS; user++) {
         struct location event = report(user, NOW);
@@ -134,7 +140,8 @@ int main(int argc, char **argv) {
     }
     join_result_free(&world.result);
     friend_list_free(&world.list);
-    outbox_free(world.outbox);
+    deliver_free(world.outbox);
+    epochs_free(world.epochs);
     presence_free(world.presence);
     graph_close(world.graph);
     char *remove = mem_format("rm -rf %s", folder);

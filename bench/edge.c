@@ -24,7 +24,7 @@
 #include "event/topics.h"
 #include "fanout/edge.h"
 #include "kafka/producer.h"
-#include "router/outbox.h"
+#include "router/telling.h"
 #include "ws/internal.h"
 
 enum { TICK_MS = 5, BATCH_BYTES = 64 * 1024, PENDING_MAX = 4000, SETUP_S = 120 };
@@ -45,7 +45,8 @@ struct city {
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;
     struct codec *codec;
-    struct outbox *outbox;
+    struct deliver *outbox;
+    struct epochs *epochs;
     struct phones phones;
     int64_t started_ms;
     size_t joined;
@@ -54,7 +55,7 @@ struct city {
     int64_t *times; /* of the latest report */
     struct geo_point *places;
     struct people people;
-    struct join_recipient *recipients;
+    struct deliver_recipient *recipients;
     bool moving;
     int64_t moving_since_us;
     uint64_t moves, deliveries, digests_due;
@@ -259,11 +260,13 @@ static void city_new(struct city *city) {
     city->recipients = mem_zero(city->options.friends + 1, sizeof *city->recipients);
     city->people = people_new(n, city->options.friends);
     for (size_t i = 0; i < n; i++) city->places[i] = people_home(i);
-    city->outbox = outbox_new(&(struct outbox_options){.routes = city->options.routes,
-                                                       .flush_bytes = BATCH_BYTES,
-                                                       .flush_us = TICK_MS * 1000,
-                                                       .context = city,
-                                                       .send = send_batch});
+    city->epochs = epochs_new();
+    city->outbox = deliver_new(&(struct deliver_options){.destinations = city->options.routes,
+                                                         .flush_bytes = BATCH_BYTES,
+                                                         .flush_us = TICK_MS * 1000,
+                                                         .epochs = city->epochs,
+                                                         .context = city,
+                                                         .send = send_batch});
 }
 
 static void make_hellos(struct city *city) {
@@ -288,16 +291,14 @@ static void send_rosters(struct city *city) {
                                                 .lng = city->places[other].lng,
                                                 .time = city->times[other]};
         }
-        struct delivery_item item = {.kind = DELIVERY_ITEM_ROSTER,
-                                     .roster = {.recipient = people_user(i),
-                                                .session = city->sessions[i],
-                                                .complete = true,
-                                                .friends = {friends, count}}};
-        outbox_put(city->outbox, city->routes[i], &item, 0, clock_monotonic_us());
-        while (!outbox_retry(city->outbox)) pump(city, 0);
+        struct nearby_item item = {
+            .kind = NEARBY_ITEM_ROSTER,
+            .roster = {.session = city->sessions[i], .complete = true, .friends = {friends, count}}};
+        telling_put(city->outbox, city->routes[i], people_user(i), &item, 0, clock_monotonic_us());
+        while (!deliver_retry(city->outbox)) pump(city, 0);
     }
-    outbox_flush(city->outbox);
-    while (!outbox_retry(city->outbox)) pump(city, 0);
+    deliver_flush(city->outbox);
+    while (!deliver_retry(city->outbox)) pump(city, 0);
     wait_for_room(city, 0);
     free(friends);
 }
@@ -307,13 +308,12 @@ static void put_digest(struct city *city, size_t index, int64_t now_us) {
     unsigned count = city->people.friends;
     for (unsigned k = 0; k < count; k++)
         hash += hash_u64((uint64_t)people_user(people_friend(&city->people, index, k)));
-    struct delivery_item item = {.kind = DELIVERY_ITEM_DIGEST,
-                                 .digest = {.recipient = people_user(index),
-                                            .session = city->sessions[index],
-                                            .time = city->times[index],
-                                            .count = (int32_t)count,
-                                            .hash = (int64_t)hash}};
-    outbox_put(city->outbox, city->routes[index], &item, clock_wall_ms(), now_us);
+    struct nearby_item item = {.kind = NEARBY_ITEM_DIGEST,
+                               .digest = {.session = city->sessions[index],
+                                          .time = city->times[index],
+                                          .count = (int32_t)count,
+                                          .hash = (int64_t)hash}};
+    telling_put(city->outbox, city->routes[index], people_user(index), &item, clock_wall_ms(), now_us);
 }
 
 static size_t mover(const struct city *city, uint64_t number) {
@@ -367,16 +367,17 @@ static void move_one(struct city *city, int64_t now_us) {
         char text[256];
         phones_say(&city->phones, index, text, people_say(text, sizeof text, NULL, city->places[index], now));
     }
-    struct delivery_item item = {
-        .kind = DELIVERY_ITEM_MOVE,
+    struct nearby_item item = {
+        .kind = NEARBY_ITEM_MOVE,
         .move = {
             .user = people_user(index), .lat = city->places[index].lat, .lng = city->places[index].lng, .time = now}};
     for (unsigned k = 0; k < count; k++) {
         size_t other = people_friend(&city->people, index, k);
-        city->recipients[k] = (struct join_recipient){.user = people_user(other), .route = city->routes[other]};
-        if (city->options.scattered) outbox_put_recipients(city->outbox, &item, &city->recipients[k], 1, now, now_us);
+        city->recipients[k] =
+            (struct deliver_recipient){.user = people_user(other), .destination = city->routes[other]};
+        if (city->options.scattered) telling_put_many(city->outbox, &item, &city->recipients[k], 1, now, now_us);
     }
-    if (!city->options.scattered) outbox_put_recipients(city->outbox, &item, city->recipients, count, now, now_us);
+    if (!city->options.scattered) telling_put_many(city->outbox, &item, city->recipients, count, now, now_us);
     city->deliveries += count;
 }
 
@@ -394,8 +395,8 @@ static void tick(void *context) {
         feed_flush(city);
         return;
     }
-    outbox_flush(city->outbox);
-    outbox_retry(city->outbox);
+    deliver_flush(city->outbox);
+    deliver_retry(city->outbox);
 }
 
 /* ---- measuring ---- */
@@ -537,7 +538,8 @@ int main(int argc, char **argv) {
         usage();
     loop_timer_free(ticker);
     kafka_producer_free(city.producer, 1000);
-    outbox_free(city.outbox);
+    deliver_free(city.outbox);
+    epochs_free(city.epochs);
     codec_free(city.codec);
     return 0;
 }

@@ -13,7 +13,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "bench/machine.h"
-#include "event/codec.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
 #include "event/topics.h"
 #include "geo/geo.h"
 #include "kafka/consumer.h"
@@ -24,6 +25,7 @@ struct edge {
     uv_loop_t loop;
     struct kafka_consumer *consumer;
     struct codec *codec;
+    struct deliver_reader *batches;
     struct map *sessions; /* user -> where: lat << 32 | lng */
     int64_t last[PARTITIONS_MAX];
     uint64_t deliveries, near, strange;
@@ -35,34 +37,37 @@ static void fail(const char *what) {
     exit(1);
 }
 
-static void take_move(struct edge *edge, const struct move *move) {
+static void take_move(struct edge *edge, const struct deliver_envelope *envelope, const struct move *move) {
     struct geo_point at = {move->lat, move->lng};
     struct geo_circle circle = geo_circle(at, GEO_RADIUS_DEFAULT_M);
-    for (size_t i = 0; i < move->recipients.count; i++) {
+    for (size_t i = 0; i < envelope->recipient_count; i++) {
         bool created;
-        uint64_t *where = map_put(edge->sessions, (uint64_t)move->recipients.items[i], &created);
+        uint64_t *where = map_put(edge->sessions, (uint64_t)envelope->recipients[i], &created);
         // Nobody has said where the recipient is: near enough to who moves, once and for all.
         if (created) *where = (uint64_t)(uint32_t)at.lat << 32 | (uint32_t)at.lng;
         struct geo_point here = {(int32_t)(*where >> 32), (int32_t)*where};
         edge->near += geo_near(&circle, here);
     }
-    edge->deliveries += move->recipients.count;
+    edge->deliveries += envelope->recipient_count;
 }
 
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct edge *edge = context;
-    struct delivery_reader reader;
-    struct delivery_item item;
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    struct nearby_item item;
     struct error error;
     for (size_t i = 0; i < count; i++) {
         const struct kafka_record *record = &records[i];
         if (record->offset >= edge->last[record->partition]) continue;
         edge->waited_for -= record->offset == edge->last[record->partition] - 1;
-        if (delivery_reader_start(&reader, edge->codec, record->value, record->value_size, &error)) fail(error.text);
+        if (deliver_reader_start(edge->batches, record->value, record->value_size, &head, &error)) fail(error.text);
         int more;
-        while ((more = delivery_reader_next(&reader, &item)) == 1) {
-            if (item.kind == DELIVERY_ITEM_MOVE)
-                take_move(edge, &item.move);
+        while ((more = deliver_reader_next(edge->batches, &envelope)) == 1) {
+            if (delivery_read_nearby(edge->codec, envelope.payload, envelope.payload_size, &item))
+                fail("an item is malformed");
+            if (item.kind == NEARBY_ITEM_MOVE)
+                take_move(edge, &envelope, &item.move);
             else
                 edge->strange++;
         }
@@ -78,7 +83,7 @@ static size_t numbers(const char *text, int64_t *into) {
 }
 
 int main(int argc, char **argv) {
-    struct edge edge = {.codec = codec_new(), .sessions = map_new()};
+    struct edge edge = {.codec = codec_new(), .batches = deliver_reader_new(), .sessions = map_new()};
     struct error error;
     int64_t first[PARTITIONS_MAX];
     struct kafka_position positions[PARTITIONS_MAX];
@@ -103,6 +108,7 @@ int main(int argc, char **argv) {
            (unsigned long long)edge.near, (unsigned long long)edge.strange, bench_cpu_s() - before);
     kafka_consumer_free(edge.consumer);
     codec_free(edge.codec);
+    deliver_reader_free(edge.batches);
     map_free(edge.sessions);
     return 0;
 }

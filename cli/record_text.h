@@ -8,9 +8,9 @@
 #include "kafka/consumer.h"
 
 /* Appends {"topic":,"partition":,"offset":,"timestamp":,"key":,"value":} without a newline. key: the user's id; of friendships
- * [user, friend]; null without one; other bytes as a hexadecimal string. value: as event_to_json writes it; null for a
- * tombstone, and for bytes that cannot be read, which are then in "bytes" with the reason in "error". Of dead letters also
- * "reason", "from_partition" and "from_offset": texts, why and from where they came. */
+ * [user, friend]; null without one; other bytes as a hexadecimal string. value: as event_to_json writes it, or delivery_text
+ * (batches of envelopes); null for a tombstone, and for bytes that cannot be read, which are then in "bytes" with the reason in
+ * "error". Of dead letters also "reason", "from_partition" and "from_offset": texts, why and from where they came. */
 void record_text(struct buffer *out, const struct kafka_settings *settings, struct codec *codec,
                  const struct kafka_record *record);
 

@@ -71,6 +71,11 @@ static struct metric *handshake_counter(struct metrics *m, const char *labels) {
     return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
 }
 
+static struct metric *skipped_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_delivery_items_skipped_total",
+                           "Items of delivery batches that were read, and could not be applied.", labels);
+}
+
 static void collect(void *context) {
     struct edge *edge = context;
     if (!edge->server) return;
@@ -118,6 +123,8 @@ static void metrics_start(struct edge *edge) {
             metrics_gauge(m, "starling_edge_loop_lag_seconds", "How late the event loop is, on the mean.", NULL),
         .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
         .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
+        .items_unknown = skipped_counter(m, "reason=\"unknown_kind\""),
+        .items_malformed = skipped_counter(m, "reason=\"malformed\""),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
         .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
         .certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
@@ -247,6 +254,8 @@ static void edge_free(void *state) {
     copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
     codec_free(edge->codec);
+    deliver_reader_free(edge->batches);
+    delivery_v1_free(edge->old_batches);
     map_free(edge->users);
     map_free(edge->ids);
     buffer_free(&edge->frame);
@@ -263,6 +272,8 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
         .settings = *(const struct fanout_settings *)FANOUT_SECTION.values,
         .shape = *shape,
         .codec = codec_new(),
+        .batches = deliver_reader_new(),
+        .old_batches = delivery_v1_new(),
         .users = map_new(),
         .ids = map_new(),
     };

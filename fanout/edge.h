@@ -19,7 +19,8 @@
 #include "base/chance.h"
 #include "base/map.h"
 #include "copies/copies.h"
-#include "event/codec.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
 #include "fanout/admission.h"
 #include "fanout/faces.h"
 #include "fanout/frames.h"
@@ -85,7 +86,8 @@ struct session {
 struct edge_metrics {
     struct metric *sessions, *hellos, *reports, *unsent, *frames, *entries, *frame_bytes, *rejoins, *superseded, *slow,
         *refused_full, *refused_behind, *refused_storm, *loop_lag, *replaced, *handshakes_refused, *handshakes_late,
-        *origins_refused, *dead, *floods, *errors, *items, *routes, *stream_time, *certificate;
+        *origins_refused, *dead, *floods, *errors, *items, *items_unknown, *items_malformed, *routes, *stream_time,
+        *certificate;
     struct histogram *latency; /* from Kafka's time of the oldest location in a batch to the frames being written, s */
 };
 
@@ -119,6 +121,8 @@ struct edge {
     struct kafka_consumer *consumer;
     struct ws_server *server;
     struct codec *codec;
+    struct deliver_reader *batches;
+    struct delivery_v1 *old_batches;
     struct buffer frame, record;
     struct session *sessions;
     struct session *unsettled; /* sessions_move: from here on moves of the other half may be pending */
@@ -146,7 +150,7 @@ struct edge {
     struct loop_timer *assign_again;
 
     int64_t stream_time; /* highest seen; clock=stream only */
-    int64_t last_bad_batch_us;
+    int64_t last_bad_batch_us, last_bad_item_us;
     struct edge_metrics metrics;
 };
 

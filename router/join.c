@@ -84,7 +84,7 @@ bool join_event(const struct join_context *context, const struct location *event
 
 static void add_recipient(struct join_result *result, const struct presence_slot *slot) {
     result->recipients[result->recipient_count++] =
-        (struct join_recipient){.route = (int32_t)slot->route, .user = slot->user};
+        (struct deliver_recipient){.destination = (int32_t)slot->route, .user = slot->user};
 }
 
 static void add_to_roster(struct join_result *result, const struct presence_slot *slot) {

@@ -12,6 +12,7 @@
 #ifndef ROUTER_JOIN_H
 #define ROUTER_JOIN_H
 
+#include "deliver/deliver.h"
 #include "router/presence.h"
 
 struct join_context {
@@ -21,11 +22,6 @@ struct join_context {
     double radius_m;
     bool warm;    /* presence holds the whole inactive window: rosters may be complete */
     bool digests; /* warm, and the router's own lag is under a second */
-};
-
-struct join_recipient {
-    int32_t route;
-    int64_t user;
 };
 
 struct join_result {
@@ -51,8 +47,8 @@ struct join_result {
     int32_t digest_count;
     uint64_t digest_hash;
 
-    size_t active;                     /* friends who were active: what the look-ups found */
-    struct join_recipient *recipients; /* of the Move or Left */
+    size_t active;                        /* friends who were active: what the look-ups found */
+    struct deliver_recipient *recipients; /* of the Move or Left */
     size_t recipient_count;
     struct roster_friend *roster_friends;
     size_t roster_count;

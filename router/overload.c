@@ -41,8 +41,8 @@ static bool settle_some(struct overload *overload, size_t most) {
 
 static void settle_on(void *context) {
     struct overload *overload = context;
-    bool more = settle_some(overload, outbox_blocked(overload->router->outbox) ? 0 : SETTLED_AT_ONCE);
-    outbox_flush_old(overload->router->outbox, clock_monotonic_us());
+    bool more = settle_some(overload, deliver_blocked(overload->router->outbox) ? 0 : SETTLED_AT_ONCE);
+    deliver_flush_old(overload->router->outbox, clock_monotonic_us());
     if (more) loop_timer_again(overload->turn, 0, 0);
 }
 

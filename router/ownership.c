@@ -18,7 +18,7 @@ enum {
 static const struct topic *const GROUP_TOPICS[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS};
 
 static int64_t *snapshot(struct ownership *ownership, uint64_t epoch) {
-    return ownership->snapshots + (epoch % OUTBOX_EPOCHS) * (uint64_t)ownership->router->partitions;
+    return ownership->snapshots + (epoch % EPOCHS_MAX) * (uint64_t)ownership->router->partitions;
 }
 
 void ownership_failed(struct ownership *ownership, const char *doing, const struct error *error) {
@@ -72,10 +72,10 @@ static void take(void *context, const struct kafka_record *records, size_t count
         part->handled_ms = record->timestamp;
         if (i % FLUSH_LOOK != FLUSH_LOOK - 1) continue;
         now_us = clock_monotonic_us();
-        outbox_flush_old(router->outbox, now_us);
+        deliver_flush_old(router->outbox, now_us);
     }
-    outbox_set_stream_time(router->outbox, timeline_stream(router->timeline));
-    outbox_flush_old(router->outbox, clock_monotonic_us());
+    deliver_set_stream_time(router->outbox, timeline_stream(router->timeline));
+    deliver_flush_old(router->outbox, clock_monotonic_us());
     commands_run(router->commands);
     if (commands_queued(router->commands) > (size_t)router->settings->commands_batch * COMMANDS_LOTS)
         pause_commands(ownership, true);
@@ -84,13 +84,13 @@ static void take(void *context, const struct kafka_record *records, size_t count
 
 static void drained(void *context) {
     struct ownership *ownership = context;
-    outbox_flush(ownership->router->outbox);
+    deliver_flush(ownership->router->outbox);
     ownership_hold(ownership);
 }
 
 void ownership_hold(struct ownership *ownership) {
     struct router *router = ownership->router;
-    bool hold = ownership->stopped || outbox_blocked(router->outbox);
+    bool hold = ownership->stopped || deliver_blocked(router->outbox);
     if (hold == ownership->held) return;
     ownership->held = hold;
     if (hold && !ownership->stopped) router->metrics.held->value++;
@@ -181,7 +181,7 @@ static void revoked(void *context, bool lost) {
     struct router *router = ownership->router;
     struct error error;
     overload_settle(router->overload);
-    outbox_flush(router->outbox);
+    deliver_flush(router->outbox);
     if (!lost) commit(ownership); // the less for the next owner to do again
     ownership->assigned = false;
     ownership->generation++;
@@ -220,7 +220,7 @@ void ownership_progress(struct ownership *ownership) {
         if (part->stage == PARTITION_RESTORING &&
             relations_reached(router->relations, p, part->friendships_end, part->sharing_end)) {
             part->stage = PARTITION_LIVE;
-            part->live_epoch = outbox_epoch(router->outbox);
+            part->live_epoch = epochs_open(router->epochs);
             relations_live(router->relations, p);
             ownership->positions[count++] = ownership_at(&TOPIC_LOCATIONS, p, part->next);
         }
@@ -290,7 +290,7 @@ int ownership_serves(const struct ownership *ownership, int32_t partition) {
 
 static void commit(struct ownership *ownership) {
     struct router *router = ownership->router;
-    uint64_t epoch = outbox_settled(router->outbox) - 1;
+    uint64_t epoch = epochs_settled(router->epochs) - 1;
     size_t count = 0;
     uint64_t failures = kafka_consumer_commit_failures(ownership->consumer);
     if (failures != ownership->commit_failures) {
@@ -318,22 +318,23 @@ static void commit(struct ownership *ownership) {
 
 void ownership_second(struct ownership *ownership) {
     struct router *router = ownership->router;
-    uint64_t epoch = outbox_epoch(router->outbox);
-    if (outbox_close_epoch(router->outbox)) {
+    uint64_t epoch = epochs_open(router->epochs);
+    deliver_flush(router->outbox);
+    if (epochs_close(router->epochs)) {
         int64_t *offsets = snapshot(ownership, epoch);
         for (int32_t p = 0; p < router->partitions; p++) offsets[p] = router->parts[p].next;
         overload_lower(router->overload, offsets);
     }
     commit(ownership);
     ownership_hold(ownership);
-    router->metrics.unsettled->value = (double)(outbox_epoch(router->outbox) - outbox_settled(router->outbox));
+    router->metrics.unsettled->value = (double)(epochs_open(router->epochs) - epochs_settled(router->epochs));
 }
 
 void ownership_rewind(struct ownership *ownership) {
     struct router *router = ownership->router;
     overload_settle(router->overload);
-    outbox_forget(router->outbox);
-    ownership->told_epoch = outbox_settled(router->outbox) - 1; // which has no snapshot
+    epochs_forget(router->epochs);
+    ownership->told_epoch = epochs_settled(router->epochs) - 1; // which has no snapshot
     log_warn(router->log, "deliveries were lost: their events are handled again");
     for (int32_t p = 0; p < router->partitions; p++) {
         struct partition *part = &router->parts[p];
@@ -383,12 +384,12 @@ void ownership_measure(struct ownership *ownership) {
     }
     overload_measure(router->overload, lag);
     router->lagging = lag >= BEHIND_MS || overload_holding(router->overload);
-    outbox_set_flush_us(router->outbox, 1000 * (router->lagging ? router->settings->outbox_flush_behind_ms
-                                                                : router->settings->outbox_flush_ms));
+    deliver_set_flush_us(router->outbox, 1000 * (router->lagging ? router->settings->outbox_flush_behind_ms
+                                                                 : router->settings->outbox_flush_ms));
     router->metrics.lag->value = (double)lag / 1000;
     router->metrics.digesting->value = router->warm && !router->lagging;
     router->metrics.caught_up->value = router->warm && ownership->assigned && !router->lagging &&
-                                       kafka_producer_up(router->producer) && !outbox_blocked(router->outbox) &&
+                                       kafka_producer_up(router->producer) && !deliver_blocked(router->outbox) &&
                                        commands_current(ownership) && relations_current(router->relations);
     if (commands_queued(router->commands) <= (size_t)router->settings->commands_batch * COMMANDS_LOTS / 2)
         pause_commands(ownership, false);
@@ -404,8 +405,8 @@ int ownership_new(struct router *router, struct ownership **out, struct error *e
         .router = router,
         .again = loop_timer_new(router->loop, OWNERSHIP_ASK_AGAIN_MS, 0, ask_again, ownership),
         .positions = mem_zero((size_t)router->partitions * 2, sizeof *ownership->positions),
-        .snapshots = mem_zero((size_t)router->partitions * OUTBOX_EPOCHS, sizeof *ownership->snapshots),
-        .told_epoch = outbox_settled(router->outbox) - 1,
+        .snapshots = mem_zero((size_t)router->partitions * EPOCHS_MAX, sizeof *ownership->snapshots),
+        .told_epoch = epochs_settled(router->epochs) - 1,
     };
     struct kafka_consumer_options options = {
         .loop = router->loop,
@@ -448,7 +449,7 @@ bool ownership_busy(const struct ownership *ownership) { return ownership && own
 void ownership_stop(struct ownership *ownership) {
     ownership->stopped = true;
     overload_settle(ownership->router->overload);
-    outbox_flush(ownership->router->outbox);
+    deliver_flush(ownership->router->outbox);
     ownership_hold(ownership);
 }
 
@@ -470,7 +471,7 @@ bool ownership_leave(struct ownership *ownership) {
 
 bool ownership_settled(const struct ownership *ownership) {
     const struct router *router = ownership->router;
-    if (outbox_settled(router->outbox) != outbox_epoch(router->outbox)) return false;
+    if (epochs_settled(router->epochs) != epochs_open(router->epochs)) return false;
     for (int32_t p = 0; ownership->assigned && p < router->partitions; p++) {
         const struct partition *part = &router->parts[p];
         if (part->stage == PARTITION_LIVE && part->committed < part->next) return false;

@@ -266,7 +266,7 @@ static void drained(void *context) {
         if (relations->parts[p].standby && !waits && readable(relations, p)) apply(relations, p);
     }
     relations_progress(relations);
-    outbox_flush(relations->router->outbox);
+    deliver_flush(relations->router->outbox);
     ownership_progress(relations->router->ownership);
 }
 

@@ -52,7 +52,7 @@ static void joined(struct router *router, const struct kafka_record *record, con
     if (!join_event(&context, event, result)) {
         if (result->beaten_route == PRESENCE_ROUTE_NONE && result->older_route == PRESENCE_ROUTE_NONE) return;
         router->metrics.superseded->value++;
-        outbox_put_result(router->outbox, result, record->timestamp, now_us);
+        telling_result(router->outbox, result, record->timestamp, now_us);
         return;
     }
     // Looking at the clock twice for each join would cost a hundredth of it.
@@ -65,7 +65,7 @@ static void joined(struct router *router, const struct kafka_record *record, con
     join_reserve(result, router->friends.count);
     join_friends(&context, router->friends.items, router->friends.count, result);
     router->metrics.superseded->value += result->older_route != PRESENCE_ROUTE_NONE;
-    size_t told = outbox_put_result(router->outbox, result, record->timestamp, now_us);
+    size_t told = telling_result(router->outbox, result, record->timestamp, now_us);
     count_result(&router->metrics, result, router->friends.count, told);
     if (timed) histogram_observe(router->metrics.join_seconds, (double)(clock_monotonic_us() - begun_us) / 1e6);
 }
@@ -103,12 +103,11 @@ void reports_befriended(struct router *router, int64_t user, int64_t other) {
     join_befriended(&context, user, other, &router->result);
     if (!router->result.roster) return;
     router->metrics.rosters->value++;
-    outbox_put_result(router->outbox, &router->result, 0, clock_monotonic_us());
+    telling_result(router->outbox, &router->result, 0, clock_monotonic_us());
 }
 
 void reports_parted(struct router *router, int64_t user, int64_t other) {
     const struct presence_slot *slot = presence_find(router->presence, user);
     if (!slot || slot->route == PRESENCE_ROUTE_NONE) return;
-    struct delivery_item item = {.kind = DELIVERY_ITEM_PARTED, .parted = {.recipient = user, .friend = other}};
-    outbox_put(router->outbox, (int32_t)slot->route, &item, 0, clock_monotonic_us());
+    telling_parted(router->outbox, (int32_t)slot->route, user, other, clock_monotonic_us());
 }

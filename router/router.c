@@ -99,7 +99,7 @@ static void collect(void *context) {
     router->metrics.store_misses->value = (double)usage.cache_misses;
     router->metrics.present->value = (double)presence_count(router->presence);
     router->metrics.presence_bytes->value = (double)presence_bytes(router->presence);
-    router->metrics.outbox_bytes->value = (double)outbox_bytes(router->outbox);
+    router->metrics.outbox_bytes->value = (double)deliver_bytes(router->outbox);
     router->metrics.store_memtables->value = (double)usage.memtables;
     router->metrics.store_cache->value = (double)usage.block_cache;
     router->metrics.store_readers->value = (double)usage.table_readers;
@@ -142,8 +142,8 @@ static void each_second(void *context) {
     int64_t now = timeline_now(router->timeline);
     presence_sweep(router->presence, now - 2 * router->common->inactive_after_s * 1000, SWEEP_SLOTS);
     if (router->ownership) {
-        outbox_set_stream_time(router->outbox, timeline_stream(router->timeline));
-        if (stream && !outbox_blocked(router->outbox)) outbox_beat(router->outbox);
+        deliver_set_stream_time(router->outbox, timeline_stream(router->timeline));
+        if (stream && !deliver_blocked(router->outbox)) deliver_beat(router->outbox);
         ownership_second(router->ownership);
         bool whole =
             router->metrics.owned->value > 0 && router->metrics.owned->value == router->metrics.restored->value;
@@ -170,7 +170,7 @@ static void each_tenth(void *context) {
 
 static void retry_sending(void *context) {
     struct router *router = context;
-    if (!outbox_retry(router->outbox)) return;
+    if (!deliver_retry(router->outbox)) return;
     loop_timer_again(router->retry, SECOND_MS, 0);
     if (router->ownership) ownership_hold(router->ownership);
 }
@@ -238,14 +238,15 @@ static int open_commands(struct router *router, struct error *error) {
 
 /* All that needs the friend lists. */
 static int start_on(struct router *router, struct error *error) {
-    struct outbox_options outbox = {
-        .routes = router->routes,
+    struct deliver_options outbox = {
+        .destinations = router->routes,
         .flush_bytes = (size_t)router->settings->outbox_flush_bytes,
         .flush_us = router->settings->outbox_flush_ms * 1000,
+        .epochs = router->epochs,
         .context = router,
         .send = sending_batch,
     };
-    router->outbox = outbox_new(&outbox);
+    router->outbox = deliver_new(&outbox);
     router->retry = loop_timer_new(router->loop, SECOND_MS, 0, retry_sending, router);
     int code = sending_start(router, error);
     if (!code) code = open_commands(router, error);
@@ -291,7 +292,8 @@ static void router_free(void *state) {
     kafka_producer_free(router->producer, 0); // its last reports go to the outbox, consents and excess
     checkpoints_free(router->checkpoints);
     graph_close(router->graph);
-    outbox_free(router->outbox);
+    deliver_free(router->outbox);
+    epochs_free(router->epochs);
     consents_free(router->consents);
     overload_free(router->overload);
     excess_free(router->excess);
@@ -324,6 +326,7 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .timeline = timeline_new(common->clock == SERVICE_CLOCK_STREAM, shape->partitions[TOPIC_SPACE_USERS],
                                  settings->clock_wall_max_ahead_s * 1000, settings->clock_stream_max_jump_s * 1000),
         .consents = consents_new(shape->partitions[TOPIC_SPACE_USERS]),
+        .epochs = epochs_new(),
         .excess = excess_new(),
         .codec = codec_new(),
         .parts = mem_zero((size_t)shape->partitions[TOPIC_SPACE_USERS], sizeof *router->parts),

@@ -19,10 +19,10 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     } else if (topic == &TOPIC_FRIEND_COMMANDS) {
         excess_acknowledge(router->excess, tag, code == 0, clock_wall_ms());
     } else if (!code) {
-        outbox_acknowledge(router->outbox, tag);
+        epochs_acknowledge(router->epochs, tag);
     } else {
         router->metrics.batches_lost->value++;
-        if (router->ownership && tag >= outbox_settled(router->outbox)) ownership_rewind(router->ownership);
+        if (router->ownership && tag >= epochs_settled(router->epochs)) ownership_rewind(router->ownership);
     }
 }
 

@@ -1,8 +1,8 @@
-/* The router whole: what its parts share. The parts that decide things (presence, join, friendship, graph, outbox, overlay,
+/* The router whole: what its parts share. The parts that decide things (presence, join, friendship, graph, overlay,
  * consents, excess, timeline, lots) do not know it; those that connect them to Kafka, the loop and HTTP do:
  *
  *     router.c     makes and ends it, timers             warmup.c     presence before the group is joined
- *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, outbox
+ *     ownership.c  the group's consumer, who owns what   reports.c    locations: presence, join, telling
  *     overload.c   what is not joined when far behind
  *     relations.c  friendships and sharing of owned      sending.c    everything that is produced, and its fate
  *                  partitions, and of stand-bys          peer.c       questions of other processes
@@ -15,10 +15,10 @@
 #include "router/commands.h"
 #include "router/consents.h"
 #include "router/excess.h"
-#include "router/outbox.h"
 #include "router/overload.h"
 #include "router/settings.h"
 #include "router/standby_metrics.h"
+#include "router/telling.h"
 #include "router/timeline.h"
 #include "service/service.h"
 
@@ -37,7 +37,7 @@ struct partition {
     int64_t first;       /* where warming up began: what an owner begins with when nothing was ever committed */
     int64_t settled;     /* what was handled before this offset is acknowledged, or was so when ownership began */
     int64_t committed;   /* what the group was told of that; -1: nothing, or it did not hear it */
-    uint64_t live_epoch; /* the outbox's, when it became LIVE: the first that says anything about its offsets */
+    uint64_t live_epoch; /* the one that was open when it became LIVE: the first that says anything about its offsets */
     int64_t handled_ms;  /* Kafka timestamp of the location last handled */
     int64_t current_ms;  /* when nothing was left to read, last; 0: never yet */
     bool resumed;        /* the next location handled is the first after an assignment */
@@ -66,7 +66,8 @@ struct router {
 
     struct presence *presence;
     struct timeline *timeline;
-    struct outbox *outbox;
+    struct deliver *outbox;
+    struct epochs *epochs; /* of everything that goes out: only what is settled is committed */
     struct graph *graph;
     struct checkpoints *checkpoints;
     struct consents *consents;

@@ -75,6 +75,12 @@ void text_quote(struct buffer *out, const char *text, size_t size) {
     buffer_byte(out, '"');
 }
 
+void text_hex(struct buffer *out, const uint8_t *bytes, size_t size) {
+    buffer_byte(out, '"');
+    for (size_t i = 0; i < size; i++) buffer_format(out, "%02x", bytes[i]);
+    buffer_byte(out, '"');
+}
+
 void text_int(struct buffer *out, int64_t value) {
     char digits[20];
     char *at = digits + sizeof digits;

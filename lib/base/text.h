@@ -10,6 +10,9 @@
  * them); each byte that is no part of valid UTF-8 becomes U+FFFD. */
 void text_quote(struct buffer *out, const char *text, size_t size);
 
+/* Appends a JSON string of hexadecimal digits, two a byte. */
+void text_hex(struct buffer *out, const uint8_t *bytes, size_t size);
+
 /* Appends the shortest decimal that reads back as the same double; NaN, +Inf or -Inf where there is none. */
 void text_double(struct buffer *out, double value);
 

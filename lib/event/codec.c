@@ -66,15 +66,18 @@ void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, s
 }
 
 const struct event_schema *event_schema_find(uint32_t id) {
-    return id >= 1 && id <= EVENT_SCHEMAS ? &event_schemas[id - 1] : NULL;
+    for (size_t i = 0; i < EVENT_SCHEMAS; i++) {
+        if (event_schemas[i].id == id) return &event_schemas[i];
+    }
+    return NULL;
 }
 
 uint8_t *event_header_write(uint8_t *at, enum event_record record) {
     static const uint32_t newest[EVENT_RECORDS] = {
         [EVENT_LOCATION] = LOCATION_SCHEMA_ID,       [EVENT_FRIEND_COMMAND] = FRIEND_COMMAND_SCHEMA_ID,
         [EVENT_FRIENDSHIP] = FRIENDSHIP_SCHEMA_ID,   [EVENT_PROFILE] = PROFILE_SCHEMA_ID,
-        [EVENT_SHARING] = SHARING_SCHEMA_ID,         [EVENT_DELIVERY_BATCH] = DELIVERY_BATCH_SCHEMA_ID,
-        [EVENT_HISTORY_ROW] = HISTORY_ROW_SCHEMA_ID,
+        [EVENT_SHARING] = SHARING_SCHEMA_ID,         [EVENT_HISTORY_ROW] = HISTORY_ROW_SCHEMA_ID,
+        [EVENT_NEARBY_ITEM] = NEARBY_ITEM_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);

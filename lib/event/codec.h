@@ -2,10 +2,10 @@
  *
  * The structs and the *_write / *_read functions of event/records.h are generated at build time from schemas/ (the newest
  * version of each record). Strings and arrays in a decoded struct point into the input or into the codec's scratch memory:
- * valid until the next decode with the same codec (delivery_reader_next is one). One thread at a time per codec; avro-c's
+ * valid until the next decode with the same codec. One thread at a time per codec; avro-c's
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
- * Generated per top-level record X (location, friend_command, friendship, profile, sharing, delivery_batch, history_row):
+ * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, nearby_item):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -18,14 +18,15 @@
  *     location_reader *location_reader_of(uint32_t id);                // location_read, or the reader of an older version's
  *                                                                      // bytes into the same struct; NULL: not a location
  *     struct event_text { const char *data; size_t size; };            // Avro string, not NUL-terminated
+ *     struct event_bytes { const uint8_t *data; size_t size; };        // Avro bytes
  *     struct event_longs { const int64_t *items; size_t count; };      // array of long
  *     struct roster_friends { const struct roster_friend *items; size_t count; };
  *
- * A delivery_batch's items are a union: struct delivery_item { enum delivery_item_kind kind; union { struct move move;
- * struct roster roster; struct digest digest; struct self self; struct left left; struct parted parted; struct superseded
- * superseded; }; } with kinds DELIVERY_ITEM_MOVE and so on. It is written in parts: move_write etc. write one bare record;
- * delivery_item_write one union item with its branch index. It is read as a stream by the reader below, so that a batch is
- * never materialised; struct delivery_batch is what comes before the items.
+ * A record whose only field is a union, as nearby_item, is a kind and a C union: struct nearby_item { enum nearby_item_kind
+ * kind; union { struct move move; struct roster roster; ... }; } with kinds NEARBY_ITEM_MOVE and so on.
+ *
+ * Of a DeliveryBatch only the schemas are here: lib/deliver writes and reads it, an envelope at a time, so that a batch is
+ * never materialised; event/delivery.h has what its envelopes hold.
  */
 #ifndef EVENT_CODEC_H
 #define EVENT_CODEC_H
@@ -43,8 +44,8 @@ enum event_record {
     EVENT_FRIENDSHIP,
     EVENT_PROFILE,
     EVENT_SHARING,
-    EVENT_DELIVERY_BATCH,
     EVENT_HISTORY_ROW,
+    EVENT_NEARBY_ITEM,
     EVENT_RECORDS
 };
 
@@ -81,38 +82,8 @@ void event_encode_friendship(struct buffer *out, const struct friendship *record
 void event_encode_profile(struct buffer *out, const struct profile *record);
 void event_encode_sharing(struct buffer *out, const struct sharing *record);
 
-/* A DeliveryBatch item by item. delivery_reader_start fails as event_decode_* do. delivery_reader_next: 1 an item, 0 the
- * end, -EBADMSG malformed (what is in item then is undefined); the last two for ever after. */
-struct delivery_reader {
-    struct codec *codec;
-    delivery_item_reader *read;
-    const uint8_t *at; /* NULL after the end */
-    const uint8_t *end;
-    size_t block; /* items left in the current block of the Avro array */
-    int64_t stream_time, oldest_received;
-};
-
-int delivery_reader_start(struct delivery_reader *reader, struct codec *codec, const void *value, size_t size,
-                          struct error *error);
-int delivery_reader_next(struct delivery_reader *reader, struct delivery_item *item);
-
-/* A Move or a Left in two parts, so that what is the same for several sets of recipients is encoded once: everything before
- * them, at most DELIVERY_LEAD_MAX bytes (item's own recipients are not looked at), and they, at most
- * delivery_recipients_max(count). Together they are what delivery_item_write writes. Each returns its end. */
-enum { DELIVERY_LEAD_MAX = 4 * 10 + 2 * 5 };
-uint8_t *delivery_lead_write(uint8_t *at, const struct delivery_item *item);
-static inline size_t delivery_recipients_max(size_t count) { return (count + 2) * 10; }
-uint8_t *delivery_recipients_write(uint8_t *at, const int64_t *users, size_t count);
-
-/* The head of a DeliveryBatch whose `count` items are encoded already: written so that it ENDS at `before` (the items' first
- * byte); returns where it starts. At most DELIVERY_HEAD_MAX bytes: header, stream_time, oldest_received, block count. The
- * items must be followed by the byte 0 (the array's end; count 0 needs no item and the head alone with that byte is whole:
- * for count 0 the head holds no block count). */
-enum { DELIVERY_HEAD_MAX = EVENT_HEADER_SIZE + 3 * 10 };
-uint8_t *delivery_head_write_before(uint8_t *before, int64_t stream_time, int64_t oldest_received, uint64_t count);
-
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
- * a union's item is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
+ * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */
 int event_to_json(struct codec *codec, const void *value, size_t size, struct buffer *out, struct error *error);
 
 #endif

@@ -8,19 +8,21 @@ record becomes a struct with a reader and a writer; every older version gets a r
 rules of schema resolution, worked out here, so that a version that could not be read stops the build. DIR/records.h and
 DIR/records.c are the result; what they hold is described in event/codec.h.
 
-An array of a union must be the last field of a top-level record NAMEBatch: it is not part of the struct. Its items are
-struct NAME_item, and are read and written one at a time.
+A union must be the only field of a top-level record: its struct is a kind and a C union of the branches.
+
+A top-level record NAMEBatch is written and read by hand, an item at a time (lib/deliver): only find_end is made of it.
 """
 import argparse
 import json
 import sys
 from pathlib import Path
 
-from schemas import (REQUIRED, Array, Enum, Primitive, Record, SchemaError, Union, is_stream, min_size,
-                     read_versions, snake, spell)
+from schemas import (REQUIRED, Array, Enum, Primitive, Record, SchemaError, Union, is_batch, is_union,
+                     min_size, read_versions, snake, spell)
 
 LONGEST_VARINT = 10
-C_PRIMITIVES = {"boolean": "bool", "int": "int32_t", "long": "int64_t", "string": "struct event_text"}
+C_PRIMITIVES = {"boolean": "bool", "int": "int32_t", "long": "int64_t", "string": "struct event_text",
+                "bytes": "struct event_bytes"}
 PROMOTIONS = {("int", "long"): "wire_get_int_as_long"}
 
 
@@ -67,29 +69,17 @@ class Generator:
             self.header.append(f"{head};\n")
         self.source.append(f"{'' if public else 'static '}{head}\n{{\n{body}}}\n")
 
-    def struct_fields(self, record):
-        return [f for f in record.fields if not is_stream(f.type)]
-
-    def item_name(self):
-        return snake(self.top.type.name).removesuffix("_batch") + "_item"
-
     # Types of the newest version: declarations and writers
 
     def declare(self, type_):
         if isinstance(type_, Primitive) or type_ == Array(Primitive("long")):
             return
         if isinstance(type_, Array):
-            if not isinstance(type_.items, (Record, Union)):
+            if not isinstance(type_.items, Record):
                 raise SchemaError(f"{self.top.type.name}: this array is not supported")
             self.declare(type_.items)
-            if isinstance(type_.items, Record):
-                self.header.append(f"struct {base_name(type_)} {{\n    const {c_type(type_.items)} *items;\n"
-                                   "    size_t count;\n};\n")
-            return
-        if isinstance(type_, Union):
-            for branch in type_.branches:
-                self.declare(branch)
-            self.declare_item(type_)
+            self.header.append(f"struct {base_name(type_)} {{\n    const {c_type(type_.items)} *items;\n"
+                               "    size_t count;\n};\n")
             return
         if not self.once(f"declare {base_name(type_)}"):
             return
@@ -97,37 +87,37 @@ class Generator:
             prefix = snake(self.top.type.name).upper()
             symbols = "".join(f"    {prefix}_{s},\n" for s in type_.symbols)
             self.header.append(f"enum {base_name(type_)} {{\n{symbols}}};\n")
+        elif is_union(type_) and type_ is self.top.type:
+            self.declare_union(type_)
         else:
             self.declare_record(type_)
 
     def declare_record(self, record):
         for f in record.fields:
-            if is_stream(f.type) and (record is not self.top.type or f is not record.fields[-1]
-                                      or not record.name.endswith("Batch")):
-                raise SchemaError(f"{record.name}.{f.name}: only the last field of a NAMEBatch may be an array of a "
-                                  "union")
+            if isinstance(f.type, Union):
+                raise SchemaError(f"{record.name}.{f.name}: a union must be the only field of a top-level record")
             self.declare(f.type)
         name = base_name(record)
-        members = "".join(f"    {c_type(f.type)} {f.name};\n" for f in self.struct_fields(record))
+        members = "".join(f"    {c_type(f.type)} {f.name};\n" for f in record.fields)
         self.header.append(f"struct {name} {{\n{members}}};\n")
         size_max = self.size_max(record, "record->")
         if size_max.isdigit():
             self.header.append(f"enum {{ {name.upper()}_SIZE_MAX = {size_max} }};\n")
         self.header.append(f"static inline size_t {name}_size_max(const struct {name} *record)\n{{\n"
                            f"    return {size_max};\n}}\n")
-        puts = "".join(f"    at = {self.put(f.type, f'record->{f.name}')};\n" for f in self.struct_fields(record))
+        puts = "".join(f"    at = {self.put(f.type, f'record->{f.name}')};\n" for f in record.fields)
         self.function(f"uint8_t *{name}_write(uint8_t *at, const struct {name} *record)",
                       f"{puts}    return at;\n", public=True)
 
     def size_max(self, record, path):
         """A C expression: the bytes that the record, whose fields are at path, takes at most."""
         constant, terms = 0, []
-        for f in self.struct_fields(record):
+        for f in record.fields:
             if isinstance(f.type, Record):
                 terms.append(self.size_max(f.type, f"{path}{f.name}."))
                 continue
             constant += {Primitive("boolean"): 1, Primitive("int"): 5}.get(f.type, LONGEST_VARINT)
-            if f.type == Primitive("string"):
+            if f.type in (Primitive("string"), Primitive("bytes")):
                 terms.append(f"{path}{f.name}.size")
             elif isinstance(f.type, Array):
                 item = f.type.items
@@ -152,22 +142,24 @@ class Generator:
                           "    return wire_put_long(at, 0);\n")
         return f"{base_name(type_)}_write(at, &{value})"
 
-    def declare_item(self, union):
-        name = self.item_name()
-        names = [base_name(b) for b in union.branches]
+    def declare_union(self, record):
+        name = base_name(record)
+        for branch in record.fields[0].type.branches:
+            self.declare(branch)
+        names = [base_name(b) for b in record.fields[0].type.branches]
         kinds = "".join(f"    {name.upper()}_{n.upper()},\n" for n in names)
         members = "".join(f"        struct {n} {n};\n" for n in names)
         self.header.append(f"enum {name}_kind {{\n{kinds}}};\n")
         self.header.append(f"struct {name} {{\n    enum {name}_kind kind;\n    union {{\n{members}    }};\n}};\n")
         for function, head, otherwise, call in (
-            ("size_max", f"size_t {name}_size_max(const struct {name} *item)", "0",
-             f"{LONGEST_VARINT} + {{0}}_size_max(&item->{{0}})"),
-            ("write", f"uint8_t *{name}_write(uint8_t *at, const struct {name} *item)", "at",
-             "{0}_write(at, &item->{0})"),
+            ("size_max", f"size_t {name}_size_max(const struct {name} *record)", "0",
+             f"{LONGEST_VARINT} + {{0}}_size_max(&record->{{0}})"),
+            ("write", f"uint8_t *{name}_write(uint8_t *at, const struct {name} *record)", "at",
+             "{0}_write(at, &record->{0})"),
         ):
             cases = "".join(f"    case {name.upper()}_{n.upper()}: return {call.format(n)};\n" for n in names)
-            put_kind = "    at = wire_put_long(at, (int64_t)item->kind);\n" if function == "write" else ""
-            self.function(head, f"{put_kind}    switch (item->kind) {{\n{cases}    }}\n    return {otherwise};\n",
+            put_kind = "    at = wire_put_long(at, (int64_t)record->kind);\n" if function == "write" else ""
+            self.function(head, f"{put_kind}    switch (record->kind) {{\n{cases}    }}\n    return {otherwise};\n",
                           public=True)
 
     # Readers: of bytes in the writer's schema into the struct of the reader's
@@ -190,7 +182,10 @@ class Generator:
         name = base_name(reader) + self.suffix(writer, reader)
         if self.once(f"read {name}"):
             make = {Enum: self.make_enum_reader, Array: self.make_array_reader, Record: self.make_record_reader}
-            make[type(reader)](writer, reader, name)
+            if isinstance(reader, Record) and is_union(reader):
+                self.make_union_reader(writer, reader, name)
+            else:
+                make[type(reader)](writer, reader, name)
         scratch = "" if isinstance(reader, Enum) else ", scratch"
         return f"{name}_read(at, end, {target}{scratch})"
 
@@ -234,18 +229,12 @@ class Generator:
         steps = []
         for f in writer.fields:
             target = reader.field(f.name)
-            if target and is_stream(target.type):
-                if not is_stream(f.type):
-                    raise self.incompatible(f"{f.name} became an array of a union")
-                self.make_item_reader(f.type.items, target.type.items)
-            elif target:
+            if target:
                 steps.append(self.get(f.type, target.type, f"&record->{f.name}"))
-            elif is_stream(f.type):
-                raise self.incompatible(f"{f.name} is gone")
             else:
                 steps.append(self.skip(f.type))
         defaults = "".join(f"    record->{f.name} = {self.default(reader, f)};\n"
-                           for f in self.struct_fields(reader) if not writer.field(f.name))
+                           for f in reader.fields if not writer.field(f.name))
         body = "".join(f"    if (!(at = {step}))\n        return NULL;\n" for step in steps)
         self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, "
                       f"struct {base_name(reader)} *record, struct codec *scratch)",
@@ -260,24 +249,25 @@ class Generator:
             return f"({c_type(f.type)}){{.items = NULL}}"
         if f.type == Primitive("string"):
             return f"(struct event_text){{.data = {c_string(f.default)}, .size = {len(f.default.encode())}}}"
-        if isinstance(f.type, Primitive):
+        if isinstance(f.type, Primitive) and f.type.name != "bytes":
             return "INT64_MIN" if f.default == -2**63 else json.dumps(f.default)
         raise SchemaError(f"{record.name}.{f.name}: this default is not supported")
 
-    def make_item_reader(self, writer, reader):
-        name = self.item_name()
-        cases = []
-        for i, branch in enumerate(writer.branches):
-            now = reader.branch(branch.name)
+    def make_union_reader(self, writer, reader, name):
+        if not is_union(writer):
+            raise self.incompatible(f"{reader.name} became a union")
+        union, cases = reader.fields[0].type, []
+        for i, branch in enumerate(writer.fields[0].type.branches):
+            now = union.branch(branch.name)
             if now is None:
                 raise self.incompatible(f"{branch.name} is gone")
             member = base_name(branch)
-            get = self.get(branch, reader.branches[now], f"&item->{member}")
-            cases.append(f"    case {i}:\n        item->kind = {name.upper()}_{member.upper()};\n"
+            get = self.get(branch, union.branches[now], f"&record->{member}")
+            cases.append(f"    case {i}:\n        record->kind = {base_name(reader).upper()}_{member.upper()};\n"
                          f"        return {get};\n")
-        self.function(f"const uint8_t *{name}{self.suffix(writer, reader)}_read(const uint8_t *at, const uint8_t *end, "
-                      f"struct {name} *item, struct codec *scratch)",
-                      self.switch_on_branch(writer, cases), public=writer == reader)
+        self.function(f"const uint8_t *{name}_read(const uint8_t *at, const uint8_t *end, "
+                      f"struct {base_name(reader)} *record, struct codec *scratch)",
+                      self.switch_on_branch(writer.fields[0].type, cases), public=writer == reader)
 
     def switch_on_branch(self, union, cases):
         return (f"    unsigned index;\n    at = wire_get_index(at, end, {len(union.branches)}, &index);\n"
@@ -291,13 +281,23 @@ class Generator:
             return f"wire_skip_{type_.name}(at, end)"
         if isinstance(type_, Enum):
             return f"wire_skip_index(at, end, {len(type_.symbols)})"
-        name = (self.item_name() if isinstance(type_, Union) else
-                self.item_name() + "s" if is_stream(type_) else base_name(type_)) + f"_v{self.top.number}_skip"
-        if isinstance(type_, Array) and isinstance(type_.items, Primitive):
-            name = f"{type_.items.name}s_skip"
+        name = self.skip_name(type_)
         if self.once(name):
             self.function(f"const uint8_t *{name}(const uint8_t *at, const uint8_t *end)", self.skip_body(type_))
         return f"{name}(at, end)"
+
+    def skip_name(self, type_):
+        """Older versions may call things as other records do: the version's name is part of theirs."""
+        version = f"{snake(self.top.record)}_v{self.top.number}"
+        if type_ is self.top.type:
+            return f"{version}_skip"
+        if isinstance(type_, Union):
+            return f"{version}_union_skip"
+        if isinstance(type_, Array):
+            if isinstance(type_.items, Primitive):
+                return f"{type_.items.name}s_skip"
+            return self.skip_name(type_.items).removesuffix("_skip") + "s_skip"
+        return f"{version}_{base_name(type_)}_skip"
 
     def skip_body(self, type_):
         if isinstance(type_, Record):
@@ -329,19 +329,16 @@ class Generator:
         name = snake(newest.type.name)
         self.header.append(f"/* {newest.type.name} */\n")
         self.header.append(f"enum {{ {name.upper()}_SCHEMA_ID = {newest.id} }};\n")
-        self.declare(newest.type)
-        readers, item_readers = [], []
-        for self.top in reversed([v for v in self.versions if v.record == record]):
-            old = self.top.type
-            self.get(old, newest.type, "record")
-            readers.append((self.top.id, f"{name}{self.suffix(old, newest.type)}_read"))
-            if is_stream(newest.type.fields[-1].type):
-                pair = old.fields[-1].type.items, newest.type.fields[-1].type.items
-                item_readers.append((self.top.id, f"{self.item_name()}{self.suffix(*pair)}_read"))
-            self.skip(old)
-        self.reader_of(name, "record", readers)
-        if item_readers:
-            self.reader_of(self.item_name(), "item", item_readers)
+        versions = [v for v in self.versions if v.record == record]
+        if not is_batch(newest.type):
+            self.declare(newest.type)
+            readers = []
+            for self.top in reversed(versions):
+                self.get(self.top.type, newest.type, "record")
+                readers.append((self.top.id, f"{name}{self.suffix(self.top.type, newest.type)}_read"))
+            self.reader_of(name, "record", readers)
+        for self.top in versions:
+            self.skip(self.top.type)
 
     def generate(self):
         for record in dict.fromkeys(v.record for v in self.versions):
@@ -350,7 +347,7 @@ class Generator:
                        f"     .find_end = {snake(v.type.name)}_v{v.number}_skip}},\n" for v in self.versions)
         size = f"{self.module.upper()}_SCHEMAS"
         table = f"const struct event_schema {self.module}_schemas[{size}]"
-        self.header.append(f"/* All of ids.txt, by id from 1 on. */\nenum {{ {size} = {len(self.versions)} }};\n"
+        self.header.append(f"/* All of ids.txt, in its order. */\nenum {{ {size} = {len(self.versions)} }};\n"
                            f"extern {table};\n")
         self.source.append(f"{table} = {{\n{rows}}};\n")
         note = "/* Generated by lib/event/generate.py from the schemas: edit those. */\n"

@@ -22,7 +22,7 @@ void json_values_free(avro_value_t *values) {
 /* avro-c's value of a schema, made once. */
 static avro_value_t *value_of(struct codec *codec, const struct event_schema *schema) {
     if (!codec->values) codec->values = mem_zero(EVENT_SCHEMAS, sizeof *codec->values);
-    avro_value_t *value = &codec->values[schema->id - 1];
+    avro_value_t *value = &codec->values[schema - event_schemas];
     if (!value->iface) {
         avro_schema_t parsed = event_schema_parse(schema);
         avro_value_iface_t *iface = avro_generic_class_from_schema(parsed);

@@ -11,7 +11,7 @@ struct scratch_chunk;
 struct codec {
     struct scratch_chunk *chunks; /* newest, and largest, first */
     size_t used;                  /* bytes of the newest */
-    avro_value_t *values;         /* for event_to_json: by id - 1; iface NULL until first asked for */
+    avro_value_t *values;         /* for event_to_json: as event_schemas; iface NULL until first asked for */
 };
 
 /* Forgets what is in the scratch memory. */

@@ -3,7 +3,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-PRIMITIVES = ("boolean", "int", "long", "string")
+PRIMITIVES = ("boolean", "int", "long", "string", "bytes")
 REQUIRED = object()  # the default of a field that has none
 
 
@@ -64,6 +64,7 @@ class Version:
     number: int
     type: Record
     text: str
+    names: tuple  # of all types that it defines
 
 
 def snake(name):
@@ -121,7 +122,6 @@ def parse_field(node, named):
 
 def read_versions(folder):
     versions = []
-    homes = {}  # type name -> the record whose schema defines it: C has one namespace
     for line in (folder / "ids.txt").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
@@ -131,26 +131,38 @@ def read_versions(folder):
             schema = json.loads(path.read_text())
             named = {}
             versions.append(Version(int(number), record, int(version), parse(schema, named),
-                                    json.dumps(schema, separators=(",", ":"))))
+                                    json.dumps(schema, separators=(",", ":")), tuple(named)))
         except (SchemaError, ValueError, KeyError) as error:
             raise SchemaError(f"{path}: {error}") from error
-        for name in named:
-            if homes.setdefault(snake(name), record) != record:
-                raise SchemaError(f"{path}: {name} is defined by {homes[snake(name)]} too")
         if snake(versions[-1].type.name) != snake(record):
             raise SchemaError(f"{path}: the record is called {versions[-1].type.name}")
         if versions[-1].number != sum(v.record == record for v in versions):
             raise SchemaError(f"ids.txt: the versions of {record} are not 1, 2, 3, ... in this order")
-    if [v.id for v in versions] != list(range(1, len(versions) + 1)):
-        raise SchemaError("ids.txt: the ids are not 1, 2, 3, ... in this order")
+    if any(later.id <= earlier.id for earlier, later in zip(versions, versions[1:])):
+        raise SchemaError("ids.txt: each id must be higher than the one before")
+    refuse_namesakes(versions)
     strangers = {p.name for p in folder.glob("*.avsc")} - {f"{v.record}-v{v.number}.avsc" for v in versions}
     if strangers:
         raise SchemaError(f"ids.txt: no id for {', '.join(sorted(strangers))}")
     return versions
 
 
-def is_stream(type_):
-    return isinstance(type_, Array) and isinstance(type_.items, Union)
+def refuse_namesakes(versions):
+    """C has one namespace: a type that becomes a struct is defined by one record only."""
+    homes = {}
+    for version in {v.record: v for v in versions if not is_batch(v.type)}.values():
+        for name in version.names:
+            if homes.setdefault(snake(name), version.record) != version.record:
+                raise SchemaError(f"{version.record}-v{version.number}.avsc: {name} is defined by "
+                                  f"{homes[snake(name)]} too")
+
+
+def is_batch(record):
+    return record.name.endswith("Batch")
+
+
+def is_union(record):
+    return len(record.fields) == 1 and isinstance(record.fields[0].type, Union)
 
 
 def min_size(type_):

@@ -14,6 +14,12 @@ struct event_text {
     size_t size;
 };
 
+/* Avro bytes. */
+struct event_bytes {
+    const uint8_t *data;
+    size_t size;
+};
+
 /* An Avro array of long. */
 struct event_longs {
     const int64_t *items;

@@ -20,14 +20,7 @@ struct codec;
 void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, size_t size);
 
 static inline const uint8_t *wire_get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
-    uint64_t raw;
-    if (at < end && *at < 0x80) {
-        *value = unzigzag(*at);
-        return at + 1;
-    }
-    at = varint_get(at, end, &raw);
-    if (at) *value = unzigzag(raw);
-    return at;
+    return zigzag_get(at, end, value);
 }
 
 static inline const uint8_t *wire_get_int(const uint8_t *at, const uint8_t *end, int32_t *value) {
@@ -52,12 +45,25 @@ static inline const uint8_t *wire_get_boolean(const uint8_t *at, const uint8_t *
     return at + 1;
 }
 
+/* What a string and a bytes value have in common: a length, and that many bytes, at *data. */
+static inline const uint8_t *wire_get_sized(const uint8_t *at, const uint8_t *end, const uint8_t **data, size_t *size) {
+    int64_t length;
+    at = wire_get_long(at, end, &length);
+    if (!at || length < 0 || length > end - at) return NULL;
+    *data = at;
+    *size = (size_t)length;
+    return at + length;
+}
+
 static inline const uint8_t *wire_get_string(const uint8_t *at, const uint8_t *end, struct event_text *value) {
-    int64_t size;
-    at = wire_get_long(at, end, &size);
-    if (!at || size < 0 || size > end - at) return NULL;
-    *value = (struct event_text){.data = (const char *)at, .size = (size_t)size};
-    return at + size;
+    const uint8_t *data;
+    at = wire_get_sized(at, end, &data, &value->size);
+    if (at) value->data = (const char *)data;
+    return at;
+}
+
+static inline const uint8_t *wire_get_bytes(const uint8_t *at, const uint8_t *end, struct event_bytes *value) {
+    return wire_get_sized(at, end, &value->data, &value->size);
 }
 
 /* The index of an enum's symbol or a union's branch, of which there are `count`. */
@@ -100,9 +106,13 @@ static inline const uint8_t *wire_skip_boolean(const uint8_t *at, const uint8_t 
     return wire_get_boolean(at, end, &value);
 }
 
+static inline const uint8_t *wire_skip_bytes(const uint8_t *at, const uint8_t *end) {
+    struct event_bytes value;
+    return wire_get_bytes(at, end, &value);
+}
+
 static inline const uint8_t *wire_skip_string(const uint8_t *at, const uint8_t *end) {
-    struct event_text value;
-    return wire_get_string(at, end, &value);
+    return wire_skip_bytes(at, end);
 }
 
 static inline const uint8_t *wire_skip_index(const uint8_t *at, const uint8_t *end, unsigned count) {
@@ -110,20 +120,24 @@ static inline const uint8_t *wire_skip_index(const uint8_t *at, const uint8_t *e
     return wire_get_index(at, end, count, &index);
 }
 
-static inline uint8_t *wire_put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
+static inline uint8_t *wire_put_long(uint8_t *at, int64_t value) { return zigzag_put(at, value); }
 
-static inline uint8_t *wire_put_int(uint8_t *at, int32_t value) { return varint_put(at, zigzag(value)); }
+static inline uint8_t *wire_put_int(uint8_t *at, int32_t value) { return zigzag_put(at, value); }
 
 static inline uint8_t *wire_put_boolean(uint8_t *at, bool value) {
     *at = value;
     return at + 1;
 }
 
-static inline uint8_t *wire_put_string(uint8_t *at, struct event_text value) {
+static inline uint8_t *wire_put_bytes(uint8_t *at, struct event_bytes value) {
     at = wire_put_long(at, (int64_t)value.size);
     if (value.size > 0) /* memcpy from NULL is undefined even for nothing */
         memcpy(at, value.data, value.size);
     return at + value.size;
+}
+
+static inline uint8_t *wire_put_string(uint8_t *at, struct event_text value) {
+    return wire_put_bytes(at, (struct event_bytes){.data = (const uint8_t *)value.data, .size = value.size});
 }
 
 #endif

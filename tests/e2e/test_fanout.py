@@ -5,6 +5,7 @@ import pytest
 
 from harness.edge import Stage, digest, left, move, myself, parted, roster, superseded
 from harness.geo import distance_m, e7, north_of
+from harness.records import NEARBY
 from harness.waiting import eventually, now_ms
 
 HOME = 39.9847, 116.3184
@@ -173,6 +174,46 @@ def test_left_and_parted_hide_and_the_parted_stay_hidden(stage, pair):
     phone.wait_screen(set())
     stage.deliver(join['route'], move(friend, at(60), t + 4, phone.user))
     phone.wait_item(friend, lambda item: item['time'] == t + 4)
+
+
+def test_batches_of_the_release_before_are_read(stage, pair):
+    phone, join, friend = pair
+    t = now_ms()
+    stage.deliver(join['route'], move(friend, at(100), t, phone.user), version=1)
+    phone.wait_screen({friend})
+    stage.deliver(join['route'], left(friend, phone.user), version=1)
+    phone.wait_screen(set())
+    stage.deliver(join['route'], roster(join, [(friend, at(200), t + 1)]), version=1)
+    phone.wait_screen({friend})
+    stage.deliver(join['route'], parted(phone.user, friend), version=1)
+    phone.wait_screen(set())
+    stage.deliver(join['route'], roster(join, [(friend, at(300), t + 2)]), myself(join, at(1), t + 3), version=1)
+    phone.wait_screen({friend})
+    rejoins = stage.kinds(phone.user).count('REJOIN')
+    stage.deliver(join['route'], digest(join, t + 3), digest(join, t + 3), version=1)  # nobody is near, it says, twice
+    stage.wait_said(phone.user, 'REJOIN', rejoins + 1)
+    stage.deliver(join['route'], superseded(phone.user, join['session'] + 1), version=1)
+    phone.wait_closed()
+
+
+def test_items_that_cannot_be_read_cost_only_themselves(stage, pair):
+    """Another product's, or a later release's: the edge leaves them out, and the dead letters do not hear of it."""
+    phone, join, friend = pair
+    skipped = [stage.edge.metrics().total('starling_edge_delivery_items_skipped_total', reason=reason)
+               for reason in ('unknown_kind', 'malformed')]
+    dead = len(stage.topics.read('deliveries.dlq'))
+    envelope = {'kind': NEARBY, 'recipients': [phone.user], 'payload': b''}
+    stage.deliver(join['route'], {**envelope, 'kind': 1000}, {**envelope, 'kind': -1, 'recipients': []},
+                  {**envelope, 'kind': 0, 'payload': b'x' * 5000}, move(friend, at(100), now_ms(), phone.user))
+    phone.wait_screen({friend})
+    stage.deliver(join['route'], envelope, {**envelope, 'payload': b'\x20\x02'},  # nothing; a branch of later
+                  {**envelope, 'payload': b'\x0c\x02\x02'},  # a byte left over
+                  {**envelope, 'payload': b'\x0a\x02', 'recipients': []},  # Parted, and nobody is parted
+                  left(friend, phone.user))
+    phone.wait_screen(set())
+    assert [stage.edge.metrics().total('starling_edge_delivery_items_skipped_total', reason=reason) - before
+            for reason, before in zip(('unknown_kind', 'malformed'), skipped)] == [3, 4]
+    assert len(stage.topics.read('deliveries.dlq')) == dead
 
 
 def test_twenty_a_page_and_more_on_request(stage, users):

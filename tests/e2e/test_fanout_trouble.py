@@ -203,7 +203,7 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
         good = stage.topics.produce('deliveries', None, ('delivery-batch', {
             'stream_time': 0, 'oldest_received': 0, 'items': []}), partition=join['route'])
         poison = [b'', b'\0', b'not avro at all', good.value[:-1], good.value + b'\0', b'\0\0\0\0\x63' + good.value[5:],
-                  b'\0\0\0\0\x06\0\0\x02\x20']
+                  b'\0\0\0\0\x06\0\0\x02\x20', b'\0\0\0\0\x09\0\0\x02\x02\0\x20']
         sent = [stage.topics.produce('deliveries', None, value, partition=join['route']) for value in poison]
         stage.deliver(join['route'], ('Move', {'user': friend, 'lat': 2**31 - 1, 'lng': 0, 'time': 0, 'recipients': [user]}),
                       ('Move', {'user': friend, 'lat': 0, 'lng': 0, 'time': -2**63, 'recipients': [user]}),

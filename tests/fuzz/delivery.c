@@ -1,55 +1,94 @@
-/* What comes by the topic deliveries: a DeliveryBatch, item by item. What is read is written again, and reads as the same:
- * so every array and every place is looked at. */
+/* What comes by the topic deliveries: a DeliveryBatch, envelope by envelope, of either version. What is read is written again,
+ * and reads as the same: so every array and every place is looked at; and so are the payloads of the kinds that are known. */
 #include <errno.h>
 #include <string.h>
 
-#include "event/codec.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
 #include "fuzz.h"
 
-static size_t write_item(struct buffer *out, const struct delivery_item *item) {
-    uint8_t *at = buffer_reserve(out, delivery_item_size_max(item));
-    size_t size = (size_t)(delivery_item_write(at, item) - at);
-    fuzz_require(size <= delivery_item_size_max(item));
-    buffer_commit(out, size);
-    return size;
+static struct codec *codec;
+
+/* A nearby-item that can be read is written as bytes that mean the same. */
+static void check_nearby(const uint8_t *payload, size_t size) {
+    static struct buffer first, second;
+    struct nearby_item item;
+    if (delivery_read_nearby(codec, payload, size, &item)) return;
+    struct buffer *const rounds[] = {&first, &second};
+    for (int i = 0; i < 2; i++) {
+        buffer_clear(rounds[i]);
+        uint8_t *at = buffer_reserve(rounds[i], nearby_item_size_max(&item));
+        size_t written = (size_t)(nearby_item_write(at, &item) - at);
+        fuzz_require(written <= nearby_item_size_max(&item));
+        buffer_commit(rounds[i], written);
+        fuzz_require(delivery_read_nearby(codec, rounds[i]->data, rounds[i]->size, &item) == 0);
+    }
+    fuzz_require(first.size == second.size && !memcmp(first.data, second.data, first.size));
 }
 
-/* Reads a batch and writes its items into out; how many there were, or what the reader says of it. */
-static int64_t reread(struct codec *codec, const void *value, size_t size, struct delivery_reader *reader,
+/* Reads a batch and writes its envelopes into out; how many there were, or what the reader says of it. */
+static int64_t reread(struct deliver_reader *reader, const void *value, size_t size, struct deliver_head *head,
                       struct buffer *out) {
-    struct delivery_item item;
+    struct deliver_envelope envelope;
     struct error error = {.text = ""};
     int64_t count = 0;
-    int more = delivery_reader_start(reader, codec, value, size, &error);
+    int more = deliver_reader_start(reader, value, size, head, &error);
     if (more) {
         fuzz_require((more == -EBADMSG || more == -ENOENT) && error.text[0]);
         return more;
     }
-    while ((more = delivery_reader_next(reader, &item)) > 0) {
-        write_item(out, &item);
+    while ((more = deliver_reader_next(reader, &envelope)) > 0) {
+        size_t most = deliver_envelope_size_max(envelope.recipient_count, envelope.payload_size);
+        uint8_t *at = buffer_reserve(out, most);
+        size_t written = (size_t)(deliver_envelope_write(at, &envelope) - at);
+        fuzz_require(written <= most);
+        buffer_commit(out, written);
+        if (envelope.kind == DELIVERY_NEARBY) check_nearby(envelope.payload, envelope.payload_size);
         count++;
     }
-    fuzz_require(delivery_reader_next(reader, &item) == more); /* for ever after */
+    fuzz_require(deliver_reader_next(reader, &envelope) == more); /* for ever after */
     return more < 0 ? more : count;
 }
 
+static void check_v1(const uint8_t *data, size_t size) {
+    static struct delivery_v1 *reader;
+    struct delivery_v1_item item;
+    struct error error = {.text = ""};
+    int64_t stream_time, oldest_received, sum = 0;
+    if (!reader) reader = delivery_v1_new();
+    int more = delivery_v1_start(reader, data, size, &stream_time, &oldest_received, &error);
+    if (more) {
+        fuzz_require((more == -EBADMSG || more == -ENOENT) && error.text[0]);
+        return;
+    }
+    while ((more = delivery_v1_next(reader, &item)) > 0) {
+        for (size_t i = 0; i < item.recipients.count; i++) sum ^= item.recipients.items[i];
+        check_nearby(item.payload.data, item.payload.size);
+    }
+    fuzz_require(delivery_v1_next(reader, &item) == more);
+    volatile int64_t sink = sum; /* each recipient is looked at */
+    (void)sink;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct codec *codec;
+    static struct deliver_reader *reader;
     static struct buffer first, second;
-    struct delivery_reader reader, again;
+    struct deliver_head head, again;
     if (!codec) codec = codec_new();
+    if (!reader) reader = deliver_reader_new();
+    check_v1(data, size);
     buffer_clear(&first);
     buffer_clear(&second);
-    memset(buffer_reserve(&first, DELIVERY_HEAD_MAX), 0, DELIVERY_HEAD_MAX);
-    buffer_commit(&first, DELIVERY_HEAD_MAX);
-    int64_t count = reread(codec, data, size, &reader, &first);
+    memset(buffer_reserve(&first, DELIVER_HEAD_MAX), 0, DELIVER_HEAD_MAX);
+    buffer_commit(&first, DELIVER_HEAD_MAX);
+    int64_t count = reread(reader, data, size, &head, &first);
     if (count < 0) return 0;
     buffer_byte(&first, 0);
-    uint8_t *start = delivery_head_write_before(first.data + DELIVERY_HEAD_MAX, reader.stream_time,
-                                                reader.oldest_received, (uint64_t)count);
-    size_t items = first.size - DELIVERY_HEAD_MAX - 1;
-    fuzz_require(reread(codec, start, (size_t)(first.data + first.size - start), &again, &second) == count);
-    fuzz_require(again.stream_time == reader.stream_time && again.oldest_received == reader.oldest_received);
-    fuzz_require(second.size == items && (!items || !memcmp(second.data, first.data + DELIVERY_HEAD_MAX, items)));
+    uint8_t *start = deliver_head_write_before(first.data + DELIVER_HEAD_MAX, head.stream_time, head.oldest_received,
+                                               (uint64_t)count);
+    size_t items = first.size - DELIVER_HEAD_MAX - 1;
+    fuzz_require(reread(reader, start, (size_t)(first.data + first.size - start), &again, &second) == count);
+    fuzz_require(again.stream_time == head.stream_time && again.oldest_received == head.oldest_received);
+    fuzz_require(second.size == items && (!items || !memcmp(second.data, first.data + DELIVER_HEAD_MAX, items)));
     return 0;
 }

@@ -71,6 +71,8 @@ def sample(schema, dice, types):
         return [sample(schema['items'], dice, types) for _ in range(dice.choice([0, 1, 2, 70]))]
     if kind == 'boolean':
         return dice.random() < 0.5
+    if kind == 'bytes':
+        return dice.randbytes(dice.choice([0, 1, 5, 100]))
     if kind == 'string':
         return ''.join(dice.choice('aZ "\\\n友é🌍') for _ in range(dice.choice([0, 1, 5, 100])))
     if dice.random() < 0.3:
@@ -102,9 +104,11 @@ def encode(schema, value):
 
 
 def plain(value):
-    """A sample as our tool prints it: {branch: value} without the namespace."""
+    """A sample as our tool prints it: {branch: value} without the namespace, bytes in hex."""
     if isinstance(value, tuple):
         return {value[0].split('.')[-1]: plain(value[1])}
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value
@@ -117,9 +121,10 @@ def recode(*arguments, values=()):
 
 
 @pytest.mark.parametrize('folder', [SCHEMAS, EVOLUTION], ids=['schemas', 'evolution'])
-def test_ids_are_given_once_and_in_order(folder):
+def test_ids_are_given_once_and_rise(folder):
     rows = versions(folder)
-    assert [number for number, *_ in rows] == list(range(1, len(rows) + 1))
+    numbers = [number for number, *_ in rows]
+    assert numbers == sorted(set(numbers)) and numbers[0] > 0
     assert {f'{record}-v{version}.avsc' for _, record, version, _ in rows} == {p.name for p in folder.glob('*.avsc')}
     for name in newest(folder):
         mine = [version for _, record, version, _ in rows if record == name]
@@ -139,6 +144,8 @@ def test_an_id_means_for_ever_what_it_meant_first():
 @pytest.mark.parametrize('folder', [SCHEMAS, EVOLUTION], ids=['schemas', 'evolution'])
 def test_the_newest_version_reads_every_older_one(folder):
     for _, record, _, schema in versions(folder):
+        if schema['name'] == 'starling.DeliveryBatch':
+            continue  # by Avro's rules version 2 does not; edges have a reader for each (tests/unit/test_event_delivery.c)
         target = newest(folder)[record][1]
         for value in samples(schema, 200) if record != 'history-row' else history_rows(200):
             read = fastavro.schemaless_reader(io.BytesIO(encode(schema, value)), schema, target)
@@ -154,7 +161,7 @@ def test_fastavro_resolves_as_the_unit_tests_expect_of_ours():
             'marks': value['marks'], 'user': value['user'],
             'mood': {'BORED': 'NEUTRAL'}.get(value['mood'], value['mood']),
             'guide': {'user': value['guide']['user'], 'stars': -5},
-            'stays': [{'place': stay['place'], 'nights': 1} for stay in value['stays']],
+            'stays': [{'place': stay['place'], 'nights': 1} for stay in value['stays']], 'stamp': value['stamp'],
             'title': 'a "day" in Zürich\n', 'paid': True, 'least': -2**63, 'rating': 'HIGH', 'more': []}
 
 
@@ -201,6 +208,10 @@ def array(items):
     return {'name': 'a', 'type': {'type': 'array', 'items': items}}
 
 
+def union(*branches):
+    return {'name': 'u', 'type': list(branches)}
+
+
 def folder_of(*schemas):
     """The files of a folder of schemas: version 1, 2, ... of the first record's name."""
     names = [schema['name'].lower().replace('batch', '-batch') for schema in schemas]
@@ -234,11 +245,13 @@ REFUSED = {
     'long to array': (visits(lambda f: f[0].update(type=array('long')['type'])), 'long became array of long'),
     'lost symbol': (visits(lambda f: f[1]['type'].update(symbols=['GOOD'])), 'Mood has lost BAD and has no default'),
     'renamed type': (visits(lambda f: f[2]['type'].update(name='Place')), 'Spot became Place'),
-    'lost branch': (folder_of(record('VisitBatch', array([record('Came', X), record('Went', X)])),
-                              record('VisitBatch', array([record('Came', X)]))), 'Went is gone'),
-    'lost items': (folder_of(record('VisitBatch', X, array([record('Came', X)])), record('VisitBatch', X)),
-                   'a is gone'),
-    'id out of order': ({**folder_of(record('Visit', X)), 'ids.txt': '2 visit 1\n'}, 'the ids are not 1, 2, 3'),
+    'lost branch': (folder_of(record('Visit', union(record('Came', X), record('Went', X))),
+                              record('Visit', union(record('Came', X)))), 'Went is gone'),
+    'lost union': (folder_of(record('Visit', union(record('Came', X))), record('Visit', {'name': 'u', 'type': 'long'})),
+                   'union became long'),
+    'new union': (folder_of(record('Visit', X), record('Visit', union(record('Came', X)))), 'Visit became a union'),
+    'id out of order': ({**visits(lambda f: None), 'ids.txt': '2 visit 1\n1 visit 2\n'},
+                        'each id must be higher than the one before'),
     'version out of order': ({'ids.txt': '1 visit 2\n', 'visit-v2.avsc': json.dumps(record('Visit', X))},
                              'the versions of visit are not 1, 2, 3'),
     'no id': ({**folder_of(record('Visit', X)), 'ids.txt': ''}, 'no id for visit-v1.avsc'),
@@ -255,9 +268,12 @@ REFUSED = {
     'array of texts': (folder_of(record('Visit', array('string'))), 'this array is not supported'),
     'array of arrays in structs': (folder_of(record('Visit', array(record('Spot', array('long'))))),
                                    'of a bounded size'),
-    'items not last': (folder_of(record('VisitBatch', array([record('Came', X)]), X)),
-                       'only the last field of a NAMEBatch'),
-    'items in no batch': (folder_of(record('Visit', array([record('Came', X)]))), 'only the last field of a NAMEBatch'),
+    'union beside others': (folder_of(record('Visit', union(record('Came', X)), X)), 'a union must be the only field'),
+    'union inside': (folder_of(record('Visit', {'name': 'y', 'type': record('Stay', union(record('Came', X)))})),
+                     'a union must be the only field of a top-level record'),
+    'array of a union': (folder_of(record('Visit', array([record('Came', X)]))), 'this array is not supported'),
+    'default of bytes': (visits(lambda f: f.append({'name': 'y', 'type': 'bytes', 'default': ''})),
+                         'this default is not supported'),
 }
 
 

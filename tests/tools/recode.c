@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "event/codec.h"
+#include "base/text.h"
+#include "deliver/envelope.h"
 #include "event/container.h"
+#include "event/delivery.h"
 #include "json/json.h"
 
 static void put_long(struct buffer *out, const char *name, int64_t value) {
@@ -97,8 +99,13 @@ static void show_history_row(struct buffer *out, const struct history_row *recor
     put_long(out, "offset", record->offset);
 }
 
+static void put_bytes(struct buffer *out, const char *name, const uint8_t *bytes, size_t size) {
+    buffer_format(out, "\"%s\": ", name);
+    text_hex(out, bytes, size);
+    buffer_string(out, ", ");
+}
+
 static void show_roster(struct buffer *out, const struct roster *roster) {
-    put_long(out, "recipient", roster->recipient);
     put_long(out, "session", roster->session);
     put_bool(out, "complete", roster->complete);
     buffer_string(out, "\"friends\": [");
@@ -114,75 +121,70 @@ static void show_roster(struct buffer *out, const struct roster *roster) {
     buffer_string(out, "], ");
 }
 
-static void show_item(struct buffer *out, const struct delivery_item *item) {
+static void show_nearby_item(struct buffer *out, const struct nearby_item *item) {
     static const char *const kinds[] = {"Move", "Roster", "Digest", "Self", "Left", "Parted", "Superseded"};
-    buffer_format(out, "{\"%s\": {", kinds[item->kind]);
+    buffer_format(out, "\"item\": {\"%s\": {", kinds[item->kind]);
     switch (item->kind) {
-    case DELIVERY_ITEM_MOVE:
+    case NEARBY_ITEM_MOVE:
         put_long(out, "user", item->move.user);
         put_long(out, "lat", item->move.lat);
         put_long(out, "lng", item->move.lng);
         put_long(out, "time", item->move.time);
-        put_longs(out, "recipients", item->move.recipients);
         break;
-    case DELIVERY_ITEM_ROSTER: show_roster(out, &item->roster); break;
-    case DELIVERY_ITEM_DIGEST:
-        put_long(out, "recipient", item->digest.recipient);
+    case NEARBY_ITEM_ROSTER: show_roster(out, &item->roster); break;
+    case NEARBY_ITEM_DIGEST:
         put_long(out, "session", item->digest.session);
         put_long(out, "time", item->digest.time);
         put_long(out, "count", item->digest.count);
         put_long(out, "hash", item->digest.hash);
         break;
-    case DELIVERY_ITEM_SELF:
-        put_long(out, "recipient", item->self.recipient);
+    case NEARBY_ITEM_SELF:
         put_long(out, "session", item->self.session);
         put_long(out, "lat", item->self.lat);
         put_long(out, "lng", item->self.lng);
         put_long(out, "time", item->self.time);
         break;
-    case DELIVERY_ITEM_LEFT:
-        put_long(out, "user", item->left.user);
-        put_longs(out, "recipients", item->left.recipients);
-        break;
-    case DELIVERY_ITEM_PARTED:
-        put_long(out, "recipient", item->parted.recipient);
-        put_long(out, "friend", item->parted.friend);
-        break;
-    case DELIVERY_ITEM_SUPERSEDED:
-        put_long(out, "user", item->superseded.user);
-        put_long(out, "session", item->superseded.session);
-        break;
+    case NEARBY_ITEM_LEFT: put_long(out, "user", item->left.user); break;
+    case NEARBY_ITEM_PARTED: put_long(out, "friend", item->parted.friend); break;
+    case NEARBY_ITEM_SUPERSEDED: put_long(out, "session", item->superseded.session); break;
     }
     close_object(out);
     buffer_string(out, "}, ");
 }
 
-static int recode_batch(struct codec *codec, const struct buffer *value, struct buffer *shown, struct buffer *coded,
-                        struct error *error) {
-    struct delivery_reader reader;
-    struct delivery_item item;
+static int recode_batch(const struct buffer *value, struct buffer *shown, struct buffer *coded, struct error *error) {
+    struct deliver_reader *reader = deliver_reader_new();
+    struct deliver_head read;
+    struct deliver_envelope envelope;
     struct buffer items = {.data = NULL};
     uint64_t count = 0;
-    int rc = delivery_reader_start(&reader, codec, value->data, value->size, error);
-    if (rc != 0) return rc;
-    put_long(shown, "stream_time", reader.stream_time);
-    put_long(shown, "oldest_received", reader.oldest_received);
+    int rc = deliver_reader_start(reader, value->data, value->size, &read, error);
+    if (rc != 0) goto finish;
+    put_long(shown, "stream_time", read.stream_time);
+    put_long(shown, "oldest_received", read.oldest_received);
     buffer_string(shown, "\"items\": [");
-    while ((rc = delivery_reader_next(&reader, &item)) == 1) {
-        uint8_t *start = buffer_reserve(&items, delivery_item_size_max(&item));
-        buffer_commit(&items, (size_t)(delivery_item_write(start, &item) - start));
-        show_item(shown, &item);
-        count++;
+    for (; (rc = deliver_reader_next(reader, &envelope)) == 1; count++) {
+        size_t most = deliver_envelope_size_max(envelope.recipient_count, envelope.payload_size);
+        uint8_t *start = buffer_reserve(&items, most);
+        buffer_commit(&items, (size_t)(deliver_envelope_write(start, &envelope) - start));
+        buffer_string(shown, count ? ", {" : "{");
+        put_long(shown, "kind", envelope.kind);
+        put_longs(shown, "recipients",
+                  (struct event_longs){.items = envelope.recipients, .count = envelope.recipient_count});
+        put_bytes(shown, "payload", envelope.payload, envelope.payload_size);
+        close_object(shown);
     }
-    if (count > 0) shown->size -= 2;
     buffer_string(shown, "], ");
-    uint8_t head[DELIVERY_HEAD_MAX], *end = head + sizeof head;
-    uint8_t *start = delivery_head_write_before(end, reader.stream_time, reader.oldest_received, count);
+    uint8_t head[DELIVER_HEAD_MAX], *end = head + sizeof head;
+    uint8_t *start = deliver_head_write_before(end, read.stream_time, read.oldest_received, count);
     buffer_append(coded, start, (size_t)(end - start));
-    buffer_append(coded, items.data, items.size);
+    if (count > 0) buffer_append(coded, items.data, items.size);
     buffer_byte(coded, 0);
+    if (rc != 0) error_set(error, rc, "malformed item %" PRIu64, count);
+finish:
     buffer_free(&items);
-    return rc == 0 ? 0 : error_set(error, rc, "malformed item %" PRIu64, count);
+    deliver_reader_free(reader);
+    return rc;
 }
 
 static int decode_history_row(const struct buffer *value, struct history_row *row, struct error *error) {
@@ -211,7 +213,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_SCHEMA_ID: RECODE(sharing);
-    case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, shown, coded, error);
+    case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, shown, coded, error);
     case HISTORY_ROW_SCHEMA_ID: {
         struct history_row row;
         int rc = decode_history_row(value, &row, error);
@@ -220,6 +222,17 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
         uint8_t bytes[EVENT_HEADER_SIZE + HISTORY_ROW_SIZE_MAX];
         uint8_t *end = history_row_write(event_header_write(bytes, EVENT_HISTORY_ROW), &row);
         buffer_append(coded, bytes, (size_t)(end - bytes));
+        return 0;
+    }
+    case NEARBY_ITEM_SCHEMA_ID: {
+        struct nearby_item item;
+        const uint8_t *payload = value->data + EVENT_HEADER_SIZE;
+        if (delivery_read_nearby(codec, payload, value->size - EVENT_HEADER_SIZE, &item))
+            return error_set(error, -EBADMSG, "malformed nearby-item");
+        show_nearby_item(shown, &item);
+        uint8_t *start = buffer_reserve(coded, EVENT_HEADER_SIZE + nearby_item_size_max(&item));
+        uint8_t *end = nearby_item_write(event_header_write(start, EVENT_NEARBY_ITEM), &item);
+        buffer_commit(coded, (size_t)(end - start));
         return 0;
     }
     default: return error_set(error, -ENOENT, "unknown schema id");

@@ -7,6 +7,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
 
 uint64_t sample_random(uint64_t *seed) { return hash_u64((*seed)++); }
 uint64_t sample_below(uint64_t *seed, uint64_t limit) { return sample_random(seed) % limit; }
@@ -34,6 +36,13 @@ static void fill_text(avro_value_t *value, uint64_t *seed) {
     buffer_free(&text);
 }
 
+static void fill_bytes(avro_value_t *value, uint64_t *seed) {
+    uint8_t bytes[200];
+    size_t size = sample_below(seed, sizeof bytes);
+    for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)sample_random(seed);
+    avro_value_set_bytes(value, bytes, size);
+}
+
 static void fill(avro_value_t *value, uint64_t *seed) {
     avro_value_t child;
     size_t count = 0;
@@ -43,6 +52,7 @@ static void fill(avro_value_t *value, uint64_t *seed) {
     case AVRO_INT32: avro_value_set_int(value, random_int(seed)); break;
     case AVRO_INT64: avro_value_set_long(value, random_long(seed)); break;
     case AVRO_STRING: fill_text(value, seed); break;
+    case AVRO_BYTES: fill_bytes(value, seed); break;
     case AVRO_ENUM:
         avro_value_set_enum(value, (int)sample_below(seed, (uint64_t)avro_schema_enum_number_of_symbols(schema)));
         break;
@@ -147,27 +157,88 @@ void sample_value(struct buffer *out, uint32_t id, const uint8_t *bytes, size_t 
     buffer_append(out, bytes, size);
 }
 
-static int recode_batch(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
-    struct delivery_reader reader;
-    struct delivery_item item;
+static int recode_batch(const uint8_t *value, size_t size, struct buffer *out) {
+    struct deliver_reader *reader = deliver_reader_new();
+    struct deliver_head read;
+    struct deliver_envelope envelope;
     struct buffer items = {.data = NULL};
     uint64_t count = 0;
-    int rc = delivery_reader_start(&reader, codec, value, size, NULL);
-    if (rc != 0) return rc;
-    while ((rc = delivery_reader_next(&reader, &item)) == 1) {
-        uint8_t *start = buffer_reserve(&items, delivery_item_size_max(&item));
-        buffer_commit(&items, (size_t)(delivery_item_write(start, &item) - start));
+    int rc = deliver_reader_start(reader, value, size, &read, NULL);
+    while (rc == 0 && (rc = deliver_reader_next(reader, &envelope)) == 1) {
+        size_t most = deliver_envelope_size_max(envelope.recipient_count, envelope.payload_size);
+        uint8_t *start = buffer_reserve(&items, most);
+        buffer_commit(&items, (size_t)(deliver_envelope_write(start, &envelope) - start));
         count++;
+        rc = 0;
     }
     if (rc == 0) {
-        uint8_t head[DELIVERY_HEAD_MAX], *end = head + sizeof head;
-        uint8_t *start = delivery_head_write_before(end, reader.stream_time, reader.oldest_received, count);
+        uint8_t head[DELIVER_HEAD_MAX], *end = head + sizeof head;
+        uint8_t *start = deliver_head_write_before(end, read.stream_time, read.oldest_received, count);
         buffer_append(out, start, (size_t)(end - start));
         if (count > 0) buffer_append(out, items.data, items.size);
         buffer_byte(out, 0);
     }
     buffer_free(&items);
+    deliver_reader_free(reader);
     return rc;
+}
+
+static void put_long(struct buffer *out, int64_t value) {
+    uint8_t *at = buffer_reserve(out, VARINT_MAX);
+    buffer_commit(out, (size_t)(zigzag_put(at, value) - at));
+}
+
+/* An item of a batch of version 1, from its recipients and the nearby-item that it was given out as. */
+static int put_v1_item(struct buffer *out, struct codec *codec, const struct delivery_v1_item *given) {
+    struct nearby_item item;
+    if (delivery_read_nearby(codec, given->payload.data, given->payload.size, &item)) return -EBADMSG;
+    uint8_t *coded = mem_alloc(nearby_item_size_max(&item));
+    size_t size = (size_t)(nearby_item_write(coded, &item) - coded);
+    if (item.kind == NEARBY_ITEM_MOVE || item.kind == NEARBY_ITEM_LEFT) {
+        buffer_append(out, coded, size);
+        if (given->recipients.count > 0) put_long(out, (int64_t)given->recipients.count);
+        for (size_t i = 0; i < given->recipients.count; i++) put_long(out, given->recipients.items[i]);
+        buffer_byte(out, 0);
+    } else {
+        buffer_byte(out, coded[0]);
+        put_long(out, given->recipients.items[0]);
+        buffer_append(out, coded + 1, size - 1);
+    }
+    free(coded);
+    return 0;
+}
+
+static int recode_batch_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct delivery_v1 *reader = delivery_v1_new();
+    struct delivery_v1_item item;
+    struct buffer items = {.data = NULL};
+    int64_t count = 0, stream_time, oldest_received;
+    int rc = delivery_v1_start(reader, value, size, &stream_time, &oldest_received, NULL);
+    while (rc == 0 && (rc = delivery_v1_next(reader, &item)) == 1) {
+        rc = put_v1_item(&items, codec, &item);
+        count++;
+    }
+    if (rc == 0) {
+        buffer_append(out, value, EVENT_HEADER_SIZE);
+        put_long(out, stream_time);
+        put_long(out, oldest_received);
+        if (count > 0) {
+            put_long(out, count);
+            buffer_append(out, items.data, items.size);
+        }
+        buffer_byte(out, 0);
+    }
+    buffer_free(&items);
+    delivery_v1_free(reader);
+    return rc;
+}
+
+static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct nearby_item item;
+    if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
+    uint8_t *start = buffer_reserve(out, EVENT_HEADER_SIZE + nearby_item_size_max(&item));
+    buffer_commit(out, (size_t)(nearby_item_write(event_header_write(start, EVENT_NEARBY_ITEM), &item) - start));
+    return 0;
 }
 
 static int recode_history_row(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
@@ -195,7 +266,9 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
     case SHARING_SCHEMA_ID: RECODE(sharing);
-    case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(codec, value, size, out);
+    case DELIVERY_BATCH_V1_SCHEMA_ID: return recode_batch_v1(codec, value, size, out);
+    case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
+    case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
     default: abort(); /* a record that these tests do not know yet: add it */
     }

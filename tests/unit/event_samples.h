@@ -33,7 +33,7 @@ void samples_mutate(struct samples *samples, struct buffer *bytes);
 void sample_value(struct buffer *out, uint32_t id, const uint8_t *bytes, size_t size);
 
 /* Decodes a value with our codecs, whatever its id, and replaces out by what they write for it, with the header of the newest
- * version. The return value is the decoder's. */
+ * version; a delivery-batch of version 1 as that version again. The return value is the decoder's. */
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out);
 
 #endif

@@ -13,6 +13,8 @@
 #include "base/config.h"
 #include "cli/past.h"
 #include "cli/record_text.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
 #include "event/topics.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
@@ -112,26 +114,66 @@ static void what_cannot_be_read_is_shown_as_it_is(void **state) {
 static void a_delivery_concerns_whom_it_names(void **state) {
     static const int64_t RECIPIENTS[] = {20, 21};
     static const struct roster_friend FRIENDS[] = {{.user = 31, .lat = 1, .lng = 2, .time = 3}};
-    const struct delivery_item items[] = {
-        {.kind = DELIVERY_ITEM_MOVE,
-         .move = {.user = 10, .lat = 1, .lng = 2, .time = 3, .recipients = {RECIPIENTS, 2}}},
-        {.kind = DELIVERY_ITEM_ROSTER,
-         .roster = {.recipient = 30, .session = 1, .complete = true, .friends = {FRIENDS, 1}}},
-        {.kind = DELIVERY_ITEM_PARTED, .parted = {.recipient = 40, .friend = 41}},
-        {.kind = DELIVERY_ITEM_DIGEST, .digest = {.recipient = 50, .session = 1, .time = 2, .count = 0, .hash = 0}},
+    static const int64_t ONE[] = {30, 40, 50};
+    static const struct {
+        const int64_t *to;
+        size_t count;
+        struct nearby_item item;
+    } TOLD[] = {
+        {RECIPIENTS, 2, {.kind = NEARBY_ITEM_MOVE, .move = {.user = 10, .lat = 1, .lng = 2, .time = 3}}},
+        {&ONE[0], 1, {.kind = NEARBY_ITEM_ROSTER, .roster = {.session = 1, .complete = true, .friends = {FRIENDS, 1}}}},
+        {&ONE[1], 1, {.kind = NEARBY_ITEM_PARTED, .parted = {.friend = 41}}},
+        {&ONE[2], 1, {.kind = NEARBY_ITEM_DIGEST, .digest = {.session = 1, .time = 2, .count = 0, .hash = 0}}},
     };
-    uint8_t bytes[1024], *at = bytes + DELIVERY_HEAD_MAX, *end = at;
-    for (size_t i = 0; i < ARRAY_SIZE(items); i++) end = delivery_item_write(end, &items[i]);
+    static const int64_t STRANGER = 60;
+    uint8_t bytes[1024], payload[128], *at = bytes + DELIVER_HEAD_MAX, *end = at;
+    for (size_t i = 0; i < ARRAY_SIZE(TOLD); i++) {
+        size_t size = (size_t)(nearby_item_write(payload, &TOLD[i].item) - payload);
+        end = deliver_envelope_write(
+            end, &(struct deliver_envelope){DELIVERY_NEARBY, TOLD[i].to, TOLD[i].count, payload, size});
+    }
+    end = deliver_envelope_write(end, &(struct deliver_envelope){77, &STRANGER, 1, (const uint8_t *)"\1\xfe", 2});
     *end++ = 0;
-    uint8_t *start = delivery_head_write_before(at, 5, 6, ARRAY_SIZE(items));
+    uint8_t *start = deliver_head_write_before(at, 5, 6, ARRAY_SIZE(TOLD) + 1);
     struct sample sample = sample_of(&TOPIC_DELIVERIES);
     sample.record.value = start;
     sample.record.value_size = (size_t)(end - start);
-    static const int64_t NAMED[] = {10, 20, 21, 30, 31, 40, 41, 50};
+    static const int64_t NAMED[] = {10, 20, 21, 30, 31, 40, 41, 50, 60};
     for (size_t i = 0; i < ARRAY_SIZE(NAMED); i++) assert_true(concerns(&sample, NAMED[i]));
     assert_false(concerns(&sample, 1));
+    assert_text(
+        &sample,
+        HEAD(
+            "deliveries") "null,\"value\":{\"stream_time\": 5, \"oldest_received\": 6, \"items\": ["
+                          "{\"kind\": 1, \"recipients\": [20, 21], \"payload\": {\"item\": {\"Move\": {\"user\": 10, "
+                          "\"lat\": 1, \"lng\": 2, \"time\": 3}}}}, "
+                          "{\"kind\": 1, \"recipients\": [30], \"payload\": {\"item\": {\"Roster\": {\"session\": 1, "
+                          "\"complete\": true, \"friends\": [{\"user\": 31, \"lat\": 1, \"lng\": 2, \"time\": 3}]}}}}, "
+                          "{\"kind\": 1, \"recipients\": [40], \"payload\": {\"item\": {\"Parted\": {\"friend\": "
+                          "41}}}}, "
+                          "{\"kind\": 1, \"recipients\": [50], \"payload\": {\"item\": {\"Digest\": {\"session\": 1, "
+                          "\"time\": 2, \"count\": 0, \"hash\": 0}}}}, "
+                          "{\"kind\": 77, \"recipients\": [60], \"payload\": \"01fe\"}]}}");
+
+    // Cut short, it is shown as what cannot be read.
+    sample.record.value_size--;
     char *text = text_of(&sample);
-    assert_non_null(strstr(text, "\"key\":null,\"value\":{"));
+    assert_non_null(
+        strstr(text, "\"value\":null,\"error\":\"item 5 of the delivery-batch is malformed\",\"bytes\":\"00"));
+    free(text);
+}
+
+/* {5, 6, [Parted {40, 41}, Left {9, [20]}]} of version 1. */
+static void a_delivery_of_version_1_concerns_whom_it_names(void **state) {
+    static const uint8_t BATCH[] = {0, 0, 0, 0, 6, 10, 12, 4, 10, 80, 82, 8, 18, 2, 40, 0, 0};
+    struct sample sample = sample_of(&TOPIC_DELIVERIES);
+    sample.record.value = BATCH;
+    sample.record.value_size = sizeof BATCH;
+    static const int64_t NAMED[] = {40, 41, 9, 20};
+    for (size_t i = 0; i < ARRAY_SIZE(NAMED); i++) assert_true(concerns(&sample, NAMED[i]));
+    assert_false(concerns(&sample, 5));
+    char *text = text_of(&sample);
+    assert_non_null(strstr(text, "\"items\": [{\"Parted\": {\"recipient\": 40, \"friend\": 41}}, {\"Left\": "));
     free(text);
 }
 
@@ -198,6 +240,7 @@ int main(void) {
         cmocka_unit_test(a_command_concerns_both_users),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),
+        cmocka_unit_test(a_delivery_of_version_1_concerns_whom_it_names),
         cmocka_unit_test(pages_of_history_are_read),
         cmocka_unit_test(answers_that_make_no_sense_are_refused),
     };

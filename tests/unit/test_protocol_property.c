@@ -149,7 +149,7 @@ static void send_result(struct world *w, const struct join_result *r, bool left)
     if (r->older_route != PRESENCE_ROUTE_NONE)
         send(w, r->older_route, (struct message){.kind = SUPERSEDED, .user = user, .session = r->session});
     for (size_t i = 0; i < r->recipient_count; i++) {
-        send(w, r->recipients[i].route,
+        send(w, r->recipients[i].destination,
              (struct message){.kind = left ? LEFT : MOVE,
                               .user = (int)r->recipients[i].user,
                               .about = user,

@@ -26,7 +26,9 @@ static int send_nothing(void *context, int32_t route, const void *bytes, size_t 
 
 static int setup(void **state) {
     struct world *w = mem_zero(1, sizeof *w);
-    struct outbox_options outbox = {.routes = 1, .flush_bytes = 1024, .context = w, .send = send_nothing};
+    struct epochs *epochs = epochs_new();
+    struct deliver_options outbox = {
+        .destinations = 1, .flush_bytes = 1024, .epochs = epochs, .context = w, .send = send_nothing};
     uv_loop_init(&w->loop);
     w->all = metrics_new();
     w->settings.max_lag_s = 30;
@@ -35,7 +37,8 @@ static int setup(void **state) {
                                 .partitions = PARTITIONS,
                                 .routes = 1,
                                 .parts = w->parts,
-                                .outbox = outbox_new(&outbox)};
+                                .epochs = epochs,
+                                .outbox = deliver_new(&outbox)};
     router_metrics_init(&w->router.metrics, w->all);
     w->router.overload = overload_new(&w->router);
     w->ownership = (struct ownership){.router = &w->router, .positions = w->positions};
@@ -46,7 +49,8 @@ static int setup(void **state) {
 static int teardown(void **state) {
     struct world *w = *state;
     overload_free(w->router.overload);
-    outbox_free(w->router.outbox);
+    deliver_free(w->router.outbox);
+    epochs_free(w->router.epochs);
     metrics_free(w->all);
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);

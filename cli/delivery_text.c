@@ -1,0 +1,110 @@
+#include "cli/delivery_text.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
+
+bool delivery_text_knows(const void *value, size_t size) { return deliver_schema_id(value, size) == DELIVER_SCHEMA_ID; }
+
+static void put_payload(struct buffer *out, struct codec *codec, const struct deliver_envelope *envelope) {
+    if (envelope->kind == DELIVERY_NEARBY) {
+        struct buffer item = {.data = NULL};
+        event_header_write(buffer_reserve(&item, EVENT_HEADER_SIZE), EVENT_NEARBY_ITEM);
+        buffer_commit(&item, EVENT_HEADER_SIZE);
+        buffer_append(&item, envelope->payload, envelope->payload_size);
+        size_t before = out->size;
+        int code = event_to_json(codec, item.data, item.size, out, NULL);
+        buffer_free(&item);
+        if (!code) return;
+        out->size = before;
+    }
+    text_hex(out, envelope->payload, envelope->payload_size);
+}
+
+static void put_envelope(struct buffer *out, struct codec *codec, const struct deliver_envelope *envelope) {
+    buffer_format(out, "{\"kind\": %" PRId32 ", \"recipients\": [", envelope->kind);
+    for (size_t i = 0; i < envelope->recipient_count; i++)
+        buffer_format(out, "%s%" PRId64, i ? ", " : "", envelope->recipients[i]);
+    buffer_string(out, "], \"payload\": ");
+    put_payload(out, codec, envelope);
+    buffer_byte(out, '}');
+}
+
+int delivery_text(struct buffer *out, struct codec *codec, const void *value, size_t size, struct error *error) {
+    struct deliver_reader *reader = deliver_reader_new();
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    int code = deliver_reader_start(reader, value, size, &head, error), more = 0, count = 0;
+    if (code) goto finish;
+    buffer_format(out, "{\"stream_time\": %" PRId64 ", \"oldest_received\": %" PRId64 ", \"items\": [",
+                  head.stream_time, head.oldest_received);
+    while ((more = deliver_reader_next(reader, &envelope)) > 0) {
+        if (count++) buffer_string(out, ", ");
+        put_envelope(out, codec, &envelope);
+    }
+    buffer_string(out, "]}");
+    if (more) code = error_set(error, more, "item %d of the delivery-batch is malformed", count);
+finish:
+    deliver_reader_free(reader);
+    return code;
+}
+
+/* ---- whom it names ---- */
+
+static bool among(const int64_t *users, size_t count, int64_t user) {
+    for (size_t i = 0; i < count; i++) {
+        if (users[i] == user) return true;
+    }
+    return false;
+}
+
+static bool nearby_names(struct codec *codec, const uint8_t *payload, size_t size, int64_t user) {
+    struct nearby_item item;
+    if (delivery_read_nearby(codec, payload, size, &item)) return false;
+    switch (item.kind) {
+    case NEARBY_ITEM_MOVE: return item.move.user == user;
+    case NEARBY_ITEM_ROSTER:
+        for (size_t i = 0; i < item.roster.friends.count; i++) {
+            if (item.roster.friends.items[i].user == user) return true;
+        }
+        return false;
+    case NEARBY_ITEM_LEFT: return item.left.user == user;
+    case NEARBY_ITEM_PARTED: return item.parted.friend == user;
+    case NEARBY_ITEM_DIGEST:
+    case NEARBY_ITEM_SELF:
+    case NEARBY_ITEM_SUPERSEDED: return false; // they are about their recipient alone
+    }
+    return false;
+}
+
+static bool v1_concerns(struct codec *codec, const void *value, size_t size, int64_t user) {
+    struct delivery_v1 *reader = delivery_v1_new();
+    struct delivery_v1_item item;
+    int64_t stream_time, oldest_received;
+    bool found = false;
+    if (!delivery_v1_start(reader, value, size, &stream_time, &oldest_received, NULL)) {
+        while (!found && delivery_v1_next(reader, &item) == 1)
+            found = among(item.recipients.items, item.recipients.count, user) ||
+                    nearby_names(codec, item.payload.data, item.payload.size, user);
+    }
+    delivery_v1_free(reader);
+    return found;
+}
+
+bool delivery_concerns(struct codec *codec, const void *value, size_t size, int64_t user) {
+    if (deliver_schema_id(value, size) == DELIVERY_BATCH_V1_SCHEMA_ID) return v1_concerns(codec, value, size, user);
+    struct deliver_reader *reader = deliver_reader_new();
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    bool found = false;
+    if (!deliver_reader_start(reader, value, size, &head, NULL)) {
+        while (!found && deliver_reader_next(reader, &envelope) == 1)
+            found = among(envelope.recipients, envelope.recipient_count, user) ||
+                    (envelope.kind == DELIVERY_NEARBY &&
+                     nearby_names(codec, envelope.payload, envelope.payload_size, user));
+    }
+    deliver_reader_free(reader);
+    return found;
+}

@@ -1,0 +1,70 @@
+/* The outbox: envelopes gathered by destination, sent as DeliveryBatches, and counted in epochs until they are acknowledged.
+ *
+ *     destination 0   [ headroom | envelope envelope envelope .... ]    a buffer each; the head is written before the envelopes
+ *     destination 1   [ headroom | envelope ]                           when the batch is sent: it is full (64 KiB), or old
+ *     ...                                                               (5 ms), or nothing more is coming
+ *     waiting   { destination 3, bytes } { destination 0, bytes }       batches that the sender had no room for, in order
+ *
+ * A destination is a number: the route of an edge, or the partition of another topic. Which topic that is, is the sender's
+ * business. Each batch belongs to the epoch (deliver/epochs.h) that is open when it is sent; the owner calls deliver_flush
+ * before it closes that epoch, and epochs_acknowledge when a batch has arrived.
+ *
+ * No I/O: the sender is the owner's. No allocation an envelope. One thread.
+ */
+#ifndef DELIVER_DELIVER_H
+#define DELIVER_DELIVER_H
+
+#include <stdbool.h>
+
+#include "deliver/envelope.h"
+#include "deliver/epochs.h"
+
+struct deliver;
+
+struct deliver_options {
+    int32_t destinations;
+    size_t flush_bytes;    /* a batch is sent when it holds that much; one envelope may be larger */
+    int64_t flush_us;      /* or when its first envelope is that old */
+    struct epochs *epochs; /* the owner's, and longer-lived; several outboxes may share them */
+    void *context;
+    /* Sends one batch, copying it. 0; -EAGAIN: no room now, it is offered again; other codes: it can never be sent and is
+     * dropped (the sender has said so where that is told). */
+    int (*send)(void *context, int32_t destination, const void *bytes, size_t size, uint64_t epoch);
+};
+
+struct deliver_recipient {
+    int32_t destination;
+    int64_t user;
+};
+
+struct deliver *deliver_new(const struct deliver_options *options);
+void deliver_free(struct deliver *deliver); /* NULL is fine; what was not sent is lost */
+
+/* From now on a batch waits for that long (options.flush_us until then). */
+void deliver_set_flush_us(struct deliver *deliver, int64_t flush_us);
+
+/* The head of batches from now on: highest report time. */
+void deliver_set_stream_time(struct deliver *deliver, int64_t stream_time);
+
+/* Room to write a payload of at most that many bytes to; valid until the next call. */
+uint8_t *deliver_payload(struct deliver *deliver, size_t size_max);
+
+/* Appends one envelope. received: Kafka timestamp (ms) of the input it comes from, 0: from none. now_us: monotonic. Destinations
+ * that do not exist are ignored. */
+void deliver_put(struct deliver *deliver, int32_t destination, const struct deliver_envelope *envelope,
+                 int64_t received, int64_t now_us);
+
+/* The same payload for many: one envelope a destination, with the recipients there. envelope->recipients is not looked at. */
+void deliver_put_many(struct deliver *deliver, const struct deliver_envelope *envelope,
+                      const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us);
+
+void deliver_flush_old(struct deliver *deliver, int64_t now_us); /* what is older than flush_us */
+void deliver_flush(struct deliver *deliver);                     /* everything */
+void deliver_beat(struct deliver *deliver); /* everything, and an empty batch to destinations with nothing */
+
+/* Offers the waiting batches again; returns whether none is left. */
+bool deliver_retry(struct deliver *deliver);
+bool deliver_blocked(const struct deliver *deliver); /* some wait */
+size_t deliver_bytes(const struct deliver *deliver); /* memory of buffers and waiting batches */
+
+#endif

@@ -1,0 +1,40 @@
+/* Epochs: which input may be committed, because all that came of it is acknowledged.
+ *
+ *     ... settled | settled | 3 unacknowledged | 0 unacknowledged | open
+ *                             ^ epochs_settled()                    ^ epochs_open()
+ *
+ * Whatever is sent belongs to the epoch that is open then. From time to time the owner closes the open epoch and notes how far
+ * it has read. An epoch is settled when it is closed and everything of it, and of all epochs before it, is acknowledged: then
+ * the owner commits what it noted when it closed that epoch. Several senders may share the epochs of one owner.
+ *
+ * Pure. One thread.
+ */
+#ifndef DELIVER_EPOCHS_H
+#define DELIVER_EPOCHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EPOCHS_MAX = 64 }; /* unsettled ones, with the open one: what an owner notes of each fits a ring of so many */
+
+struct epochs;
+struct epochs *epochs_new(void);
+void epochs_free(struct epochs *epochs); /* NULL is fine */
+
+uint64_t epochs_open(const struct epochs *epochs);    /* the open one; from 1 on */
+uint64_t epochs_settled(const struct epochs *epochs); /* all epochs smaller than this one are settled */
+
+/* One more thing of the open epoch is to be acknowledged; returns that epoch. */
+uint64_t epochs_expect(struct epochs *epochs);
+
+/* One thing of that epoch is acknowledged. Those of forgotten epochs are ignored. A thing that is lost is never acknowledged: the
+ * owner must call epochs_forget and handle its input again. */
+void epochs_acknowledge(struct epochs *epochs, uint64_t epoch);
+
+/* Closes the open epoch and opens the next one. False: too many are unsettled, it stays open. */
+bool epochs_close(struct epochs *epochs);
+
+/* Forgets what was sent: everything up to now counts as settled. A new epoch is open. */
+void epochs_forget(struct epochs *epochs);
+
+#endif

@@ -1,0 +1,74 @@
+#include "router/telling.h"
+
+#include "event/delivery.h"
+
+/* The envelope of an item, without recipients. Its payload is the outbox's until the next one. */
+static struct deliver_envelope envelope_of(struct deliver *outbox, const struct nearby_item *item) {
+    uint8_t *payload = deliver_payload(outbox, nearby_item_size_max(item));
+    return (struct deliver_envelope){
+        .kind = DELIVERY_NEARBY,
+        .payload = payload,
+        .payload_size = (size_t)(nearby_item_write(payload, item) - payload),
+    };
+}
+
+void telling_put(struct deliver *outbox, int32_t route, int64_t recipient, const struct nearby_item *item,
+                 int64_t received, int64_t now_us) {
+    struct deliver_envelope envelope = envelope_of(outbox, item);
+    envelope.recipients = &recipient;
+    envelope.recipient_count = 1;
+    deliver_put(outbox, route, &envelope, received, now_us);
+}
+
+void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
+                      const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us) {
+    struct deliver_envelope envelope = envelope_of(outbox, item);
+    deliver_put_many(outbox, &envelope, recipients, count, received, now_us);
+}
+
+static void put_superseded(struct deliver *outbox, int32_t route, int64_t user, int64_t session, int64_t received,
+                           int64_t now_us) {
+    if (route == PRESENCE_ROUTE_NONE) return;
+    struct nearby_item item = {.kind = NEARBY_ITEM_SUPERSEDED, .superseded = {.session = session}};
+    telling_put(outbox, route, user, &item, received, now_us);
+}
+
+size_t telling_result(struct deliver *outbox, const struct join_result *r, int64_t received, int64_t now_us) {
+    struct nearby_item item;
+    put_superseded(outbox, r->beaten_route, r->user, r->beaten_by, received, now_us);
+    put_superseded(outbox, r->older_route, r->user, r->session, received, now_us);
+    if (r->recipient_count) {
+        if (r->left)
+            item = (struct nearby_item){.kind = NEARBY_ITEM_LEFT, .left = {.user = r->user}};
+        else
+            item = (struct nearby_item){.kind = NEARBY_ITEM_MOVE,
+                                        .move = {.user = r->user, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};
+        telling_put_many(outbox, &item, r->recipients, r->recipient_count, received, now_us);
+    }
+    if (r->self) {
+        item =
+            (struct nearby_item){.kind = NEARBY_ITEM_SELF,
+                                 .self = {.session = r->session, .lat = r->at.lat, .lng = r->at.lng, .time = r->time}};
+        telling_put(outbox, r->route, r->user, &item, received, now_us);
+    }
+    if (r->roster) {
+        item = (struct nearby_item){.kind = NEARBY_ITEM_ROSTER,
+                                    .roster = {.session = r->session,
+                                               .complete = r->complete,
+                                               .friends = {.items = r->roster_friends, .count = r->roster_count}}};
+        telling_put(outbox, r->route, r->user, &item, received, now_us);
+    }
+    if (r->digest) {
+        item = (struct nearby_item){
+            .kind = NEARBY_ITEM_DIGEST,
+            .digest = {
+                .session = r->session, .time = r->time, .count = r->digest_count, .hash = (int64_t)r->digest_hash}};
+        telling_put(outbox, r->route, r->user, &item, received, now_us);
+    }
+    return r->recipient_count + r->roster_count;
+}
+
+void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us) {
+    struct nearby_item item = {.kind = NEARBY_ITEM_PARTED, .parted = {.friend = friend}};
+    telling_put(outbox, route, user, &item, 0, now_us);
+}

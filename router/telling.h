@@ -1,0 +1,23 @@
+/* What nearby tells its edges: what a join found, as nearby-items in envelopes of the outbox. Pure but for the outbox. */
+#ifndef ROUTER_TELLING_H
+#define ROUTER_TELLING_H
+
+#include "deliver/deliver.h"
+#include "event/records.h"
+#include "router/join.h"
+
+/* One item for one recipient behind a route. received, now_us: as deliver_put. */
+void telling_put(struct deliver *outbox, int32_t route, int64_t recipient, const struct nearby_item *item,
+                 int64_t received, int64_t now_us);
+
+/* A Move or a Left for many. */
+void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
+                      const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us);
+
+/* All that a join found, in the order in which an edge must hear it. Returns how many deliveries (recipients) that were. */
+size_t telling_result(struct deliver *outbox, const struct join_result *result, int64_t received, int64_t now_us);
+
+/* The user, who is behind that route, and the friend are friends no more. */
+void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us);
+
+#endif

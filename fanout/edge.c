@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "fanout/fanout.h"
 
 enum {
@@ -151,7 +152,7 @@ static int gathering_ms(const struct edge *edge) {
 }
 
 static int start_kafka(struct edge *edge, struct error *error) {
-    static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_DELIVERIES};
     const struct service_settings *common = service_settings(edge->service);
     int result = kafka_producer_new(
         &(struct kafka_producer_options){
@@ -168,7 +169,7 @@ static int start_kafka(struct edge *edge, struct error *error) {
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
             .data_dir = common->data_dir,
-            .partitions = edge->shape.partitions,
+            .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
             .log = service_log(edge->service),
             .metrics = service_metrics(edge->service),
             .dead_letters = edge->producer,
@@ -343,11 +344,15 @@ static void edge_drain(void *state) {
 
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
+static const struct topic *const NEEDED[] = {&TOPIC_DELIVERIES, &TOPIC_LOCATIONS, &TOPIC_PROFILES, &TOPIC_SHARING};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
     .processes = "edge.processes",
+    .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = edge_start,
     .reload = edge_reload,

@@ -195,7 +195,8 @@ void report_held(struct edge *edge, struct session *session); /* what is held ba
 void report_due(struct edge *edge, struct session *session);  /* the time of one that was held back has come */
 void report_keep(struct edge *edge, struct session *session); /* what is held back is its place, and nobody is told */
 bool report_wanted(const struct edge *edge, const struct session *session); /* the user is opted in */
-void reports_delivered(void *edge, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset);
+void reports_delivered(void *edge, void *session_id, int code, const struct topic *topic, int32_t partition,
+                       int64_t offset);
 void reports_retry(void *edge); /* a timer: what could not be produced, when a broker is there again */
 
 /* optouts.c */

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/bytes.h"
+#include "event/topics.h"
 #include "fanout/edge.h"
 
 enum { REJOIN_AGAIN_MS = 500 };
@@ -38,7 +39,7 @@ static int produce(struct edge *edge, const struct session *session, enum locati
     buffer_clear(&edge->record);
     event_encode_location(&edge->record, &location);
     bytes_put_be64(key, (uint64_t)session->user);
-    int code = kafka_producer_send(edge->producer, TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+    int code = kafka_producer_send(edge->producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
                                    edge->record.data, edge->record.size, (void *)(uintptr_t)session->id);
     if (code == 0) edge->metrics.reports->value++;
     return code;
@@ -135,11 +136,12 @@ void report_quit(struct edge *edge, struct session *session) {
         produce(edge, session, LOCATION_QUIT, session->nearby.at, session->nearby.time, session->accuracy);
 }
 
-void reports_delivered(void *context, void *session_id, int code, enum topic topic, int32_t partition, int64_t offset) {
+void reports_delivered(void *context, void *session_id, int code, const struct topic *topic, int32_t partition,
+                       int64_t offset) {
     struct edge *edge = context;
     (void)partition;
     (void)offset;
-    if (code == 0 || topic != TOPIC_LOCATIONS) return;
+    if (code == 0 || topic != &TOPIC_LOCATIONS) return;
     struct session *session = map_pointer(edge->ids, (uint64_t)(uintptr_t)session_id);
     if (!session) return;
     session->joined = false; /* it may have been the JOIN that was lost */

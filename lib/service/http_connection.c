@@ -12,7 +12,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "service/http_parse.h"
+#include "service/http_incoming.h"
+#include "service/http_reply.h"
 #include "service/http_response.h"
 
 enum {
@@ -22,17 +23,6 @@ enum {
     EXCESS_READ = 1024 * 1024,
     LINGER_US = 2 * 1000 * 1000,
     LOOK_MS = 500 // how often deadlines are looked at
-};
-
-struct http_request {
-    struct http_connection *connection;
-    struct http_head head;
-    struct buffer body;
-    struct http_chunks chunks;
-    uint64_t excess; // bytes of the body beyond the limit, thrown away
-    int64_t began_us;
-    bool handed;
-    void *context;
 };
 
 struct http_connection {
@@ -66,58 +56,15 @@ struct http_connections {
     bool quiesced, closing;
 };
 
-static void run(struct http_connection *connection);
-
-/* ---- requests ---- */
-
-static struct http_request *request_new(struct http_connection *connection) {
-    struct http_request *request = mem_alloc(sizeof *request);
-    *request = (struct http_request){
-        .connection = connection, .head = {.method = "", .path = ""}, .began_us = clock_monotonic_us()};
-    connection->request = request;
-    return request;
-}
-
-static void request_free(struct http_request *request) {
-    if (!request) return;
-    http_head_free(&request->head);
-    buffer_free(&request->body);
-    free(request);
-}
-
-const char *http_method(const struct http_request *request) { return request->head.method; }
-
-const char *http_path(const struct http_request *request) { return request->head.path; }
-
-const char *http_query(const struct http_request *request, const char *name) {
-    for (size_t i = 0; i < request->head.parameter_count; i++)
-        if (!strcmp(request->head.parameters[i].name, name)) return request->head.parameters[i].value;
-    return NULL;
-}
-
-const char *http_header(const struct http_request *request, const char *name) {
-    return http_head_field(&request->head, name);
-}
-
-const void *http_body(const struct http_request *request, size_t *size) {
-    *size = request->body.size;
-    return request->body.data;
-}
-
-int64_t http_age_us(const struct http_request *request) { return clock_monotonic_us() - request->began_us; }
-
-void http_set_context(struct http_request *request, void *context) { request->context = context; }
-
-void *http_context(const struct http_request *request) { return request->context; }
-
 void http_answer(struct http_request *request, unsigned status, const struct http_field *fields, size_t field_count,
                  const void *body, uint64_t size, int fd) {
-    struct http_connection *connection = request->connection;
+    struct http_connection *connection = http_request_connection(request);
     struct http_connections *all = connection->all;
+    const struct http_head *head = http_request_head(request);
     assert(connection->request == request && connection->state != WRITE);
-    connection->last |= all->quiesced || all->closing || !request->head.keep_alive;
+    connection->last |= all->quiesced || all->closing || !head->keep_alive;
     http_response_put(&connection->out, status, fields, field_count, size, !connection->last);
-    bool only_head = !strcmp(request->head.method, "HEAD");
+    bool only_head = !strcmp(head->method, "HEAD");
     if (fd >= 0 && only_head) close(fd);
     if (fd >= 0 && !only_head) {
         connection->file = fd;
@@ -125,8 +72,8 @@ void http_answer(struct http_request *request, unsigned status, const struct htt
     } else if (!only_head)
         buffer_append(&connection->out, body, (size_t)size);
     if (all->options.answered) all->options.answered(all->options.context, request, status);
-    all->pending -= request->handed;
-    request_free(request);
+    all->pending -= connection->state == HANDED;
+    http_request_free(request);
     connection->request = NULL;
     connection->state = WRITE;
     if (connection->running || connection->waits) return;
@@ -174,7 +121,7 @@ static void close_connection(struct http_connection *connection) {
     else
         all->first = connection->next;
     all->count--;
-    request_free(connection->request);
+    http_request_free(connection->request);
     buffer_free(&connection->in);
     buffer_free(&connection->out);
     if (connection->file >= 0) close(connection->file);
@@ -210,20 +157,18 @@ static const struct http_fault BAD_CHUNK = {400, "bad_request", "the chunks of t
 static bool run_head(struct http_connection *connection) {
     struct buffer *in = &connection->in;
     struct http_fault fault;
-    struct http_head head;
     while (in->size >= 2 && !memcmp(in->data, "\r\n", 2)) consume(connection, 2); // RFC 9112, 2.2
     if (!in->size) return false;
     int size = http_head_end((const char *)in->data, in->size, &connection->seen, &fault);
     if (size == 0) return false;
-    struct http_request *request = request_new(connection);
-    if (size < 0) return refuse(connection, &fault);
-    int code = http_head_parse((const char *)in->data, (size_t)size, &head, &fault);
-    request->head = head;
-    if (code) return refuse(connection, &fault);
+    connection->request = http_request_new(connection);
+    if (size < 0 || http_request_begin(connection->request, (const char *)in->data, (size_t)size, &fault))
+        return refuse(connection, &fault);
+    const struct http_head *head = http_request_head(connection->request);
     consume(connection, (size_t)size);
-    if (head.length > connection->all->options.max_body + EXCESS_READ) return refuse(connection, &TOO_LARGE);
+    if (head->length > connection->all->options.max_body + EXCESS_READ) return refuse(connection, &TOO_LARGE);
     static const char GO_ON[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    if (head.expects_continue && (head.length || head.chunked) && !in->size)
+    if (head->expects_continue && (head->length || head->chunked) && !in->size)
         send(connection->fd, GO_ON, sizeof GO_ON - 1, MSG_NOSIGNAL | MSG_DONTWAIT); // all before is sent: there is room
     connection->state = BODY;
     return true;
@@ -231,39 +176,22 @@ static bool run_head(struct http_connection *connection) {
 
 static void hand_over(struct http_connection *connection) {
     struct http_connections *all = connection->all;
-    struct http_request *request = connection->request;
     connection->state = HANDED;
-    request->handed = true;
     all->pending++;
-    all->options.handle(all->options.context, request);
-}
-
-/* 1: the body is complete; 0: more is wanted; negative: it is malformed. */
-static int read_body(struct http_connection *connection, struct http_request *request) {
-    struct buffer *in = &connection->in;
-    size_t room = connection->all->options.max_body, used;
-    if (request->head.chunked) {
-        int code = http_chunks_read(&request->chunks, (const char *)in->data, in->size, &used, &request->body, room,
-                                    &request->excess);
-        if (used) consume(connection, used);
-        return code;
-    }
-    uint64_t left = request->head.length - request->body.size - request->excess;
-    used = in->size < left ? in->size : (size_t)left;
-    size_t taken = used < room - request->body.size ? used : room - request->body.size;
-    buffer_append(&request->body, in->data, taken);
-    request->excess += used - taken;
-    if (used) consume(connection, used);
-    return used == left;
+    all->options.handle(all->options.context, connection->request);
 }
 
 static bool run_body(struct http_connection *connection) {
     struct http_request *request = connection->request;
-    int code = read_body(connection, request);
+    size_t used;
+    int code = http_request_read(request, (const char *)connection->in.data, connection->in.size,
+                                 connection->all->options.max_body, &used);
+    if (used) consume(connection, used);
     if (code < 0) return refuse(connection, &BAD_CHUNK);
-    if (request->excess > EXCESS_READ) return refuse(connection, &TOO_LARGE);
+    uint64_t excess = http_request_excess(request);
+    if (excess > EXCESS_READ) return refuse(connection, &TOO_LARGE);
     if (code == 0) return false;
-    if (request->excess)
+    if (excess)
         http_problem(request, TOO_LARGE.status, TOO_LARGE.code, TOO_LARGE.detail, 0);
     else
         hand_over(connection);

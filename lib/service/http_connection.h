@@ -10,7 +10,8 @@
 #ifndef SERVICE_HTTP_CONNECTION_H
 #define SERVICE_HTTP_CONNECTION_H
 
-#include "service/http.h"
+#include "service/http_reply.h"
+#include "service/http_server.h"
 
 struct http_connections;
 

@@ -1,4 +1,4 @@
-#include "service/http.h"
+#include "service/http_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

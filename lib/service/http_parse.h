@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
-#include "service/http.h"
+#include "service/http_reply.h"
 
 enum {
     HTTP_LINE_MAX = 8 * 1024,  /* bytes of a request line; beyond: 414 */

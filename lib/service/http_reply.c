@@ -1,26 +1,15 @@
-#include "service/http.h"
+#include "service/http_reply.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "json/json.h"
 #include "service/http_connection.h"
 #include "service/http_response.h"
 
 enum { FIELDS_MAX = 8 };
-
-const char *http_bearer(const struct http_request *request, size_t *size) {
-    static const char SCHEME[] = "Bearer ";
-    const char *value = http_header(request, "Authorization");
-    if (!value || strncasecmp(value, SCHEME, sizeof SCHEME - 1)) return NULL;
-    value += sizeof SCHEME - 1;
-    value += strspn(value, " ");
-    *size = strlen(value);
-    return value;
-}
 
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count) {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "service/http.h"
+#include "service/http_reply.h"
 
 const char *http_reason(unsigned status); /* "Not Found" */
 

@@ -1,4 +1,4 @@
-#include "service/http.h"
+#include "service/http_server.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -318,8 +318,11 @@ static void bearer_tokens_are_found(void **state) {
     static const struct {
         const char *line, *wanted;
     } CASES[] = {
-        {"Authorization: Bearer abc.def", "\r\n\r\nabc.def"}, {"authorization: bearer   abc", "\r\n\r\nabc"},
-        {"Authorization: Basic abc", "401 Unauthorized"},     {"Authorization: Bearerabc", "401 Unauthorized"},
+        {"Authorization: Bearer abc.def", "\r\n\r\nabc.def"},
+        {"authorization: bearer   abc", "\r\n\r\nabc"},
+        {"Authorization: Bearer ", "200 OK"},
+        {"Authorization: Basic abc", "401 Unauthorized"},
+        {"Authorization: Bearerabc", "401 Unauthorized"},
         {"X-Other: Bearer abc", "401 Unauthorized"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {

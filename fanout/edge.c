@@ -2,6 +2,7 @@
 #include "fanout/edge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +120,10 @@ static void metrics_start(struct edge *edge) {
         .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
         .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
-        .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
-        .certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
-                                     "When the certificate ends, since the epoch; -1: no TLS.", NULL),
+        .stream_time =
+            metrics_gauge_unknown(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
+        .certificate = metrics_gauge_unknown(m, "starling_edge_certificate_end_seconds",
+                                             "When the certificate ends, since the epoch.", NULL),
         .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
                                      "From Kafka's time of a batch's oldest location to its application here.", NULL,
                                      SECONDS, ARRAY_SIZE(SECONDS)),
@@ -130,7 +132,8 @@ static void metrics_start(struct edge *edge) {
 }
 
 static void certificate_looked_at(struct edge *edge) {
-    edge->metrics.certificate->value = (double)ws_server_expires(edge->server);
+    int64_t end_s = ws_server_expires(edge->server);
+    edge->metrics.certificate->value = end_s < 0 ? (double)NAN : (double)end_s;
 }
 
 static void copies_are_ready(void *context) {

@@ -83,9 +83,10 @@ static void make_checkpoint_metrics(struct router_metrics *m, struct metrics *s)
     const char *name = "starling_router_checkpoints_total", *help = "Checkpoints of the friend lists, by result";
     m->checkpoints = metrics_counter(s, name, help, "result=\"made\"");
     m->checkpoints_failed = metrics_counter(s, name, help, "result=\"failed\"");
-    m->checkpoint_time = gauge(s, "starling_router_checkpoint_timestamp_seconds",
-                               "When the newest checkpoint was made; 0: none by this process");
-    m->checkpoint_duration = gauge(s, "starling_router_checkpoint_duration_seconds", "How long the newest took");
+    m->checkpoint_time = metrics_gauge_unknown(s, "starling_router_checkpoint_timestamp_seconds",
+                                               "When the newest checkpoint of this process was made", NULL);
+    m->checkpoint_duration = metrics_gauge_unknown(s, "starling_router_checkpoint_duration_seconds",
+                                                   "How long the newest checkpoint took", NULL);
 }
 
 void router_metrics_init(struct router_metrics *m, struct metrics *metrics) {

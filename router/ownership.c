@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ static void pause_commands(struct ownership *ownership, bool pause) {
 static void measure_pause(struct router *router, struct partition *part, const struct kafka_record *record) {
     double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
     part->resumed = false;
-    if (waited > router->members.pause->value) router->members.pause->value = waited;
+    if (!(waited <= router->members.pause->value)) router->members.pause->value = waited;
 }
 
 static void take(void *context, const struct kafka_record *records, size_t count) {
@@ -165,7 +166,7 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
         part->resumed = mine[p];
     }
     free(mine);
-    router->members.pause->value = 0;
+    router->members.pause->value = NAN; /* not known before the first location */
     ownership->assigned = ownership->ever_assigned = true;
     log_info(router->log, "partitions assigned", LOG_INT("owned", given), LOG_INT("kept", kept));
     if (relations_read(router->relations, &error)) ownership_failed(ownership, "friendships cannot be read", &error);

@@ -1,5 +1,6 @@
 #include "router/standby_metrics.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,10 +32,11 @@ void standby_metrics_init(struct standby_metrics *m, struct metrics *s, int32_t 
         .left = gauge(s, "starling_router_restore_left_records", "Records that owned partitions wait for"),
         .rate =
             gauge(s, "starling_router_restore_records_per_second", "Records read for partitions that were not live"),
-        .seconds_left =
-            gauge(s, "starling_router_restore_left_seconds", "Time left of restoring owned partitions, at this rate"),
-        .pause = gauge(s, "starling_router_takeover_pause_seconds",
-                       "Age of the oldest location that was handled first after the last assignment, by partition"),
+        .seconds_left = metrics_gauge_unknown(s, "starling_router_restore_left_seconds",
+                                              "Time left of restoring owned partitions, at this rate", NULL),
+        .pause = metrics_gauge_unknown(
+            s, "starling_router_takeover_pause_seconds",
+            "Age of the oldest location that was handled first after the last assignment, by partition", NULL),
         .partition_stage = mem_zero((size_t)partitions, sizeof *m->partition_stage),
         .partition_lag = mem_zero((size_t)partitions, sizeof *m->partition_lag),
     };
@@ -81,5 +83,5 @@ void standby_measure(struct router *router) {
     m->current->value = (double)current;
     m->lag->value = (double)behind;
     m->left->value = (double)left;
-    m->seconds_left->value = left && m->rate->value > 0 ? (double)left / m->rate->value : 0;
+    m->seconds_left->value = !left ? 0 : m->rate->value > 0 ? (double)left / m->rate->value : (double)NAN;
 }

@@ -115,7 +115,7 @@ static void ask(void *context) {
     char *path =
         mem_format("/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%d%s%s", past->user, past->from_ms,
                    past->to_ms, PAGE, past->next ? "&after=" : "", past->next ? past->next : "");
-    peers_fetch(past->peers, past->user, path, FETCH_MS, on_reply, past);
+    peers_fetch(past->peers, peers_of_user(past->peers, past->user), path, FETCH_MS, on_reply, past);
     free(path);
 }
 

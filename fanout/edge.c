@@ -2,6 +2,7 @@
 #include "fanout/edge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +127,10 @@ static void metrics_start(struct edge *edge) {
         .items_unknown = skipped_counter(m, "reason=\"unknown_kind\""),
         .items_malformed = skipped_counter(m, "reason=\"malformed\""),
         .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
-        .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
-        .certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
-                                     "When the certificate ends, since the epoch; -1: no TLS.", NULL),
+        .stream_time =
+            metrics_gauge_unknown(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
+        .certificate = metrics_gauge_unknown(m, "starling_edge_certificate_end_seconds",
+                                             "When the certificate ends, since the epoch.", NULL),
         .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
                                      "From Kafka's time of a batch's oldest location to its application here.", NULL,
                                      SECONDS, ARRAY_SIZE(SECONDS)),
@@ -137,7 +139,8 @@ static void metrics_start(struct edge *edge) {
 }
 
 static void certificate_looked_at(struct edge *edge) {
-    edge->metrics.certificate->value = (double)ws_server_expires(edge->server);
+    int64_t end_s = ws_server_expires(edge->server);
+    edge->metrics.certificate->value = end_s < 0 ? (double)NAN : (double)end_s;
 }
 
 static void copies_are_ready(void *context) {

@@ -49,9 +49,8 @@ static int parse_more(const json_t *object, struct request *request, const char 
     const char *after;
     *code = "bad_cursor";
     request->after = (struct nearby_cursor){-1, -1};
-    int found = json_want_text(object, "after", &after, error);
-    if (found == -ENOENT) return 0;
-    if (found) return -EINVAL;
+    if (!json_given(object, "after")) return 0;
+    if (json_want_text(object, "after", &after, error)) return -EINVAL;
     if (cursor_parse(after, &request->after)) return error_set(error, -EINVAL, "after is not a cursor of this server");
     return 0;
 }

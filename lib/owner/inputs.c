@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -49,7 +50,7 @@ static void pause_commands(struct owner *owner, bool pause) {
 static void measure_pause(struct owner *owner, const struct kafka_record *record) {
     double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
     owner->resumed[record->partition] = false;
-    if (waited > owner->metrics.pause->value) owner->metrics.pause->value = waited;
+    if (!(waited <= owner->metrics.pause->value)) owner->metrics.pause->value = waited;
 }
 
 static void take_input(struct owner *owner, size_t input, const struct kafka_record *record, int64_t now_us) {
@@ -182,7 +183,7 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
         owner->resumed[p] = mine[p];
     }
     free(mine);
-    owner->metrics.pause->value = 0;
+    owner->metrics.pause->value = NAN; // not known before the first input
     owner->assigned = owner->ever_assigned = true;
     log_info(owner->options.log, "partitions assigned", LOG_INT("owned", given), LOG_INT("kept", kept));
     if (states_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);

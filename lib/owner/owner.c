@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -148,7 +149,7 @@ static void measure_second(struct owner *owner) {
     m->current->value = (double)current;
     m->standby_lag->value = (double)behind;
     m->left->value = (double)left;
-    m->seconds_left->value = left && m->rate->value > 0 ? (double)left / m->rate->value : 0;
+    m->seconds_left->value = !left ? 0 : m->rate->value > 0 ? (double)left / m->rate->value : (double)NAN;
 }
 
 void owner_second(struct owner *owner) {

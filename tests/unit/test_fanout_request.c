@@ -83,7 +83,7 @@ static void places_and_times_are_checked(void **state) {
         {"\"lat\":\"1\",\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
         {"\"lat\":true,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
         {"\"lat\":1,\"lng\":[1],\"time\":1", "bad_location", "\"lng\" must be a number"},
-        {"\"lat\":1,\"lng\":null,\"time\":1", "bad_location", "\"lng\" is missing"},
+        {"\"lat\":1,\"lng\":null,\"time\":1", "bad_location", "\"lng\" must be a number"},
         {"\"lat\":1,\"lng\":1", "bad_time", "\"time\" is missing"},
         {"\"lat\":1,\"lng\":1,\"time\":1.5", "bad_time", "whole number"},
         {"\"lat\":1,\"lng\":1,\"time\":\"1\"", "bad_time", "whole number"},

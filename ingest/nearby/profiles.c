@@ -1,13 +1,19 @@
-/* Profiles: read from the local copy, written to their topic. */
+#include "ingest/nearby/profiles.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/gateway.h"
 
 enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
+
+struct profile_writes {
+    struct writer *writer;
+    struct copies *copies;
+};
 
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
     buffer_string(body, "{\"user\":");
@@ -19,9 +25,9 @@ static void put_profile_json(struct buffer *body, int64_t user, const struct pro
     buffer_byte(body, '}');
 }
 
-static void reply_profile(const struct call *call, int64_t user) {
+static void reply_profile(struct profile_writes *writes, const struct call *call, int64_t user) {
     struct profile profile;
-    if (!copies_profile(call->gateway->copies, user, &profile)) {
+    if (!copies_profile(writes->copies, user, &profile)) {
         http_problem(call->request, 404, "no_profile", "the user has no profile", 0);
         return;
     }
@@ -31,18 +37,13 @@ static void reply_profile(const struct call *call, int64_t user) {
     buffer_free(&body);
 }
 
-void get_profile(const struct call *call) {
-    int64_t user = call_user(call);
-    if (user >= 0) reply_profile(call, user);
-}
+static void get_profile(void *state, const struct call *call) { reply_profile(state, call, call->claims.user); }
 
-void get_profile_of(const struct call *call) { reply_profile(call, call->parameter); }
+static void get_profile_of(void *state, const struct call *call) { reply_profile(state, call, call->values[0].user); }
 
 /* The answer was made when the request was; it is sent when Kafka has the record. */
-static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
-                    int64_t offset) {
+static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct buffer *body = context;
-    (void)gateway;
     (void)partition;
     (void)offset;
     if (code)
@@ -51,12 +52,6 @@ static void written(struct gateway *gateway, struct http_request *request, void 
         http_reply_json(request, 200, body);
     buffer_free(body);
     free(body);
-}
-
-static void write_one(const struct call *call, const struct topic *topic, int64_t user, struct buffer *body) {
-    struct write *write = write_new(call->gateway, call->request, body, written);
-    write_send(write, topic, user);
-    write_end(write);
 }
 
 static int parse_profile(const json_t *object, struct profile *profile, struct error *error) {
@@ -73,9 +68,8 @@ static int parse_profile(const json_t *object, struct profile *profile, struct e
     return 0;
 }
 
-void put_profile(const struct call *call) {
-    int64_t user = call_user(call);
-    if (user < 0) return;
+static void put_profile(void *state, const struct call *call) {
+    struct profile_writes *writes = state;
     json_t *object = call_body(call);
     if (!object) return;
     struct profile profile;
@@ -83,11 +77,28 @@ void put_profile(const struct call *call) {
     if (parse_profile(object, &profile, &error)) {
         http_problem(call->request, 400, "bad_profile", error.text, 0);
     } else {
-        struct buffer *body = mem_zero(1, sizeof *body);
-        put_profile_json(body, user, &profile);
-        buffer_clear(&call->gateway->record);
-        event_encode_profile(&call->gateway->record, &profile);
-        write_one(call, &TOPIC_PROFILES, user, body);
+        struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
+        put_profile_json(body, call->claims.user, &profile);
+        event_encode_profile(&record, &profile);
+        struct write *write = write_new(writes->writer, call->request, written, body);
+        write_user(write, &TOPIC_PROFILES, call->claims.user, &record);
+        write_end(write);
+        buffer_free(&record);
     }
     json_decref(object);
 }
+
+struct profile_writes *profile_writes_new(struct writer *writer, struct copies *copies) {
+    struct profile_writes *writes = mem_alloc(sizeof *writes);
+    *writes = (struct profile_writes){.writer = writer, .copies = copies};
+    return writes;
+}
+
+void profile_writes_free(struct profile_writes *writes) { free(writes); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/profile", get_profile, NEEDS_USER},
+    {"PUT", "/v1/profile", put_profile, NEEDS_USER},
+    {"GET", "/v1/profiles/{user}", get_profile_of, NEEDS_TOKEN},
+};
+const struct endpoint_list PROFILES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -1,16 +1,21 @@
-/* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is
- * produced. */
+#include "ingest/nearby/locations.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "ingest/gateway.h"
 #include "json/place.h"
 
 enum { AHEAD_MAX_MS = 60000 };
+
+struct locations {
+    struct locations_options options;
+    struct metric *reports, *refused;
+};
 
 struct refusal { /* why a report cannot be taken: what the problem says */
     unsigned status;
@@ -36,8 +41,8 @@ static int parse_user(const struct call *call, const json_t *object, int64_t *us
     return 0;
 }
 
-static int parse_report(const struct call *call, const json_t *object, struct location *location,
-                        struct refusal *refusal) {
+static int parse_report(const struct locations *locations, const struct call *call, const json_t *object,
+                        struct location *location, struct refusal *refusal) {
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1, .accuracy = -1};
     if (!json_is_object(object)) return refuse(refusal, 400, "bad_message", "a report is a JSON object");
     int code = parse_user(call, object, &location->user, refusal);
@@ -46,8 +51,7 @@ static int parse_report(const struct call *call, const json_t *object, struct lo
     const char *wrong;
     if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
         return refuse(refusal, 400, wrong, NULL);
-    if (service_settings(call->gateway->service)->clock == SERVICE_CLOCK_WALL &&
-        place.time > clock_wall_ms() + AHEAD_MAX_MS)
+    if (locations->options.wall_clock && place.time > clock_wall_ms() + AHEAD_MAX_MS)
         return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
     location->lat = place.lat;
     location->lng = place.lng;
@@ -57,6 +61,7 @@ static int parse_report(const struct call *call, const json_t *object, struct lo
 }
 
 struct batch {
+    struct locations *owner;
     struct location *locations;
     size_t count, sharing_off;
 };
@@ -67,20 +72,21 @@ static void batch_free(struct batch *batch) {
 }
 
 static int parse_batch(const struct call *call, const json_t *body, struct batch *batch, struct refusal *refusal) {
+    struct locations *locations = batch->owner;
     json_t *list = json_object_get(body, "locations");
     if (!list) {
         batch->locations = mem_alloc(sizeof *batch->locations);
         batch->count = 1;
-        return parse_report(call, body, batch->locations, refusal);
+        return parse_report(locations, call, body, batch->locations, refusal);
     }
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count == 0)
         return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
-    if (count > (size_t)call->gateway->settings.max_batch)
+    if (count > locations->options.max_batch)
         return refuse(refusal, 413, "too_many", "too many reports in one request");
     batch->locations = mem_alloc(count * sizeof *batch->locations);
     for (size_t i = 0; i < count; i++) {
-        if (parse_report(call, json_array_get(list, i), &batch->locations[i], refusal)) {
+        if (parse_report(locations, call, json_array_get(list, i), &batch->locations[i], refusal)) {
             error_prefix(&refusal->error, 0, "locations[%zu]", i);
             return -EINVAL;
         }
@@ -90,19 +96,18 @@ static int parse_batch(const struct call *call, const json_t *body, struct batch
 }
 
 /* Leaves only the reports of users who share; `opted` says by which record. */
-static void keep_opted_in(struct gateway *gateway, struct batch *batch) {
+static void keep_opted_in(struct batch *batch) {
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (copies_sharing(gateway->copies, location.user, &location.opted) != SHARING_OFF)
+        if (copies_sharing(batch->owner->options.copies, location.user, &location.opted) != SHARING_OFF)
             batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;
     batch->count = kept;
 }
 
-static void written(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
-                    int64_t offset) {
+static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
     struct batch *batch = context;
     (void)partition;
     (void)offset;
@@ -110,7 +115,7 @@ static void written(struct gateway *gateway, struct http_request *request, void 
         write_problem(request, code);
     } else {
         struct buffer body = {0};
-        gateway->reports->value += (double)batch->count;
+        batch->owner->reports->value += (double)batch->count;
         buffer_format(&body, "{\"accepted\":%zu,\"sharing_off\":%zu}", batch->count, batch->sharing_off);
         http_reply_json(request, 200, &body);
         buffer_free(&body);
@@ -119,32 +124,54 @@ static void written(struct gateway *gateway, struct http_request *request, void 
 }
 
 static void produce(const struct call *call, struct batch *batch) {
-    struct gateway *gateway = call->gateway;
-    struct write *write = write_new(gateway, call->request, batch, written);
+    struct buffer record = {0};
+    struct write *write = write_new(batch->owner->options.writer, call->request, written, batch);
     for (size_t i = 0; i < batch->count; i++) {
-        buffer_clear(&gateway->record);
-        event_encode_location(&gateway->record, &batch->locations[i]);
-        write_send(write, &TOPIC_LOCATIONS, batch->locations[i].user);
+        buffer_clear(&record);
+        event_encode_location(&record, &batch->locations[i]);
+        write_user(write, &TOPIC_LOCATIONS, batch->locations[i].user, &record);
     }
     write_end(write);
+    buffer_free(&record);
 }
 
-void post_locations(const struct call *call) {
+static void post_locations(void *state, const struct call *call) {
+    struct locations *locations = state;
     json_t *body = call_body(call);
     if (!body) return;
     struct refusal refusal = {0};
-    struct batch *batch = mem_zero(1, sizeof *batch);
+    struct batch *batch = mem_alloc(sizeof *batch);
+    *batch = (struct batch){.owner = locations};
     int code = parse_batch(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {
-        keep_opted_in(call->gateway, batch);
+        keep_opted_in(batch);
         if (batch->count == 0) code = refuse(&refusal, 403, "sharing_off", "sharing is off: PUT /v1/sharing first");
     }
     if (code) {
-        call->gateway->refused->value++;
+        locations->refused->value++;
         http_problem(call->request, refusal.status, refusal.code, refusal.error.text, 0);
         batch_free(batch);
         return;
     }
     produce(call, batch);
 }
+
+struct locations *locations_new(const struct locations_options *options) {
+    struct locations *locations = mem_alloc(sizeof *locations);
+    *locations = (struct locations){
+        .options = *options,
+        .reports = metrics_counter(options->metrics, "starling_ingest_reports_total",
+                                   "Reports that Kafka acknowledged.", NULL),
+        .refused = metrics_counter(options->metrics, "starling_ingest_refused_total",
+                                   "Requests refused for their token or their reports.", NULL),
+    };
+    return locations;
+}
+
+void locations_free(struct locations *locations) { free(locations); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"POST", "/v1/locations", post_locations, NEEDS_TOKEN},
+};
+const struct endpoint_list LOCATIONS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

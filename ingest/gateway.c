@@ -176,6 +176,45 @@ static void broker_seen(void *context, bool up, const char *reason) {
     service_ready(gateway->service, "producer", up);
 }
 
+static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct gateway *gateway = context;
+    if (reason)
+        log_error(service_log(gateway->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(gateway->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
+    struct service *service = gateway->service;
+    const struct profiles_options profiles = {
+        .data_dir = service_settings(service)->data_dir,
+        .partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .log = service_log(service),
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = service_metrics(service), .context = gateway, .on_change = sharing_noticed};
+    int result = profiles_open(&profiles, &gateway->profiles, error);
+    if (result) return result;
+    gateway->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(gateway->modes), profiles_copy(gateway->profiles)};
+    return copies_new(
+        &(struct copies_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .partitions = shape->partitions[TOPIC_SPACE_USERS],
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
+            .log = service_log(service),
+            .metrics = service_metrics(service),
+            .dead_letters = gateway->producer,
+            .context = gateway,
+            .on_ready = copies_are_ready,
+            .on_disk = copy_disk_told,
+        },
+        &gateway->copies, error);
+}
+
 static int start_kafka(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;
     int result = kafka_producer_new(
@@ -189,20 +228,7 @@ static int start_kafka(struct gateway *gateway, const struct topics_shape *shape
         },
         &gateway->producer, error);
     if (result) return result;
-    return copies_new(
-        &(struct copies_options){
-            .loop = service_loop(service),
-            .settings = service_kafka(service),
-            .data_dir = service_settings(service)->data_dir,
-            .partitions = shape->partitions[TOPIC_SPACE_USERS],
-            .log = service_log(service),
-            .metrics = service_metrics(service),
-            .dead_letters = gateway->producer,
-            .context = gateway,
-            .on_ready = copies_are_ready,
-            .on_sharing = sharing_noticed,
-        },
-        &gateway->copies, error);
+    return start_copies(gateway, shape, error);
 }
 
 static int start_peers(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
@@ -247,6 +273,8 @@ static void gateway_free(void *state) {
     peers_free(gateway->sinks);
     http_server_free(gateway->server);
     copies_free(gateway->copies);
+    sharing_modes_free(gateway->modes);
+    profiles_close(gateway->profiles);
     buffer_free(&gateway->record);
     free(gateway);
 }

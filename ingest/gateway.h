@@ -14,13 +14,17 @@
 #include "kafka/producer.h"
 #include "service/peers.h"
 #include "service/service.h"
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
 
 struct gateway {
     struct service *service;
     struct ingest_settings settings;
     struct auth *auth;
     struct kafka_producer *producer;
-    struct copies *copies;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *profiles;
     struct peers *routers, *sinks;
     struct http_server *server;
     struct sharing_answer *sharing_answers;

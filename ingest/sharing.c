@@ -30,7 +30,7 @@ void get_sharing(const struct call *call) {
     int64_t user = call_user(call), offset;
     if (user < 0) return;
     struct buffer body = {0};
-    put_json(&body, user, copies_sharing(call->gateway->copies, user, &offset));
+    put_json(&body, user, sharing_modes_find(call->gateway->modes, user, &offset));
     http_reply_json(call->request, 200, &body);
     buffer_free(&body);
 }
@@ -58,7 +58,7 @@ static void answer_give(struct sharing_answer *answer) {
 
 static bool read_back(const struct gateway *gateway, const struct sharing_answer *answer) {
     int64_t offset;
-    copies_sharing(gateway->copies, answer->user, &offset);
+    sharing_modes_find(gateway->modes, answer->user, &offset);
     return offset >= answer->offset;
 }
 

@@ -21,7 +21,7 @@ static void put_profile_json(struct buffer *body, int64_t user, const struct pro
 
 static void reply_profile(const struct call *call, int64_t user) {
     struct profile profile;
-    if (!copies_profile(call->gateway->copies, user, &profile)) {
+    if (!profiles_find(call->gateway->profiles, user, &profile)) {
         http_problem(call->request, 404, "no_profile", "the user has no profile", 0);
         return;
     }

@@ -558,7 +558,7 @@ def test_wrong_usage_ends_with_2_and_the_usage(arguments):
 
 
 def test_help_is_no_failure():
-    for command in 'topics', 'graph', 'watch', 'replay', 'history', 'status':
+    for command in 'topics', 'graph', 'watch', 'replay', 'dlq', 'history', 'status':
         done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
         assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''

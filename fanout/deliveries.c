@@ -16,7 +16,8 @@ static bool listens(const struct session *session, int32_t route) {
  * (it came from elsewhere) counts for nothing. */
 static bool shown(const struct edge *edge, int64_t friend, int32_t lat, int32_t lng, int64_t time) {
     return time >= 0 && time <= EVENT_TIME_MAX && geo_valid((struct geo_point){lat, lng}) &&
-           edge_now(edge) - time < edge_inactive_ms(edge) && copies_sharing(edge->copies, friend, NULL) != SHARING_OFF;
+           edge_now(edge) - time < edge_inactive_ms(edge) &&
+           sharing_modes_find(edge->modes, friend, NULL) != SHARING_OFF;
 }
 
 /* A recipient costs cache misses more than anything else: of the table of users, of the session, of its list's end. They are asked

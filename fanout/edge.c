@@ -161,6 +161,46 @@ static int gathering_ms(const struct edge *edge) {
     return (int)(share < GATHER_MAX_MS ? share : GATHER_MAX_MS);
 }
 
+static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct edge *edge = context;
+    if (reason)
+        log_error(service_log(edge->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(edge->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int start_copies(struct edge *edge, struct error *error) {
+    const struct profiles_options profiles = {
+        .data_dir = service_settings(edge->service)->data_dir,
+        .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
+        .log = service_log(edge->service),
+        .context = edge,
+        .on_change = profile_changed,
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = service_metrics(edge->service), .context = edge, .on_change = sessions_sharing};
+    int result = profiles_open(&profiles, &edge->profiles, error);
+    if (result) return result;
+    edge->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(edge->modes), profiles_copy(edge->profiles)};
+    return copies_new(
+        &(struct copies_options){
+            .loop = service_loop(edge->service),
+            .settings = service_kafka(edge->service),
+            .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
+            .log = service_log(edge->service),
+            .metrics = service_metrics(edge->service),
+            .dead_letters = edge->producer,
+            .context = edge,
+            .on_ready = copies_are_ready,
+            .on_disk = copy_disk_told,
+        },
+        &edge->copies, error);
+}
+
 static int start_kafka(struct edge *edge, struct error *error) {
     static const struct topic *const SUBSCRIBED[] = {&TOPIC_DELIVERIES};
     const struct service_settings *common = service_settings(edge->service);
@@ -175,25 +215,11 @@ static int start_kafka(struct edge *edge, struct error *error) {
         },
         &edge->producer, error);
     if (result) return result;
-    result = copies_new(
-        &(struct copies_options){
-            .loop = service_loop(edge->service),
-            .settings = service_kafka(edge->service),
-            .data_dir = common->data_dir,
-            .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
-            .log = service_log(edge->service),
-            .metrics = service_metrics(edge->service),
-            .dead_letters = edge->producer,
-            .context = edge,
-            .on_ready = copies_are_ready,
-            .on_sharing = sessions_sharing,
-            .on_profile = profile_changed,
-        },
-        &edge->copies, error);
+    result = start_copies(edge, error);
     if (result) return result;
     edge->lists = lists_new();
     edge->session_memory = pool_new((sizeof(struct session) + 63) / 64 * 64);
-    edge->faces = faces_new(edge->copies, (size_t)edge->settings.faces_mb << 20);
+    edge->faces = faces_new(edge->profiles, (size_t)edge->settings.faces_mb << 20);
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(edge->service),
@@ -256,6 +282,8 @@ static void edge_free(void *state) {
     lists_free(edge->lists);
     pool_free(edge->session_memory);
     copies_free(edge->copies);
+    sharing_modes_free(edge->modes);
+    profiles_close(edge->profiles);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
     codec_free(edge->codec);
     deliver_reader_free(edge->batches);

@@ -30,6 +30,8 @@
 #include "fanout/wheel.h"
 #include "kafka/producer.h"
 #include "service/service.h"
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
 #include "ws/ws.h"
 
 enum { ROUTE_NONE = -1 };
@@ -113,7 +115,9 @@ struct edge {
     struct fanout_settings settings;
     struct topics_shape shape;
     struct auth *auth;
-    struct copies *copies;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *profiles;
     struct faces *faces;
     struct lists *lists;
     struct pool *session_memory;

@@ -35,7 +35,7 @@ struct face {
 };
 
 struct faces {
-    struct copies *copies;
+    struct profiles *profiles;
     struct map *table;
     struct face **ring;
     struct pool *pools[POOLS]; /* by lines, less one */
@@ -45,9 +45,9 @@ struct faces {
     struct buffer scratch;
 };
 
-struct faces *faces_new(struct copies *copies, size_t bytes) {
+struct faces *faces_new(struct profiles *profiles, size_t bytes) {
     struct faces *faces = mem_alloc(sizeof *faces);
-    *faces = (struct faces){.copies = copies, .table = map_new(), .bytes_max = bytes};
+    *faces = (struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes};
     return faces;
 }
 
@@ -104,7 +104,7 @@ static void make_room(struct faces *faces, size_t bytes) {
 static struct face *add_face(struct faces *faces, int64_t user) {
     struct buffer *text = &faces->scratch;
     struct profile profile = {0};
-    copies_profile(faces->copies, user, &profile);
+    profiles_find(faces->profiles, user, &profile);
     buffer_clear(text);
     buffer_string(text, "{\"user\":");
     json_put_int(text, user);

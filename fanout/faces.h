@@ -11,13 +11,13 @@
 #define FANOUT_FACES_H
 
 #include "base/buffer.h"
-#include "copies/copies.h"
+#include "users/profiles.h"
 #include "geo/geo.h"
 
 struct faces;
 
-/* copies: borrowed. bytes: 0 for a cache of one. */
-struct faces *faces_new(struct copies *copies, size_t bytes);
+/* profiles: borrowed. bytes: 0 for a cache of one. */
+struct faces *faces_new(struct profiles *profiles, size_t bytes);
 void faces_free(struct faces *faces); /* NULL is fine */
 
 /* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay (REQUIREMENTS C7). */

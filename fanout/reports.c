@@ -8,7 +8,7 @@
 enum { REJOIN_AGAIN_MS = 500 };
 
 bool report_wanted(const struct edge *edge, const struct session *session) {
-    return copies_sharing(edge->copies, session->user, NULL) != SHARING_OFF;
+    return sharing_modes_find(edge->modes, session->user, NULL) != SHARING_OFF;
 }
 
 void report_unsent(struct edge *edge, struct session *session, bool unsent) {
@@ -33,7 +33,7 @@ static int produce(struct edge *edge, const struct session *session, enum locati
         .route = session->route,
         .accuracy = accuracy,
     };
-    copies_sharing(edge->copies, session->user, &location.opted);
+    sharing_modes_find(edge->modes, session->user, &location.opted);
     /* What is queued while no broker is there would be sent before the latest, for nothing. */
     if (!kafka_producer_up(edge->producer)) return -EHOSTDOWN;
     buffer_clear(&edge->record);

@@ -100,7 +100,7 @@ static void keep_opted_in(struct batch *batch) {
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct location location = batch->locations[i];
-        if (copies_sharing(batch->owner->options.copies, location.user, &location.opted) != SHARING_OFF)
+        if (sharing_modes_find(batch->owner->options.modes, location.user, &location.opted) != SHARING_OFF)
             batch->locations[kept++] = location;
     }
     batch->sharing_off = batch->count - kept;

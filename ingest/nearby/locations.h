@@ -2,14 +2,14 @@
 #ifndef INGEST_NEARBY_LOCATIONS_H
 #define INGEST_NEARBY_LOCATIONS_H
 
-#include "copies/copies.h"
+#include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
 #include "ingest/write.h"
 
 struct locations_options {
     struct metrics *metrics;
     struct writer *writer;
-    struct copies *copies;
+    const struct sharing_modes *modes;
     size_t max_batch;
     bool wall_clock; /* times ahead of this machine's are refused */
 };

@@ -17,7 +17,9 @@
 struct nearby_gateway {
     struct service *service;
     struct nearby_settings settings;
-    struct copies *copies;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *names;
     struct peers *routers, *sinks;
     struct locations *locations;
     struct profile_writes *profiles;
@@ -43,20 +45,41 @@ static bool ready(const void *of) {
     return copies_ready(nearby->copies);
 }
 
+static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct nearby_gateway *nearby = context;
+    if (reason)
+        log_error(service_log(nearby->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(nearby->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
 static int start_copies(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
     struct service *service = nearby->service;
+    const struct profiles_options names = {
+        .data_dir = service_settings(service)->data_dir,
+        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .log = service_log(service),
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = service_metrics(service), .context = nearby, .on_change = sharing_changed};
+    int code = profiles_open(&names, &nearby->names, error);
+    if (code) return code;
+    nearby->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(nearby->modes), profiles_copy(nearby->names)};
     return copies_new(
         &(struct copies_options){
             .loop = service_loop(service),
             .settings = service_kafka(service),
-            .data_dir = service_settings(service)->data_dir,
             .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
             .log = service_log(service),
             .metrics = service_metrics(service),
             .dead_letters = writer_producer(options->writer),
             .context = nearby,
             .on_ready = copies_are_ready,
-            .on_sharing = sharing_changed,
+            .on_disk = copy_disk_told,
         },
         &nearby->copies, error);
 }
@@ -84,12 +107,12 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     nearby->locations = locations_new(&(struct locations_options){
         .metrics = metrics,
         .writer = options->writer,
-        .copies = nearby->copies,
+        .modes = nearby->modes,
         .max_batch = (size_t)nearby->settings.max_batch,
         .wall_clock = common->clock == SERVICE_CLOCK_WALL,
     });
-    nearby->profiles = profile_writes_new(options->writer, nearby->copies);
-    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, nearby->copies);
+    nearby->profiles = profile_writes_new(options->writer, nearby->names);
+    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, nearby->modes);
     nearby->friends = friends_new(metrics, options->writer, nearby->routers, nearby->settings.outcome_wait_ms);
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
@@ -121,6 +144,8 @@ static void nearby_free(void *state) {
     profile_writes_free(nearby->profiles);
     locations_free(nearby->locations);
     copies_free(nearby->copies);
+    sharing_modes_free(nearby->modes);
+    profiles_close(nearby->names);
     free(nearby);
 }
 

@@ -12,7 +12,7 @@ enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
 
 struct profile_writes {
     struct writer *writer;
-    struct copies *copies;
+    struct profiles *profiles;
 };
 
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
@@ -27,7 +27,7 @@ static void put_profile_json(struct buffer *body, int64_t user, const struct pro
 
 static void reply_profile(struct profile_writes *writes, const struct call *call, int64_t user) {
     struct profile profile;
-    if (!copies_profile(writes->copies, user, &profile)) {
+    if (!profiles_find(writes->profiles, user, &profile)) {
         http_problem(call->request, 404, "no_profile", "the user has no profile", 0);
         return;
     }
@@ -88,9 +88,9 @@ static void put_profile(void *state, const struct call *call) {
     json_decref(object);
 }
 
-struct profile_writes *profile_writes_new(struct writer *writer, struct copies *copies) {
+struct profile_writes *profile_writes_new(struct writer *writer, struct profiles *profiles) {
     struct profile_writes *writes = mem_alloc(sizeof *writes);
-    *writes = (struct profile_writes){.writer = writer, .copies = copies};
+    *writes = (struct profile_writes){.writer = writer, .profiles = profiles};
     return writes;
 }
 

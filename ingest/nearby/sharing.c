@@ -22,7 +22,7 @@ struct sharing_answer {
 
 struct sharing_writes {
     struct writer *writer;
-    struct copies *copies;
+    const struct sharing_modes *modes;
     struct sharing_answer *waiting;
     struct loop_timer *look;
 };
@@ -39,7 +39,7 @@ static void get_sharing(void *state, const struct call *call) {
     struct sharing_writes *writes = state;
     struct buffer body = {0};
     int64_t offset;
-    put_json(&body, call->claims.user, copies_sharing(writes->copies, call->claims.user, &offset));
+    put_json(&body, call->claims.user, sharing_modes_find(writes->modes, call->claims.user, &offset));
     http_reply_json(call->request, 200, &body);
     buffer_free(&body);
 }
@@ -67,7 +67,7 @@ static void answer_give(struct sharing_answer *answer) {
 
 static bool read_back(const struct sharing_answer *answer) {
     int64_t offset;
-    copies_sharing(answer->writes->copies, answer->user, &offset);
+    sharing_modes_find(answer->writes->modes, answer->user, &offset);
     return offset >= answer->offset;
 }
 
@@ -132,10 +132,10 @@ static void put_sharing(void *state, const struct call *call) {
     json_decref(object);
 }
 
-struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, struct copies *copies) {
+struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes) {
     struct sharing_writes *writes = mem_alloc(sizeof *writes);
     *writes = (struct sharing_writes){
-        .writer = writer, .copies = copies, .look = loop_timer_new(loop, LOOK_MS, LOOK_MS, look, writes)};
+        .writer = writer, .modes = modes, .look = loop_timer_new(loop, LOOK_MS, LOOK_MS, look, writes)};
     return writes;
 }
 

@@ -3,12 +3,12 @@
 #ifndef INGEST_NEARBY_SHARING_H
 #define INGEST_NEARBY_SHARING_H
 
-#include "copies/copies.h"
+#include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
 #include "ingest/write.h"
 
 struct sharing_writes;
-struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, struct copies *copies);
+struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes);
 void sharing_writes_free(struct sharing_writes *writes); /* NULL is fine */
 
 void sharing_writes_noticed(struct sharing_writes *writes, int64_t user); /* the copy has read a change */

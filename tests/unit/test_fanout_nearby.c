@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
 
 enum { USERS = 24, HISTORIES = 400, STEPS = 300, PAGE = 4, INACTIVE = 50, CROWD = 131 };
 #define RADIUS_M 1000.0

@@ -20,7 +20,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
 #include "router/backlog.h"
 #include "router/join.h"
 

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fanout/lists.h"
+#include "fanout/nearby/lists.h"
 #include "geo/geo.h"
 
 enum { NEARBY_HELD = 1, NEARBY_KNOWN = 2, NEARBY_DIRTY = 4 };

@@ -1,4 +1,4 @@
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -311,14 +311,14 @@ void nearby_prefetch_tags(const struct nearby *nearby) {
 }
 
 void nearby_prefetch(const struct nearby *nearby) {
-    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
+    struct lists_asked *asked = lists_asked_of(nearby->lists, nearby);
     if (asked->count < nearby->pending_count) ask(nearby, asked, asked->count, nearby->pending_count);
 }
 
 /* distance_m, slots: how far each is, and where it went, if nothing has moved since. */
 static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
     uint32_t count = nearby->pending_count;
-    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
+    struct lists_asked *asked = lists_asked_of(nearby->lists, nearby);
     for (uint32_t from = 0, to; from < count; from = to) {
         struct geo_point points[AT_ONCE];
         bool near[AT_ONCE];

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 
-enum { RANDOM_BITS = 21, RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000 };
+enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000 };
 
 struct uplink {
     struct uplink_options options;
@@ -34,13 +34,13 @@ static void set_number(struct uplink *uplink, struct reporter *reporter, int64_t
     *map_put(uplink->numbers, (uint64_t)number, NULL) = (uint64_t)(uintptr_t)reporter;
 }
 
-/* Milliseconds << 21 | random: it rises, and nobody guesses two alike. */
+/* It rises, and nobody guesses two alike. */
 static int64_t new_number(const struct uplink *uplink) {
     uint32_t random = 0;
     int64_t number;
     do {
         while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
-        number = clock_wall_ms() << RANDOM_BITS | (random & ((1u << RANDOM_BITS) - 1));
+        number = clock_wall_ms() << RIVAL_CHANCE_BITS | (random & ((1u << RIVAL_CHANCE_BITS) - 1));
     } while (map_find(uplink->numbers, (uint64_t)number));
     return number;
 }

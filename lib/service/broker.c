@@ -44,6 +44,13 @@ static void tell(struct broker *broker) {
                  LOG_TEXT("reason", broker->reason.text));
 }
 
+/* Said once: the service would take a second failure for one of its drain, and end at once. */
+static void fail(struct broker *broker, const char *reason) {
+    loop_timer_free(broker->timer);
+    broker->timer = NULL;
+    service_fail(broker->service, reason);
+}
+
 static void answered(void *context) {
     struct broker *broker = context;
     struct service *service = broker->service;
@@ -57,13 +64,13 @@ static void answered(void *context) {
     uint64_t period_ms = broker->code ? WAIT_PERIOD_MS : WATCH_PERIOD_MS;
     loop_timer_again(broker->timer, period_ms, period_ms);
     if (broker->code == -EINVAL)
-        service_fail(service, broker->reason.text);
+        fail(broker, broker->reason.text);
     else if (broker->code == 0 && !service->started) {
         broker->first = broker->shape;
         service_begin(service, &broker->first);
     } else if (broker->code == 0 && (broker->shape.partitions != broker->first.partitions ||
                                      broker->shape.delivery_partitions != broker->first.delivery_partitions))
-        service_fail(service, "the topics' numbers of partitions have changed");
+        fail(broker, "the topics' numbers of partitions have changed");
 }
 
 static void due(void *context) {

@@ -23,6 +23,7 @@
 
 enum {
     TICK_MS = 10,
+    ASK_TIMEOUT_MS = 2000,
     OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
     PRODUCER_FLUSH_MS = 5000,
     GATHER_SHARE = 50,
@@ -159,6 +160,23 @@ static void revoked(void *context, bool lost) {
     struct edge *edge = context;
     (void)lost;
     routes_revoked(edge->routes);
+    service_ready(edge->service, "routes", false);
+}
+
+/* By time, as librdkafka's question for watermarks waits for a broker that is away whatever timeout it is given. */
+static int ask_ends(void *context, struct kafka_position *positions, size_t count, struct error *error) {
+    struct edge *edge = context;
+    return kafka_consumer_offsets_at(edge->consumer, positions, count, INT64_MAX, ASK_TIMEOUT_MS, error);
+}
+
+static int read_routes(void *context, const struct kafka_position *positions, size_t count, struct error *error) {
+    struct edge *edge = context;
+    return kafka_consumer_read(edge->consumer, positions, count, error);
+}
+
+static int64_t position_of(void *context, int32_t partition) {
+    struct edge *edge = context;
+    return kafka_consumer_position(edge->consumer, TOPIC_DELIVERIES, partition);
 }
 
 /* Ends the process: only a new one can be a member of the group again. */
@@ -179,6 +197,7 @@ static void routes_changed(void *context) {
             session_leave(sessions, session, WS_RESTART, "no_route", door_delay(edge->door, 0));
     }
     door_update(edge->door);
+    service_ready(edge->service, "routes", routes_count(edge->routes) > 0);
 }
 
 static bool wants_phones(void *context) {
@@ -246,7 +265,7 @@ static int start_screens(struct edge *edge, struct error *error) {
 
 static int start_consumer(struct edge *edge, struct error *error) {
     static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
-    int result = kafka_consumer_new(
+    return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
@@ -262,8 +281,6 @@ static int start_consumer(struct edge *edge, struct error *error) {
             .on_fatal = given_up,
         },
         &edge->consumer, error);
-    if (result == 0) routes_attach(edge->routes, edge->consumer);
-    return result;
 }
 
 static int start_server(struct edge *edge, struct error *error) {
@@ -329,10 +346,15 @@ static void make_modules(struct edge *edge) {
         .screens = &edge->screens,
     });
     edge->routes = routes_new(&(struct routes_options){
-        .service = edge->service,
+        .loop = service_loop(edge->service),
+        .log = service_log(edge->service),
+        .metrics = service_metrics(edge->service),
         .used = edge->settings.routes,
         .context = edge,
         .changed = routes_changed,
+        .ends = ask_ends,
+        .read = read_routes,
+        .position = position_of,
     });
     edge->door = door_new(&(struct door_options){
         .service = edge->service,

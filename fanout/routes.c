@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { ASK_TIMEOUT_MS = 2000, ASK_AGAIN_MS = 1000, NO_ROUTE = -1 };
+enum { ASK_AGAIN_MS = 1000, NO_ROUTE = -1 };
 
 /* Where the new ones among an assignment's partitions end. The worker's while it asks. */
 struct question {
@@ -19,7 +19,6 @@ struct question {
 
 struct routes {
     struct routes_options options;
-    struct kafka_consumer *consumer;
     int32_t *items; /* those in use first */
     size_t count, next;
     struct kafka_position *assigned; /* an assignment whose reading has not begun; NULL: there is none */
@@ -77,33 +76,30 @@ static void set_routes(struct routes *routes, const struct kafka_position *assig
 }
 
 static void take_assignment(struct routes *routes) {
-    struct service *service = routes->options.service;
+    struct log *log = routes->options.log;
     size_t count = routes->assigned_count;
     set_routes(routes, routes->assigned, count);
     routes->gauge->value = (double)count;
     forget_assignment(routes);
     if (count)
-        log_info(service_log(service), "routes assigned", LOG_INT("count", (int64_t)count));
+        log_info(log, "routes assigned", LOG_INT("count", (int64_t)count));
     else
-        log_warn(service_log(service), "no route is left: there are more edges than partitions of deliveries");
+        log_warn(log, "no route is left: there are more edges than partitions of deliveries");
     routes->options.changed(routes->options.context);
-    service_ready(service, "routes", count > 0);
 }
 
 static void ask_again(void *context);
 
 static void read_later(struct routes *routes, const struct error *error) {
-    struct service *service = routes->options.service;
-    log_warn(service_log(service), "routes cannot be read yet", LOG_TEXT("reason", error->text));
+    log_warn(routes->options.log, "routes cannot be read yet", LOG_TEXT("reason", error->text));
     loop_timer_free(routes->again);
-    routes->again = loop_timer_new(service_loop(service), ASK_AGAIN_MS, 0, ask_again, routes);
+    routes->again = loop_timer_new(routes->options.loop, ASK_AGAIN_MS, 0, ask_again, routes);
 }
 
-/* By time, as librdkafka's question for watermarks waits for a broker that is away whatever timeout it is given. */
 static void ask_ends(void *context) {
     struct question *question = context;
-    question->code = kafka_consumer_offsets_at(question->routes->consumer, question->positions, question->new_count,
-                                               INT64_MAX, ASK_TIMEOUT_MS, &question->error);
+    const struct routes_options *options = &question->routes->options;
+    question->code = options->ends(options->context, question->positions, question->new_count, &question->error);
 }
 
 static void ask(struct routes *routes);
@@ -115,7 +111,7 @@ static void answered(void *context) {
     bool current = question->assignment == routes->assignment;
     int code = question->code;
     if (!code && current && !routes->ended)
-        code = kafka_consumer_read(routes->consumer, question->positions, question->count, &question->error);
+        code = routes->options.read(routes->options.context, question->positions, question->count, &question->error);
     if (routes->ended)
         forget_assignment(routes);
     else if (!current && routes->assigned)
@@ -139,7 +135,7 @@ static struct question *question_new(struct routes *routes) {
     };
     for (size_t i = 0; i < count; i++) {
         struct kafka_position position = routes->assigned[i];
-        position.offset = kafka_consumer_position(routes->consumer, position.topic, position.partition);
+        position.offset = routes->options.position(routes->options.context, position.partition);
         bool known = routes_has(routes, position.partition) && position.offset >= 0;
         question->positions[i] = position;
         if (known) continue;
@@ -155,7 +151,7 @@ static void ask(struct routes *routes) {
     struct question *question = question_new(routes);
     routes->asking = true;
     if (question->new_count)
-        loop_work(service_loop(routes->options.service), ask_ends, answered, question);
+        loop_work(routes->options.loop, ask_ends, answered, question);
     else
         answered(question);
 }
@@ -174,22 +170,17 @@ void routes_assigned(struct routes *routes, const struct kafka_position *owned, 
 }
 
 /* Nothing is committed, deliveries are the state of sessions, and those stay: most routes come back in a moment. */
-void routes_revoked(struct routes *routes) {
-    forget_assignment(routes);
-    service_ready(routes->options.service, "routes", false);
-}
+void routes_revoked(struct routes *routes) { forget_assignment(routes); }
 
 struct routes *routes_new(const struct routes_options *options) {
     struct routes *routes = mem_alloc(sizeof *routes);
     *routes = (struct routes){
         .options = *options,
-        .gauge = metrics_gauge(service_metrics(options->service), "starling_edge_routes",
+        .gauge = metrics_gauge(options->metrics, "starling_edge_routes",
                                "Partitions of deliveries assigned to this process.", NULL),
     };
     return routes;
 }
-
-void routes_attach(struct routes *routes, struct kafka_consumer *consumer) { routes->consumer = consumer; }
 
 bool routes_end(struct routes *routes) {
     routes->ended = true;

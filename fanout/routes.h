@@ -14,25 +14,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/metrics.h"
 #include "kafka/consumer.h"
-#include "service/service.h"
 
 struct routes;
 
 struct routes_options {
-    struct service *service; /* its loop, log, metrics, and its condition "routes" */
-    int64_t used;            /* routes that sessions are spread over */
+    uv_loop_t *loop;
+    struct log *log;
+    struct metrics *metrics;
+    int64_t used; /* routes that sessions are spread over */
     void *context;
     void (*changed)(void *context); /* the routes are other ones now, or were read anew */
+    /* The consumer of deliveries. ends: each position's offset becomes its partition's end; blocks, on a worker thread. read:
+     * replaces what is read. position: the next offset that is read of a partition; KAFKA_OFFSET_NONE: unknown. */
+    int (*ends)(void *context, struct kafka_position *positions, size_t count, struct error *error);
+    int (*read)(void *context, const struct kafka_position *positions, size_t count, struct error *error);
+    int64_t (*position)(void *context, int32_t partition);
 };
 
 struct routes *routes_new(const struct routes_options *options);
-void routes_attach(struct routes *routes, struct kafka_consumer *consumer); /* before the first assignment; borrowed */
 /* Asks nothing any more. True: a question is still on a worker thread; turn the loop, and do not free yet. */
 bool routes_end(struct routes *routes);
 void routes_free(struct routes *routes); /* NULL is fine */
 
-/* The consumer's callbacks. */
+/* The consumer's word: it has an assignment, to be read; or it has none any more. */
 void routes_assigned(struct routes *routes, const struct kafka_position *owned, size_t count);
 void routes_revoked(struct routes *routes);
 

@@ -1,24 +1,15 @@
-/* What one session's screen should show, and what its phone has been told of it (DESIGN 3, rule 3; model.py, Session).
+/* What one session's screen should show, and what its phone has been told of it.
  *
- * State, not a queue: one entry a friend within the radius, each with what is newest and whether the phone knows it.
- *
- *     slots (open addressing by the user's hash, 24 bytes each, at most 7/8 in use)
- *     +------+----------+------+-------------------------------+
- *     | user | lat, lng | time | HELD  KNOWN  DIRTY   (0: free)|
- *     +------+----------+------+-------------------------------+
- *     tags (behind the slots, one byte each: seven more bits of the hash; 0: free): they say where an entry is, without a look at
- *     slots that are others'
+ * State, not a queue: one entry a friend within the radius (table.h), each with what is newest and whether the phone knows it.
  *
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
- *     An entry that is neither HELD nor KNOWN is removed at once. Removing moves entries, as growing does.
+ *     An entry that is neither HELD nor KNOWN is removed at once.
  *
  *     pending      what friends have reported and the table does not say yet: put down by nearby_note, which looks at nothing but
  *                  that, and brought into the table together, when its memory has been asked for, before anything else is
  *                  done. What is read of a list is true once it is settled.
- *     marks        a bit a slot (or a few, in a large table) that may be dirty, so that one update among hundreds of friends is
- *                  told without a look at the others
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -30,18 +21,10 @@
 #include <stdint.h>
 
 #include "fanout/nearby/lists.h"
+#include "fanout/nearby/table.h"
 #include "geo/geo.h"
 
-enum { NEARBY_HELD = 1, NEARBY_KNOWN = 2, NEARBY_DIRTY = 4 };
-
-struct nearby_friend {
-    int64_t user;
-    struct geo_point at;
-    int64_t time : 56;
-    uint64_t flags : 8;
-};
-
-enum { NEARBY_PENDING = LISTS_PENDING, NEARBY_MARKS = 8, NEARBY_MARK_BITS = 9 /* 1 << 9 == 64 * NEARBY_MARKS */ };
+enum { NEARBY_PENDING = LISTS_PENDING };
 
 struct nearby { /* made by nearby_init; opaque to others but for reading */
     /* What nearby_note looks at, close together. */
@@ -51,14 +34,8 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t dirty;         /* entries to be told */
     uint32_t pending[NEARBY_PENDING];
 
-    struct nearby_friend *slots;
-    uint32_t capacity; /* slots: a power of two, or 0 */
-    uint32_t count;    /* of them in use */
-    uint64_t marks[NEARBY_MARKS];
-    uint32_t shuffles;   /* how often entries have moved in the table */
-    uint32_t mark_shift; /* 1 << mark_shift slots a mark */
-    uint32_t held;       /* entries on the screen */
-    uint32_t dead;       /* told as gone by the walk under way */
+    struct table table;
+    uint32_t held; /* entries on the screen */
     uint32_t barred_count, barred_capacity;
     struct geo_circle circle; /* the radius around the session's own place */
     struct geo_point at;      /* that place */

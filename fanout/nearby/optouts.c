@@ -61,7 +61,7 @@ bool optouts_slice(struct optouts *optouts) {
     for (size_t looks = 0; optouts->next && looks < SLICE_LOOKS;) {
         struct view *view = optouts->next;
         optouts->next = view_next(view);
-        uint32_t slots = view_list(view)->capacity;
+        uint32_t slots = view_list(view)->table.capacity;
         looks += VIEW_LOOKS + (users < slots ? users : slots);
         if (nearby_remove_all(view_list(view), optouts->users)) view_changed(optouts->views, view);
     }

@@ -17,20 +17,10 @@ struct deliveries {
     } metrics;
 };
 
-static const struct screen_running *screen_of(const struct screen_set *screens, int32_t kind) {
-    for (size_t i = 0; i < screens->count; i++) {
-        if ((int32_t)screens->at[i].screen->kind == kind) return &screens->at[i];
-    }
-    return NULL;
-}
-
 static void advance_stream(struct deliveries *deliveries, int64_t stream_time) {
-    const struct screen_set *screens = deliveries->options.screens;
     if (!protocol_clock_advance(deliveries->options.clock, stream_time)) return;
     deliveries->metrics.stream_time->value = (double)stream_time / 1000;
-    for (size_t i = 0; i < screens->count; i++) {
-        if (screens->at[i].screen->expire) screens->at[i].screen->expire(screens->at[i].product);
-    }
+    screens_expire(deliveries->options.screens);
 }
 
 static void refuse(struct deliveries *deliveries, const struct kafka_record *record, const char *reason) {
@@ -43,7 +33,7 @@ static void refuse(struct deliveries *deliveries, const struct kafka_record *rec
 
 static void apply_batch(struct deliveries *deliveries, const struct kafka_record *record) {
     /* All items of this version of the record are nearby's. */
-    const struct screen_running *nearby = screen_of(deliveries->options.screens, SCREEN_NEARBY);
+    const struct screen_running *nearby = screens_of_kind(deliveries->options.screens, SCREEN_NEARBY);
     struct delivery_reader reader;
     struct delivery_item item;
     struct error error = {.text = "malformed item"};

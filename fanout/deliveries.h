@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "fanout/clock.h"
-#include "fanout/screen.h"
+#include "fanout/screen_set.h"
 #include "kafka/producer.h"
 
 struct deliveries;

@@ -21,14 +21,7 @@
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
 
-enum {
-    TICK_MS = 10,
-    ASK_TIMEOUT_MS = 2000,
-    OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
-    PRODUCER_FLUSH_MS = 5000,
-    GATHER_SHARE = 50,
-    GATHER_MAX_MS = 20
-};
+enum { TICK_MS = 10, ASK_TIMEOUT_MS = 2000, PRODUCER_FLUSH_MS = 5000, GATHER_SHARE = 50, GATHER_MAX_MS = 20 };
 
 /* How far the server is in its end. */
 enum closing { OPEN, CLOSING, CLOSED };
@@ -41,7 +34,6 @@ struct edge {
     struct copies *copies;
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;
-    struct ws_server *server;
     enum closing closing;
     struct protocol_clock clock;
     struct screen_set screens;
@@ -53,55 +45,14 @@ struct edge {
     struct drain *drain; /* NULL: not begun, or cut short */
     bool draining;
     struct loop_timer *tick;
-    struct {
-        struct metric *refused, *late, *origins, *dead, *floods, *certificate;
-    } metrics;
 };
 
 static void tick(void *context) {
     struct edge *edge = context;
     door_look(edge->door, TICK_MS);
     sessions_tick(edge->sessions);
-    for (size_t i = 0; i < edge->screens.count && !edge->clock.stream; i++) {
-        const struct screen_running *at = &edge->screens.at[i];
-        if (at->product && at->screen->expire) at->screen->expire(at->product);
-    }
+    if (!edge->clock.stream) screens_expire(&edge->screens);
     sessions_flush_ready(edge->sessions);
-}
-
-/* ---- metrics ---- */
-
-static struct metric *handshake_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
-}
-
-static void collect(void *context) {
-    struct edge *edge = context;
-    if (!edge->server) return;
-    const struct ws_counts *counts = ws_server_counts(edge->server);
-    edge->metrics.refused->value = (double)counts->refused;
-    edge->metrics.late->value = (double)counts->late;
-    edge->metrics.origins->value = (double)counts->origins;
-    edge->metrics.dead->value = (double)counts->dead;
-    edge->metrics.floods->value = (double)(counts->floods + phones_floods(edge->phones));
-}
-
-static void metrics_start(struct edge *edge) {
-    struct metrics *m = service_metrics(edge->service);
-    edge->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
-    edge->metrics.late = handshake_counter(m, "reason=\"late\"");
-    edge->metrics.origins = handshake_counter(m, "reason=\"origin\"");
-    edge->metrics.dead =
-        metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
-    edge->metrics.floods = metrics_counter(m, "starling_edge_floods_total",
-                                           "Connections closed because of too many pings or messages.", NULL);
-    edge->metrics.certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
-                                              "When the certificate ends, since the epoch; -1: no TLS.", NULL);
-    metrics_on_collect(m, collect, edge);
-}
-
-static void certificate_looked_at(struct edge *edge) {
-    edge->metrics.certificate->value = (double)ws_server_expires(edge->server);
 }
 
 /* ---- the copies, the producer and the consumer: their callbacks, for all screens ---- */
@@ -115,29 +66,20 @@ static void copies_are_ready(void *context) {
 static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     struct edge *edge = context;
     (void)offset;
-    for (size_t i = 0; i < edge->screens.count; i++) {
-        const struct screen_running *at = &edge->screens.at[i];
-        if (at->product && at->screen->sharing) at->screen->sharing(at->product, user, mode);
-    }
+    screens_sharing(&edge->screens, user, mode);
     sessions_flush_ready(edge->sessions);
 }
 
 static void profile_changed(void *context, int64_t user) {
     struct edge *edge = context;
-    for (size_t i = 0; i < edge->screens.count; i++) {
-        const struct screen_running *at = &edge->screens.at[i];
-        if (at->product && at->screen->profile) at->screen->profile(at->product, user);
-    }
+    screens_profile(&edge->screens, user);
 }
 
 static void produced(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
     struct edge *edge = context;
     (void)partition;
     (void)offset;
-    for (size_t i = 0; i < edge->screens.count; i++) {
-        const struct screen_running *at = &edge->screens.at[i];
-        if (at->product && at->screen->produced) at->screen->produced(at->product, opaque, code, topic);
-    }
+    screens_produced(&edge->screens, opaque, code, topic);
 }
 
 static void records(void *context, const struct kafka_record *batch, size_t count) {
@@ -283,38 +225,24 @@ static int start_consumer(struct edge *edge, struct error *error) {
         &edge->consumer, error);
 }
 
-static int start_server(struct edge *edge, struct error *error) {
-    edge->phones = phones_new(&(struct phones_options){
-        .common = service_settings(edge->service),
-        .settings = &edge->settings,
-        .clock = &edge->clock,
-        .screens = &edge->screens,
-        .sessions = edge->sessions,
-        .routes = edge->routes,
-        .door = edge->door,
-        .auth = edge->auth,
-    });
-    int result = ws_server_new(
-        &(struct ws_server_options){
+static int start_phones(struct edge *edge, struct error *error) {
+    int result = phones_new(
+        &(struct phones_options){
             .loop = service_loop(edge->service),
-            .listen = edge->settings.listen,
-            .subprotocol = "starling.v1",
-            .max_message = (size_t)edge->settings.max_message,
-            .max_connections = (unsigned)edge->settings.max_sessions + OVERLOAD_ROOM,
-            .ping_s = (unsigned)edge->settings.ping_s,
-            .handshake_s = (unsigned)edge->settings.handshake_s,
-            .origins = edge->settings.allowed_origins,
-            .deflate = edge->settings.deflate,
-            .tls_certificate = edge->settings.tls_certificate,
-            .tls_key = edge->settings.tls_key,
-            .context = edge->phones,
-            .callbacks = {phones_open, phones_message, phones_writable, phones_close},
+            .metrics = service_metrics(edge->service),
+            .common = service_settings(edge->service),
+            .settings = &edge->settings,
+            .clock = &edge->clock,
+            .screens = &edge->screens,
+            .sessions = edge->sessions,
+            .routes = edge->routes,
+            .door = edge->door,
+            .auth = edge->auth,
         },
-        &edge->server, error);
+        &edge->phones, error);
     if (result) return result;
     service_ready(edge->service, "listener", true);
-    certificate_looked_at(edge);
-    door_attach(edge->door, edge->server);
+    door_attach(edge->door, phones_server(edge->phones));
     return 0;
 }
 
@@ -324,10 +252,9 @@ static void edge_free(void *state) {
     loop_timer_free(edge->tick);
     drain_free(edge->drain);
     sessions_free_all(edge->sessions);
-    ws_server_free(edge->server);
-    kafka_consumer_free(edge->consumer);
-    for (size_t i = 0; i < edge->screens.count; i++) edge->screens.at[i].screen->stop(edge->screens.at[i].product);
     phones_free(edge->phones);
+    kafka_consumer_free(edge->consumer);
+    screens_stop(&edge->screens);
     door_free(edge->door);
     routes_free(edge->routes);
     deliveries_free(edge->deliveries);
@@ -382,7 +309,6 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
         .clock.stream = service_settings(service)->clock == SERVICE_CLOCK_STREAM,
     };
     make_modules(edge);
-    metrics_start(edge);
     edge->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, edge);
 
     int result = service_auth(service, &edge->auth, error);
@@ -390,7 +316,7 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     if (result == 0) result = start_copies(edge, error);
     if (result == 0) result = start_screens(edge, error);
     if (result == 0) result = start_consumer(edge, error);
-    if (result == 0) result = start_server(edge, error);
+    if (result == 0) result = start_phones(edge, error);
     if (result) {
         edge_free(edge);
         return result;
@@ -402,12 +328,11 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
 static void edge_reload(void *state) {
     struct edge *edge = state;
     struct error error;
-    if (ws_server_renew(edge->server, &error))
+    if (phones_renew(edge->phones, &error))
         log_error(service_log(edge->service), "the certificate stays as it was", LOG_TEXT("reason", error.text));
     else if (*edge->settings.tls_certificate)
         log_info(service_log(edge->service), "the certificate was read again",
-                 LOG_INT("good_for_s", ws_server_expires(edge->server) - clock_wall_ms() / 1000));
-    certificate_looked_at(edge);
+                 LOG_INT("good_for_s", ws_server_expires(phones_server(edge->phones)) - clock_wall_ms() / 1000));
 }
 
 /* ---- the end ---- */
@@ -421,7 +346,7 @@ static void closed(void *context) {
 static void close_server(struct edge *edge) {
     if (edge->closing != OPEN) return;
     edge->closing = CLOSING;
-    ws_server_shutdown(edge->server, WS_RESTART, closed, edge);
+    phones_shutdown(edge->phones, closed, edge);
 }
 
 static void all_are_told(void *context) { close_server(context); }

@@ -8,11 +8,17 @@
 #include "fanout/frames.h"
 #include "fanout/request.h"
 
+enum { OVERLOAD_ROOM = 64 /* connections beyond the limit at once, to be told so */ };
+
 static const int64_t TOKEN_MAX_MS = INT64_C(10) * 366 * 24 * 3600 * 1000; /* nobody keeps a socket open for longer */
 
 struct phones {
     struct phones_options options;
-    uint64_t floods;
+    struct ws_server *server;
+    uint64_t floods; /* connections closed because of too many messages */
+    struct {
+        struct metric *refused, *late, *origins, *dead, *floods, *certificate;
+    } metrics;
 };
 
 static int verify(struct phones *phones, const struct session *session, const struct request *request,
@@ -38,24 +44,12 @@ static void welcome(struct phones *phones, struct session *session) {
     session_send(sessions, session);
 }
 
-static int check_hello(const struct phones *phones, const struct request *request, const char **code,
-                       struct error *error) {
-    const struct screen_set *screens = phones->options.screens;
-    int result = 0;
-    for (size_t i = 0; i < screens->count && !result; i++) {
-        const struct screen *screen = screens->at[i].screen;
-        if (screen->check) result = screen->check(request->object, code, error);
-    }
-    return result;
-}
-
 /* The first hello opens the session; a later one renews its token. */
 static int hello(struct phones *phones, struct session *session, const struct request *request, const char **code,
                  struct error *error) {
     struct sessions *sessions = phones->options.sessions;
-    const struct screen_set *screens = phones->options.screens;
     struct auth_claims claims;
-    if (check_hello(phones, request, code, error)) return -EINVAL;
+    if (screens_check(phones->options.screens, request->object, code, error)) return -EINVAL;
     if (verify(phones, session, request, &claims, code, error)) {
         session_send_error(sessions, session, *code, error->text);
         session_leave(sessions, session, WS_POLICY, *code, -1);
@@ -65,33 +59,21 @@ static int hello(struct phones *phones, struct session *session, const struct re
     session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS));
     if (!session_greeted(session)) session_greet(sessions, session, claims.user, routes_choose(phones->options.routes));
     welcome(phones, session);
-    for (size_t i = 0; i < screens->count; i++) {
-        const struct screen_running *at = &screens->at[i];
-        if (at->screen->hello) at->screen->hello(at->product, session, request->object);
-    }
+    screens_hello(phones->options.screens, session, request->object);
     session_schedule(sessions, session);
     return 0;
-}
-
-static int give_to_screens(struct phones *phones, struct session *session, const struct request *request,
-                           const char **code, struct error *error) {
-    const struct screen_set *screens = phones->options.screens;
-    for (size_t i = 0; i < screens->count; i++) {
-        const struct screen_running *at = &screens->at[i];
-        if (!at->screen->message) continue;
-        int result = at->screen->message(at->product, session, request->type, request->object, code, error);
-        if (result != -ENOENT) return result;
-    }
-    return request_unknown(code, error);
 }
 
 /* 0: it was taken, or has ended the session; -EINVAL: it was refused. */
 static int handle(struct phones *phones, struct session *session, const struct request *request, const char **code,
                   struct error *error) {
     if (request->hello) return hello(phones, session, request, code, error);
-    if (session_greeted(session)) return give_to_screens(phones, session, request, code, error);
-    *code = "no_hello";
-    return error_set(error, -EINVAL, "say hello first");
+    if (!session_greeted(session)) {
+        *code = "no_hello";
+        return error_set(error, -EINVAL, "say hello first");
+    }
+    int result = screens_message(phones->options.screens, session, request->type, request->object, code, error);
+    return result == -ENOENT ? request_unknown(code, error) : result;
 }
 
 static bool floods(struct phones *phones, struct session *session) {
@@ -101,7 +83,7 @@ static bool floods(struct phones *phones, struct session *session) {
     return true;
 }
 
-void phones_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
+static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
     struct phones *phones = context;
     struct sessions *sessions = phones->options.sessions;
     struct session *session = ws_context(connection);
@@ -125,19 +107,19 @@ void phones_message(void *context, struct ws_connection *connection, const char 
     sessions_flush_ready(sessions);
 }
 
-void phones_open(void *context, struct ws_connection *connection) {
+static void on_open(void *context, struct ws_connection *connection) {
     struct phones *phones = context;
     if (door_admits(phones->options.door, connection))
         ws_set_context(connection, session_new(phones->options.sessions, connection));
 }
 
-void phones_writable(void *context, struct ws_connection *connection) {
+static void on_writable(void *context, struct ws_connection *connection) {
     struct phones *phones = context;
     struct session *session = ws_context(connection);
     if (session && !session_leaving(session)) session_writable(phones->options.sessions, session);
 }
 
-void phones_close(void *context, struct ws_connection *connection, int code) {
+static void on_close(void *context, struct ws_connection *connection, int code) {
     struct phones *phones = context;
     struct session *session = ws_context(connection);
     (void)code;
@@ -146,12 +128,83 @@ void phones_close(void *context, struct ws_connection *connection, int code) {
     session_closed(phones->options.sessions, session);
 }
 
-struct phones *phones_new(const struct phones_options *options) {
-    struct phones *phones = mem_alloc(sizeof *phones);
-    *phones = (struct phones){.options = *options};
-    return phones;
+/* ---- the server ---- */
+
+static struct metric *handshake_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
 }
 
-uint64_t phones_floods(const struct phones *phones) { return phones->floods; }
+static void collect(void *context) {
+    struct phones *phones = context;
+    const struct ws_counts *counts = ws_server_counts(phones->server);
+    phones->metrics.refused->value = (double)counts->refused;
+    phones->metrics.late->value = (double)counts->late;
+    phones->metrics.origins->value = (double)counts->origins;
+    phones->metrics.dead->value = (double)counts->dead;
+    phones->metrics.floods->value = (double)(counts->floods + phones->floods);
+}
 
-void phones_free(struct phones *phones) { free(phones); }
+static void metrics_start(struct phones *phones) {
+    struct metrics *m = phones->options.metrics;
+    phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
+    phones->metrics.late = handshake_counter(m, "reason=\"late\"");
+    phones->metrics.origins = handshake_counter(m, "reason=\"origin\"");
+    phones->metrics.dead =
+        metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
+    phones->metrics.floods = metrics_counter(m, "starling_edge_floods_total",
+                                             "Connections closed because of too many pings or messages.", NULL);
+    phones->metrics.certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
+                                                "When the certificate ends, since the epoch; -1: no TLS.", NULL);
+    phones->metrics.certificate->value = (double)ws_server_expires(phones->server);
+    metrics_on_collect(m, collect, phones);
+}
+
+int phones_new(const struct phones_options *options, struct phones **made, struct error *error) {
+    const struct fanout_settings *settings = options->settings;
+    struct phones *phones = mem_alloc(sizeof *phones);
+    *phones = (struct phones){.options = *options};
+    int result = ws_server_new(
+        &(struct ws_server_options){
+            .loop = options->loop,
+            .listen = settings->listen,
+            .subprotocol = "starling.v1",
+            .max_message = (size_t)settings->max_message,
+            .max_connections = (unsigned)settings->max_sessions + OVERLOAD_ROOM,
+            .ping_s = (unsigned)settings->ping_s,
+            .handshake_s = (unsigned)settings->handshake_s,
+            .origins = settings->allowed_origins,
+            .deflate = settings->deflate,
+            .tls_certificate = settings->tls_certificate,
+            .tls_key = settings->tls_key,
+            .context = phones,
+            .callbacks = {on_open, on_message, on_writable, on_close},
+        },
+        &phones->server, error);
+    if (result) {
+        free(phones);
+        return result;
+    }
+    metrics_start(phones);
+    *made = phones;
+    return 0;
+}
+
+struct ws_server *phones_server(const struct phones *phones) {
+    return phones->server;
+}
+
+int phones_renew(struct phones *phones, struct error *error) {
+    int result = ws_server_renew(phones->server, error);
+    phones->metrics.certificate->value = (double)ws_server_expires(phones->server);
+    return result;
+}
+
+void phones_shutdown(struct phones *phones, loop_fn *closed, void *context) {
+    ws_server_shutdown(phones->server, WS_RESTART, closed, context);
+}
+
+void phones_free(struct phones *phones) {
+    if (!phones) return;
+    ws_server_free(phones->server);
+    free(phones);
+}

@@ -1,4 +1,4 @@
-/* Connections, and what the phones on them say: hellos with their tokens are dealt with here, everything else by the screens.
+/* The WebSocket server, its connections, and what the phones on them say: hellos with their tokens are dealt with here, everything else by the screens.
  * Loop's thread.
  */
 #ifndef FANOUT_PHONES_H
@@ -7,13 +7,16 @@
 #include "fanout/clock.h"
 #include "fanout/door.h"
 #include "fanout/routes.h"
-#include "fanout/screen.h"
+#include "fanout/screen_set.h"
 #include "fanout/sessions.h"
 #include "service/auth.h"
+#include "ws/ws.h"
 
 struct phones;
 
 struct phones_options { /* all of it outlives the phones */
+    uv_loop_t *loop;
+    struct metrics *metrics;
     const struct service_settings *common;
     const struct fanout_settings *settings;
     const struct protocol_clock *clock;
@@ -24,14 +27,13 @@ struct phones_options { /* all of it outlives the phones */
     struct auth *auth;
 };
 
-struct phones *phones_new(const struct phones_options *options);
-void phones_free(struct phones *phones);             /* NULL is fine */
-uint64_t phones_floods(const struct phones *phones); /* connections closed because of too many messages */
-
-/* The callbacks of the WebSocket server, whose context is a struct phones. */
-void phones_open(void *phones, struct ws_connection *connection);
-void phones_message(void *phones, struct ws_connection *connection, const char *text, size_t size);
-void phones_writable(void *phones, struct ws_connection *connection);
-void phones_close(void *phones, struct ws_connection *connection, int code);
+/* Listens from now on. 0, or a negative errno code with the reason in error. At start-up, not inside a callback of the loop. */
+int phones_new(const struct phones_options *options, struct phones **phones, struct error *error);
+struct ws_server *phones_server(const struct phones *phones); /* for the door */
+/* Reads the certificate and its key again, for connections from then on. 0, or the old ones stay. */
+int phones_renew(struct phones *phones, struct error *error);
+/* Closes all connections with 1012 and calls closed then; phones_free comes after that. */
+void phones_shutdown(struct phones *phones, loop_fn *closed, void *context);
+void phones_free(struct phones *phones); /* NULL is fine */
 
 #endif

@@ -95,15 +95,4 @@ struct screen {
     void (*free)(void *product, struct session *session);
 };
 
-enum { SCREENS_MAX = 8 };
-
-/* The screens of a process with their products. Owned by edge.c; all others read it. */
-struct screen_set {
-    size_t count;
-    struct screen_running {
-        const struct screen *screen;
-        void *product; /* NULL: not started */
-    } at[SCREENS_MAX];
-};
-
 #endif

@@ -4,6 +4,6 @@
 
 #include "fanout/screen.h"
 
-extern const struct screen *const SCREENS[]; /* NULL behind the last; at most SCREENS_MAX */
+extern const struct screen *const SCREENS[]; /* NULL behind the last; at most SCREENS_MAX (screen_set.h) */
 
 #endif

@@ -116,13 +116,9 @@ static int64_t flush_due(const struct sessions *sessions, const struct rest *res
 
 void session_schedule(struct sessions *sessions, struct session *session) {
     const struct fanout_settings *settings = sessions->options.settings;
-    const struct screen_set *screens = sessions->options.screens;
     struct rest *rest = rest_of(session);
     int64_t due = session->greeted ? rest->token_expires_ms : rest->opened_ms + settings->hello_s * 1000;
-    for (size_t i = 0; i < screens->count; i++) {
-        const struct screen_running *at = &screens->at[i];
-        if (at->screen->deadline) nearest(&due, at->screen->deadline(at->product, session));
-    }
+    nearest(&due, screens_deadline(sessions->options.screens, session));
     if (owes(session) && !rest->ready_link) nearest(&due, flush_due(sessions, rest));
     if (rest->slow_since_ms) nearest(&due, rest->slow_since_ms + settings->slow_close_s * 1000);
     /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
@@ -206,24 +202,18 @@ static void ready_remove(struct sessions *sessions, struct session *session) {
     rest->ready_link = NULL;
 }
 
-static void fetch(const struct sessions *sessions, const struct session *session, enum screen_ahead ahead) {
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        if (at->screen->fetch) at->screen->fetch(at->product, session, ahead);
-    }
-}
-
 /* While one is told, the memory of the next ones is fetched, of each as far as its address is known by then. */
 static void fetch_next(const struct sessions *sessions, const struct session *next) {
+    const struct screen_set *screens = sessions->options.screens;
     if (!next) return;
     ws_prefetch(rest_of(next)->connection);
-    fetch(sessions, next, SCREEN_NEXT);
+    screens_fetch(screens, next, SCREEN_NEXT);
     if (!(next = rest_of(next)->ready_next)) return;
-    fetch(sessions, next, SCREEN_SECOND);
+    screens_fetch(screens, next, SCREEN_SECOND);
     if (!(next = rest_of(next)->ready_next)) return;
     __builtin_prefetch(&rest_of(next)->ready_next, 1);
     __builtin_prefetch(next, 1);
-    fetch(sessions, next, SCREEN_THIRD);
+    screens_fetch(screens, next, SCREEN_THIRD);
 }
 
 void sessions_flush_ready(struct sessions *sessions) {
@@ -272,10 +262,7 @@ struct session *session_new(struct sessions *sessions, struct ws_connection *con
 
 void session_free(struct sessions *sessions, struct session *session) {
     struct rest *rest = rest_of(session);
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        at->screen->free(at->product, session);
-    }
+    screens_free(sessions->options.screens, session);
     if (session->greeted) table_remove(sessions, session);
     ready_remove(sessions, session);
     wheel_clear(&sessions->deadlines, &rest->deadline);
@@ -302,20 +289,14 @@ void session_renew(struct sessions *sessions, struct session *session, int64_t e
 
 void session_reroute(struct sessions *sessions, struct session *session, int32_t route) {
     session->route = route;
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        if (at->screen->routed) at->screen->routed(at->product, session);
-    }
+    screens_routed(sessions->options.screens, session);
     session_schedule(sessions, session);
 }
 
 void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
                    int64_t reconnect_ms) {
     if (session->leaving) return;
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        if (at->screen->leave) at->screen->leave(at->product, session);
-    }
+    screens_leave(sessions->options.screens, session);
     session->leaving = true;
     if (reconnect_ms >= 0) {
         frame_reconnect(&sessions->frame, reconnect_ms);
@@ -325,10 +306,7 @@ void session_leave(struct sessions *sessions, struct session *session, int code,
 }
 
 void session_closed(struct sessions *sessions, struct session *session) {
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        if (at->screen->closed) at->screen->closed(at->product, session);
-    }
+    screens_closed(sessions->options.screens, session);
     session_free(sessions, session);
 }
 
@@ -353,10 +331,7 @@ static void deadline_fired(void *context, struct wheel_timer *timer) {
     int64_t now = clock_coarse_ms();
     leave_if_over(sessions, session, now);
     if (session->leaving) return;
-    for (size_t i = 0; i < sessions->options.screens->count; i++) {
-        const struct screen_running *at = &sessions->options.screens->at[i];
-        if (at->screen->due) at->screen->due(at->product, session);
-    }
+    screens_due(sessions->options.screens, session);
     if (owes(session) && now >= flush_due(sessions, rest))
         ready_add(sessions, session); /* sessions_tick flushes them together */
     else

@@ -25,7 +25,7 @@
 #include "base/loop.h"
 #include "base/map.h"
 #include "base/metrics.h"
-#include "fanout/screen.h"
+#include "fanout/screen_set.h"
 #include "fanout/settings.h"
 #include "fanout/talk.h"
 #include "ws/ws.h"

@@ -11,11 +11,12 @@
 #include "base/mem.h"
 #include "event/codec.h"
 
-enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000 };
+enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000, STEPS_A_MS = 1024 };
 
 struct uplink {
     struct uplink_options options;
     struct map *numbers; /* a session's number -> its reporter */
+    int64_t last_number; /* that was given out */
     struct reporter *unsent, **unsent_tail;
     size_t unsent_count;
     struct loop_timer *retry;
@@ -34,14 +35,15 @@ static void set_number(struct uplink *uplink, struct reporter *reporter, int64_t
     *map_put(uplink->numbers, (uint64_t)number, NULL) = (uint64_t)(uintptr_t)reporter;
 }
 
-/* It rises, and nobody guesses two alike. */
-static int64_t new_number(const struct uplink *uplink) {
+/* Each is higher than all before, also within a millisecond and when the machine's date is set back; and nobody guesses it. */
+static int64_t new_number(struct uplink *uplink) {
+    const uint32_t chances = 1u << RIVAL_CHANCE_BITS;
     uint32_t random = 0;
-    int64_t number;
-    do {
-        while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
-        number = clock_wall_ms() << RIVAL_CHANCE_BITS | (random & ((1u << RIVAL_CHANCE_BITS) - 1));
-    } while (map_find(uplink->numbers, (uint64_t)number));
+    while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
+    int64_t number = clock_wall_ms() << RIVAL_CHANCE_BITS | (random & (chances - 1));
+    if (number <= uplink->last_number) number = uplink->last_number + 1 + random % (chances / STEPS_A_MS);
+    while (map_find(uplink->numbers, (uint64_t)number)) number++;
+    uplink->last_number = number;
     return number;
 }
 

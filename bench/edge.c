@@ -21,6 +21,7 @@
 #include "bench/people.h"
 #include "bench/phones.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
 #include "kafka/producer.h"
@@ -138,7 +139,8 @@ static void die(const char *what, const struct error *error) {
 
 /* ---- Kafka ---- */
 
-static void acknowledged(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void acknowledged(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                         int64_t offset) {
     struct city *city = context;
     (void)opaque, (void)topic, (void)partition, (void)offset;
     if (code) city->failed++;
@@ -153,7 +155,8 @@ static void wait_for_room(struct city *city, size_t most) {
     while (kafka_producer_pending(city->producer) > most) pump(city, 0);
 }
 
-static void produce(struct city *city, enum topic topic, int32_t partition, int64_t user, const struct buffer *value) {
+static void produce(struct city *city, const struct topic *topic, int32_t partition, int64_t user,
+                    const struct buffer *value) {
     uint8_t key[8];
     bool keyed = partition == KAFKA_PARTITION_BY_KEY;
     bytes_put_be64(key, (uint64_t)user);
@@ -167,7 +170,7 @@ static int send_batch(void *context, int32_t route, const void *bytes, size_t si
     struct city *city = context;
     (void)epoch;
     if (kafka_producer_pending(city->producer) > PENDING_MAX) return -EAGAIN;
-    return kafka_producer_send(city->producer, TOPIC_DELIVERIES, route, NULL, 0, bytes, size, NULL);
+    return kafka_producer_send(city->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size, NULL);
 }
 
 static void prepare_friendships(struct city *city, struct buffer *value) {
@@ -180,8 +183,8 @@ static void prepare_friendships(struct city *city, struct buffer *value) {
             buffer_clear(value);
             event_encode_friendship(value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 1});
             wait_for_room(city, PENDING_MAX);
-            kafka_producer_send(city->producer, TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, sizeof key, value->data,
-                                value->size, NULL);
+            kafka_producer_send(city->producer, &TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+                                value->data, value->size, NULL);
         }
     }
     free(people.distances);
@@ -194,13 +197,13 @@ static void prepare(struct city *city) {
         char name[32], avatar[64];
         buffer_clear(&value);
         event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS});
-        produce(city, TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
+        produce(city, &TOPIC_SHARING, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
         int name_size = snprintf(name, sizeof name, "Person Number %zu", i);
         int avatar_size = snprintf(avatar, sizeof avatar, "https://img.example.org/~%" PRId64 ".jpg", people_user(i));
         buffer_clear(&value);
         event_encode_profile(
             &value, &(struct profile){.name = {name, (size_t)name_size}, .avatar_url = {avatar, (size_t)avatar_size}});
-        produce(city, TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
+        produce(city, &TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, people_user(i), &value);
     }
     wait_for_room(city, 0);
     buffer_free(&value);
@@ -223,7 +226,8 @@ static void saw_locations(void *context, const struct kafka_record *records, siz
 
 static void start_kafka(struct city *city) {
     struct error error;
-    city->kafka = (struct kafka_settings){.bootstrap = city->options.bootstrap, .prefix = city->options.prefix};
+    city->kafka = (struct kafka_settings){
+        .topics = &TOPICS_ALL, .bootstrap = city->options.bootstrap, .prefix = city->options.prefix};
     if (kafka_producer_new(
             &(struct kafka_producer_options){
                 .loop = city->loop, .settings = &city->kafka, .context = city, .on_delivered = acknowledged},
@@ -240,7 +244,7 @@ static void read_joins(struct city *city) {
             &city->consumer, &error))
         die("consumer", &error);
     for (int i = 0; i < city->options.partitions; i++)
-        positions[i] = (struct kafka_position){TOPIC_LOCATIONS, i, KAFKA_OFFSET_BEGINNING};
+        positions[i] = (struct kafka_position){&TOPIC_LOCATIONS, i, KAFKA_OFFSET_BEGINNING};
     if (kafka_consumer_read(city->consumer, positions, (size_t)city->options.partitions, &error)) die("read", &error);
 }
 

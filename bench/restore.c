@@ -19,6 +19,7 @@
 #include "bench/graph_data.h"
 #include "bench/machine.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "kafka/producer.h"
 #include "router/graph.h"
 
@@ -118,14 +119,16 @@ static int pure(struct options *options) {
 
 /* ---- into a topic ---- */
 
-static void on_delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void on_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                         int64_t offset) {
     if (code) bench_die("producing", strerror(-code));
 }
 
 static int fill(const char *bootstrap, const char *prefix, const struct options *options) {
     uv_loop_t loop;
     struct error error;
-    struct kafka_settings settings = {.bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
+    struct kafka_settings settings = {
+        .topics = &TOPICS_ALL, .bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
     struct kafka_producer_options wanted = {
         .loop = &loop, .settings = &settings, .linger_ms = 50, .on_delivered = on_delivered};
     struct kafka_producer *producer;
@@ -144,7 +147,7 @@ static int fill(const char *bootstrap, const char *prefix, const struct options 
         event_encode_friendship(&value, &half);
         int32_t partition = hash_user_partition(data.halves[i].user, (int32_t)options->partitions);
         int code;
-        while ((code = kafka_producer_send(producer, TOPIC_FRIENDSHIPS, partition, key, sizeof key, value.data,
+        while ((code = kafka_producer_send(producer, &TOPIC_FRIENDSHIPS, partition, key, sizeof key, value.data,
                                            value.size, NULL)) == -EAGAIN)
             uv_run(&loop, UV_RUN_ONCE);
         if (code) bench_die("producing", strerror(-code));
@@ -175,7 +178,7 @@ static void count_records(void *context, const struct kafka_record *records, siz
 
 static bool read_all(const struct reading *reading) {
     for (size_t p = 0; p < reading->partitions; p++)
-        if (kafka_consumer_position(reading->consumer, TOPIC_FRIENDSHIPS, (int32_t)p) < reading->ends[p]) return false;
+        if (kafka_consumer_position(reading->consumer, &TOPIC_FRIENDSHIPS, (int32_t)p) < reading->ends[p]) return false;
     return true;
 }
 
@@ -184,7 +187,8 @@ static int read_topic(const char *bootstrap, const char *prefix, const struct op
     struct error error;
     reading.partitions = options->partitions;
     uv_loop_init(&reading.loop);
-    struct kafka_settings settings = {.bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
+    struct kafka_settings settings = {
+        .topics = &TOPICS_ALL, .bootstrap = bootstrap, .prefix = prefix, .client_id = "bench-restore"};
     struct kafka_consumer_options wanted = {
         .loop = &reading.loop, .settings = &settings, .batch = 1000, .context = &reading, .on_records = count_records};
     double cpu = bench_cpu_s();
@@ -193,8 +197,8 @@ static int read_topic(const char *bootstrap, const char *prefix, const struct op
     for (size_t p = 0; p < reading.partitions; p++) {
         int64_t low;
         positions[p] = (struct kafka_position){
-            .topic = TOPIC_FRIENDSHIPS, .partition = (int32_t)p, .offset = KAFKA_OFFSET_BEGINNING};
-        if (kafka_consumer_watermarks(reading.consumer, TOPIC_FRIENDSHIPS, (int32_t)p, &low, &reading.ends[p], 10000,
+            .topic = &TOPIC_FRIENDSHIPS, .partition = (int32_t)p, .offset = KAFKA_OFFSET_BEGINNING};
+        if (kafka_consumer_watermarks(reading.consumer, &TOPIC_FRIENDSHIPS, (int32_t)p, &low, &reading.ends[p], 10000,
                                       &error))
             bench_die("ends", error.text);
     }

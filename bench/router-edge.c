@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "bench/machine.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "geo/geo.h"
 #include "kafka/consumer.h"
 
@@ -85,11 +86,12 @@ int main(int argc, char **argv) {
     size_t count = numbers(argv[3], first);
     if (numbers(argv[4], edge.last) != count) fail("as many last offsets as first ones");
     for (size_t p = 0; p < count; p++) {
-        positions[p] = (struct kafka_position){.topic = TOPIC_DELIVERIES, .partition = (int32_t)p, .offset = first[p]};
+        positions[p] = (struct kafka_position){.topic = &TOPIC_DELIVERIES, .partition = (int32_t)p, .offset = first[p]};
         edge.waited_for += first[p] < edge.last[p];
     }
     uv_loop_init(&edge.loop);
-    struct kafka_settings settings = {.bootstrap = argv[1], .prefix = argv[2], .client_id = "bench-router-edge"};
+    struct kafka_settings settings = {
+        .topics = &TOPICS_ALL, .bootstrap = argv[1], .prefix = argv[2], .client_id = "bench-router-edge"};
     struct kafka_consumer_options options = {
         .loop = &edge.loop, .settings = &settings, .context = &edge, .on_records = take};
     double before = bench_cpu_s();

@@ -21,6 +21,7 @@
 #include "bench/machine.h"
 #include "bench/router_world.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "kafka/producer.h"
 #include "router/graph_private.h"
 #include "router/join.h"
@@ -47,7 +48,8 @@ struct sender {
     uint64_t lost;
 };
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct sender *sender = context;
     sender->lost += code != 0;
 }
@@ -64,7 +66,7 @@ static void sender_open(struct sender *sender, struct kafka_settings *settings) 
     if (kafka_producer_new(&options, &sender->producer, &error)) fail("a producer", &error);
 }
 
-static void sender_put(struct sender *sender, enum topic topic, int64_t user) {
+static void sender_put(struct sender *sender, const struct topic *topic, int64_t user) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     int code;
@@ -92,7 +94,7 @@ static void load_sharing(const struct options *options, struct sender *sender) {
     const struct sharing sharing = {.mode = SHARING_FRIENDS};
     for (int64_t i = 0; i < options->world.present; i++) {
         event_encode_sharing(&sender->value, &sharing);
-        sender_put(sender, TOPIC_SHARING, world_id(world_present_index(i)));
+        sender_put(sender, &TOPIC_SHARING, world_id(world_present_index(i)));
     }
 }
 
@@ -100,7 +102,7 @@ static void load_joins(const struct options *options, struct sender *sender) {
     for (int64_t i = 0; i < options->world.present; i++) {
         struct location event = world_location(&options->world, world_present_index(i), -1);
         event_encode_location(&sender->value, &event);
-        sender_put(sender, TOPIC_LOCATIONS, event.user);
+        sender_put(sender, &TOPIC_LOCATIONS, event.user);
     }
 }
 
@@ -111,7 +113,7 @@ static void load_reports(const struct options *options, struct sender *sender) {
             int64_t index = world_reporter_index(world, world_speaker(world, round, turn));
             struct location event = world_location(world, index, round);
             event_encode_location(&sender->value, &event);
-            sender_put(sender, TOPIC_LOCATIONS, event.user);
+            sender_put(sender, &TOPIC_LOCATIONS, event.user);
         }
     }
 }
@@ -321,8 +323,10 @@ static bool take_option(struct options *options, const char *name, const char *v
 }
 
 static int to_kafka(const struct options *options, void (*load)(const struct options *, struct sender *)) {
-    struct kafka_settings settings = {
-        .bootstrap = options->bootstrap, .prefix = options->prefix, .client_id = "bench-router-load"};
+    struct kafka_settings settings = {.topics = &TOPICS_ALL,
+                                      .bootstrap = options->bootstrap,
+                                      .prefix = options->prefix,
+                                      .client_id = "bench-router-load"};
     struct sender sender;
     sender_open(&sender, &settings);
     load(options, &sender);

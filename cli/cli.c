@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
 
 enum { WRONG_USAGE = 2 };
 
@@ -177,6 +178,7 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     size_t extra_count;
     const struct config_pair *extra = config_kafka(cli->config, &extra_count);
     cli->kafka = (struct kafka_settings){
+        .topics = &TOPICS_ALL,
         .bootstrap = cli->settings.bootstrap,
         .prefix = cli->settings.prefix,
         .client_id = "starling",

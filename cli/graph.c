@@ -17,6 +17,7 @@
 #include "cli/reader.h"
 #include "cli/setup.h"
 #include "event/codec.h"
+#include "event/topics.h"
 
 enum { SAVE_EVERY = 100000, PACE_EVERY = 1000, PAIR_KEY = 16 };
 
@@ -104,8 +105,8 @@ static int import_run(struct import *import, const char *path, int64_t wait_s) {
     int code = reader_shape(&import->cli->kafka, &shape, import->error);
     if (!code) code = setup_new(&import->cli->kafka, &import->setup, import->error);
     if (!code)
-        code = pace_new(&import->cli->kafka, import->cli->settings.router_group, TOPIC_FRIEND_COMMANDS,
-                        shape.partitions, &import->pace, import->error);
+        code = pace_new(&import->cli->kafka, import->cli->settings.router_group, &TOPIC_FRIEND_COMMANDS,
+                        shape.partitions[TOPIC_SPACE_USERS], &import->pace, import->error);
     progress_start(&import->progress, GRAPH_COMMAND.name);
     if (!code) code = pairs_read(path, &import->share, send_pair, import, import->error);
     if (!code) code = setup_flush(import->setup, import->error);
@@ -168,7 +169,7 @@ static int export_all(struct export *export, const struct kafka_settings *settin
     for (int p = 0; !code && p < partitions; p++) {
         const struct reader_options reader = {
             .settings = settings,
-            .topic = TOPIC_FRIENDSHIPS,
+            .topic = &TOPIC_FRIENDSHIPS,
             .partitions = partitions,
             .partition = p,
             .from_ms = 0,
@@ -194,7 +195,7 @@ static int export_run(const struct cli *cli, const char *path, struct error *err
     export.halves = halves_new();
     export.codec = codec_new();
     progress_start(&export.progress, GRAPH_COMMAND.name);
-    code = export_all(&export, &cli->kafka, shape.partitions);
+    code = export_all(&export, &cli->kafka, shape.partitions[TOPIC_SPACE_USERS]);
     // The first reason is the one to tell.
     int closed = pairs_out_close(export.out, code ? NULL : error);
     if (!code) code = closed;

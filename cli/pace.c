@@ -19,7 +19,7 @@ enum {
 struct pace {
     struct kafka_admin *admin;
     const char *group;
-    enum topic topic;
+    const struct topic *topic;
     int partitions;
     int64_t *committed, *end;
     int64_t backlog, handled;
@@ -27,7 +27,7 @@ struct pace {
     int64_t asked_us, alone_until_us;
 };
 
-int pace_new(const struct kafka_settings *settings, const char *group, enum topic topic, int partitions,
+int pace_new(const struct kafka_settings *settings, const char *group, const struct topic *topic, int partitions,
              struct pace **out, struct error *error) {
     struct pace *pace = mem_alloc(sizeof *pace);
     *pace = (struct pace){

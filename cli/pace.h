@@ -10,7 +10,7 @@
 struct pace;
 
 /* group: the routers', whose committed offsets of `topic` say what is handled. */
-int pace_new(const struct kafka_settings *settings, const char *group, enum topic topic, int partitions,
+int pace_new(const struct kafka_settings *settings, const char *group, const struct topic *topic, int partitions,
              struct pace **pace, struct error *error);
 void pace_free(struct pace *pace); /* NULL is fine */
 

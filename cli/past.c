@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/reader.h"
+#include "event/topics.h"
 #include "json/json.h"
 #include "service/peers.h"
 
@@ -139,8 +140,8 @@ int past_read(const struct cli *cli, int64_t user, int64_t from_ms, int64_t to_m
             .loop = &past.loop,
             .settings = &cli->kafka,
             .group = cli->settings.history_group,
-            .topic = TOPIC_LOCATIONS,
-            .partitions = shape.partitions,
+            .topic = &TOPIC_LOCATIONS,
+            .partitions = shape.partitions[TOPIC_SPACE_USERS],
             .token = *cli->settings.peer_token ? cli->settings.peer_token : NULL,
         },
         &past.peers, error);

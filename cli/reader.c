@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 
 enum { ASK_MS = 8000, TICK_MS = 100, PATIENCE_US = 10000000, STOP_SIGNALS = 2 };
 
@@ -33,7 +34,7 @@ struct reader {
 int reader_shape(const struct kafka_settings *settings, struct topics_shape *shape, struct error *error) {
     struct kafka_admin *admin = NULL;
     int code = kafka_admin_new(settings, &admin, error);
-    if (!code) code = kafka_topics_verify(admin, shape, ASK_MS, error);
+    if (!code) code = kafka_topics_verify(admin, &TOPICS_ALL, shape, ASK_MS, error);
     if (code == -EHOSTDOWN) error_prefix(error, code, "no Kafka broker answers at %s", settings->bootstrap);
     if (code == -ENOENT) error_prefix(error, code, "\"starling topics create\" makes the topics");
     kafka_admin_free(admin);
@@ -117,7 +118,7 @@ static int find_end(struct reader *reader, int32_t partition, int64_t *low, int6
     if (code) return code;
     if (options->follow) *end = INT64_MAX;
     // Only where the broker sets the timestamps do they rise with the offsets.
-    if (options->topic != TOPIC_LOCATIONS || options->settings->dead_letters || options->to_ms == INT64_MAX) return 0;
+    if (options->topic != &TOPIC_LOCATIONS || options->settings->dead_letters || options->to_ms == INT64_MAX) return 0;
     struct kafka_position at = {.topic = options->topic, .partition = partition, .offset = 0};
     code =
         kafka_consumer_offsets_at(reader->consumer, &at, 1, options->to_ms, remaining_ms(deadline_us), reader->error);

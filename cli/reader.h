@@ -9,7 +9,7 @@ enum { READER_ALL = -1 };
 
 struct reader_options {
     const struct kafka_settings *settings;
-    enum topic topic;
+    const struct topic *topic;
     int32_t partitions; /* that the topic has */
     int32_t partition;  /* the one to read, or READER_ALL */
     /* Kafka's timestamps, ms: from <= timestamp < to. 0 and INT64_MAX: everything. */

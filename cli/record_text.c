@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "event/topics.h"
 
 enum { USER_KEY = 8, PAIR_KEY = 16 };
 
@@ -18,7 +19,7 @@ static void put_hex(struct buffer *out, const uint8_t *bytes, size_t size) {
 }
 
 static void put_key(struct buffer *out, const struct kafka_record *record) {
-    bool pair = record->topic == TOPIC_FRIENDSHIPS;
+    bool pair = record->topic == &TOPIC_FRIENDSHIPS;
     if (!record->key) {
         buffer_string(out, "null");
     } else if (pair && record->key_size == PAIR_KEY) {
@@ -102,10 +103,10 @@ static bool delivery_concerns(struct codec *codec, const struct kafka_record *re
 }
 
 bool record_concerns(struct codec *codec, const struct kafka_record *record, int64_t user) {
-    if (record->topic == TOPIC_DELIVERIES) return delivery_concerns(codec, record, user);
+    if (record->topic == &TOPIC_DELIVERIES) return delivery_concerns(codec, record, user);
     if (record->key && record->key_size >= USER_KEY && user_at(record->key) == user) return true;
     struct friend_command command;
-    return record->topic == TOPIC_FRIEND_COMMANDS && record->value &&
+    return record->topic == &TOPIC_FRIEND_COMMANDS && record->value &&
            event_decode_friend_command(codec, record->value, record->value_size, &command, NULL) == 0 &&
            (command.from == user || command.to == user);
 }

@@ -9,6 +9,7 @@
 #include "cli/reader.h"
 #include "cli/record_text.h"
 #include "cli/when.h"
+#include "event/topics.h"
 
 enum { EVERYBODY = -1 };
 
@@ -40,12 +41,12 @@ static void drained(void *context) {
 static bool find_topic(struct replay *replay, const char *name) {
     size_t prefix = strlen(replay->cli.settings.prefix);
     if (!strncmp(name, replay->cli.settings.prefix, prefix)) name += prefix;
-    for (int i = 0; i < TOPICS; i++) {
-        const char *known = topic_name((enum topic)i);
-        if (strncmp(name, known, strlen(known))) continue;
+    for (size_t i = 0; i < TOPICS_ALL.count; i++) {
+        const char *known = TOPICS_ALL.items[i]->name;
+        if (strncmp(name, known, strlen(known)) != 0) continue;
         const char *rest = name + strlen(known);
-        if (*rest && strcmp(rest, ".dlq")) continue;
-        replay->reader.topic = (enum topic)i;
+        if (*rest && strcmp(rest, ".dlq") != 0) continue;
+        replay->reader.topic = TOPICS_ALL.items[i];
         replay->topics.dead_letters = *rest;
         return true;
     }
@@ -53,21 +54,21 @@ static bool find_topic(struct replay *replay, const char *name) {
 }
 
 /* All that concerns a user is in one partition, where the user is the key. */
-static bool keyed_by_user(enum topic topic) { return topic != TOPIC_FRIEND_COMMANDS && topic != TOPIC_DELIVERIES; }
+static bool keyed_by_user(const struct topic *topic) {
+    return topic->space == TOPIC_SPACE_USERS && topic != &TOPIC_FRIEND_COMMANDS && topic != &TOPIC_COMMAND_OFFSETS;
+}
 
 static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
     struct topics_shape shape;
     int code = reader_shape(&replay->cli.kafka, &shape, error);
     if (code) return code;
     struct reader_options *reader = &replay->reader;
-    reader->partitions = replay->topics.dead_letters         ? 1
-                         : reader->topic == TOPIC_DELIVERIES ? shape.delivery_partitions
-                                                             : shape.partitions;
+    reader->partitions = replay->topics.dead_letters ? 1 : shape.partitions[reader->topic->space];
     int64_t chosen;
     if (partition) {
         if (!cli_int(partition, 0, reader->partitions - 1, &chosen)) {
             return error_set(error, -EINVAL, "--partition %s: %s%s has the partitions 0 to %d", partition,
-                             topic_name(reader->topic), replay->topics.dead_letters ? ".dlq" : "",
+                             reader->topic->name, replay->topics.dead_letters ? ".dlq" : "",
                              (int)reader->partitions - 1);
         }
         reader->partition = (int32_t)chosen;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/codec.h"
+#include "event/topics.h"
 #include "kafka/admin.h"
 #include "kafka/producer.h"
 
@@ -35,7 +36,8 @@ struct setup {
 
 static void on_tick(void *context) {}
 
-static void on_delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void on_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                         int64_t offset) {
     struct setup *setup = context;
     if (!code) return;
     if (!setup->lost++) setup->lost_code = code;
@@ -88,7 +90,7 @@ static int failure_of(const struct setup *setup, struct error *error) {
                      strerror(-setup->lost_code));
 }
 
-static int put(struct setup *setup, enum topic topic, int64_t user, struct error *error) {
+static int put(struct setup *setup, const struct topic *topic, int64_t user, struct error *error) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     int64_t deadline = 0;
@@ -98,7 +100,7 @@ static int put(struct setup *setup, enum topic topic, int64_t user, struct error
                                        setup->value.data, setup->value.size, NULL);
         if (!code) break;
         if (code != -EAGAIN && code != -EHOSTDOWN) {
-            return error_set(error, code, "producing to %s%s: %s", setup->settings->prefix, topic_name(topic),
+            return error_set(error, code, "producing to %s%s: %s", setup->settings->prefix, topic->name,
                              strerror(-code));
         }
         int64_t now = clock_monotonic_us();
@@ -130,13 +132,13 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
     };
     buffer_clear(&setup->value);
     event_encode_friend_command(&setup->value, &command);
-    return put(setup, TOPIC_FRIEND_COMMANDS, lower, error);
+    return put(setup, &TOPIC_FRIEND_COMMANDS, lower, error);
 }
 
 int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error) {
     buffer_clear(&setup->value);
     event_encode_sharing(&setup->value, &(struct sharing){.mode = mode});
-    return put(setup, TOPIC_SHARING, user, error);
+    return put(setup, &TOPIC_SHARING, user, error);
 }
 
 int setup_profile(struct setup *setup, int64_t user, const char *name, struct error *error) {
@@ -146,7 +148,7 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
     };
     buffer_clear(&setup->value);
     event_encode_profile(&setup->value, &profile);
-    return put(setup, TOPIC_PROFILES, user, error);
+    return put(setup, &TOPIC_PROFILES, user, error);
 }
 
 int setup_flush(struct setup *setup, struct error *error) {
@@ -168,7 +170,7 @@ struct handled {
 static const char COMMANDS[] = "friend commands are not handled", HALVES[] = "halves are not on the friend lists";
 
 /* How many records in front of the targets are not handled. */
-static int ask_left(struct handled *handled, enum topic topic, int64_t *left, struct error *error) {
+static int ask_left(struct handled *handled, const struct topic *topic, int64_t *left, struct error *error) {
     int code = kafka_group_offsets(handled->admin, handled->group, topic, handled->partitions, handled->committed,
                                    handled->end, ASK_MS, error);
     if (code) return code;
@@ -181,7 +183,7 @@ static int ask_left(struct handled *handled, enum topic topic, int64_t *left, st
 }
 
 /* Until the group has handled what the topic holds now. What arrives later is not waited for. */
-static int wait_topic(struct handled *handled, enum topic topic, const char *what, struct error *error) {
+static int wait_topic(struct handled *handled, const struct topic *topic, const char *what, struct error *error) {
     int64_t left = 0;
     int code = kafka_group_offsets(handled->admin, handled->group, topic, handled->partitions, handled->committed,
                                    handled->target, ASK_MS, error);
@@ -216,14 +218,14 @@ int setup_wait_handled(struct setup *setup, const char *router_group, int timeou
     struct topics_shape shape;
     int code = setup_flush(setup, error);
     if (!code) code = kafka_admin_new(setup->settings, &handled.admin, error);
-    if (!code) code = kafka_topics_verify(handled.admin, &shape, ASK_MS, error);
+    if (!code) code = kafka_topics_verify(handled.admin, &TOPICS_ALL, &shape, ASK_MS, error);
     if (code) goto finish;
-    handled.partitions = shape.partitions;
-    handled.committed = mem_zero((size_t)shape.partitions, sizeof *handled.committed);
-    handled.end = mem_zero((size_t)shape.partitions, sizeof *handled.end);
-    handled.target = mem_zero((size_t)shape.partitions, sizeof *handled.target);
-    code = wait_topic(&handled, TOPIC_FRIEND_COMMANDS, COMMANDS, error);
-    if (!code) code = wait_topic(&handled, TOPIC_FRIENDSHIPS, HALVES, error);
+    handled.partitions = shape.partitions[TOPIC_SPACE_USERS];
+    handled.committed = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.committed);
+    handled.end = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.end);
+    handled.target = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.target);
+    code = wait_topic(&handled, &TOPIC_FRIEND_COMMANDS, COMMANDS, error);
+    if (!code) code = wait_topic(&handled, &TOPIC_FRIENDSHIPS, HALVES, error);
 finish:
     free(handled.committed);
     free(handled.end);

@@ -8,11 +8,12 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/reader.h"
+#include "event/topics.h"
 
 enum { ASK_MS = 8000, PAUSE_MS = 1000 };
 
-static void topic_start(struct status_topic *topic, enum topic which, const struct topics_shape *shape) {
-    int partitions = which == TOPIC_DELIVERIES ? shape->delivery_partitions : shape->partitions;
+static void topic_start(struct status_topic *topic, const struct topic *which, const struct topics_shape *shape) {
+    int partitions = shape->partitions[which->space];
     struct status_sample *samples[] = {&topic->first, &topic->last};
     *topic = (struct status_topic){.topic = which, .partitions = partitions};
     for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
@@ -31,6 +32,8 @@ static void topic_clear(struct status_topic *topic) {
 static void status_start(struct status *status, const struct cli *cli, const struct topics_shape *shape) {
     *status = (struct status){
         .settings = &cli->kafka,
+        .topics = mem_zero(TOPICS_ALL.count, sizeof *status->topics),
+        .topic_count = TOPICS_ALL.count,
         .groups =
             {
                 {.name = cli->settings.router_group, .what = "routers", .topic_count = 2, .commits = true},
@@ -38,15 +41,16 @@ static void status_start(struct status *status, const struct cli *cli, const str
                 {.name = cli->settings.history_group, .what = "history sinks", .topic_count = 1, .commits = true},
             },
     };
-    for (int i = 0; i < TOPICS; i++) topic_start(&status->topics[i], (enum topic)i, shape);
-    topic_start(&status->groups[0].topics[0], TOPIC_LOCATIONS, shape);
-    topic_start(&status->groups[0].topics[1], TOPIC_FRIEND_COMMANDS, shape);
-    topic_start(&status->groups[1].topics[0], TOPIC_DELIVERIES, shape);
-    topic_start(&status->groups[2].topics[0], TOPIC_LOCATIONS, shape);
+    for (size_t i = 0; i < status->topic_count; i++) topic_start(&status->topics[i], TOPICS_ALL.items[i], shape);
+    topic_start(&status->groups[0].topics[0], &TOPIC_LOCATIONS, shape);
+    topic_start(&status->groups[0].topics[1], &TOPIC_FRIEND_COMMANDS, shape);
+    topic_start(&status->groups[1].topics[0], &TOPIC_DELIVERIES, shape);
+    topic_start(&status->groups[2].topics[0], &TOPIC_LOCATIONS, shape);
 }
 
 static void status_clear(struct status *status) {
-    for (int i = 0; i < TOPICS; i++) topic_clear(&status->topics[i]);
+    for (size_t i = 0; i < status->topic_count; i++) topic_clear(&status->topics[i]);
+    free(status->topics);
     for (int i = 0; i < STATUS_GROUPS; i++) {
         kafka_group_clear(&status->groups[i].group);
         for (size_t t = 0; t < status->groups[i].topic_count; t++) topic_clear(&status->groups[i].topics[t]);
@@ -68,7 +72,7 @@ static int take_samples(struct status *status, struct kafka_admin *admin, bool l
             code = ask(admin, status->groups[i].name, &status->groups[i].topics[t], last, error);
         }
     }
-    for (int i = 0; !code && i < TOPICS; i++) {
+    for (size_t i = 0; !code && i < status->topic_count; i++) {
         code = ask(admin, status->groups[0].name, &status->topics[i], last, error);
     }
     return code;

@@ -15,7 +15,7 @@ struct status_sample {
 
 /* A topic's partitions, seen twice. */
 struct status_topic {
-    enum topic topic;
+    const struct topic *topic;
     int partitions;
     struct status_sample first, last;
 };
@@ -32,8 +32,9 @@ struct status_group {
 struct status {
     const struct kafka_settings *settings;
     int64_t time_ms;
-    double seconds; /* between the two samples */
-    struct status_topic topics[TOPICS];
+    double seconds;              /* between the two samples */
+    struct status_topic *topics; /* topic_count: all that there are */
+    size_t topic_count;
     struct status_group groups[STATUS_GROUPS];
 };
 

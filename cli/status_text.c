@@ -61,7 +61,7 @@ void status_ranges(struct buffer *out, const int *numbers, size_t count) {
 }
 
 /* The member's partitions of one topic; the caller frees. */
-static int *owned_of(const struct kafka_member *member, enum topic topic, size_t *count) {
+static int *owned_of(const struct kafka_member *member, const struct topic *topic, size_t *count) {
     int *numbers = mem_alloc((member->owned_count + 1) * sizeof *numbers);
     *count = 0;
     for (size_t i = 0; i < member->owned_count; i++) {
@@ -71,7 +71,7 @@ static int *owned_of(const struct kafka_member *member, enum topic topic, size_t
     return numbers;
 }
 
-static const char *owner_of(const struct kafka_group *group, enum topic topic, int partition) {
+static const char *owner_of(const struct kafka_group *group, const struct topic *topic, int partition) {
     for (size_t m = 0; m < group->count; m++) {
         for (size_t i = 0; i < group->members[m].owned_count; i++) {
             const struct kafka_position *owned = &group->members[m].owned[i];
@@ -89,7 +89,7 @@ static void text_of_member(struct buffer *out, const struct status_group *group,
     for (size_t t = 0; t < group->topic_count; t++) {
         size_t count;
         int *numbers = owned_of(member, group->topics[t].topic, &count);
-        buffer_format(out, "%s %s ", t ? ";" : "", topic_name(group->topics[t].topic));
+        buffer_format(out, "%s %s ", t ? ";" : "", group->topics[t].topic->name);
         status_ranges(out, numbers, count);
         if (!count) buffer_string(out, "none");
         free(numbers);
@@ -100,7 +100,7 @@ static void text_of_member(struct buffer *out, const struct status_group *group,
 static void text_of_lag(struct buffer *out, const struct status *status, const struct status_group *group,
                         const struct status_topic *topic, bool all_partitions) {
     int64_t total = status_lag_total(topic);
-    buffer_format(out, "  %-16s ", topic_name(topic->topic));
+    buffer_format(out, "  %-16s ", topic->topic->name);
     if (total == STATUS_UNKNOWN) {
         buffer_string(out, "lag unknown: not everything was ever committed");
     } else {
@@ -123,7 +123,7 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
 
 void status_text(struct buffer *out, const struct status *status, bool all_partitions) {
     buffer_format(out, "%-32s %10s %14s %10s\n", "topic", "partitions", "written", "in/s");
-    for (int i = 0; i < TOPICS; i++) {
+    for (size_t i = 0; i < status->topic_count; i++) {
         const struct status_topic *topic = &status->topics[i];
         char *name = topic_full_name(status->settings, topic->topic, false);
         buffer_format(out, "%-32s %10d %14" PRId64 " %10.1f\n", name, topic->partitions,
@@ -160,7 +160,7 @@ static void put_offset(struct buffer *out, int64_t offset) {
     }
 }
 
-static void put_name(struct buffer *out, const struct status *status, enum topic topic) {
+static void put_name(struct buffer *out, const struct status *status, const struct topic *topic) {
     char *name = topic_full_name(status->settings, topic, false);
     put_text(out, name);
     free(name);
@@ -235,7 +235,7 @@ static void json_of_group(struct buffer *out, const struct status *status, const
 
 void status_json(struct buffer *out, const struct status *status) {
     buffer_format(out, "{\"time\":%" PRId64 ",\"topics\":[", status->time_ms);
-    for (int i = 0; i < TOPICS; i++) {
+    for (size_t i = 0; i < status->topic_count; i++) {
         const struct status_topic *topic = &status->topics[i];
         buffer_string(out, i ? ",{\"topic\":" : "{\"topic\":");
         put_name(out, status, topic->topic);

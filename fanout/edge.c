@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "fanout/deliveries.h"
 #include "fanout/door.h"
 #include "fanout/drain.h"
@@ -75,7 +76,8 @@ static void profile_changed(void *context, int64_t user) {
     screens_profile(&edge->screens, user);
 }
 
-static void produced(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void produced(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                     int64_t offset) {
     struct edge *edge = context;
     (void)partition;
     (void)offset;
@@ -118,7 +120,7 @@ static int read_routes(void *context, const struct kafka_position *positions, si
 
 static int64_t position_of(void *context, int32_t partition) {
     struct edge *edge = context;
-    return kafka_consumer_position(edge->consumer, TOPIC_DELIVERIES, partition);
+    return kafka_consumer_position(edge->consumer, &TOPIC_DELIVERIES, partition);
 }
 
 /* Ends the process: only a new one can be a member of the group again. */
@@ -174,7 +176,7 @@ static int start_copies(struct edge *edge, struct error *error) {
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
             .data_dir = service_settings(edge->service)->data_dir,
-            .partitions = edge->shape.partitions,
+            .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
             .log = service_log(edge->service),
             .metrics = service_metrics(edge->service),
             .dead_letters = edge->producer,
@@ -206,7 +208,7 @@ static int start_screens(struct edge *edge, struct error *error) {
 }
 
 static int start_consumer(struct edge *edge, struct error *error) {
-    static const enum topic SUBSCRIBED[] = {TOPIC_DELIVERIES};
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_DELIVERIES};
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(edge->service),
@@ -380,11 +382,15 @@ static bool edge_busy(void *state) {
 
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
+static const struct topic *const NEEDED[] = {&TOPIC_DELIVERIES, &TOPIC_LOCATIONS, &TOPIC_PROFILES, &TOPIC_SHARING};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
     .processes = "edge.processes",
+    .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = edge_start,
     .reload = edge_reload,

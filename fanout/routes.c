@@ -4,18 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "question/question.h"
 
 enum { ASK_AGAIN_MS = 1000, NO_ROUTE = -1 };
-
-/* Where the new ones among an assignment's partitions end. The worker's while it asks. */
-struct question {
-    struct routes *routes;
-    struct kafka_position *positions; /* all of the assignment, the new ones in front */
-    size_t count, new_count;
-    uint64_t assignment; /* which one */
-    int code;
-    struct error error;
-};
 
 struct routes {
     struct routes_options options;
@@ -23,9 +14,9 @@ struct routes {
     size_t count, next;
     struct kafka_position *assigned; /* an assignment whose reading has not begun; NULL: there is none */
     size_t assigned_count;
-    uint64_t assignment; /* counts assignments and revocations */
-    struct loop_timer *again;
-    bool asking, ended;
+    struct question *question;     /* where the new ones of the assignment end */
+    struct kafka_position *asked;  /* all of the assignment, the new ones in front; the worker's while it asks */
+    size_t asked_count, new_count; /* of all, of the new ones */
     struct metric *gauge;
 };
 
@@ -52,9 +43,7 @@ static void forget_assignment(struct routes *routes) {
     free(routes->assigned);
     routes->assigned = NULL;
     routes->assigned_count = 0;
-    routes->assignment++;
-    loop_timer_free(routes->again);
-    routes->again = NULL;
+    question_cancel(routes->question);
 }
 
 /* Those that sessions may be on already in front, for these are what routes_choose gives out. Of new ones the lowest: a process
@@ -88,85 +77,58 @@ static void take_assignment(struct routes *routes) {
     routes->options.changed(routes->options.context);
 }
 
-static void ask_again(void *context);
+/* ---- where new routes end ---- */
 
-static void read_later(struct routes *routes, const struct error *error) {
-    log_warn(routes->options.log, "routes cannot be read yet", LOG_TEXT("reason", error->text));
-    loop_timer_free(routes->again);
-    routes->again = loop_timer_new(routes->options.loop, ASK_AGAIN_MS, 0, ask_again, routes);
-}
-
-static void ask_ends(void *context) {
-    struct question *question = context;
-    const struct routes_options *options = &question->routes->options;
-    question->code = options->ends(options->context, question->positions, question->new_count, &question->error);
-}
-
-static void ask(struct routes *routes);
-
-static void answered(void *context) {
-    struct question *question = context;
-    struct routes *routes = question->routes;
-    routes->asking = false;
-    bool current = question->assignment == routes->assignment;
-    int code = question->code;
-    if (!code && current && !routes->ended)
-        code = routes->options.read(routes->options.context, question->positions, question->count, &question->error);
-    if (routes->ended)
-        forget_assignment(routes);
-    else if (!current && routes->assigned)
-        ask(routes);
-    else if (current && code)
-        read_later(routes, &question->error);
-    else if (current)
-        take_assignment(routes);
-    free(question->positions);
-    free(question);
-}
-
-static struct question *question_new(struct routes *routes) {
-    struct question *question = mem_alloc(sizeof *question);
+static void prepare(void *context) {
+    struct routes *routes = context;
     size_t count = routes->assigned_count;
-    *question = (struct question){
-        .routes = routes,
-        .positions = mem_alloc((count + 1) * sizeof *question->positions),
-        .count = count,
-        .assignment = routes->assignment,
-    };
+    free(routes->asked);
+    routes->asked = mem_alloc((count + 1) * sizeof *routes->asked);
+    routes->asked_count = count;
+    routes->new_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct kafka_position position = routes->assigned[i];
         position.offset = routes->options.position(routes->options.context, position.partition);
         bool known = routes_has(routes, position.partition) && position.offset >= 0;
-        question->positions[i] = position;
+        routes->asked[i] = position;
         if (known) continue;
-        question->positions[i] = question->positions[question->new_count];
-        question->positions[question->new_count++] = position;
+        routes->asked[i] = routes->asked[routes->new_count];
+        routes->asked[routes->new_count++] = position;
     }
-    return question;
 }
 
-/* One question at a time: an assignment that comes meanwhile is asked about when the answer is there. */
-static void ask(struct routes *routes) {
-    if (routes->asking || routes->ended) return;
-    struct question *question = question_new(routes);
-    routes->asking = true;
-    if (question->new_count)
-        loop_work(routes->options.loop, ask_ends, answered, question);
-    else
-        answered(question);
+static int ask(void *context, struct error *error) {
+    const struct routes *routes = context;
+    return routes->new_count ? routes->options.ends(routes->options.context, routes->asked, routes->new_count, error)
+                             : 0;
 }
 
-static void ask_again(void *context) {
+static void failed(void *context, int code, const char *reason) {
+    const struct routes *routes = context;
+    (void)code;
+    log_warn(routes->options.log, "routes cannot be read yet", LOG_TEXT("reason", reason));
+}
+
+static void answered(void *context) {
     struct routes *routes = context;
-    if (routes->assigned) ask(routes);
+    struct error error;
+    int code = routes->options.read(routes->options.context, routes->asked, routes->asked_count, &error);
+    if (code) {
+        failed(routes, code, error.text);
+        question_ask_later(routes->question, ASK_AGAIN_MS);
+    } else {
+        take_assignment(routes);
+    }
 }
+
+/* ---- what the consumer says ---- */
 
 void routes_assigned(struct routes *routes, const struct kafka_position *owned, size_t count) {
     forget_assignment(routes);
     routes->assigned = mem_alloc((count + 1) * sizeof *owned);
     if (count) memcpy(routes->assigned, owned, count * sizeof *owned);
     routes->assigned_count = count;
-    ask(routes);
+    question_ask(routes->question);
 }
 
 /* Nothing is committed, deliveries are the state of sessions, and those stay: most routes come back in a moment. */
@@ -179,17 +141,28 @@ struct routes *routes_new(const struct routes_options *options) {
         .gauge = metrics_gauge(options->metrics, "starling_edge_routes",
                                "Partitions of deliveries assigned to this process.", NULL),
     };
+    routes->question = question_new(&(struct question_options){
+        .loop = options->loop,
+        .context = routes,
+        .prepare = prepare,
+        .ask = ask,
+        .answered = answered,
+        .failed = failed,
+        .again_ms = ASK_AGAIN_MS,
+    });
     return routes;
 }
 
 bool routes_end(struct routes *routes) {
-    routes->ended = true;
-    return routes->asking;
+    forget_assignment(routes);
+    return question_busy(routes->question);
 }
 
 void routes_free(struct routes *routes) {
     if (!routes) return;
     forget_assignment(routes);
+    question_free(routes->question);
+    free(routes->asked);
     free(routes->items);
     free(routes);
 }

@@ -36,7 +36,7 @@ struct routes_options {
 };
 
 struct routes *routes_new(const struct routes_options *options);
-/* Asks nothing any more. True: a question is still on a worker thread; turn the loop, and do not free yet. */
+/* Forgets what was assigned. True: the worker thread is still asking; turn the loop, and do not free yet. */
 bool routes_end(struct routes *routes);
 void routes_free(struct routes *routes); /* NULL is fine */
 

@@ -72,7 +72,7 @@ struct screen {
     /* Kafka. An item of the screen's kind came by that route; the screen finds out which sessions it is for. produced: the fate of
      * a record that the screen gave the producer (others' are told, too: look at the topic). */
     void (*delivery)(void *product, int32_t route, const struct delivery_item *item);
-    void (*produced)(void *product, void *opaque, int code, enum topic topic);
+    void (*produced)(void *product, void *opaque, int code, const struct topic *topic);
     void (*sharing)(void *product, int64_t user, enum sharing_mode mode);
     void (*profile)(void *product, int64_t user);
 

@@ -50,7 +50,7 @@ void screens_hello(const struct screen_set *set, struct session *session, const 
     FOR_EACH(set, hello, screen->hello(product, session, hello))
 }
 
-void screens_produced(const struct screen_set *set, void *opaque, int code, enum topic topic) {
+void screens_produced(const struct screen_set *set, void *opaque, int code, const struct topic *topic) {
     FOR_EACH(set, produced, screen->produced(product, opaque, code, topic))
 }
 

@@ -22,7 +22,7 @@ int screens_check(const struct screen_set *set, const json_t *hello, const char 
 void screens_hello(const struct screen_set *set, struct session *session, const json_t *hello);
 int screens_message(const struct screen_set *set, struct session *session, const char *type, const json_t *message,
                     const char **code, struct error *error);
-void screens_produced(const struct screen_set *set, void *opaque, int code, enum topic topic);
+void screens_produced(const struct screen_set *set, void *opaque, int code, const struct topic *topic);
 void screens_sharing(const struct screen_set *set, int64_t user, enum sharing_mode mode);
 void screens_profile(const struct screen_set *set, int64_t user);
 void screens_fetch(const struct screen_set *set, const struct session *session, enum screen_ahead ahead);

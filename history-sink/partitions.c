@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "history-sink/sink.h"
 
 enum {
@@ -34,7 +35,7 @@ struct partition *partition_find(const struct sink *sink, int32_t id) {
 bool partition_answers(const struct sink *sink, const struct partition *partition) {
     if (partition->state != PARTITION_READING || !partition->whole) return false;
     // What another client's transactions leave in the log is passed over without a record.
-    int64_t position = kafka_consumer_position(sink->consumer, TOPIC_LOCATIONS, partition->id);
+    int64_t position = kafka_consumer_position(sink->consumer, &TOPIC_LOCATIONS, partition->id);
     int64_t read = partition->next > position ? partition->next : position;
     return (read > partition->stored ? read : partition->stored) >= partition->target;
 }
@@ -161,7 +162,7 @@ static int ask_kafka(struct sink *sink, const struct archive_wanted *wanted, siz
                      struct kafka_position *ends) {
     struct error error;
     for (size_t i = 0; i < count; i++)
-        kept[i] = ends[i] = (struct kafka_position){TOPIC_LOCATIONS, wanted[i].partition, KAFKA_OFFSET_NONE};
+        kept[i] = ends[i] = (struct kafka_position){&TOPIC_LOCATIONS, wanted[i].partition, KAFKA_OFFSET_NONE};
     int code = kafka_consumer_offsets_at(sink->consumer, kept, count, 0, ASK_TIMEOUT_MS, &error);
     if (code == 0) code = kafka_consumer_offsets_at(sink->consumer, ends, count, INT64_MAX, ASK_TIMEOUT_MS, &error);
     if (code && log_due(&sink->kafka_away_us, LOG_EVERY_S))
@@ -225,9 +226,9 @@ static void commit(struct sink *sink) {
     size_t count = 0;
     for (size_t i = 0; i < sink->count; i++) {
         const struct partition *partition = &sink->partitions[i];
-        int64_t next = kafka_consumer_position(sink->consumer, TOPIC_LOCATIONS, partition->id);
+        int64_t next = kafka_consumer_position(sink->consumer, &TOPIC_LOCATIONS, partition->id);
         if (partition->state != PARTITION_READING || next < 0) continue;
-        positions[count++] = (struct kafka_position){TOPIC_LOCATIONS, partition->id, next};
+        positions[count++] = (struct kafka_position){&TOPIC_LOCATIONS, partition->id, next};
     }
     kafka_consumer_commit(sink->consumer, positions, count);
     free(positions);
@@ -264,7 +265,7 @@ void partitions_revoked(void *context, bool lost) {
     sink->metrics.owned->value = 0;
 }
 
-void partitions_offset_lost(void *context, enum topic topic, int32_t id) {
+void partitions_offset_lost(void *context, const struct topic *topic, int32_t id) {
     struct sink *sink = context;
     struct partition *partition = partition_find(sink, id);
     if (!partition || partition->state != PARTITION_READING) return;
@@ -283,7 +284,7 @@ static bool settle_reading(struct sink *sink, struct error *error) {
     size_t more_count = 0, less_count = 0;
     for (size_t i = 0; i < sink->count; i++) {
         struct partition *partition = &sink->partitions[i];
-        struct kafka_position position = {TOPIC_LOCATIONS, partition->id, partition->next};
+        struct kafka_position position = {&TOPIC_LOCATIONS, partition->id, partition->next};
         bool found = partition->state == PARTITION_FOUND;
         if (partition->subscribed && partition->state != PARTITION_READING) less[less_count++] = position;
         if (found) more[more_count++] = position;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "history-sink/history_sink.h"
 
 enum { TICK_MS = 200, PRODUCER_FLUSH_MS = 5000, EXPIRE_EVERY_S = 3600, EXPIRE_USERS = 500 };
@@ -43,7 +44,7 @@ static void collect(void *context) {
     for (size_t i = 0; i < sink->count; i++) {
         const struct partition *partition = &sink->partitions[i];
         int64_t lag = partition->state == PARTITION_READING
-                          ? kafka_consumer_lag(sink->consumer, TOPIC_LOCATIONS, partition->id)
+                          ? kafka_consumer_lag(sink->consumer, &TOPIC_LOCATIONS, partition->id)
                           : -1;
         if (lag >= 0) partition->lag->value = (double)lag;
         if (partition->open && segment_oldest(partition->open) < oldest) oldest = segment_oldest(partition->open);
@@ -91,7 +92,7 @@ static void given_up(void *context, const char *reason) {
 }
 
 static int start_kafka(struct sink *sink, struct error *error) {
-    static const enum topic SUBSCRIBED[] = {TOPIC_LOCATIONS};
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS};
     struct service *service = sink->service;
     int code = kafka_producer_new(
         &(struct kafka_producer_options){.loop = service_loop(service), .settings = service_kafka(service)},
@@ -136,7 +137,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .service = service,
         .settings = *settings,
         .limits = {.rows = settings->roll_rows, .bytes = settings->roll_bytes, .age_ms = settings->roll_s * 1000},
-        .partitions_total = shape->partitions,
+        .partitions_total = shape->partitions[TOPIC_SPACE_USERS],
         .codec = codec_new(),
         .expired_us = -(int64_t)EXPIRE_EVERY_S * 1000000, // at once
         .expire_user = -1,
@@ -171,11 +172,15 @@ static void sink_drain(void *state) {
 
 static const char *const CONDITIONS[] = {"history", NULL};
 
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
 const struct service_definition HISTORY_SINK_SERVICE = {
     .name = "starling-history-sink",
     .ops_listen = "127.0.0.1:9140",
     .peer_listen = "127.0.0.1:9240",
     .section = &HISTORY_SECTION,
+    .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = sink_start,
     .drain = sink_drain,

@@ -88,7 +88,7 @@ struct sink {
 /* partitions.c */
 void partitions_assigned(void *sink, const struct kafka_position *owned, size_t count);
 void partitions_revoked(void *sink, bool lost);
-void partitions_offset_lost(void *sink, enum topic topic, int32_t id);
+void partitions_offset_lost(void *sink, const struct topic *topic, int32_t id);
 void partitions_seen(void *sink, int code, const struct archive_wanted *wanted, size_t count, const char *reason);
 void partitions_tick(struct sink *sink);                                            /* whatever is due */
 void partitions_publish(struct sink *sink);                                         /* all open files */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/gateway.h"
 
 enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000 };
@@ -75,7 +76,7 @@ static void command(const struct call *call, enum friend_command_kind kind, int6
     buffer_clear(&gateway->record);
     event_encode_friend_command(&gateway->record, &record);
     struct write *write = write_new(gateway, call->request, outcome, ask_outcome);
-    write_send(write, TOPIC_FRIEND_COMMANDS, from < to ? from : to);
+    write_send(write, &TOPIC_FRIEND_COMMANDS, from < to ? from : to);
     write_end(write);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/ingest.h"
 
 enum { DRAIN_STEP_MS = 50, DRAIN_MAX_TICKS = 200, PRODUCER_FLUSH_MS = 5000, RETRY_AFTER_S = 2, SECOND_MS = 1000 };
@@ -193,7 +194,7 @@ static int start_kafka(struct gateway *gateway, const struct topics_shape *shape
             .loop = service_loop(service),
             .settings = service_kafka(service),
             .data_dir = service_settings(service)->data_dir,
-            .partitions = shape->partitions,
+            .partitions = shape->partitions[TOPIC_SPACE_USERS],
             .log = service_log(service),
             .metrics = service_metrics(service),
             .dead_letters = gateway->producer,
@@ -210,8 +211,8 @@ static int start_peers(struct gateway *gateway, const struct topics_shape *shape
         .loop = service_loop(service),
         .settings = service_kafka(service),
         .group = gateway->settings.router_group,
-        .topic = TOPIC_LOCATIONS,
-        .partitions = shape->partitions,
+        .topic = &TOPIC_LOCATIONS,
+        .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .token = service_settings(service)->peer_token,
     };
     int result = peers_new(&options, &gateway->routers, error);
@@ -289,10 +290,14 @@ static void gateway_drain(void *state) {
 
 static const char *const CONDITIONS[] = {"copies", "producer", NULL};
 
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES, &TOPIC_SHARING};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
 const struct service_definition INGEST_SERVICE = {
     .name = "starling-ingest",
     .ops_listen = "127.0.0.1:9110",
     .section = &INGEST_SECTION,
+    .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = gateway_start,
     .drain = gateway_drain,

@@ -46,9 +46,9 @@ struct write *write_new(struct gateway *gateway, struct http_request *request, v
                         void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code,
                                      int32_t partition, int64_t offset));
 /* The record that was encoded into gateway->record. */
-void write_send(struct write *write, enum topic topic, int64_t key_user);
+void write_send(struct write *write, const struct topic *topic, int64_t key_user);
 void write_end(struct write *write); /* no more records follow; done may be called inside */
-void write_delivered(void *gateway, void *opaque, int code, enum topic topic, int32_t partition,
+void write_delivered(void *gateway, void *opaque, int code, const struct topic *topic, int32_t partition,
                      int64_t offset); /* the producer's callback */
 /* The problem for a failed write: 503 with Retry-After, or 500. */
 void write_problem(struct http_request *request, int code);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/gateway.h"
 #include "json/place.h"
 
@@ -123,7 +124,7 @@ static void produce(const struct call *call, struct batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         buffer_clear(&gateway->record);
         event_encode_location(&gateway->record, &batch->locations[i]);
-        write_send(write, TOPIC_LOCATIONS, batch->locations[i].user);
+        write_send(write, &TOPIC_LOCATIONS, batch->locations[i].user);
     }
     write_end(write);
 }

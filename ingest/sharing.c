@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/gateway.h"
 
 enum { READ_BACK_MS = 2000 };
@@ -119,7 +120,7 @@ void put_sharing(const struct call *call) {
         buffer_clear(&call->gateway->record);
         event_encode_sharing(&call->gateway->record, &sharing);
         struct write *write = write_new(call->gateway, call->request, answer, written);
-        write_send(write, TOPIC_SHARING, user);
+        write_send(write, &TOPIC_SHARING, user);
         write_end(write);
     }
     json_decref(object);

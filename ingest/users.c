@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/gateway.h"
 
 enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
@@ -52,7 +53,7 @@ static void written(struct gateway *gateway, struct http_request *request, void 
     free(body);
 }
 
-static void write_one(const struct call *call, enum topic topic, int64_t user, struct buffer *body) {
+static void write_one(const struct call *call, const struct topic *topic, int64_t user, struct buffer *body) {
     struct write *write = write_new(call->gateway, call->request, body, written);
     write_send(write, topic, user);
     write_end(write);
@@ -86,7 +87,7 @@ void put_profile(const struct call *call) {
         put_profile_json(body, user, &profile);
         buffer_clear(&call->gateway->record);
         event_encode_profile(&call->gateway->record, &profile);
-        write_one(call, TOPIC_PROFILES, user, body);
+        write_one(call, &TOPIC_PROFILES, user, body);
     }
     json_decref(object);
 }

@@ -33,7 +33,7 @@ static void settle(struct write *write) {
     free(write);
 }
 
-void write_send(struct write *write, enum topic topic, int64_t key_user) {
+void write_send(struct write *write, const struct topic *topic, int64_t key_user) {
     struct gateway *gateway = write->gateway;
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)key_user);
@@ -49,7 +49,8 @@ void write_send(struct write *write, enum topic topic, int64_t key_user) {
 
 void write_end(struct write *write) { settle(write); }
 
-void write_delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+void write_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                     int64_t offset) {
     struct write *write = opaque;
     (void)context;
     (void)topic;

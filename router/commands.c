@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/overlay.h"
 
 enum {
@@ -96,9 +97,10 @@ static void queue_clear(struct commands *commands) {
     commands->first = commands->count = 0;
 }
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct commands *commands = context;
-    if (!code && topic == TOPIC_FRIENDSHIPS && offset >= commands->ends[partition])
+    if (!code && topic == &TOPIC_FRIENDSHIPS && offset >= commands->ends[partition])
         commands->ends[partition] = offset + 1;
 }
 
@@ -306,7 +308,7 @@ static int send_half(struct commands *commands, int64_t user, int64_t other, con
     bool tombstone = friendship_empty(half);
     if (!tombstone) event_encode_friendship(&commands->value, half);
     commands->options.metrics->halves->value++;
-    return kafka_producer_send(commands->producer, TOPIC_FRIENDSHIPS,
+    return kafka_producer_send(commands->producer, &TOPIC_FRIENDSHIPS,
                                hash_user_partition(user, commands->options.partitions), key, sizeof key,
                                tombstone ? NULL : commands->value.data, commands->value.size, NULL);
 }
@@ -422,7 +424,7 @@ static void commit_done(void *context) {
 
 static void position_put(struct commands *commands, const struct queued *queued) {
     struct kafka_position position = {
-        .topic = TOPIC_FRIEND_COMMANDS, .partition = queued->partition, .offset = queued->offset + 1};
+        .topic = &TOPIC_FRIEND_COMMANDS, .partition = queued->partition, .offset = queued->offset + 1};
     for (size_t i = 0; i < commands->position_count; i++) {
         if (commands->positions[i].partition != queued->partition) continue;
         commands->positions[i] = position;

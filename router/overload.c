@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/backlog.h"
 #include "router/state.h"
 
@@ -23,7 +24,7 @@ static void settle_item(struct overload *overload, const struct backlog_item *it
     struct router *router = overload->router;
     struct partition *part = &router->parts[item->partition];
     struct kafka_record record = {
-        .topic = TOPIC_LOCATIONS, .partition = item->partition, .offset = item->offset, .timestamp = item->timestamp};
+        .topic = &TOPIC_LOCATIONS, .partition = item->partition, .offset = item->offset, .timestamp = item->timestamp};
     if (part->stage == PARTITION_LIVE)
         reports_join(router, &record, &item->event, now_us);
     else if (item->offset < part->next) // its friend lists are being restored: it is read again when they are

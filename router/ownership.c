@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/ownership_private.h"
 
 enum {
@@ -14,7 +15,7 @@ enum {
     STAY_TENTHS = 5
 };
 
-static const enum topic GROUP_TOPICS[] = {TOPIC_LOCATIONS, TOPIC_FRIEND_COMMANDS};
+static const struct topic *const GROUP_TOPICS[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS};
 
 static int64_t *snapshot(struct ownership *ownership, uint64_t epoch) {
     return ownership->snapshots + (epoch % OUTBOX_EPOCHS) * (uint64_t)ownership->router->partitions;
@@ -34,9 +35,9 @@ static void pause_follows(struct ownership *ownership) {
     for (int32_t p = 0; p < router->partitions; p++) {
         if (!router->parts[p].commands_live) continue;
         if (ownership->commands_paused)
-            kafka_consumer_pause(ownership->consumer, TOPIC_FRIEND_COMMANDS, p);
+            kafka_consumer_pause(ownership->consumer, &TOPIC_FRIEND_COMMANDS, p);
         else
-            kafka_consumer_resume(ownership->consumer, TOPIC_FRIEND_COMMANDS, p);
+            kafka_consumer_resume(ownership->consumer, &TOPIC_FRIEND_COMMANDS, p);
     }
 }
 
@@ -61,7 +62,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
     for (size_t i = 0; i < count; i++) {
         const struct kafka_record *record = &records[i];
         struct partition *part = &router->parts[record->partition];
-        if (record->topic == TOPIC_FRIEND_COMMANDS) {
+        if (record->topic == &TOPIC_FRIEND_COMMANDS) {
             commands_take(router->commands, record);
             continue;
         }
@@ -129,11 +130,11 @@ static void read_all(struct ownership *ownership) {
     for (int32_t p = 0; p < router->partitions; p++) {
         struct partition *part = &router->parts[p];
         if (part->stage == PARTITION_FOREIGN || part->stage == PARTITION_LIVE)
-            ownership->positions[count++] = ownership_at(TOPIC_LOCATIONS, p, part->next);
+            ownership->positions[count++] = ownership_at(&TOPIC_LOCATIONS, p, part->next);
         if (part->commands_live) {
-            int64_t next = kafka_consumer_position(ownership->consumer, TOPIC_FRIEND_COMMANDS, p);
+            int64_t next = kafka_consumer_position(ownership->consumer, &TOPIC_FRIEND_COMMANDS, p);
             if (next < 0) next = part->commands_from < 0 ? KAFKA_OFFSET_BEGINNING : part->commands_from;
-            ownership->positions[count++] = ownership_at(TOPIC_FRIEND_COMMANDS, p, next);
+            ownership->positions[count++] = ownership_at(&TOPIC_FRIEND_COMMANDS, p, next);
         }
     }
     if (kafka_consumer_read(ownership->consumer, ownership->positions, count, &error))
@@ -150,7 +151,7 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
     int64_t given = 0, kept = 0;
     ownership->left = ownership->leaving;
     for (size_t i = 0; i < count; i++) {
-        if (owned[i].topic == TOPIC_LOCATIONS && owned[i].partition < router->partitions)
+        if (owned[i].topic == &TOPIC_LOCATIONS && owned[i].partition < router->partitions)
             mine[owned[i].partition] = true;
     }
     for (int32_t p = 0; p < router->partitions; p++) {
@@ -221,14 +222,14 @@ void ownership_progress(struct ownership *ownership) {
             part->stage = PARTITION_LIVE;
             part->live_epoch = outbox_epoch(router->outbox);
             relations_live(router->relations, p);
-            ownership->positions[count++] = ownership_at(TOPIC_LOCATIONS, p, part->next);
+            ownership->positions[count++] = ownership_at(&TOPIC_LOCATIONS, p, part->next);
         }
         if (part->stage == PARTITION_LIVE && part->commands_asked && !part->commands_live &&
             commands_ready(router->commands) && relations_reached(router->relations, p, part->commands_end, 0)) {
             part->commands_live = true;
             commands_begin(router->commands, p, part->commands_from < 0 ? 0 : part->commands_from);
             ownership->positions[count++] = ownership_at(
-                TOPIC_FRIEND_COMMANDS, p, part->commands_from < 0 ? KAFKA_OFFSET_BEGINNING : part->commands_from);
+                &TOPIC_FRIEND_COMMANDS, p, part->commands_from < 0 ? KAFKA_OFFSET_BEGINNING : part->commands_from);
         }
         owned += partition_owned(part);
         live += part->stage == PARTITION_LIVE;
@@ -250,7 +251,7 @@ void ownership_reset_commands(struct ownership *ownership) {
     struct router *router = ownership->router;
     size_t count = 0;
     for (int32_t p = 0; p < router->partitions; p++) {
-        if (router->parts[p].commands_live) ownership->positions[count++] = ownership_at(TOPIC_FRIEND_COMMANDS, p, 0);
+        if (router->parts[p].commands_live) ownership->positions[count++] = ownership_at(&TOPIC_FRIEND_COMMANDS, p, 0);
     }
     commands_forgotten(ownership);
     if (!ownership->assigned) return;
@@ -265,8 +266,8 @@ void ownership_restore_again(struct ownership *ownership, int32_t partition) {
     struct kafka_position positions[2];
     size_t count = 0;
     if (part->stage != PARTITION_LIVE && part->stage != PARTITION_RESTORING) return;
-    if (part->stage == PARTITION_LIVE) positions[count++] = ownership_at(TOPIC_LOCATIONS, partition, 0);
-    if (part->commands_live) positions[count++] = ownership_at(TOPIC_FRIEND_COMMANDS, partition, 0);
+    if (part->stage == PARTITION_LIVE) positions[count++] = ownership_at(&TOPIC_LOCATIONS, partition, 0);
+    if (part->commands_live) positions[count++] = ownership_at(&TOPIC_FRIEND_COMMANDS, partition, 0);
     if (ownership->assigned && count) kafka_consumer_read_less(ownership->consumer, positions, count, NULL);
     part->stage = PARTITION_RESTORING;
     part->friendships_end = INT64_MAX; // until the answer comes
@@ -308,7 +309,7 @@ static void commit(struct ownership *ownership) {
         struct partition *part = &router->parts[p];
         if (part->stage != PARTITION_LIVE || part->settled <= part->committed) continue;
         part->committed = part->settled;
-        ownership->positions[count++] = ownership_at(TOPIC_LOCATIONS, p, part->settled);
+        ownership->positions[count++] = ownership_at(&TOPIC_LOCATIONS, p, part->settled);
     }
     if (!count || !ownership->assigned) return;
     kafka_consumer_commit(ownership->consumer, ownership->positions, count);
@@ -352,7 +353,7 @@ void ownership_commit_positions(struct ownership *ownership, const struct kafka_
 static int64_t waiting_ms(struct ownership *ownership, int32_t partition, int64_t now) {
     struct partition *part = &ownership->router->parts[partition];
     bool read = part->stage == PARTITION_FOREIGN || part->stage == PARTITION_LIVE;
-    if (read && kafka_consumer_lag(ownership->consumer, TOPIC_LOCATIONS, partition) == 0) {
+    if (read && kafka_consumer_lag(ownership->consumer, &TOPIC_LOCATIONS, partition) == 0) {
         part->current_ms = now;
         return 0;
     }
@@ -367,7 +368,7 @@ static bool commands_current(struct ownership *ownership) {
     for (int32_t p = 0; p < router->partitions; p++) {
         if (!partition_owned(&router->parts[p])) continue;
         if (!router->parts[p].commands_live) return false;
-        if (kafka_consumer_lag(ownership->consumer, TOPIC_FRIEND_COMMANDS, p)) return false;
+        if (kafka_consumer_lag(ownership->consumer, &TOPIC_FRIEND_COMMANDS, p)) return false;
     }
     return true;
 }
@@ -459,7 +460,7 @@ bool ownership_leave(struct ownership *ownership) {
     if (ownership->leaving) return false;
     ownership->leaving = true;
     // Of the topics that the group's members do not share among themselves, any will do.
-    int code = kafka_consumer_hand_over(ownership->consumer, TOPIC_SHARING, &error);
+    int code = kafka_consumer_hand_over(ownership->consumer, &TOPIC_SHARING, &error);
     if (code)
         log_warn(router->log, "partitions cannot be handed over", LOG_TEXT("reason", error.text));
     else

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/ownership_private.h"
 
 enum { ASK_TIMEOUT_MS = 10000 };
@@ -21,7 +22,7 @@ struct asking {
     struct error reason;
 };
 
-static int ask_ends(struct asking *asking, enum topic topic, struct kafka_position *ends) {
+static int ask_ends(struct asking *asking, const struct topic *topic, struct kafka_position *ends) {
     for (size_t i = 0; i < asking->count; i++)
         ends[i] = ownership_at(topic, asking->items[i].partition, KAFKA_OFFSET_NONE);
     return kafka_consumer_ends(asking->ownership->consumer, ends, asking->count, ASK_TIMEOUT_MS, &asking->reason);
@@ -32,16 +33,16 @@ static void ask_work(void *context) {
     struct kafka_consumer *consumer = asking->ownership->consumer;
     struct kafka_position *committed = mem_alloc((asking->count * 3 + 1) * sizeof *committed);
     for (size_t i = 0; i < asking->count; i++) {
-        committed[i * 3] = ownership_at(TOPIC_LOCATIONS, asking->items[i].partition, KAFKA_OFFSET_NONE);
-        committed[i * 3 + 1] = ownership_at(TOPIC_FRIEND_COMMANDS, asking->items[i].partition, KAFKA_OFFSET_NONE);
-        committed[i * 3 + 2] = ownership_at(TOPIC_SHARING, asking->items[i].partition, KAFKA_OFFSET_NONE);
+        committed[i * 3] = ownership_at(&TOPIC_LOCATIONS, asking->items[i].partition, KAFKA_OFFSET_NONE);
+        committed[i * 3 + 1] = ownership_at(&TOPIC_FRIEND_COMMANDS, asking->items[i].partition, KAFKA_OFFSET_NONE);
+        committed[i * 3 + 2] = ownership_at(&TOPIC_SHARING, asking->items[i].partition, KAFKA_OFFSET_NONE);
     }
     asking->code = kafka_consumer_committed(consumer, committed, asking->count * 3, ASK_TIMEOUT_MS, &asking->reason);
     // After the committed offsets: whatever was written for commands before them is then below this end.
     struct kafka_position *ends = mem_alloc((asking->count + 1) * sizeof *ends);
-    if (!asking->code) asking->code = ask_ends(asking, TOPIC_FRIENDSHIPS, ends);
+    if (!asking->code) asking->code = ask_ends(asking, &TOPIC_FRIENDSHIPS, ends);
     for (size_t i = 0; !asking->code && i < asking->count; i++) asking->items[i].friendships_end = ends[i].offset;
-    if (!asking->code) asking->code = ask_ends(asking, TOPIC_SHARING, ends);
+    if (!asking->code) asking->code = ask_ends(asking, &TOPIC_SHARING, ends);
     for (size_t i = 0; !asking->code && i < asking->count; i++) {
         struct asked *item = &asking->items[i];
         item->locations = committed[i * 3].offset;

@@ -24,7 +24,7 @@ struct ownership {
     uint64_t commit_failures;
 };
 
-static inline struct kafka_position ownership_at(enum topic topic, int32_t partition, int64_t offset) {
+static inline struct kafka_position ownership_at(const struct topic *topic, int32_t partition, int64_t offset) {
     return (struct kafka_position){.topic = topic, .partition = partition, .offset = offset};
 }
 

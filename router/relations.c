@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/relations_private.h"
 
 /* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. What is
@@ -77,7 +78,7 @@ static void apply(struct relations *relations, int32_t partition) {
     struct router *router = relations->router;
     struct relation *part = &relations->parts[partition];
     struct error error;
-    int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    int64_t next = kafka_consumer_position(relations->consumer, &TOPIC_FRIENDSHIPS, partition);
     lots_remove(relations->lots, partition);
     if (!part->attached || next < 0 || graph_finishing(router->graph, partition)) return;
     router->metrics.friendships_applied->value += (double)graph_queued(router->graph, partition);
@@ -117,7 +118,7 @@ static void end_live(struct relations *relations, int32_t partition) {
 
 /* ---- restoring from the beginning ---- */
 
-static bool reached(const struct relations *relations, enum topic topic, int32_t partition, int64_t end) {
+static bool reached(const struct relations *relations, const struct topic *topic, int32_t partition, int64_t end) {
     return end == 0 || kafka_consumer_position(relations->consumer, topic, partition) >= end;
 }
 
@@ -144,8 +145,8 @@ static void finish_done(void *context) {
 static bool read_through(const struct relations *relations, int32_t partition) {
     const struct partition *part = &relations->router->parts[partition];
     if (part->stage == PARTITION_RESTORING)
-        return reached(relations, TOPIC_FRIENDSHIPS, partition, part->friendships_end);
-    int64_t lag = kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+        return reached(relations, &TOPIC_FRIENDSHIPS, partition, part->friendships_end);
+    int64_t lag = kafka_consumer_lag(relations->consumer, &TOPIC_FRIENDSHIPS, partition);
     return lag >= 0 && lag < NEARLY;
 }
 
@@ -243,7 +244,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
             router->members.standby_records->value++;
         else if (!part->live)
             router->members.restore_records->value++;
-        if (records[i].topic == TOPIC_FRIENDSHIPS)
+        if (records[i].topic == &TOPIC_FRIENDSHIPS)
             take_friendship(relations, &records[i], now_us);
         else
             take_sharing(relations, &records[i]);
@@ -269,13 +270,13 @@ static void drained(void *context) {
     ownership_progress(relations->router->ownership);
 }
 
-static void offset_lost(void *context, enum topic topic, int32_t partition) {
+static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct relations *relations = context;
     struct router *router = relations->router;
     struct error error;
     struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
     if (!relations->parts[partition].attached) return;
-    if (topic == TOPIC_FRIENDSHIPS) {
+    if (topic == &TOPIC_FRIENDSHIPS) {
         log_warn(router->log, "friend lists are read anew: what they reflect is not in the topic",
                  LOG_INT("partition", partition), LOG_INT("offset", graph_next(router->graph, partition)));
         set_live(relations, partition, false);
@@ -343,15 +344,15 @@ static int attach(struct relations *relations, int32_t partition, bool standby, 
         (struct relation){.attached = true, .standby = standby, .reflected = graph_next(router->graph, partition)};
     relations->attached++;
     relations->more[relations->more_count++] =
-        (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = partition, .offset = from};
+        (struct kafka_position){.topic = &TOPIC_FRIENDSHIPS, .partition = partition, .offset = from};
     relations->more[relations->more_count++] =
-        (struct kafka_position){.topic = TOPIC_SHARING, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+        (struct kafka_position){.topic = &TOPIC_SHARING, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
     return 0;
 }
 
 int relations_attach(struct relations *relations, int32_t partition, int64_t told, struct error *error) {
     struct router *router = relations->router;
-    struct kafka_position sharing = {.topic = TOPIC_SHARING, .partition = partition};
+    struct kafka_position sharing = {.topic = &TOPIC_SHARING, .partition = partition};
     if (!relations->parts[partition].standby) {
         int code = attach(relations, partition, false, error);
         if (!code) consents_attach(router->consents, partition, told);
@@ -381,14 +382,14 @@ bool relations_stands_by(const struct relations *relations, int32_t partition) {
 }
 
 int64_t relations_left(const struct relations *relations, int32_t partition, int64_t end) {
-    int64_t next = kafka_consumer_position(relations->consumer, TOPIC_FRIENDSHIPS, partition);
+    int64_t next = kafka_consumer_position(relations->consumer, &TOPIC_FRIENDSHIPS, partition);
     if (!relations->parts[partition].attached || end == INT64_MAX || next >= end) return 0;
     return end - (next < 0 ? 0 : next);
 }
 
 int64_t relations_standby_lag(const struct relations *relations, int32_t partition) {
-    int64_t friendships = kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, partition);
-    int64_t sharing = kafka_consumer_lag(relations->consumer, TOPIC_SHARING, partition);
+    int64_t friendships = kafka_consumer_lag(relations->consumer, &TOPIC_FRIENDSHIPS, partition);
+    int64_t sharing = kafka_consumer_lag(relations->consumer, &TOPIC_SHARING, partition);
     if (friendships < 0 || sharing < 0) return -1;
     // What is read is of no use yet while it waits to be put together.
     const struct graph *graph = relations->router->graph;
@@ -408,8 +409,8 @@ void relations_detach(struct relations *relations, int32_t partition) {
     consents_detach(router->consents, partition);
     excess_detach(router->excess, partition);
     relations->less[relations->less_count++] =
-        (struct kafka_position){.topic = TOPIC_FRIENDSHIPS, .partition = partition};
-    relations->less[relations->less_count++] = (struct kafka_position){.topic = TOPIC_SHARING, .partition = partition};
+        (struct kafka_position){.topic = &TOPIC_FRIENDSHIPS, .partition = partition};
+    relations->less[relations->less_count++] = (struct kafka_position){.topic = &TOPIC_SHARING, .partition = partition};
 }
 
 int relations_read(struct relations *relations, struct error *error) {
@@ -428,9 +429,9 @@ bool relations_reached(const struct relations *relations, int32_t partition, int
     // What is read and still queued is written when the partition turns live; afterwards it counts when it is.
     bool queued = part->live && graph_queued(relations->router->graph, partition);
     bool listed =
-        part->reflected >= friendships || (!queued && reached(relations, TOPIC_FRIENDSHIPS, partition, friendships));
+        part->reflected >= friendships || (!queued && reached(relations, &TOPIC_FRIENDSHIPS, partition, friendships));
     listed = listed && !graph_building(relations->router->graph, partition);
-    return listed && reached(relations, TOPIC_SHARING, partition, sharing);
+    return listed && reached(relations, &TOPIC_SHARING, partition, sharing);
 }
 
 void relations_live(struct relations *relations, int32_t partition) {
@@ -446,8 +447,8 @@ void relations_live(struct relations *relations, int32_t partition) {
 bool relations_current(const struct relations *relations) {
     for (int32_t p = 0; p < relations->router->partitions; p++) {
         if (!relations->parts[p].live) continue;
-        if (kafka_consumer_lag(relations->consumer, TOPIC_FRIENDSHIPS, p)) return false;
-        if (kafka_consumer_lag(relations->consumer, TOPIC_SHARING, p)) return false;
+        if (kafka_consumer_lag(relations->consumer, &TOPIC_FRIENDSHIPS, p)) return false;
+        if (kafka_consumer_lag(relations->consumer, &TOPIC_SHARING, p)) return false;
         if (graph_queued(relations->router->graph, p)) return false;
     }
     return true;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/identity.h"
 #include "router/state.h"
 
@@ -33,7 +34,7 @@ void router_undecodable(struct router *router, const struct kafka_record *record
     router->metrics.undecodable->value++;
     int code = kafka_producer_send_dead(router->producer, record, reason);
     log_warn(router->log, code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
-             LOG_TEXT("topic", topic_name(record->topic)), LOG_INT("partition", record->partition),
+             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
              LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
 }
 
@@ -317,15 +318,15 @@ static int router_start(struct service *service, const struct topics_shape *shap
         .common = common,
         .settings = settings,
         .kafka = service_kafka(service),
-        .partitions = shape->partitions,
-        .routes = shape->delivery_partitions,
+        .partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .presence = presence_new(),
-        .timeline = timeline_new(common->clock == SERVICE_CLOCK_STREAM, shape->partitions,
+        .timeline = timeline_new(common->clock == SERVICE_CLOCK_STREAM, shape->partitions[TOPIC_SPACE_USERS],
                                  settings->clock_wall_max_ahead_s * 1000, settings->clock_stream_max_jump_s * 1000),
-        .consents = consents_new(shape->partitions),
+        .consents = consents_new(shape->partitions[TOPIC_SPACE_USERS]),
         .excess = excess_new(),
         .codec = codec_new(),
-        .parts = mem_zero((size_t)shape->partitions, sizeof *router->parts),
+        .parts = mem_zero((size_t)shape->partitions[TOPIC_SPACE_USERS], sizeof *router->parts),
         .lagging = true,
     };
     router->overload = overload_new(router);
@@ -370,11 +371,16 @@ static void router_peer(void *state, struct http_request *request) {
         http_problem(request, 503, "starting", "this process has not joined its group yet", 1);
 }
 
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_SHARING,   &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
 const struct service_definition ROUTER_SERVICE = {
     .name = "starling-router",
     .ops_listen = "127.0.0.1:9120",
     .peer_listen = "127.0.0.1:9220",
     .section = &ROUTER_SECTION,
+    .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = router_start,
     .drain = router_drain,

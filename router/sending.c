@@ -3,29 +3,26 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "event/topics.h"
 #include "router/state.h"
 
 enum { LEAVE_UNTRACKED = 0 };
 
 /* Everything but the halves of friendships goes out by one plain producer; `opaque` says what a message was: an epoch of the
  * outbox (deliveries), a ticket of consents (locations), a ticket of excess (friend-commands). */
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct router *router = context;
     uint64_t tag = (uint64_t)(uintptr_t)opaque;
-    switch (topic) {
-    case TOPIC_DELIVERIES:
-        if (!code) {
-            outbox_acknowledge(router->outbox, tag);
-        } else {
-            router->metrics.batches_lost->value++;
-            if (router->ownership && tag >= outbox_settled(router->outbox)) ownership_rewind(router->ownership);
-        }
-        break;
-    case TOPIC_LOCATIONS:
+    if (topic == &TOPIC_LOCATIONS) {
         if (tag != LEAVE_UNTRACKED) consents_acknowledge(router->consents, tag, code == 0);
-        break;
-    case TOPIC_FRIEND_COMMANDS: excess_acknowledge(router->excess, tag, code == 0, clock_wall_ms()); break;
-    default: break;
+    } else if (topic == &TOPIC_FRIEND_COMMANDS) {
+        excess_acknowledge(router->excess, tag, code == 0, clock_wall_ms());
+    } else if (!code) {
+        outbox_acknowledge(router->outbox, tag);
+    } else {
+        router->metrics.batches_lost->value++;
+        if (router->ownership && tag >= outbox_settled(router->outbox)) ownership_rewind(router->ownership);
     }
 }
 
@@ -44,7 +41,7 @@ int sending_start(struct router *router, struct error *error) {
 int sending_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch) {
     struct router *router = context;
     int code =
-        kafka_producer_send(router->producer, TOPIC_DELIVERIES, route, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
+        kafka_producer_send(router->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
     if (code == -EHOSTDOWN) return -EAGAIN;
     if (!code) {
         router->metrics.batches->value++;
@@ -68,7 +65,7 @@ int sending_leave(struct router *router, int64_t user, int64_t opted, uint64_t t
     bytes_put_be64(key, (uint64_t)user);
     buffer_clear(&router->value);
     event_encode_location(&router->value, &event);
-    int code = kafka_producer_send(router->producer, TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+    int code = kafka_producer_send(router->producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
                                    router->value.data, router->value.size, (void *)(uintptr_t)ticket);
     if (!code) router->metrics.leaves->value++;
     return code;
@@ -84,6 +81,6 @@ int sending_remove(struct router *router, const struct excess_item *item) {
     bytes_put_be64(key, (uint64_t)friendship_lower(item->user, item->other));
     buffer_clear(&router->value);
     event_encode_friend_command(&router->value, &command);
-    return kafka_producer_send(router->producer, TOPIC_FRIEND_COMMANDS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+    return kafka_producer_send(router->producer, &TOPIC_FRIEND_COMMANDS, KAFKA_PARTITION_BY_KEY, key, sizeof key,
                                router->value.data, router->value.size, (void *)(uintptr_t)item->ticket);
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/standby.h"
 #include "router/state.h"
 
@@ -46,7 +47,7 @@ static void look_work(void *context) {
                                          ASK_TIMEOUT_MS, NULL);
 }
 
-static bool owns(const struct kafka_member *member, enum topic topic) {
+static bool owns(const struct kafka_member *member, const struct topic *topic) {
     for (size_t i = 0; i < member->owned_count; i++) {
         if (member->owned[i].topic == topic) return true;
     }
@@ -77,8 +78,8 @@ static struct standby_member *members_of(struct standby *standby, char *own_id, 
             .id = member->id,
             .instance = member->instance_id,
             .self = router->ownership ? id && !strcmp(id, member->id) : same_instance(router, member),
-            .serves = owns(member, TOPIC_LOCATIONS),
-            .left = owns(member, TOPIC_SHARING),
+            .serves = owns(member, &TOPIC_LOCATIONS),
+            .left = owns(member, &TOPIC_SHARING),
         };
     }
     *count = standby_counted(members, standby->group.count);
@@ -98,7 +99,7 @@ static bool as_computed(struct standby *standby, const struct standby_member *me
         const struct kafka_member *member = &standby->group.members[i];
         for (size_t o = 0; o < member->owned_count; o++) {
             const struct kafka_position *owned = &member->owned[o];
-            if (owned->topic != TOPIC_LOCATIONS || owned->partition >= partitions) continue;
+            if (owned->topic != &TOPIC_LOCATIONS || owned->partition >= partitions) continue;
             const char *computed = members[standby_owner(count, partitions, owned->partition)].id;
             if (strcmp(computed, member->id)) return false;
         }
@@ -140,14 +141,14 @@ static void keep_wanted(struct standby *standby) {
 static bool waited_for(const struct standby *standby) {
     for (size_t i = 0; i < standby->group.count; i++) {
         const struct kafka_member *member = &standby->group.members[i];
-        if (same_instance(standby->router, member) && owns(member, TOPIC_LOCATIONS)) return true;
+        if (same_instance(standby->router, member) && owns(member, &TOPIC_LOCATIONS)) return true;
     }
     return false;
 }
 
 static bool served(const struct standby *standby) {
     for (size_t i = 0; i < standby->group.count; i++) {
-        if (owns(&standby->group.members[i], TOPIC_LOCATIONS)) return true;
+        if (owns(&standby->group.members[i], &TOPIC_LOCATIONS)) return true;
     }
     return false;
 }
@@ -162,7 +163,7 @@ static enum standby_end how_to_end(const struct standby *standby) {
     bool others = false;
     for (size_t i = 0; i < standby->group.count; i++) {
         const struct kafka_member *member = &standby->group.members[i];
-        others |= !is_self(standby, member) && owns(member, TOPIC_LOCATIONS);
+        others |= !is_self(standby, member) && owns(member, &TOPIC_LOCATIONS);
     }
     if (!others) return STANDBY_END;
     return standby->parting || strcmp(standby->group.state, "Stable") ? STANDBY_WAIT : STANDBY_HAND_OVER;
@@ -170,7 +171,7 @@ static enum standby_end how_to_end(const struct standby *standby) {
 
 static bool somebody_parts(const struct standby *standby) {
     for (size_t i = 0; i < standby->group.count; i++) {
-        if (owns(&standby->group.members[i], TOPIC_SHARING)) return true;
+        if (owns(&standby->group.members[i], &TOPIC_SHARING)) return true;
     }
     return false;
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "router/state.h"
 
 enum { ASK_TIMEOUT_MS = 10000, AGAIN_MS = 500, LOOK_MS = 10, NEARLY = 1000 };
@@ -39,7 +40,7 @@ static int ask_start(struct warmup *warmup, int64_t since_ms) {
     int32_t partitions = warmup->router->partitions;
     for (int32_t p = 0; p < partitions; p++)
         warmup->from[p] =
-            (struct kafka_position){.topic = TOPIC_LOCATIONS, .partition = p, .offset = KAFKA_OFFSET_NONE};
+            (struct kafka_position){.topic = &TOPIC_LOCATIONS, .partition = p, .offset = KAFKA_OFFSET_NONE};
     return kafka_consumer_offsets_at(warmup->consumer, warmup->from, (size_t)partitions, since_ms, ASK_TIMEOUT_MS,
                                      &warmup->reason);
 }
@@ -55,10 +56,10 @@ static void ask_work(void *context) {
     }
     for (int32_t p = 0; !warmup->code && p < router->partitions; p++) {
         int64_t low, high;
-        warmup->code = kafka_consumer_watermarks(warmup->consumer, TOPIC_LOCATIONS, p, &low, &high, ASK_TIMEOUT_MS,
+        warmup->code = kafka_consumer_watermarks(warmup->consumer, &TOPIC_LOCATIONS, p, &low, &high, ASK_TIMEOUT_MS,
                                                  &warmup->reason);
         if (warmup->code) return;
-        warmup->from[p] = (struct kafka_position){.topic = TOPIC_LOCATIONS, .partition = p, .offset = low};
+        warmup->from[p] = (struct kafka_position){.topic = &TOPIC_LOCATIONS, .partition = p, .offset = low};
         if (warmup->reading == NEWEST) warmup->until[p] = high;
     }
     if (warmup->reading == NEWEST) warmup->code = ask_start(warmup, now - router->settings->warm_first_s * 1000);
@@ -85,8 +86,8 @@ static void ask_done(void *context) {
 static bool all_read(const struct warmup *warmup) {
     for (int32_t p = 0; p < warmup->router->partitions; p++) {
         if (warmup->from[p].offset >= warmup->until[p]) continue;
-        if (kafka_consumer_position(warmup->consumer, TOPIC_LOCATIONS, p) < warmup->until[p]) return false;
-        if (warmup->reading == NEWEST && kafka_consumer_lag(warmup->consumer, TOPIC_LOCATIONS, p) > NEARLY)
+        if (kafka_consumer_position(warmup->consumer, &TOPIC_LOCATIONS, p) < warmup->until[p]) return false;
+        if (warmup->reading == NEWEST && kafka_consumer_lag(warmup->consumer, &TOPIC_LOCATIONS, p) > NEARLY)
             return false;
     }
     return true;
@@ -96,7 +97,7 @@ static void newest_done(struct warmup *warmup) {
     struct router *router = warmup->router;
     for (int32_t p = 0; p < router->partitions; p++) {
         struct partition *part = &router->parts[p];
-        int64_t position = kafka_consumer_position(warmup->consumer, TOPIC_LOCATIONS, p);
+        int64_t position = kafka_consumer_position(warmup->consumer, &TOPIC_LOCATIONS, p);
         part->first = warmup->from[p].offset;
         part->next = part->first < warmup->until[p] ? position : part->first;
         warmup->until[p] = part->first; // where the rest ends

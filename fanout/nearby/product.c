@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "fanout/nearby/faces.h"
 #include "fanout/nearby/items.h"
 #include "fanout/nearby/optouts.h"
@@ -55,7 +56,7 @@ static bool broker_up(void *context) {
 static int send_location(void *context, const void *key, size_t key_size, const void *value, size_t size,
                          void *opaque) {
     struct product *product = context;
-    return kafka_producer_send(product->core.producer, TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, key_size, value,
+    return kafka_producer_send(product->core.producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, key_size, value,
                                size, opaque);
 }
 
@@ -144,9 +145,9 @@ static void delivery(void *context, int32_t route, const struct delivery_item *i
     items_apply(&product->items, route, item);
 }
 
-static void produced(void *context, void *opaque, int code, enum topic topic) {
+static void produced(void *context, void *opaque, int code, const struct topic *topic) {
     struct product *product = context;
-    if (topic == TOPIC_LOCATIONS) uplink_produced(product->uplink, opaque, code);
+    if (topic == &TOPIC_LOCATIONS) uplink_produced(product->uplink, opaque, code);
 }
 
 static void opt_out(struct product *product, struct view *view) {

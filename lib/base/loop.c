@@ -34,6 +34,8 @@ void loop_timer_again(struct loop_timer *timer, uint64_t first_ms, uint64_t peri
     uv_timer_start(&timer->handle, timer_fired, first_ms ? first_ms : 1, period_ms);
 }
 
+void loop_timer_stop(struct loop_timer *timer) { uv_timer_stop(&timer->handle); }
+
 void loop_timer_free(struct loop_timer *timer) {
     if (timer) uv_close((uv_handle_t *)&timer->handle, closed);
 }

@@ -14,6 +14,7 @@ typedef void loop_fn(void *context);
 struct loop_timer;
 struct loop_timer *loop_timer_new(uv_loop_t *loop, uint64_t first_ms, uint64_t period_ms, loop_fn *fn, void *context);
 void loop_timer_again(struct loop_timer *timer, uint64_t first_ms, uint64_t period_ms);
+void loop_timer_stop(struct loop_timer *timer); /* until the next loop_timer_again; the loop does not wait for it */
 void loop_timer_free(struct loop_timer *timer);
 
 /* Calls fn whenever the descriptor is readable. The descriptor stays the caller's; free the watch before closing it.

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "copies/profiles.h"
+#include "event/topics.h"
 #include "kafka/consumer.h"
 
 enum {
@@ -19,7 +20,7 @@ enum {
     SHARING_BITS = 10, /* sharing is held in so many maps (2 to the power of this) that none takes long to grow */
 };
 
-static const enum topic COPIED_TOPICS[COPIED] = {TOPIC_SHARING, TOPIC_PROFILES};
+static const struct topic *const COPIED_TOPICS[COPIED] = {&TOPIC_SHARING, &TOPIC_PROFILES};
 
 /* Asking the broker where the topics end blocks, so it is done on a worker. It belongs to both sides: whoever of them
  * is last frees it. */
@@ -54,7 +55,7 @@ struct copies {
     struct metric *users, *ready_gauge, *store_failures;
 };
 
-static int copied_index(enum topic topic) { return topic == TOPIC_SHARING ? 0 : 1; }
+static int copied_index(const struct topic *topic) { return topic == &TOPIC_SHARING ? 0 : 1; }
 
 /* ---- where the topics end ---- */
 
@@ -132,8 +133,8 @@ static int read_all(struct copies *copies, struct error *error) {
     size_t count = 0;
     for (int p = 0; p < partitions; p++) {
         int64_t next = profiles_offset(copies->profiles, p);
-        list[count++] = (struct kafka_position){TOPIC_SHARING, p, KAFKA_OFFSET_BEGINNING};
-        list[count++] = (struct kafka_position){TOPIC_PROFILES, p, next < 0 ? KAFKA_OFFSET_BEGINNING : next};
+        list[count++] = (struct kafka_position){&TOPIC_SHARING, p, KAFKA_OFFSET_BEGINNING};
+        list[count++] = (struct kafka_position){&TOPIC_PROFILES, p, next < 0 ? KAFKA_OFFSET_BEGINNING : next};
     }
     int code = kafka_consumer_read(copies->consumer, list, count, error);
     free(list);
@@ -145,7 +146,7 @@ static void start_reading(struct copies *copies) {
     int code = 0;
     for (int p = 0; !code && p < copies->options.partitions; p++) {
         // A topic that ends before what was read of it is another topic.
-        int64_t end = copies->ends[copied_index(TOPIC_PROFILES) * copies->options.partitions + p];
+        int64_t end = copies->ends[copied_index(&TOPIC_PROFILES) * copies->options.partitions + p];
         if (profiles_offset(copies->profiles, p) > end) code = profiles_forget(copies->profiles, &error);
     }
     if (!code) code = read_all(copies, &error);
@@ -158,7 +159,7 @@ static void start_reading(struct copies *copies) {
 
 static bool reached_the_ends(const struct copies *copies) {
     for (int i = 0; i < COPIED * copies->options.partitions; i++) {
-        enum topic topic = COPIED_TOPICS[i / copies->options.partitions];
+        const struct topic *topic = COPIED_TOPICS[i / copies->options.partitions];
         if (kafka_consumer_position(copies->consumer, topic, i % copies->options.partitions) < copies->ends[i]) {
             return false;
         }
@@ -189,16 +190,16 @@ static void ticked(void *context) {
     }
 }
 
-static void offset_lost(void *context, enum topic topic, int32_t partition) {
+static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct copies *copies = context;
     struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
     struct error error = {.text = ""};
     // What was removed meanwhile cannot be known any more, so all profiles are read anew; nothing of sharing is kept on
     // disk, and its newest records, which the topic still has, win.
-    int code = topic == TOPIC_PROFILES ? profiles_forget(copies->profiles, &error) : 0;
+    int code = topic == &TOPIC_PROFILES ? profiles_forget(copies->profiles, &error) : 0;
     if (!code)
         code =
-            topic == TOPIC_PROFILES ? read_all(copies, &error) : kafka_consumer_seek(copies->consumer, &start, &error);
+            topic == &TOPIC_PROFILES ? read_all(copies, &error) : kafka_consumer_seek(copies->consumer, &start, &error);
     if (code) log_debug(copies->options.log, "a lost offset could not be mended", LOG_TEXT("error", error.text));
 }
 
@@ -251,12 +252,12 @@ static void apply(struct copies *copies, const struct kafka_record *record) {
     copies->counts[copied_index(record->topic)].records->value++;
     if (!user_of(record, &user)) {
         reject(copies, record, "the key is not a user: 8 bytes, big-endian, not negative");
-    } else if (record->topic == TOPIC_SHARING) {
+    } else if (record->topic == &TOPIC_SHARING) {
         apply_sharing(copies, record, user);
     } else {
         apply_profile(copies, record, user);
     }
-    if (record->topic == TOPIC_PROFILES) profiles_reached(copies->profiles, record->partition, record->offset + 1);
+    if (record->topic == &TOPIC_PROFILES) profiles_reached(copies->profiles, record->partition, record->offset + 1);
 }
 
 /* The disk refused the batch. Its profiles are asked for again, a little later: the first of each partition's. */
@@ -265,12 +266,12 @@ static void try_again_later(struct copies *copies, const struct kafka_record *re
     copies->stuck = true;
     kafka_consumer_hold(copies->consumer, true);
     for (size_t i = count; i-- > 0;) {
-        if (records[i].topic != TOPIC_PROFILES) continue;
+        if (records[i].topic != &TOPIC_PROFILES) continue;
         profiles_reached(copies->profiles, records[i].partition, records[i].offset);
     }
     for (size_t i = 0; i < count; i++) {
         struct kafka_position first = {records[i].topic, records[i].partition, records[i].offset};
-        if (records[i].topic != TOPIC_PROFILES) continue;
+        if (records[i].topic != &TOPIC_PROFILES) continue;
         if (profiles_offset(copies->profiles, first.partition) != first.offset) continue;
         kafka_consumer_seek(copies->consumer, &first, NULL);
     }
@@ -281,7 +282,7 @@ static void tell(struct copies *copies, const struct kafka_record *record) {
     const struct copies_options *options = &copies->options;
     int64_t user, offset;
     if (!user_of(record, &user)) return;
-    if (record->topic == TOPIC_PROFILES) {
+    if (record->topic == &TOPIC_PROFILES) {
         if (options->on_profile) options->on_profile(options->context, user);
     } else if (options->on_sharing) {
         enum sharing_mode mode = copies_sharing(copies, user, &offset);
@@ -308,7 +309,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
 static void make_metrics(struct copies *copies) {
     struct metrics *metrics = copies->options.metrics;
     for (int i = 0; i < COPIED; i++) {
-        char *labels = mem_format("topic=\"%s\"", topic_name(COPIED_TOPICS[i]));
+        char *labels = mem_format("topic=\"%s\"", COPIED_TOPICS[i]->name);
         copies->counts[i].records =
             metrics_counter(metrics, "starling_copies_records_total", "Records read into the local copies.", labels);
         copies->counts[i].bad =

@@ -10,22 +10,23 @@ int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **
 void kafka_admin_free(struct kafka_admin *admin);
 
 struct topics_plan {
-    int partitions;          /* of locations, friend-commands, friendships, profiles, sharing */
-    int delivery_partitions; /* of deliveries */
-    int replication;         /* -1: the broker's default */
+    const struct topic_list *topics;
+    int partitions[TOPIC_SPACES]; /* of each topic, by its space */
+    int replication;              /* -1: the broker's default */
+    int min_insync;               /* min.insync.replicas; 0: the broker's default */
 };
 
-/* Creates what is missing with DESIGN 2's settings (dead letter queues included) and sets the settings of what is
- * there; never changes a partition count. Idempotent. */
+/* Creates the topics that are missing, and their dead letter queues, with the settings of their descriptions; sets the settings
+ * of those that are there. Never changes a partition count. Idempotent. */
 int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms, struct error *error);
 
-/* Partition counts of all topics; -ENOENT when one is missing, -EINVAL when the co-partitioned ones differ (error names
- * them), -EHOSTDOWN when no broker answers in time. */
+/* How many partitions the topics have; -ENOENT when one is missing, -EINVAL when those of one space differ (error names them),
+ * -EHOSTDOWN when no broker answers in time. Topics that the list does not name are not looked at. */
 struct topics_shape {
-    int partitions;
-    int delivery_partitions;
+    int partitions[TOPIC_SPACES]; /* 0: the list has no topic of that space */
 };
-int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error);
+int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
+                        int timeout_ms, struct error *error);
 
 /* Who is in a consumer group and owns what. */
 struct kafka_member {
@@ -45,7 +46,7 @@ void kafka_group_clear(struct kafka_group *group);
 
 /* Committed offset (KAFKA_OFFSET_NONE if none) and end of every partition of a topic for a group; arrays of `count` =
  * partitions. */
-int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
-                        int64_t *end, int timeout_ms, struct error *error);
+int kafka_group_offsets(struct kafka_admin *admin, const char *group, const struct topic *topic, int count,
+                        int64_t *committed, int64_t *end, int timeout_ms, struct error *error);
 
 #endif

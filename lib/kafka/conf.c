@@ -125,15 +125,10 @@ int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing
     return error_set(error, kafka_code(err), "%s: %s", doing, rd_kafka_err2str(err));
 }
 
-bool kafka_topic_of(const struct kafka_settings *settings, const char *name, enum topic *topic) {
+const struct topic *kafka_topic_of(const struct kafka_settings *settings, const char *name) {
     size_t prefix = strlen(settings->prefix);
-    if (strncmp(name, settings->prefix, prefix)) return false;
-    for (int i = 0; i < TOPICS; i++) {
-        if (strcmp(name + prefix, topic_name((enum topic)i))) continue;
-        *topic = (enum topic)i;
-        return true;
-    }
-    return false;
+    if (!settings->topics || strncmp(name, settings->prefix, prefix) != 0) return NULL;
+    return topic_find(settings->topics, name + prefix, strlen(name + prefix));
 }
 
 void kafka_list_add(rd_kafka_topic_partition_list_t *list, const struct kafka_settings *settings,

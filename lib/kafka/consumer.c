@@ -63,8 +63,8 @@ static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_parti
     struct kafka_position *owned = mem_zero((size_t)list->cnt + 1, sizeof *owned);
     size_t count = 0;
     for (int i = 0; i < list->cnt; i++) {
-        enum topic topic;
-        if (!kafka_topic_of(consumer->options.settings, list->elems[i].topic, &topic)) continue;
+        const struct topic *topic = kafka_topic_of(consumer->options.settings, list->elems[i].topic);
+        if (!topic) continue;
         owned[count++] =
             (struct kafka_position){.topic = topic, .partition = list->elems[i].partition, .offset = KAFKA_OFFSET_NONE};
     }
@@ -117,7 +117,7 @@ static void committed(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     }
 }
 
-static void offset_lost(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+static void offset_lost(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     const struct place *place = positions_find(&consumer->positions, topic, partition);
     if (!place || !place->reading) return; // the owner has read elsewhere since
     if (consumer->options.on_offset_lost) {
@@ -128,24 +128,22 @@ static void offset_lost(struct kafka_consumer *consumer, enum topic topic, int32
     kafka_consumer_seek(consumer, &start, NULL);
 }
 
-/* By the handle's opaque (the enum + 1), or by name where librdkafka made its own handle before ours. */
-static bool topic_of(const struct kafka_consumer *consumer, const rd_kafka_message_t *message, enum topic *topic) {
-    if (!message->rkt) return false;
-    uintptr_t tag = (uintptr_t)rd_kafka_topic_opaque(message->rkt);
-    if (!tag) return kafka_topic_of(consumer->options.settings, rd_kafka_topic_name(message->rkt), topic);
-    *topic = (enum topic)(tag - 1);
-    return true;
+/* By the handle's opaque, or by name where librdkafka made its own handle before ours. NULL: unknown. */
+static const struct topic *topic_of(const struct kafka_consumer *consumer, const rd_kafka_message_t *message) {
+    if (!message->rkt) return NULL;
+    const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
+    return topic ? topic : kafka_topic_of(consumer->options.settings, rd_kafka_topic_name(message->rkt));
 }
 
 /* The message of a batch that is no record: an end reached, or a partition's or the client's trouble. */
 static void take_trouble(struct kafka_consumer *consumer, const rd_kafka_message_t *message) {
-    enum topic topic;
+    const struct topic *topic = topic_of(consumer, message);
     switch (message->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
     case RD_KAFKA_RESP_ERR__PARTITION_EOF: break;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-        if (topic_of(consumer, message, &topic)) offset_lost(consumer, topic, message->partition);
+        if (topic) offset_lost(consumer, topic, message->partition);
         break;
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: break; // on_revoked(lost) follows
     default:
@@ -161,8 +159,8 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const rd_kafka_message_t *m = consumer->messages[i];
         bool end = m->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
-        enum topic topic;
-        if ((m->err && !end) || !topic_of(consumer, m, &topic)) continue;
+        const struct topic *topic = m->err && !end ? NULL : topic_of(consumer, m);
+        if (!topic) continue;
         struct place *place = positions_find(&consumer->positions, topic, m->partition);
         if (!place || !place->reading) continue;
         consumer->moved = true;
@@ -302,7 +300,8 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
     return code;
 }
 
-static int subscribe(struct kafka_consumer *consumer, const enum topic *topics, size_t count, struct error *error) {
+static int subscribe(struct kafka_consumer *consumer, const struct topic *const *topics, size_t count,
+                     struct error *error) {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
     for (size_t i = 0; i < count; i++) {
         char *name = topic_full_name(consumer->options.settings, topics[i], false);
@@ -315,7 +314,7 @@ static int subscribe(struct kafka_consumer *consumer, const enum topic *topics, 
     return err ? kafka_failed(error, err, "subscribing") : 0;
 }
 
-int kafka_consumer_hand_over(struct kafka_consumer *consumer, enum topic other, struct error *error) {
+int kafka_consumer_hand_over(struct kafka_consumer *consumer, const struct topic *other, struct error *error) {
     int code = consumer->assigned ? kafka_consumer_read(consumer, NULL, 0, error) : 0;
     return code ? code : subscribe(consumer, &other, 1, error);
 }
@@ -329,8 +328,8 @@ int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafk
         .queue = NULL,
         .wake = NULL,
         .health = NULL,
-        .topics = {NULL},
-        .positions = {.topics = {{.items = NULL, .count = 0}}},
+        .handles = {.count = 0},
+        .positions = {.count = 0},
         .messages = NULL,
         .records = NULL,
         .assigned = !options->group,
@@ -383,9 +382,7 @@ void kafka_consumer_free(struct kafka_consumer *consumer) {
     if (consumer->client) rd_kafka_consumer_close(consumer->client);
     if (consumer->queue) rd_kafka_queue_destroy(consumer->queue);
     membership_replace(consumer, NULL);
-    for (int t = 0; t < TOPICS; t++) {
-        if (consumer->topics[t]) rd_kafka_topic_destroy(consumer->topics[t]);
-    }
+    kafka_handles_free(&consumer->handles);
     if (consumer->client) rd_kafka_destroy(consumer->client);
     if (consumer->plain) rd_kafka_destroy(consumer->plain);
     positions_clear(&consumer->positions);

@@ -16,7 +16,7 @@ struct kafka_consumer;
 enum { KAFKA_OFFSET_NONE = -1, KAFKA_OFFSET_BEGINNING = -2, KAFKA_OFFSET_END = -3 };
 
 struct kafka_record {
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     int64_t offset;
     int64_t timestamp; /* Kafka's, ms (LogAppendTime where the topic is set so) */
@@ -31,7 +31,7 @@ struct kafka_record {
 const char *kafka_record_header(const struct kafka_record *record, const char *name);
 
 struct kafka_position {
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     int64_t offset; /* next to read, or to commit; KAFKA_OFFSET_* where said */
 };
@@ -39,9 +39,9 @@ struct kafka_position {
 struct kafka_consumer_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *group;           /* NULL: no group */
-    const char *instance_id;     /* group.instance.id; NULL or "": dynamic member */
-    const enum topic *subscribe; /* with a group */
+    const char *group;                    /* NULL: no group */
+    const char *instance_id;              /* group.instance.id; NULL or "": dynamic member */
+    const struct topic *const *subscribe; /* with a group */
     size_t subscribe_count;
     size_t batch; /* records a callback at most; 0: 1,000 */
     /* A request may wait for so long at the broker until 64 KiB have come together: fewer, larger answers for who is in no
@@ -62,7 +62,7 @@ struct kafka_consumer_options {
     void (*on_drained)(void *context);
     /* An offset that is gone or was never there: the owner decides by kafka_consumer_read again. NULL: restart at the
      * beginning of what is kept. */
-    void (*on_offset_lost)(void *context, enum topic topic, int32_t partition);
+    void (*on_offset_lost)(void *context, const struct topic *topic, int32_t partition);
     /* Broker trouble (up = false, with the reason) and recovery. NULL: not wanted. */
     void (*on_broker)(void *context, bool up, const char *reason);
     /* librdkafka has given up: another process has this instance's id, or the broker believes so of one that was away for
@@ -87,17 +87,17 @@ int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka
 int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
                              struct error *error);
 
-int kafka_consumer_pause(struct kafka_consumer *consumer, enum topic topic, int32_t partition);
-int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int32_t partition);
+int kafka_consumer_pause(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
+int kafka_consumer_resume(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
 int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_position *position, struct error *error);
 
 /* The next offset that will be delivered of a partition that is read (or was last read); KAFKA_OFFSET_NONE: unknown. */
-int64_t kafka_consumer_position(const struct kafka_consumer *consumer, enum topic topic, int32_t partition);
+int64_t kafka_consumer_position(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
 
 /* A member of another kind: subscribes to one topic instead of what the options say, and reads nothing any more. The group gives
  * its partitions to others at once, which a static member that just ends does not bring about: its place is kept for it. Over
  * when on_assigned comes. */
-int kafka_consumer_hand_over(struct kafka_consumer *consumer, enum topic other, struct error *error);
+int kafka_consumer_hand_over(struct kafka_consumer *consumer, const struct topic *other, struct error *error);
 
 /* The broker's id of this member, as of on_assigned; NULL: it is none. Valid until the next change. */
 const char *kafka_consumer_member(const struct kafka_consumer *consumer);
@@ -110,15 +110,15 @@ void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_p
 uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer);
 
 /* Records between position and the broker's known end of a partition (from librdkafka's cached watermarks); -1 unknown. */
-int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic topic, int32_t partition);
+int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
 
 /* Blocking, up to timeout_ms (call through loop_work, or at start and in on_assigned): */
 /* Committed offsets of the group (KAFKA_OFFSET_NONE: none), waiting for transactions that hold them open. */
 int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                              int timeout_ms, struct error *error);
 /* First offset and end (high watermark, open transactions included) of a partition. */
-int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
-                              int64_t *high, int timeout_ms, struct error *error);
+int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition,
+                              int64_t *low, int64_t *high, int timeout_ms, struct error *error);
 /* Each position's offset becomes the partition's end (open transactions included): one request, all of one topic. */
 int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count, int timeout_ms,
                         struct error *error);

@@ -13,9 +13,7 @@ struct kafka_consumer {
     struct kafka_wake *wake;
     struct kafka_health *health;
 
-    /* Made when first needed and kept, so that a record's topic is found by its handle's opaque (enum + 1), not by its
-     * name. */
-    rd_kafka_topic_t *topics[TOPICS];
+    struct kafka_handles handles;
     struct positions positions;
 
     rd_kafka_message_t **messages; /* `batch` of each */
@@ -51,7 +49,7 @@ void kafka_consumer_pause_all(struct kafka_consumer *consumer, bool pause);
 /* librdkafka's queue was full, and is empty now: has it fetch at once. */
 void kafka_consumer_fetch_on(struct kafka_consumer *consumer);
 
-/* The handle of a topic; NULL when librdkafka refuses the name. */
-rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum topic topic);
+/* The handle of a topic; NULL: it cannot be had. */
+rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, const struct topic *topic);
 
 #endif

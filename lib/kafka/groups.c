@@ -17,8 +17,8 @@ static void member_fill(struct kafka_member *member, const rd_kafka_MemberDescri
         .owned_count = 0,
     };
     for (int i = 0; list && i < list->cnt; i++) {
-        enum topic topic;
-        if (!kafka_topic_of(settings, list->elems[i].topic, &topic)) continue;
+        const struct topic *topic = kafka_topic_of(settings, list->elems[i].topic);
+        if (!topic) continue;
         member->owned[member->owned_count++] =
             (struct kafka_position){.topic = topic, .partition = list->elems[i].partition, .offset = KAFKA_OFFSET_NONE};
     }
@@ -125,8 +125,8 @@ static rd_kafka_resp_err_t ends(struct kafka_admin *admin, rd_kafka_topic_partit
     return err;
 }
 
-int kafka_group_offsets(struct kafka_admin *admin, const char *group, enum topic topic, int count, int64_t *committed,
-                        int64_t *end, int timeout_ms, struct error *error) {
+int kafka_group_offsets(struct kafka_admin *admin, const char *group, const struct topic *topic, int count,
+                        int64_t *committed, int64_t *end, int timeout_ms, struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
     int code = kafka_admin_open(admin, error);
     if (code) return code;

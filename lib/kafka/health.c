@@ -42,7 +42,9 @@ struct kafka_health *kafka_health_new(rd_kafka_t *client, const struct kafka_set
     *health = (struct kafka_health){
         .client = client,
         .answers = rd_kafka_queue_new(client),
-        .probe_topic = topic_full_name(settings, TOPIC_LOCATIONS, false),
+        .probe_topic = settings->topics && settings->topics->count
+                           ? topic_full_name(settings, settings->topics->items[0], false)
+                           : mem_string("starling"),
         .probing = false,
         .asked_us = 0,
         .up = false,

@@ -9,44 +9,53 @@
 enum { PARTITION_MAX = 1 << 20 }; /* far beyond any cluster: a larger number is an error of the caller */
 
 void positions_clear(struct positions *positions) {
-    for (int t = 0; t < TOPICS; t++) free(positions->topics[t].items);
-    *positions = (struct positions){.topics = {{.items = NULL, .count = 0}}};
+    for (size_t t = 0; t < positions->count; t++) free(positions->topics[t].items);
+    positions->count = 0;
 }
 
-struct place *positions_find(const struct positions *positions, enum topic topic, int32_t partition) {
-    if ((unsigned)topic >= TOPICS || partition < 0 || partition >= positions->topics[topic].count) return NULL;
-    return &positions->topics[topic].items[partition];
+struct place *positions_find(const struct positions *positions, const struct topic *topic, int32_t partition) {
+    for (size_t t = 0; t < positions->count; t++) {
+        if (positions->topics[t].topic != topic) continue;
+        return partition >= 0 && partition < positions->topics[t].count ? &positions->topics[t].items[partition] : NULL;
+    }
+    return NULL;
 }
 
-static struct place *make(struct positions *positions, enum topic topic, int32_t partition) {
-    int32_t count = positions->topics[topic].count;
+static struct place *make(struct positions *positions, const struct topic *topic, int32_t partition) {
+    size_t t = 0;
+    while (t < positions->count && positions->topics[t].topic != topic) t++;
+    if (t == positions->count) {
+        positions->topics[t].topic = topic;
+        positions->topics[t].items = NULL;
+        positions->topics[t].count = 0;
+        positions->count++;
+    }
+    int32_t count = positions->topics[t].count;
     if (partition >= count) {
         int32_t grown = partition + 1;
-        struct place *items = mem_resize(positions->topics[topic].items, (size_t)grown, sizeof *items);
-        for (int32_t i = count; i < grown; i++) {
+        struct place *items = mem_resize(positions->topics[t].items, (size_t)grown, sizeof *items);
+        for (int32_t i = count; i < grown; i++)
             items[i] = (struct place){.next = KAFKA_OFFSET_NONE, .reading = false, .paused = false};
-        }
-        positions->topics[topic].items = items;
-        positions->topics[topic].count = grown;
+        positions->topics[t].items = items;
+        positions->topics[t].count = grown;
     }
-    return &positions->topics[topic].items[partition];
+    return &positions->topics[t].items[partition];
 }
 
 static int by_partition(const void *a, const void *b) {
     const struct kafka_position *x = a, *y = b;
-    if (x->topic != y->topic) return x->topic < y->topic ? -1 : 1;
+    if (x->topic != y->topic) return (uintptr_t)x->topic < (uintptr_t)y->topic ? -1 : 1;
     return (x->partition > y->partition) - (x->partition < y->partition);
 }
 
 static int check(const struct kafka_position *list, size_t count, struct error *error) {
     for (size_t i = 0; i < count; i++) {
         const struct kafka_position *p = &list[i];
-        if ((unsigned)p->topic >= TOPICS || p->partition < 0 || p->partition >= PARTITION_MAX) {
-            return error_set(error, -EINVAL, "no such partition: topic %d, partition %d", (int)p->topic, p->partition);
-        }
+        if (p->partition < 0 || p->partition >= PARTITION_MAX)
+            return error_set(error, -EINVAL, "no such partition: %s/%d", p->topic->name, p->partition);
         if (p->offset < 0 && p->offset != KAFKA_OFFSET_BEGINNING && p->offset != KAFKA_OFFSET_END) {
-            return error_set(error, -EINVAL, "%s/%d cannot be read from offset %lld", topic_name(p->topic),
-                             p->partition, (long long)p->offset);
+            return error_set(error, -EINVAL, "%s/%d cannot be read from offset %lld", p->topic->name, p->partition,
+                             (long long)p->offset);
         }
     }
     if (count < 2) return 0;
@@ -56,7 +65,7 @@ static int check(const struct kafka_position *list, size_t count, struct error *
     int code = 0;
     for (size_t i = 1; !code && i < count; i++) {
         if (by_partition(&sorted[i - 1], &sorted[i])) continue;
-        code = error_set(error, -EINVAL, "%s/%d is named twice", topic_name(sorted[i].topic), sorted[i].partition);
+        code = error_set(error, -EINVAL, "%s/%d is named twice", sorted[i].topic->name, sorted[i].partition);
     }
     free(sorted);
     return code;
@@ -68,7 +77,7 @@ int positions_read(struct positions *positions, const struct kafka_position *lis
     for (size_t i = 0; !code && !replace && i < count; i++) {
         const struct place *place = positions_find(positions, list[i].topic, list[i].partition);
         if (!place || !place->reading) continue;
-        code = error_set(error, -EINVAL, "%s/%d is read already", topic_name(list[i].topic), list[i].partition);
+        code = error_set(error, -EINVAL, "%s/%d is read already", list[i].topic->name, list[i].partition);
     }
     if (code) return code;
     if (replace) positions_stop(positions);
@@ -99,11 +108,12 @@ size_t positions_reading(const struct positions *positions) {
 void positions_each(struct positions *positions,
                     void (*fn)(void *context, const struct kafka_position *position, struct place *place),
                     void *context) {
-    for (int t = 0; t < TOPICS; t++) {
+    for (size_t t = 0; t < positions->count; t++) {
         for (int32_t p = 0; p < positions->topics[t].count; p++) {
             struct place *place = &positions->topics[t].items[p];
             if (!place->reading) continue;
-            struct kafka_position position = {.topic = (enum topic)t, .partition = p, .offset = place->next};
+            struct kafka_position position = {
+                .topic = positions->topics[t].topic, .partition = p, .offset = place->next};
             fn(context, &position, place);
         }
     }

@@ -4,8 +4,8 @@
 
 #include "kafka/private.h"
 
-/*   topics[TOPIC_LOCATIONS]  -> items: [ {next, reading, paused}, {..}, ... ]   by partition, grown when first named
- *   topics[TOPIC_FRIENDSHIPS]-> items: ...                                                                             */
+/*   topics[0] {locations,   items: [ {next, reading, paused}, {..}, ... ]}   by partition, grown when first named
+ *   topics[1] {friendships, items: ...}                                       a topic's place is taken when it is first read */
 struct place {
     int64_t next; /* the next offset to deliver; BEGINNING or END until librdkafka has found out; NONE never read */
     bool reading;
@@ -15,15 +15,17 @@ struct place {
 
 struct positions {
     struct {
+        const struct topic *topic;
         struct place *items;
         int32_t count;
-    } topics[TOPICS];
+    } topics[KAFKA_TOPICS_MAX];
+    size_t count;
 };
 
 void positions_clear(struct positions *positions); /* frees; empty and valid afterwards */
 
 /* The place, or NULL when that partition was never read. */
-struct place *positions_find(const struct positions *positions, enum topic topic, int32_t partition);
+struct place *positions_find(const struct positions *positions, const struct topic *topic, int32_t partition);
 
 /* Takes each to be read from its offset, instead of (replace) or beside what is read. -EINVAL changes nothing: topic,
  * partition or offset out of range, a partition named twice or, unless replaced, read already. */

@@ -37,8 +37,21 @@ int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
  * topic), and there is time left. */
 bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);
 
-/* The topic that a broker's name stands for; false when it is none of ours. */
-bool kafka_topic_of(const struct kafka_settings *settings, const char *name, enum topic *topic);
+/* The topic that a broker's name stands for; NULL: none of settings->topics. */
+const struct topic *kafka_topic_of(const struct kafka_settings *settings, const char *name);
+
+/* handles.c: a client's handles of topics, made when first needed and kept. A handle's opaque is the topic, so that a message's
+ * topic is found without its name. */
+enum { KAFKA_TOPICS_MAX = 32 }; /* of one client */
+struct kafka_handles {
+    rd_kafka_topic_t *items[KAFKA_TOPICS_MAX];
+    const struct topic *topics[KAFKA_TOPICS_MAX];
+    size_t count;
+};
+/* NULL: librdkafka refuses the name, or there are too many topics. */
+rd_kafka_topic_t *kafka_handles_get(struct kafka_handles *handles, rd_kafka_t *client,
+                                    const struct kafka_settings *settings, const struct topic *topic);
+void kafka_handles_free(struct kafka_handles *handles); /* before the client */
 
 /* wake.c: has librdkafka's queues wake the loop. `fn` runs when a queue got something and, while
  * kafka_wake_again is on, each turn of the loop; `tick` once a second. */

@@ -25,12 +25,12 @@ static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *even
     while ((message = rd_kafka_event_message_next(event))) {
         reports++;
         producer->pending--;
-        uintptr_t tag = (uintptr_t)rd_kafka_topic_opaque(message->rkt);
-        if (!tag) { // a dead letter queue's
+        const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
+        if (!topic) { // a dead letter queue's
             if (message->err) producer->dead_lost++;
         } else if (producer->options.on_delivered) {
             producer->options.on_delivered(producer->options.context, message->_private, kafka_code(message->err),
-                                           (enum topic)(tag - 1), message->partition, message->offset);
+                                           topic, message->partition, message->offset);
         }
     }
     return reports;
@@ -55,27 +55,10 @@ static void woken(void *context) {
     kafka_health_poll(producer->health);
 }
 
-/* Friendships are keyed by (user, friend) and partitioned by the user alone, so that a user's halves stay together. */
-static int32_t partition_of_user(const rd_kafka_topic_t *topic, const void *key, size_t size, int32_t partitions,
-                                 void *topic_opaque, void *message_opaque) {
-    size_t used = size < USER_KEY_SIZE ? size : USER_KEY_SIZE;
-    return rd_kafka_msg_partitioner_murmur2_random(topic, key, used, partitions, topic_opaque, message_opaque);
-}
-
-static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, enum topic topic) {
-    if (producer->topics[topic]) return producer->topics[topic];
-    char *name = topic_full_name(producer->options.settings, topic, false);
-    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(producer->client);
-    rd_kafka_topic_conf_set_opaque(conf, (void *)((uintptr_t)topic + 1));
-    if (topic == TOPIC_FRIENDSHIPS) rd_kafka_topic_conf_set_partitioner_cb(conf, partition_of_user);
-    producer->topics[topic] = rd_kafka_topic_new(producer->client, name, conf);
-    free(name);
-    return producer->topics[topic];
-}
-
-int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
+int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque) {
-    rd_kafka_topic_t *handle = (unsigned)topic < TOPICS ? topic_handle(producer, topic) : NULL;
+    rd_kafka_topic_t *handle =
+        kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic);
     if (!handle) return -EINVAL;
     int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
     // librdkafka copies the value and does not change it; its signature is of before const.
@@ -133,7 +116,7 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .queue = NULL,
         .wake = NULL,
         .health = NULL,
-        .topics = {NULL},
+        .handles = {.count = 0},
         .membership = NULL,
         .pending = 0,
         .dead_lost = 0,
@@ -177,9 +160,7 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     kafka_health_free(producer->health);
     kafka_wake_free(producer->wake);
     if (producer->queue) rd_kafka_queue_destroy(producer->queue);
-    for (int t = 0; t < TOPICS; t++) {
-        if (producer->topics[t]) rd_kafka_topic_destroy(producer->topics[t]);
-    }
+    kafka_handles_free(&producer->handles);
     if (producer->client) rd_kafka_destroy(producer->client);
     kafka_membership_release(producer->membership);
     free(producer);

@@ -19,7 +19,8 @@ struct kafka_producer_options {
     void *context;
     /* A message's fate: code 0 acknowledged (offset says where), else negative errno. `opaque` as given to send. NULL:
      * not wanted. */
-    void (*on_delivered)(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset);
+    void (*on_delivered)(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                         int64_t offset);
     void (*on_broker)(void *context, bool up, const char *reason); /* NULL: not wanted */
 };
 
@@ -32,7 +33,7 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
  * first 8 bytes) or explicit. 0; -EAGAIN: the queue is full (nothing was taken); -EHOSTDOWN: the queue is full because
  * no broker can be reached; -EIO: librdkafka has given up (on_broker said why); -EINVAL otherwise (too large, unknown
  * partition). */
-int kafka_producer_send(struct kafka_producer *producer, enum topic topic, int32_t partition, const void *key,
+int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque);
 size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */

@@ -13,7 +13,7 @@ struct kafka_producer {
     rd_kafka_queue_t *queue; /* reports and errors, as events: flushing on a worker thread must not call us there */
     struct kafka_wake *wake;
     struct kafka_health *health;
-    rd_kafka_topic_t *topics[TOPICS];    /* made when first sent to */
+    struct kafka_handles handles;
     struct kafka_membership *membership; /* under which the transaction was begun; NULL: none */
     size_t pending;
     uint64_t dead_lost;

@@ -81,8 +81,8 @@ int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_posit
     return err ? kafka_failed(error, err, "committed offsets") : 0;
 }
 
-int kafka_consumer_watermarks(struct kafka_consumer *consumer, enum topic topic, int32_t partition, int64_t *low,
-                              int64_t *high, int timeout_ms, struct error *error) {
+int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition,
+                              int64_t *low, int64_t *high, int timeout_ms, struct error *error) {
     rd_kafka_t *client;
     int code = plain_client(consumer, &client, error);
     if (code) return code;

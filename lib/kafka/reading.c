@@ -6,14 +6,8 @@
 
 enum { SEEK_TIMEOUT_MS = 5000 }; /* librdkafka's own threads answer, no broker: microseconds */
 
-rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, enum topic topic) {
-    if (consumer->topics[topic]) return consumer->topics[topic];
-    char *name = topic_full_name(consumer->options.settings, topic, false);
-    rd_kafka_topic_conf_t *conf = rd_kafka_default_topic_conf_dup(consumer->client);
-    rd_kafka_topic_conf_set_opaque(conf, (void *)((uintptr_t)topic + 1));
-    consumer->topics[topic] = rd_kafka_topic_new(consumer->client, name, conf);
-    free(name);
-    return consumer->topics[topic];
+rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, const struct topic *topic) {
+    return kafka_handles_get(&consumer->handles, consumer->client, consumer->options.settings, topic);
 }
 
 struct gather {
@@ -71,9 +65,9 @@ static int readable(struct kafka_consumer *consumer, const struct kafka_position
                     struct error *error) {
     if (!consumer->assigned) return error_set(error, -ESTALE, "the group has not assigned anything to this consumer");
     for (size_t i = 0; i < count; i++) {
-        if ((unsigned)positions[i].topic >= TOPICS || !kafka_consumer_topic(consumer, positions[i].topic)) {
-            return error_set(error, -EINVAL, "no such topic: %d", (int)positions[i].topic);
-        }
+        const struct topic *topic = positions[i].topic;
+        if (!kafka_consumer_topic(consumer, topic))
+            return error_set(error, -EINVAL, "no such topic: %s", topic ? topic->name : "(none)");
     }
     return 0;
 }
@@ -110,7 +104,7 @@ static rd_kafka_topic_partition_list_t *list_of(const struct kafka_consumer *con
     return list;
 }
 
-static int pause_one(struct kafka_consumer *consumer, enum topic topic, int32_t partition, bool pause) {
+static int pause_one(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition, bool pause) {
     struct place *place = positions_find(&consumer->positions, topic, partition);
     if (!place || !place->reading) return -ENOENT;
     if (place->paused == pause) return 0;
@@ -125,11 +119,11 @@ static int pause_one(struct kafka_consumer *consumer, enum topic topic, int32_t 
     return kafka_code(err);
 }
 
-int kafka_consumer_pause(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int kafka_consumer_pause(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     return pause_one(consumer, topic, partition, true);
 }
 
-int kafka_consumer_resume(struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int kafka_consumer_resume(struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     return pause_one(consumer, topic, partition, false);
 }
 
@@ -186,12 +180,12 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
     return refused ? kafka_consumer_apply(consumer, error) : 0;
 }
 
-int64_t kafka_consumer_position(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int64_t kafka_consumer_position(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     const struct place *place = positions_find(&consumer->positions, topic, partition);
     return place && place->next >= 0 ? place->next : KAFKA_OFFSET_NONE;
 }
 
-int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, enum topic topic, int32_t partition) {
+int64_t kafka_consumer_lag(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition) {
     int64_t next = kafka_consumer_position(consumer, topic, partition);
     int64_t low = -1, high = -1;
     char *name = topic_full_name(consumer->options.settings, topic, false);

@@ -1,4 +1,4 @@
-/* What every Kafka client of ours needs to know, and the topics there are. */
+/* What every Kafka client of ours needs to know. */
 #ifndef KAFKA_SETTINGS_H
 #define KAFKA_SETTINGS_H
 
@@ -10,16 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/loop.h"
-
-enum topic {
-    TOPIC_LOCATIONS,
-    TOPIC_FRIEND_COMMANDS,
-    TOPIC_FRIENDSHIPS,
-    TOPIC_PROFILES,
-    TOPIC_SHARING,
-    TOPIC_DELIVERIES,
-    TOPICS
-};
+#include "topics/topic.h"
 
 /* Borrowed by every client made from it: must outlive them. */
 struct kafka_settings {
@@ -28,14 +19,14 @@ struct kafka_settings {
     const char *client_id;           /* NULL: librdkafka's */
     const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
-    bool
-        dead_letters; /* for consumers: each topic's dead letter queue, which has one partition, instead of the topic */
-    struct log *log;  /* librdkafka's own lines go here at debug; NULL: nowhere */
+    const struct topic_list
+        *topics; /* those that the program knows: the topics of others do not exist for its clients */
+    /* For consumers: they read each topic's dead letter queue, which has one partition, instead of the topic. */
+    bool dead_letters;
+    struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */
 };
 
-const char *topic_name(enum topic topic); /* without prefix: "locations", ... */
-
 /* The broker's name of a topic, or of its dead letter queue: prefix + name [+ ".dlq"]. Caller frees. */
-char *topic_full_name(const struct kafka_settings *settings, enum topic topic, bool dead_letters);
+char *topic_full_name(const struct kafka_settings *settings, const struct topic *topic, bool dead_letters);
 
 #endif

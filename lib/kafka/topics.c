@@ -7,59 +7,47 @@
 #include "base/mem.h"
 #include "kafka/admin_private.h"
 
-enum { SETTINGS_MAX = 4, ALL = 2 * TOPICS, OPERATION_TIMEOUT_MS = 5000, RETRY_MS = 100 };
+enum { OPERATION_TIMEOUT_MS = 5000, RETRY_MS = 100 };
 
-struct setting {
-    const char *name, *value;
+/* What is wanted and what is there, of one topic or of one dead letter queue. */
+struct item {
+    const struct topic *topic;
+    bool dead_letters;
+    char *name;
+    struct topic_setting settings[TOPIC_SETTINGS_MAX];
+    size_t setting_count;
+    int wanted; /* partitions */
+    int there;  /* 0: no such topic */
 };
 
-#define DAY "86400000"
-#define WEEK "604800000"
-
-/* DESIGN 2. Ends with a NULL name. */
-static const struct setting SETTINGS[TOPICS][SETTINGS_MAX + 1] = {
-    [TOPIC_LOCATIONS] = {{"cleanup.policy", "delete"},
-                         {"retention.ms", DAY},
-                         // Latency and the hour of history are counted from arrival, not from a phone's clock.
-                         {"message.timestamp.type", "LogAppendTime"}},
-    [TOPIC_FRIEND_COMMANDS] = {{"cleanup.policy", "delete"}, {"retention.ms", DAY}},
-    [TOPIC_FRIENDSHIPS] = {{"cleanup.policy", "compact"}, {"delete.retention.ms", WEEK}},
-    [TOPIC_PROFILES] = {{"cleanup.policy", "compact"}, {"delete.retention.ms", WEEK}},
-    [TOPIC_SHARING] = {{"cleanup.policy", "compact"}, {"delete.retention.ms", WEEK}},
-    // Whole segments are deleted, so they must be younger and smaller than what is kept.
-    [TOPIC_DELIVERIES] = {{"cleanup.policy", "delete"},
-                          {"retention.ms", "600000"},
-                          {"segment.ms", "60000"},
-                          {"segment.bytes", "67108864"}},
-};
-static const struct setting DEAD_SETTINGS[] = {{"cleanup.policy", "delete"}, {"retention.ms", WEEK}, {NULL, NULL}};
-
-/* What is wanted and what is there, of all topics and then of all their dead letter queues. */
+/* The topics of a list, and then their dead letter queues. */
 struct shape {
-    struct {
-        char *name;
-        const struct setting *settings;
-        int wanted; /* partitions */
-        int there;  /* 0: no such topic */
-    } topics[ALL];
+    struct item *items;
+    size_t topics, count;
 };
 
-static int wanted_partitions(const struct topics_plan *plan, int index) {
-    if (index >= TOPICS) return 1; // a dead letter queue: few records, and one place to look at
-    return index == TOPIC_DELIVERIES ? plan->delivery_partitions : plan->partitions;
+static int wanted_partitions(const struct topics_plan *plan, const struct item *item) {
+    return item->dead_letters ? 1 : plan->partitions[item->topic->space]; // few records, and one place to look at
 }
 
-static void shape_start(struct shape *shape, const struct kafka_settings *settings, const struct topics_plan *plan) {
-    for (int i = 0; i < ALL; i++) {
-        shape->topics[i].name = topic_full_name(settings, (enum topic)(i % TOPICS), i >= TOPICS);
-        shape->topics[i].settings = i < TOPICS ? SETTINGS[i] : DEAD_SETTINGS;
-        shape->topics[i].wanted = plan ? wanted_partitions(plan, i) : 0;
-        shape->topics[i].there = 0;
+static void shape_start(struct shape *shape, const struct kafka_settings *settings, const struct topic_list *topics,
+                        const struct topics_plan *plan) {
+    *shape = (struct shape){.topics = topics->count, .count = topics->count * 2};
+    shape->items = mem_zero(shape->count ? shape->count : 1, sizeof *shape->items);
+    for (size_t i = 0; i < shape->count; i++) {
+        struct item *item = &shape->items[i];
+        item->topic = topics->items[i % topics->count];
+        item->dead_letters = i >= topics->count;
+        item->name = topic_full_name(settings, item->topic, item->dead_letters);
+        item->setting_count =
+            topic_settings(item->topic, item->dead_letters, plan ? plan->min_insync : 0, item->settings);
+        item->wanted = plan ? wanted_partitions(plan, item) : 0;
     }
 }
 
 static void shape_clear(struct shape *shape) {
-    for (int i = 0; i < ALL; i++) free(shape->topics[i].name);
+    for (size_t i = 0; i < shape->count; i++) free(shape->items[i].name);
+    free(shape->items);
 }
 
 static int shape_read(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
@@ -68,41 +56,39 @@ static int shape_read(struct shape *shape, struct kafka_admin *admin, int64_t de
     if (code) return code;
     rd_kafka_resp_err_t err = rd_kafka_metadata(admin->client, 1, NULL, &metadata, kafka_remaining_ms(deadline));
     if (err) return kafka_admin_failed(error, err, "asking the broker for its topics");
-    for (int i = 0; i < ALL; i++) {
-        shape->topics[i].there = 0;
+    for (size_t i = 0; i < shape->count; i++) {
+        shape->items[i].there = 0;
         for (int t = 0; t < metadata->topic_cnt; t++) {
-            if (strcmp(metadata->topics[t].topic, shape->topics[i].name)) continue;
-            shape->topics[i].there = metadata->topics[t].partition_cnt;
+            if (!strcmp(metadata->topics[t].topic, shape->items[i].name))
+                shape->items[i].there = metadata->topics[t].partition_cnt;
         }
     }
     rd_kafka_metadata_destroy(metadata);
     return 0;
 }
 
-static rd_kafka_NewTopic_t *new_topic(const struct shape *shape, int index, int replication) {
+static rd_kafka_NewTopic_t *new_topic(const struct item *item, int replication) {
     char unused[64];
-    rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new(shape->topics[index].name, shape->topics[index].wanted,
-                                                       replication, unused, sizeof unused);
-    for (const struct setting *s = shape->topics[index].settings; topic && s->name; s++) {
-        rd_kafka_NewTopic_set_config(topic, s->name, s->value);
-    }
+    rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new(item->name, item->wanted, replication, unused, sizeof unused);
+    for (size_t s = 0; topic && s < item->setting_count; s++)
+        rd_kafka_NewTopic_set_config(topic, item->settings[s].name, item->settings[s].value);
     return topic;
 }
 
 static int create_missing(struct shape *shape, struct kafka_admin *admin, int replication, int64_t deadline,
                           struct error *error) {
-    rd_kafka_NewTopic_t *topics[ALL];
+    rd_kafka_NewTopic_t **topics = mem_zero(shape->count + 1, sizeof *topics);
     size_t count = 0;
     int code = 0;
-    for (int i = 0; !code && i < ALL; i++) {
-        if (shape->topics[i].there) continue;
-        rd_kafka_NewTopic_t *topic = new_topic(shape, i, replication);
-        if (topic) {
+    for (size_t i = 0; !code && i < shape->count; i++) {
+        const struct item *item = &shape->items[i];
+        if (item->there) continue;
+        rd_kafka_NewTopic_t *topic = new_topic(item, replication);
+        if (topic)
             topics[count++] = topic;
-        } else {
-            code = error_set(error, -EINVAL, "%s cannot have %d partitions in %d replicas", shape->topics[i].name,
-                             shape->topics[i].wanted, replication);
-        }
+        else
+            code = error_set(error, -EINVAL, "%s cannot have %d partitions in %d replicas", item->name, item->wanted,
+                             replication);
     }
     if (code || !count) goto finish;
     struct kafka_request request = kafka_request_new(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS, deadline);
@@ -125,6 +111,7 @@ static int create_missing(struct shape *shape, struct kafka_admin *admin, int re
     rd_kafka_event_destroy(event);
 finish:
     rd_kafka_NewTopic_destroy_array(topics, count);
+    free(topics);
     return code;
 }
 
@@ -132,54 +119,52 @@ finish:
 static int wait_for_all(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
     for (;;) {
         int code = shape_read(shape, admin, deadline, error);
-        int missing = -1;
-        for (int i = 0; !code && i < ALL; i++) {
-            if (!shape->topics[i].there) missing = i;
+        const struct item *missing = NULL;
+        for (size_t i = 0; !code && i < shape->count; i++) {
+            if (!shape->items[i].there) missing = &shape->items[i];
         }
-        if (code || missing < 0) return code;
-        if (!kafka_remaining_ms(deadline)) {
-            return error_set(error, -ENOENT, "%s was created and does not show", shape->topics[missing].name);
-        }
+        if (code || !missing) return code;
+        if (!kafka_remaining_ms(deadline))
+            return error_set(error, -ENOENT, "%s was created and does not show", missing->name);
         nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
     }
 }
 
-static const char *value_of(const struct setting *settings, const char *name) {
-    for (const struct setting *s = settings; s->name; s++) {
-        if (!strcmp(s->name, name)) return s->value;
+static const char *value_of(const struct item *item, const char *name) {
+    for (size_t s = 0; s < item->setting_count; s++) {
+        if (!strcmp(item->settings[s].name, name)) return item->settings[s].value;
     }
     return NULL;
 }
 
 /* The change that gives a topic its settings; NULL when it has them. The request replaces everything that is set on the
  * topic, so what an operator has set beside ours goes into it as well. */
-static rd_kafka_ConfigResource_t *change_of(const struct setting *settings, const rd_kafka_ConfigResource_t *there) {
+static rd_kafka_ConfigResource_t *change_of(const struct item *item, const rd_kafka_ConfigResource_t *there) {
     size_t count = 0;
     const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(there, &count);
     rd_kafka_ConfigResource_t *change =
         rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, rd_kafka_ConfigResource_name(there));
-    size_t wanted = 0, alike = 0;
-    for (const struct setting *s = settings; s->name; s++, wanted++) {
-        rd_kafka_ConfigResource_set_config(change, s->name, s->value);
-    }
+    size_t alike = 0;
+    for (size_t s = 0; s < item->setting_count; s++)
+        rd_kafka_ConfigResource_set_config(change, item->settings[s].name, item->settings[s].value);
     for (size_t i = 0; i < count; i++) {
         if (rd_kafka_ConfigEntry_source(entries[i]) != RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG) continue;
         const char *name = rd_kafka_ConfigEntry_name(entries[i]), *value = rd_kafka_ConfigEntry_value(entries[i]);
-        const char *ours = value_of(settings, name);
+        const char *ours = value_of(item, name);
         if (ours) {
             alike += value && !strcmp(ours, value);
         } else if (value) {
             rd_kafka_ConfigResource_set_config(change, name, value);
         }
     }
-    if (alike < wanted) return change;
+    if (alike < item->setting_count) return change;
     rd_kafka_ConfigResource_destroy(change);
     return NULL;
 }
 
-static const struct setting *settings_of(const struct shape *shape, const char *name) {
-    for (int i = 0; i < ALL; i++) {
-        if (!strcmp(shape->topics[i].name, name)) return shape->topics[i].settings;
+static const struct item *item_of(const struct shape *shape, const char *name) {
+    for (size_t i = 0; i < shape->count; i++) {
+        if (!strcmp(shape->items[i].name, name)) return &shape->items[i];
     }
     return NULL;
 }
@@ -203,13 +188,13 @@ static int alter(struct kafka_admin *admin, rd_kafka_ConfigResource_t **changes,
 }
 
 static int settle(struct shape *shape, struct kafka_admin *admin, int64_t deadline, struct error *error) {
-    rd_kafka_ConfigResource_t *asked[ALL], *changes[ALL];
+    rd_kafka_ConfigResource_t **asked = mem_zero(shape->count + 1, sizeof *asked);
+    rd_kafka_ConfigResource_t **changes = mem_zero(shape->count + 1, sizeof *changes);
     size_t change_count = 0;
-    for (int i = 0; i < ALL; i++) {
-        asked[i] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, shape->topics[i].name);
-    }
+    for (size_t i = 0; i < shape->count; i++)
+        asked[i] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, shape->items[i].name);
     struct kafka_request request = kafka_request_new(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, deadline);
-    rd_kafka_DescribeConfigs(admin->client, asked, ALL, request.options, request.queue);
+    rd_kafka_DescribeConfigs(admin->client, asked, shape->count, request.options, request.queue);
     int code = 0;
     rd_kafka_event_t *event =
         kafka_request_finish(&request, deadline, "asking for the settings of topics", &code, error);
@@ -220,16 +205,18 @@ static int settle(struct shape *shape, struct kafka_admin *admin, int64_t deadli
     for (size_t i = 0; !code && i < answers; i++) {
         rd_kafka_resp_err_t err = rd_kafka_ConfigResource_error(results[i]);
         const char *name = rd_kafka_ConfigResource_name(results[i]);
-        const struct setting *settings = settings_of(shape, name);
+        const struct item *item = item_of(shape, name);
         if (err) code = kafka_admin_failed(error, err, name);
-        rd_kafka_ConfigResource_t *change = err || !settings ? NULL : change_of(settings, results[i]);
+        rd_kafka_ConfigResource_t *change = err || !item ? NULL : change_of(item, results[i]);
         if (change) changes[change_count++] = change;
     }
     rd_kafka_event_destroy(event);
     if (!code && change_count) code = alter(admin, changes, change_count, deadline, error);
 finish:
-    rd_kafka_ConfigResource_destroy_array(asked, ALL);
+    rd_kafka_ConfigResource_destroy_array(asked, shape->count);
     rd_kafka_ConfigResource_destroy_array(changes, change_count);
+    free(asked);
+    free(changes);
     return code;
 }
 
@@ -237,12 +224,13 @@ int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *pla
                         struct error *error) {
     int64_t deadline = kafka_deadline_us(timeout_ms);
     struct shape shape;
-    shape_start(&shape, admin->settings, plan);
+    shape_start(&shape, admin->settings, plan->topics, plan);
     int code = shape_read(&shape, admin, deadline, error);
-    for (int i = 0; !code && i < TOPICS; i++) {
-        if (!shape.topics[i].there || shape.topics[i].there == shape.topics[i].wanted) continue;
+    for (size_t i = 0; !code && i < shape.topics; i++) {
+        const struct item *item = &shape.items[i];
+        if (!item->there || item->there == item->wanted) continue;
         code = error_set(error, -EINVAL, "%s has %d partitions, not %d: a topic's partitions are never changed",
-                         shape.topics[i].name, shape.topics[i].there, shape.topics[i].wanted);
+                         item->name, item->there, item->wanted);
     }
     if (!code) code = create_missing(&shape, admin, plan->replication, deadline, error);
     if (!code) code = wait_for_all(&shape, admin, deadline, error);
@@ -251,35 +239,44 @@ int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *pla
     return code;
 }
 
+/* All counts of the topics of a space, for a reason that says that they differ. */
+static void put_counts(const struct shape *shape, enum topic_space space, struct buffer *out) {
+    for (size_t i = 0; i < shape->topics; i++) {
+        const struct item *item = &shape->items[i];
+        if (item->topic->space == space)
+            buffer_format(out, "%s%s has %d", out->size ? ", " : "", item->name, item->there);
+    }
+}
+
 /* All names that are missing, or all counts that must be equal, in one reason. */
 static int judge(const struct shape *shape, struct topics_shape *out, struct error *error) {
-    struct buffer missing = {.data = NULL, .size = 0, .capacity = 0}, counts = {.data = NULL, .size = 0, .capacity = 0};
-    bool differ = false;
-    for (int i = 0; i < TOPICS; i++) {
-        if (!shape->topics[i].there) buffer_format(&missing, "%s%s", missing.size ? ", " : "", shape->topics[i].name);
-        if (i == TOPIC_DELIVERIES) continue;
-        buffer_format(&counts, "%s%s has %d", counts.size ? ", " : "", shape->topics[i].name, shape->topics[i].there);
-        if (shape->topics[i].there != shape->topics[TOPIC_LOCATIONS].there) differ = true;
+    struct buffer text = {.data = NULL, .size = 0, .capacity = 0};
+    struct topics_shape found = {.partitions = {0}};
+    int code = 0, differ = -1;
+    for (size_t i = 0; i < shape->topics; i++) {
+        const struct item *item = &shape->items[i];
+        int *count = &found.partitions[item->topic->space];
+        if (!item->there) buffer_format(&text, "%s%s", text.size ? ", " : "", item->name);
+        if (*count && *count != item->there) differ = (int)item->topic->space;
+        *count = item->there;
     }
-    int code = 0;
-    if (missing.size) {
-        code =
-            error_set(error, -ENOENT, "no such topic: %s (made by `starling topics create`)", buffer_cstring(&missing));
-    } else if (differ) {
+    if (text.size) {
+        code = error_set(error, -ENOENT, "no such topic: %s (made by `starling topics create`)", buffer_cstring(&text));
+    } else if (differ >= 0) {
+        put_counts(shape, (enum topic_space)differ, &text);
         code = error_set(error, -EINVAL, "topics that must have the same number of partitions differ: %s",
-                         buffer_cstring(&counts));
+                         buffer_cstring(&text));
     } else {
-        *out = (struct topics_shape){.partitions = shape->topics[TOPIC_LOCATIONS].there,
-                                     .delivery_partitions = shape->topics[TOPIC_DELIVERIES].there};
+        *out = found;
     }
-    buffer_free(&missing);
-    buffer_free(&counts);
+    buffer_free(&text);
     return code;
 }
 
-int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *out, int timeout_ms, struct error *error) {
+int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *out,
+                        int timeout_ms, struct error *error) {
     struct shape shape;
-    shape_start(&shape, admin->settings, NULL);
+    shape_start(&shape, admin->settings, topics, NULL);
     int code = shape_read(&shape, admin, kafka_deadline_us(timeout_ms), error);
     if (!code) code = judge(&shape, out, error);
     shape_clear(&shape);

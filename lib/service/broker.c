@@ -1,83 +1,75 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "question/question.h"
 #include "service/internal.h"
 
 enum { WAIT_PERIOD_MS = 1000, WATCH_PERIOD_MS = 5000, VERIFY_TIMEOUT_MS = 2000, NEVER_ASKED = 1 };
 
-/* The question is the worker thread's while asking is true: admin, shape, code and reason. */
 struct broker {
     struct service *service;
-    struct kafka_admin *admin;
-    struct loop_timer *timer;
+    struct kafka_admin *admin; // the worker thread's, as is shape until the question is answered
+    struct question *question;
     struct topics_shape shape, first; // first: what the daemon was started with
-    int code;
-    struct error reason;
-    int told; // the code that was last logged
-    bool asking, closing;
+    int told;                         // the code that was last logged
 };
 
-static void broker_destroy(struct broker *broker) {
-    kafka_admin_free(broker->admin);
-    free(broker);
-}
-
-static void ask(void *context) {
+static int ask(void *context, struct error *error) {
     struct broker *broker = context;
-    broker->code = kafka_topics_verify(broker->admin, &broker->shape, VERIFY_TIMEOUT_MS, &broker->reason);
+    return kafka_topics_verify(broker->admin, broker->service->definition->topics, &broker->shape, VERIFY_TIMEOUT_MS,
+                               error);
 }
 
 /* One line a change of state, however often it is asked. */
-static void tell(struct broker *broker) {
-    struct log *log = broker->service->log;
-    if (broker->code == broker->told) return;
-    broker->told = broker->code;
-    if (broker->code == 0)
-        log_info(log, "Kafka is there", LOG_TEXT("servers", broker->service->kafka.bootstrap),
-                 LOG_INT("partitions", broker->shape.partitions),
-                 LOG_INT("delivery_partitions", broker->shape.delivery_partitions));
-    else if (broker->code == -ENOENT)
-        log_warn(log, "waiting for topics", LOG_TEXT("reason", broker->reason.text));
-    else if (broker->code != -EINVAL)
-        log_warn(log, "waiting for Kafka", LOG_TEXT("servers", broker->service->kafka.bootstrap),
-                 LOG_TEXT("reason", broker->reason.text));
+static bool is_news(struct broker *broker, int code) {
+    bool news = broker->told != code;
+    broker->told = code;
+    return news;
 }
 
-/* Said once: the service would take a second failure for one of its drain, and end at once. */
+/* Only once: a service that fails again while it drains ends without draining. */
 static void fail(struct broker *broker, const char *reason) {
-    loop_timer_free(broker->timer);
-    broker->timer = NULL;
+    question_cancel(broker->question);
     service_fail(broker->service, reason);
+}
+
+static void failed(void *context, int code, const char *reason) {
+    struct broker *broker = context;
+    struct log *log = broker->service->log;
+    bool news = is_news(broker, code);
+    service_ready(broker->service, "kafka", false);
+    if (code == -EINVAL)
+        fail(broker, reason);
+    else if (news && code == -ENOENT)
+        log_warn(log, "waiting for topics", LOG_TEXT("reason", reason));
+    else if (news)
+        log_warn(log, "waiting for Kafka", LOG_TEXT("servers", broker->service->kafka.bootstrap),
+                 LOG_TEXT("reason", reason));
 }
 
 static void answered(void *context) {
     struct broker *broker = context;
     struct service *service = broker->service;
-    broker->asking = false;
-    if (broker->closing) {
-        broker_destroy(broker);
-        return;
-    }
-    tell(broker);
-    service_ready(service, "kafka", broker->code == 0);
-    uint64_t period_ms = broker->code ? WAIT_PERIOD_MS : WATCH_PERIOD_MS;
-    loop_timer_again(broker->timer, period_ms, period_ms);
-    if (broker->code == -EINVAL)
-        fail(broker, broker->reason.text);
-    else if (broker->code == 0 && !service->started) {
-        broker->first = broker->shape;
+    const struct topics_shape *shape = &broker->shape;
+    if (is_news(broker, 0))
+        log_info(service->log, "Kafka is there", LOG_TEXT("servers", service->kafka.bootstrap),
+                 LOG_INT("partitions", shape->partitions[TOPIC_SPACE_USERS]),
+                 LOG_INT("delivery_partitions", shape->partitions[TOPIC_SPACE_ROUTES]));
+    service_ready(service, "kafka", true);
+    question_ask_later(broker->question, WATCH_PERIOD_MS);
+    if (!service->started) {
+        broker->first = *shape;
         service_begin(service, &broker->first);
-    } else if (broker->code == 0 && (broker->shape.partitions != broker->first.partitions ||
-                                     broker->shape.delivery_partitions != broker->first.delivery_partitions))
+    } else if (memcmp(shape, &broker->first, sizeof *shape) != 0)
         fail(broker, "the topics' numbers of partitions have changed");
 }
 
-static void due(void *context) {
+static void destroy(void *context) {
     struct broker *broker = context;
-    if (broker->asking) return;
-    broker->asking = true;
-    loop_work(&broker->service->loop, ask, answered, broker);
+    kafka_admin_free(broker->admin);
+    free(broker);
 }
 
 int broker_new(struct service *service, struct broker **broker, struct error *error) {
@@ -89,15 +81,21 @@ int broker_new(struct service *service, struct broker **broker, struct error *er
         .service = service,
         .admin = admin,
         .told = NEVER_ASKED,
-        .timer = loop_timer_new(&service->loop, 1, WAIT_PERIOD_MS, due, made),
+        .question = question_new(&(struct question_options){
+            .loop = &service->loop,
+            .context = made,
+            .ask = ask,
+            .answered = answered,
+            .failed = failed,
+            .again_ms = WAIT_PERIOD_MS,
+            .freed = destroy,
+        }),
     };
+    question_ask_later(made->question, 0);
     *broker = made;
     return 0;
 }
 
 void broker_free(struct broker *broker) {
-    if (!broker) return;
-    broker->closing = true;
-    loop_timer_free(broker->timer);
-    if (!broker->asking) broker_destroy(broker);
+    if (broker) question_free(broker->question);
 }

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "kafka/consumer.h"
+#include "question/question.h"
 #include "service/http.h"
 
 enum { FRESH_MS = 3000, AGAIN_MS = 300, DESCRIBE_TIMEOUT_MS = 2000 };
@@ -30,25 +31,19 @@ struct request {
     struct request *next; // of the waiting ones
 };
 
-/* A look at the group, by a worker thread: `group` is the worker's until it is done. */
-struct look {
-    struct kafka_admin *admin;
-    char *name;
-    struct kafka_group group;
-    int code;
-};
-
 struct peers {
     uv_loop_t *loop;
     struct http_client *client;
-    struct loop_timer *again; // NULL, or the next look, when one that was wanted would come too soon after the last
-    struct look look;
-    enum topic topic;
+    struct question *look; // who is in the group; admin, name and group are its worker thread's
+    struct kafka_admin *admin;
+    char *name;
+    struct kafka_group group;
+    const struct topic *topic;
     int partitions;
-    char *token;       // NULL: none
-    char **owners;     // host:port by partition; NULL: nobody
-    bool looking;      // a look is under way
-    bool closing;      // free everything when it comes back
+    char *token;   // NULL: none
+    char **owners; // host:port by partition; NULL: nobody
+    bool wanted;   // the next look waits for its time
+    bool closing;
     int64_t looked_us; // when the last look began
     struct request *waiting;
 };
@@ -100,10 +95,10 @@ static void owners_clear(struct peers *peers) {
     }
 }
 
-static void owners_read(struct peers *peers, const struct kafka_group *group) {
+static void owners_read(struct peers *peers) {
     owners_clear(peers);
-    for (size_t i = 0; i < group->count; i++) {
-        const struct kafka_member *member = &group->members[i];
+    for (size_t i = 0; i < peers->group.count; i++) {
+        const struct kafka_member *member = &peers->group.members[i];
         const char *at = member->client_id ? strrchr(member->client_id, '@') : NULL;
         for (size_t j = 0; at && j < member->owned_count; j++) {
             const struct kafka_position *owned = &member->owned[j];
@@ -112,20 +107,6 @@ static void owners_read(struct peers *peers, const struct kafka_group *group) {
             peers->owners[owned->partition] = mem_string(at + 1);
         }
     }
-}
-
-static void look_work(void *context) {
-    struct look *look = &((struct peers *)context)->look;
-    look->code = kafka_group_describe(look->admin, look->name, &look->group, DESCRIBE_TIMEOUT_MS, NULL);
-}
-
-static void peers_destroy(struct peers *peers) {
-    kafka_admin_free(peers->look.admin);
-    free(peers->look.name);
-    owners_clear(peers);
-    free(peers->owners);
-    free(peers->token);
-    free(peers);
 }
 
 static void cancel_waiting(struct peers *peers) {
@@ -154,51 +135,62 @@ static void request_resume(struct request *request) {
         request_done(request, -EHOSTUNREACH, 0, NULL, 0);
 }
 
-static void look_done(void *context) {
-    struct peers *peers = context;
-    if (peers->look.code == 0) {
-        owners_read(peers, &peers->look.group);
-        kafka_group_clear(&peers->look.group);
-    }
+static void resume_waiting(struct peers *peers) {
     struct request *waiting = peers->waiting;
     peers->waiting = NULL;
     while (waiting) {
         struct request *request = waiting;
         waiting = request->next;
+        // One that is done may have called peers_free, which cannot see those that are still walked here.
         if (peers->closing)
             request_done(request, -ECANCELED, 0, NULL, 0);
         else
             request_resume(request);
     }
-    // Only now: a callback above that called peers_free must not have taken away what this function walks.
-    peers->looking = false;
-    if (peers->closing)
-        peers_destroy(peers);
-    else if (peers->waiting)
-        refresh(peers);
+    if (peers->waiting) refresh(peers);
 }
 
-static void look(struct peers *peers) {
-    if (peers->looking) return;
-    peers->looking = true;
-    peers->looked_us = clock_monotonic_us();
-    loop_work(peers->loop, look_work, look_done, peers);
-}
-
-static void look_again(void *context) {
+static void look_prepare(void *context) {
     struct peers *peers = context;
-    loop_timer_free(peers->again);
-    peers->again = NULL;
-    look(peers);
+    peers->wanted = false;
+    peers->looked_us = clock_monotonic_us();
+}
+
+static int look_ask(void *context, struct error *error) {
+    struct peers *peers = context;
+    return kafka_group_describe(peers->admin, peers->name, &peers->group, DESCRIBE_TIMEOUT_MS, error);
+}
+
+/* Also where Kafka gave no answer: those that wait take what is known. */
+static void look_failed(void *context, int code, const char *reason) { resume_waiting(context); }
+
+static void look_answered(void *context) {
+    struct peers *peers = context;
+    owners_read(peers);
+    kafka_group_clear(&peers->group);
+    resume_waiting(peers);
 }
 
 /* Looks now, or as soon as the last look is long enough ago: a group without an owner is no reason to storm the broker. */
 static void refresh(struct peers *peers) {
     int64_t age_ms = (clock_monotonic_us() - peers->looked_us) / 1000;
+    if (question_busy(peers->look) || peers->wanted) return;
+    peers->wanted = true;
     if (age_ms >= AGAIN_MS)
-        look(peers);
-    else if (!peers->again && !peers->looking)
-        peers->again = loop_timer_new(peers->loop, (uint64_t)(AGAIN_MS - age_ms), 0, look_again, peers);
+        question_ask(peers->look);
+    else
+        question_ask_later(peers->look, (uint64_t)(AGAIN_MS - age_ms));
+}
+
+static void peers_destroy(void *context) {
+    struct peers *peers = context;
+    kafka_admin_free(peers->admin);
+    kafka_group_clear(&peers->group);
+    free(peers->name);
+    owners_clear(peers);
+    free(peers->owners);
+    free(peers->token);
+    free(peers);
 }
 
 int peers_new(const struct peers_options *options, struct peers **peers, struct error *error) {
@@ -209,14 +201,24 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
     *made = (struct peers){
         .loop = options->loop,
         .client = http_client_new(options->loop),
-        .look = {.admin = admin, .name = mem_string(options->group)},
+        .look = question_new(&(struct question_options){
+            .loop = options->loop,
+            .context = made,
+            .prepare = look_prepare,
+            .ask = look_ask,
+            .answered = look_answered,
+            .failed = look_failed,
+            .freed = peers_destroy,
+        }),
+        .admin = admin,
+        .name = mem_string(options->group),
         .topic = options->topic,
         .partitions = options->partitions,
         .token = options->token && *options->token ? mem_string(options->token) : NULL,
         .owners = mem_zero((size_t)options->partitions, sizeof *made->owners),
     };
     // The first look is at once, so that the first request finds a directory.
-    look(made);
+    question_ask(made->look);
     *peers = made;
     return 0;
 }
@@ -225,9 +227,8 @@ void peers_free(struct peers *peers) {
     if (!peers) return;
     peers->closing = true;
     http_client_free(peers->client);
-    loop_timer_free(peers->again);
     cancel_waiting(peers);
-    if (!peers->looking) peers_destroy(peers);
+    question_free(peers->look);
 }
 
 void peers_fetch(struct peers *peers, int64_t user, const char *path, int timeout_ms,

@@ -12,8 +12,8 @@ struct peers;
 struct peers_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *group; /* starling-router, starling-history-sink */
-    enum topic topic;  /* whose partitions count: TOPIC_LOCATIONS */
+    const char *group;         /* starling-router, starling-history-sink */
+    const struct topic *topic; /* whose partitions count: locations */
     int partitions;
     const char *token; /* peer.token */
 };

@@ -137,6 +137,7 @@ static int service_open(struct service *service, struct error *error) {
     if (code) return code;
     service->client_id = make_client_id(service);
     service->kafka = (struct kafka_settings){
+        .topics = service->definition->topics,
         .bootstrap = service->settings.kafka_bootstrap,
         .prefix = service->settings.topics_prefix,
         .client_id = service->client_id,

@@ -48,7 +48,8 @@ struct service_definition {
     const char *ops_listen, *peer_listen; /* defaults; peer_listen NULL: serves no peers */
     const struct config_section *section; /* the daemon's own; NULL: none */
     const char *processes; /* the section's setting that says how many processes one command starts; NULL: it is one */
-    const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */
+    const struct topic_list *topics; /* those that it needs: it starts when they are there */
+    const char *const *conditions;   /* NULL-terminated names that must be marked ready, besides "kafka" */
 
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);

@@ -500,15 +500,25 @@ def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, us
         broker.start()
 
 
-@pytest.mark.parametrize('kind', ['fanout', 'ingest', 'router', 'history-sink'])
+ODD = [('locations', 4), ('friend-commands', 4), ('friendships', 4), ('profiles', 4), ('sharing', 3), ('deliveries', 4),
+       ('command-offsets', 4)]
+
+
+@pytest.mark.parametrize('kind', ['fanout', 'ingest', 'router'])
 def test_topics_of_other_sizes_are_refused_by_name(make_cluster, kind):
     cluster = make_cluster()
-    for topic, partitions in [('locations', 4), ('friend-commands', 4), ('friendships', 4), ('profiles', 4), ('sharing', 3),
-                              ('deliveries', 4)]:
+    for topic, partitions in ODD:
         cluster.topics.create(topic, partitions)
     daemon = cluster.add(kind, wait=False)
     assert daemon.wait(30) == 1
     assert cluster.topics.name('sharing') in daemon.log()
+
+
+def test_topics_that_a_daemon_does_not_need_are_not_its_business(make_cluster):
+    cluster = make_cluster()
+    cluster.topics.create('locations', 4)
+    cluster.topics.create('sharing', 3)
+    cluster.add('history-sink').wait_ready(30)
 
 
 def test_missing_topics_are_waited_for(make_cluster):

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "copies/copies.h"
+#include "event/topics.h"
 #include "world.h"
 
 struct fixture {
@@ -100,7 +101,7 @@ static int teardown(void **state) {
     return world_destroy(&world) || status ? -1 : 0;
 }
 
-static void produce(struct fixture *f, enum topic topic, int64_t user, const void *value, size_t size) {
+static void produce(struct fixture *f, const struct topic *topic, int64_t user, const void *value, size_t size) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
     assert_int_equal(
@@ -111,7 +112,7 @@ static void produce(struct fixture *f, enum topic topic, int64_t user, const voi
 static void share(struct fixture *f, int64_t user, enum sharing_mode mode) {
     struct buffer out = {.data = NULL, .size = 0, .capacity = 0};
     event_encode_sharing(&out, &(struct sharing){.mode = mode});
-    produce(f, TOPIC_SHARING, user, out.data, out.size);
+    produce(f, &TOPIC_SHARING, user, out.data, out.size);
     buffer_free(&out);
 }
 
@@ -119,7 +120,7 @@ static void name(struct fixture *f, int64_t user, const char *text) {
     struct buffer out = {.data = NULL, .size = 0, .capacity = 0};
     struct profile profile = {.name = {text, strlen(text)}, .avatar_url = {"http://x/", 9}};
     event_encode_profile(&out, &profile);
-    produce(f, TOPIC_PROFILES, user, out.data, out.size);
+    produce(f, &TOPIC_PROFILES, user, out.data, out.size);
     buffer_free(&out);
 }
 
@@ -180,11 +181,11 @@ static void test_reads_what_is_there_and_follows(void **state) {
     assert_name(f, 1, "Changed");
     // Tombstones.
     copies_sharing(f->copies, 51, &offset);
-    produce(f, TOPIC_SHARING, 51, NULL, 0);
+    produce(f, &TOPIC_SHARING, 51, NULL, 0);
     until_told(f, 2, 1);
     assert_int_equal(f->last_mode, SHARING_OFF);
     assert_true(f->last_offset > offset); // `opted` only rises
-    produce(f, TOPIC_PROFILES, 1, NULL, 0);
+    produce(f, &TOPIC_PROFILES, 1, NULL, 0);
     until_told(f, 2, 2);
     assert_name(f, 1, NULL);
     assert_int_equal((int)metrics_gauge(f->metrics, "starling_copies_sharing_users", "", NULL)->value, 51);
@@ -203,7 +204,7 @@ static void test_restart_reads_only_what_is_new(void **state) {
     assert_int_equal((int)records_read(f, "topic=\"profiles\""), 30);
     stop(f);
     name(f, 4, "Meanwhile");
-    produce(f, TOPIC_PROFILES, 5, NULL, 0);
+    produce(f, &TOPIC_PROFILES, 5, NULL, 0);
     start_and_wait(f);
     assert_int_equal((int)records_read(f, "topic=\"profiles\""), 32);
     assert_name(f, 1, "Before");
@@ -233,7 +234,10 @@ static void test_other_topics_are_read_anew(void **state) {
     f->world->prefix = mem_format("%sagain.", prefix);
     f->world->settings.prefix = f->world->prefix;
     free(prefix);
-    struct topics_plan plan = {.partitions = PARTITIONS, .delivery_partitions = DELIVERY_PARTITIONS, .replication = 1};
+    struct topics_plan plan = {
+        .topics = &TOPICS_ALL,
+        .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
+        .replication = 1};
     assert_int_equal(kafka_topics_create(f->world->admin, &plan, PATIENCE_MS, NULL), 0);
     kafka_producer_free(f->producer, 1000);
     f->producer = world_producer(f->world, NULL);
@@ -249,10 +253,10 @@ static void test_bad_records_do_no_harm(void **state) {
     share(f, 9, SHARING_FRIENDS);
     name(f, 9, "Nine");
     start_and_wait(f);
-    produce(f, TOPIC_SHARING, 9, "garbage", 7);
-    produce(f, TOPIC_PROFILES, 9, "\0\0\0\0\4\xff", 6);
-    produce(f, TOPIC_PROFILES, -5, "x", 1);
-    assert_int_equal(kafka_producer_send(f->producer, TOPIC_SHARING, 0, "short", 5, "x", 1, NULL), 0);
+    produce(f, &TOPIC_SHARING, 9, "garbage", 7);
+    produce(f, &TOPIC_PROFILES, 9, "\0\0\0\0\4\xff", 6);
+    produce(f, &TOPIC_PROFILES, -5, "x", 1);
+    assert_int_equal(kafka_producer_send(f->producer, &TOPIC_SHARING, 0, "short", 5, "x", 1, NULL), 0);
     share(f, 10, SHARING_PUBLIC);
     world_run(f->world, 500);
     assert_int_equal(copies_sharing(f->copies, 9, NULL), SHARING_FRIENDS);

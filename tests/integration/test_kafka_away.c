@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "event/topics.h"
 #include "world.h"
 
 static void ask_for(const char *what) {
@@ -19,7 +20,8 @@ struct fates {
     int acknowledged, failed, ups, downs;
 };
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct fates *fates = context;
     code ? fates->failed++ : fates->acknowledged++;
 }
@@ -59,8 +61,8 @@ static void test_broker_goes_and_comes(void **state) {
     };
     assert_int_equal(kafka_producer_new(&options, &producer, NULL), 0);
     reader_open(&reader, world, NULL, NULL);
-    reader_read(&reader, TOPIC_LOCATIONS, 0, 0);
-    world_send(world, producer, TOPIC_LOCATIONS, 0, "before");
+    reader_read(&reader, &TOPIC_LOCATIONS, 0, 0);
+    world_send(world, producer, &TOPIC_LOCATIONS, 0, "before");
     reader_until(&reader, 1);
     struct both both = {.reader = &reader, .fates = &fates, .ups = 1, .downs = 0};
     world_until(world, told, &both, "both are up");
@@ -72,12 +74,12 @@ static void test_broker_goes_and_comes(void **state) {
     // Some fit into the queue; then it says why no more do.
     int taken = 0, code = 0;
     char value[1000] = "meanwhile";
-    while (!(code = kafka_producer_send(producer, TOPIC_LOCATIONS, 0, NULL, 0, value, sizeof value, NULL))) taken++;
+    while (!(code = kafka_producer_send(producer, &TOPIC_LOCATIONS, 0, NULL, 0, value, sizeof value, NULL))) taken++;
     assert_int_equal(code, -EHOSTDOWN);
     assert_true(taken > 10);
     int64_t low, high;
     struct error error = {.text = ""};
-    code = kafka_consumer_watermarks(reader.consumer, TOPIC_LOCATIONS, 0, &low, &high, 500, &error);
+    code = kafka_consumer_watermarks(reader.consumer, &TOPIC_LOCATIONS, 0, &low, &high, 500, &error);
     assert_true(code == -ETIMEDOUT || code == -EHOSTDOWN);
     assert_int_equal(fates.downs, 1); // once, not each second
     assert_int_equal(reader.downs, 1);

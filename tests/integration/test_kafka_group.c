@@ -6,9 +6,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "world.h"
 
-static void fill(struct world *world, enum topic topic, int32_t partition, int from, int to) {
+static void fill(struct world *world, const struct topic *topic, int32_t partition, int from, int to) {
     struct kafka_producer *producer = world_producer(world, NULL);
     for (int i = from; i < to; i++) {
         char value[16];
@@ -24,8 +25,8 @@ static bool all_owned_once(void *context) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int owners = 0;
         for (int i = 0; readers[i]; i++) {
-            bool locations = reader_owns(readers[i], TOPIC_LOCATIONS, p);
-            if (locations != reader_owns(readers[i], TOPIC_FRIEND_COMMANDS, p)) return false; // co-partitioned
+            bool locations = reader_owns(readers[i], &TOPIC_LOCATIONS, p);
+            if (locations != reader_owns(readers[i], &TOPIC_FRIEND_COMMANDS, p)) return false; // co-partitioned
             owners += locations;
         }
         if (owners != 1) return false;
@@ -40,16 +41,16 @@ static bool all_owned_once(void *context) {
 static void read_everything(struct reader *reader) {
     struct kafka_position list[2 * PARTITIONS];
     for (int32_t p = 0; p < PARTITIONS; p++) {
-        int64_t position = kafka_consumer_position(reader->consumer, TOPIC_LOCATIONS, p);
-        list[2 * p] = (struct kafka_position){TOPIC_LOCATIONS, p, position < 0 ? KAFKA_OFFSET_BEGINNING : position};
-        position = kafka_consumer_position(reader->consumer, TOPIC_FRIENDSHIPS, p);
+        int64_t position = kafka_consumer_position(reader->consumer, &TOPIC_LOCATIONS, p);
+        list[2 * p] = (struct kafka_position){&TOPIC_LOCATIONS, p, position < 0 ? KAFKA_OFFSET_BEGINNING : position};
+        position = kafka_consumer_position(reader->consumer, &TOPIC_FRIENDSHIPS, p);
         list[2 * p + 1] =
-            (struct kafka_position){TOPIC_FRIENDSHIPS, p, position < 0 ? KAFKA_OFFSET_BEGINNING : position};
+            (struct kafka_position){&TOPIC_FRIENDSHIPS, p, position < 0 ? KAFKA_OFFSET_BEGINNING : position};
     }
     assert_int_equal(kafka_consumer_read(reader->consumer, list, 2 * PARTITIONS, NULL), 0);
 }
 
-static void assert_each_once(const struct reader *reader, enum topic topic, int64_t count) {
+static void assert_each_once(const struct reader *reader, const struct topic *topic, int64_t count) {
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int64_t next = 0;
         for (size_t i = 0; i < reader->count; i++) {
@@ -70,8 +71,8 @@ static void test_reads_everything_through_rebalances(void **state) {
 #define SEND(n)                                                                                                        \
     for (int i = 0; i < (n); i++, sent++) {                                                                            \
         for (int32_t p = 0; p < PARTITIONS; p++) {                                                                     \
-            world_send(world, producer, TOPIC_LOCATIONS, p, "x");                                                      \
-            world_send(world, producer, TOPIC_FRIENDSHIPS, p, "y");                                                    \
+            world_send(world, producer, &TOPIC_LOCATIONS, p, "x");                                                     \
+            world_send(world, producer, &TOPIC_FRIENDSHIPS, p, "y");                                                   \
         }                                                                                                              \
     }
     SEND(100);
@@ -88,7 +89,7 @@ static void test_reads_everything_through_rebalances(void **state) {
     SEND(50);
     reader_until(&a, (size_t)(2 * PARTITIONS * sent));
     reader_until(&b, (size_t)(2 * PARTITIONS * sent));
-    assert_each_once(&b, TOPIC_LOCATIONS, sent);
+    assert_each_once(&b, &TOPIC_LOCATIONS, sent);
     reader_close(&b);
     for (int turn = 0; turn < 20; turn++) {
         SEND(10);
@@ -96,8 +97,8 @@ static void test_reads_everything_through_rebalances(void **state) {
     }
     world_until(world, all_owned_once, one, "the one that is left owns all");
     reader_until(&a, (size_t)(2 * PARTITIONS * sent));
-    assert_each_once(&a, TOPIC_LOCATIONS, sent);
-    assert_each_once(&a, TOPIC_FRIENDSHIPS, sent);
+    assert_each_once(&a, &TOPIC_LOCATIONS, sent);
+    assert_each_once(&a, &TOPIC_FRIENDSHIPS, sent);
     assert_int_equal(a.lost, 0);
 #undef SEND
     kafka_producer_free(producer, 1000);
@@ -109,16 +110,16 @@ static void test_reading_may_start_later_than_the_assignment(void **state) {
     struct world *world = *state;
     struct reader a = {.read_nothing = true}, b = {.read_nothing = true};
     struct reader *both[] = {&a, &b, NULL};
-    struct kafka_position first = {TOPIC_LOCATIONS, 0, 0};
+    struct kafka_position first = {&TOPIC_LOCATIONS, 0, 0};
     struct error error = {.text = ""};
-    fill(world, TOPIC_LOCATIONS, 0, 0, 10);
+    fill(world, &TOPIC_LOCATIONS, 0, 0, 10);
     reader_open(&a, world, "late", NULL);
     // Before there is an assignment there is nothing to read by.
     assert_int_equal(kafka_consumer_read(a.consumer, &first, 1, &error), -ESTALE);
     reader_until_assigned(&a, 2 * PARTITIONS);
     world_run(world, 500);
     assert_int_equal(a.count, 0);
-    reader_read(&a, TOPIC_LOCATIONS, 0, 0);
+    reader_read(&a, &TOPIC_LOCATIONS, 0, 0);
     reader_until(&a, 10);
     // The group goes on with members that read nothing at all.
     reader_open(&b, world, "late", NULL);
@@ -136,14 +137,15 @@ static void test_commits_and_goes_on_there(void **state) {
     struct world *world = *state;
     struct reader a = {.world = NULL};
     struct error error = {.text = ""};
-    fill(world, TOPIC_LOCATIONS, 2, 0, 100);
+    fill(world, &TOPIC_LOCATIONS, 2, 0, 100);
     reader_open(&a, world, "commits", NULL);
     reader_until_assigned(&a, 2 * PARTITIONS);
-    struct kafka_position where[] = {{TOPIC_LOCATIONS, 2, 0}, {TOPIC_LOCATIONS, 3, 0}, {TOPIC_FRIEND_COMMANDS, 2, 0}};
+    struct kafka_position where[] = {
+        {&TOPIC_LOCATIONS, 2, 0}, {&TOPIC_LOCATIONS, 3, 0}, {&TOPIC_FRIEND_COMMANDS, 2, 0}};
     if (kafka_consumer_committed(a.consumer, where, 3, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     for (int i = 0; i < 3; i++) assert_int_equal(where[i].offset, KAFKA_OFFSET_NONE);
     world_until(world, hundred_seen, &a, "all is read");
-    struct kafka_position done[] = {{TOPIC_LOCATIONS, 2, 64}, {TOPIC_FRIEND_COMMANDS, 2, 0}};
+    struct kafka_position done[] = {{&TOPIC_LOCATIONS, 2, 64}, {&TOPIC_FRIEND_COMMANDS, 2, 0}};
     kafka_consumer_commit(a.consumer, done, 2);
     reader_close(&a); // what was being committed still is
 
@@ -155,7 +157,7 @@ static void test_commits_and_goes_on_there(void **state) {
     assert_int_equal(where[1].offset, KAFKA_OFFSET_NONE);
     assert_int_equal(where[2].offset, 0);
     int64_t committed[PARTITIONS], end[PARTITIONS];
-    if (kafka_group_offsets(world->admin, "commits", TOPIC_LOCATIONS, PARTITIONS, committed, end, PATIENCE_MS,
+    if (kafka_group_offsets(world->admin, "commits", &TOPIC_LOCATIONS, PARTITIONS, committed, end, PATIENCE_MS,
                             &error)) {
         fail_msg("%s", error.text);
     }
@@ -172,7 +174,7 @@ static void test_held_consumer_takes_part_in_rebalances(void **state) {
     struct world *world = *state;
     struct reader a = {.world = NULL}, b = {.world = NULL};
     struct reader *both[] = {&a, &b, NULL};
-    for (int32_t p = 0; p < PARTITIONS; p++) fill(world, TOPIC_LOCATIONS, p, 0, 50);
+    for (int32_t p = 0; p < PARTITIONS; p++) fill(world, &TOPIC_LOCATIONS, p, 0, 50);
     reader_open(&a, world, "held", NULL);
     reader_until_assigned(&a, 2 * PARTITIONS);
     kafka_consumer_hold(a.consumer, true);
@@ -226,7 +228,7 @@ static void test_groups_are_described(void **state) {
 static bool has_handed_over(void *context) {
     const struct reader *reader = context;
     for (size_t i = 0; i < reader->owned_count; i++) {
-        if (reader->owned[i].topic != TOPIC_SHARING) return false;
+        if (reader->owned[i].topic != &TOPIC_SHARING) return false;
     }
     return reader->owned_count > 0;
 }
@@ -255,7 +257,7 @@ static void test_a_static_member_hands_over(void **state) {
         }
         kafka_group_clear(&group);
         int64_t before = clock_monotonic_us();
-        if (kafka_consumer_hand_over(a.consumer, TOPIC_SHARING, &error)) fail_msg("%s", error.text);
+        if (kafka_consumer_hand_over(a.consumer, &TOPIC_SHARING, &error)) fail_msg("%s", error.text);
         world_until(world, has_handed_over, &a, "it is out of it");
         world_until(world, all_owned_once, one, "the other owns all");
         assert_true(clock_monotonic_us() - before < 5000000); // the session's timeout is 6 s

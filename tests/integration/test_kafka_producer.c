@@ -8,17 +8,19 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "world.h"
 
 struct fates {
     int acknowledged, failed, last_code, last_partition;
     int64_t last_offset;
     void *last_opaque;
-    enum topic last_topic;
+    const struct topic *last_topic;
     int ups, downs;
 };
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct fates *fates = context;
     code ? fates->failed++ : fates->acknowledged++;
     fates->last_code = code;
@@ -54,18 +56,18 @@ static void test_fates_are_told(void **state) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     int mine;
-    assert_int_equal(kafka_producer_send(producer, TOPIC_SHARING, 2, "key", 3, "one", 3, NULL), 0);
-    assert_int_equal(kafka_producer_send(producer, TOPIC_SHARING, 2, "key", 3, "two", 3, &mine), 0);
+    assert_int_equal(kafka_producer_send(producer, &TOPIC_SHARING, 2, "key", 3, "one", 3, NULL), 0);
+    assert_int_equal(kafka_producer_send(producer, &TOPIC_SHARING, 2, "key", 3, "two", 3, &mine), 0);
     assert_int_equal(kafka_producer_pending(producer), 2);
     world_flush(world, producer);
     assert_int_equal(fates.acknowledged, 2);
-    assert_int_equal(fates.last_topic, TOPIC_SHARING);
+    assert_int_equal(fates.last_topic, &TOPIC_SHARING);
     assert_int_equal(fates.last_partition, 2);
     assert_int_equal(fates.last_offset, 1);
     assert_ptr_equal(fates.last_opaque, &mine);
     assert_true(kafka_producer_up(producer));
     // A partition that is not there is found out later, when the topic is known, or at once.
-    int code = kafka_producer_send(producer, TOPIC_SHARING, 99, NULL, 0, "x", 1, NULL);
+    int code = kafka_producer_send(producer, &TOPIC_SHARING, 99, NULL, 0, "x", 1, NULL);
     if (!code) {
         world_flush(world, producer);
         assert_int_equal(fates.failed, 1);
@@ -74,7 +76,7 @@ static void test_fates_are_told(void **state) {
         assert_int_equal(code, -EINVAL);
     }
     char *huge = mem_zero(1, 2 << 20);
-    assert_int_equal(kafka_producer_send(producer, TOPIC_SHARING, 2, NULL, 0, huge, 2 << 20, NULL), -EINVAL);
+    assert_int_equal(kafka_producer_send(producer, &TOPIC_SHARING, 2, NULL, 0, huge, 2 << 20, NULL), -EINVAL);
     free(huge);
     assert_int_equal(kafka_producer_pending(producer), 0);
     kafka_producer_free(producer, 1000);
@@ -90,13 +92,13 @@ static void test_keys_choose_the_partition_as_java_does(void **state) {
         bytes_put_be64(key, (uint64_t)(user * 1234567));
         bytes_put_be64(key + 8, (uint64_t)user * 7);
         int32_t expected = hash_user_partition(user * 1234567, PARTITIONS);
-        assert_int_equal(kafka_producer_send(producer, TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, key, 8, "p", 1, NULL),
+        assert_int_equal(kafka_producer_send(producer, &TOPIC_PROFILES, KAFKA_PARTITION_BY_KEY, key, 8, "p", 1, NULL),
                          0);
         world_flush(world, producer);
         assert_int_equal(fates.last_partition, expected);
         // (user, friend): by the user alone.
         assert_int_equal(
-            kafka_producer_send(producer, TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, 16, "f", 1, NULL), 0);
+            kafka_producer_send(producer, &TOPIC_FRIENDSHIPS, KAFKA_PARTITION_BY_KEY, key, 16, "f", 1, NULL), 0);
         world_flush(world, producer);
         assert_int_equal(fates.last_partition, expected);
     }
@@ -108,13 +110,13 @@ static void test_tombstones_and_empty_values_differ(void **state) {
     struct world *world = *state;
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
-    assert_int_equal(kafka_producer_send(producer, TOPIC_PROFILES, 0, "k", 1, NULL, 0, NULL), 0);
-    assert_int_equal(kafka_producer_send(producer, TOPIC_PROFILES, 0, "k", 1, "", 0, NULL), 0);
+    assert_int_equal(kafka_producer_send(producer, &TOPIC_PROFILES, 0, "k", 1, NULL, 0, NULL), 0);
+    assert_int_equal(kafka_producer_send(producer, &TOPIC_PROFILES, 0, "k", 1, "", 0, NULL), 0);
     kafka_producer_free(producer, 5000);
     assert_int_equal(fates.acknowledged, 2);
     struct reader reader = {.world = NULL};
     reader_open(&reader, world, NULL, NULL);
-    reader_read(&reader, TOPIC_PROFILES, 0, 0);
+    reader_read(&reader, &TOPIC_PROFILES, 0, 0);
     reader_until(&reader, 2);
     assert_true(reader.seen[0].tombstone);
     assert_false(reader.seen[1].tombstone);
@@ -131,7 +133,7 @@ static void assert_header(const rd_kafka_message_t *message, const char *name, c
     assert_memory_equal(value, expected, size);
 }
 
-static rd_kafka_message_t *first_of(struct world *world, enum topic topic, rd_kafka_t **client) {
+static rd_kafka_message_t *first_of(struct world *world, const struct topic *topic, rd_kafka_t **client) {
     char reason[256];
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "bootstrap.servers", world->settings.bootstrap, reason, sizeof reason);
@@ -155,7 +157,7 @@ static void test_dead_letters(void **state) {
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 0);
     struct kafka_record record = {
-        .topic = TOPIC_LOCATIONS,
+        .topic = &TOPIC_LOCATIONS,
         .partition = 3,
         .offset = 4711,
         .timestamp = 1,
@@ -170,12 +172,12 @@ static void test_dead_letters(void **state) {
     assert_int_equal(kafka_producer_dead_lost(producer), 0);
 
     rd_kafka_t *client;
-    rd_kafka_message_t *message = first_of(world, TOPIC_LOCATIONS, &client);
+    rd_kafka_message_t *message = first_of(world, &TOPIC_LOCATIONS, &client);
     assert_int_equal(message->key_len, 4);
     assert_memory_equal(message->key, "\0key", 4);
     assert_int_equal(message->len, 9);
     assert_memory_equal(message->payload, "\0\1garbage", 9);
-    char *source = topic_full_name(&world->settings, TOPIC_LOCATIONS, false);
+    char *source = topic_full_name(&world->settings, &TOPIC_LOCATIONS, false);
     assert_header(message, "__connect.errors.topic", source);
     assert_header(message, "__connect.errors.partition", "3");
     assert_header(message, "__connect.errors.offset", "4711");
@@ -193,7 +195,7 @@ static int fill_queue(struct world *world, struct kafka_producer *producer) {
     memset(value, 'x', sizeof value);
     int code = 0;
     for (int i = 0; !code && i < 100000; i++) {
-        code = kafka_producer_send(producer, TOPIC_LOCATIONS, i % PARTITIONS, NULL, 0, value, sizeof value, NULL);
+        code = kafka_producer_send(producer, &TOPIC_LOCATIONS, i % PARTITIONS, NULL, 0, value, sizeof value, NULL);
     }
     return code;
 }
@@ -203,7 +205,7 @@ static void test_full_queue_empties_again(void **state) {
     struct world *world = *state;
     struct fates fates = {.acknowledged = 0};
     struct kafka_producer *producer = open_producer(world, &fates, 256 << 10);
-    world_send(world, producer, TOPIC_LOCATIONS, 0, "first");
+    world_send(world, producer, &TOPIC_LOCATIONS, 0, "first");
     world_flush(world, producer);
     while (!kafka_producer_up(producer)) world_run(world, 10);
     assert_int_equal(fill_queue(world, producer), -EAGAIN); // the loop is not run, so no report frees a place
@@ -212,7 +214,7 @@ static void test_full_queue_empties_again(void **state) {
     world_flush(world, producer);
     assert_int_equal(fates.acknowledged, (int)taken + 1);
     assert_int_equal(fates.failed, 0);
-    world_send(world, producer, TOPIC_LOCATIONS, 0, "again");
+    world_send(world, producer, &TOPIC_LOCATIONS, 0, "again");
     world_flush(world, producer);
     kafka_producer_free(producer, 1000);
 }

@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
 #include "world.h"
 
 static const struct topics_plan PLAN = {
-    .partitions = PARTITIONS, .delivery_partitions = DELIVERY_PARTITIONS, .replication = -1};
+    .topics = &TOPICS_ALL,
+    .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
+    .replication = -1};
 
 static void create(struct world *world) {
     struct error error = {.text = ""};
@@ -25,7 +28,7 @@ static rd_kafka_t *stranger(struct world *world) {
     return client;
 }
 
-static void make_topic(struct world *world, enum topic topic, int partitions) {
+static void make_topic(struct world *world, const struct topic *topic, int partitions) {
     char reason[256];
     rd_kafka_t *client = stranger(world);
     char *name = topic_full_name(&world->settings, topic, false);
@@ -52,7 +55,7 @@ static void make_topic(struct world *world, enum topic topic, int partitions) {
 }
 
 /* A topic's setting; alter: gives it that value first. Caller frees. */
-static char *setting(struct world *world, enum topic topic, bool dead, const char *name, const char *alter) {
+static char *setting(struct world *world, const struct topic *topic, bool dead, const char *name, const char *alter) {
     rd_kafka_t *client = stranger(world);
     char *full = topic_full_name(&world->settings, topic, dead);
     rd_kafka_ConfigResource_t *resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, full);
@@ -88,7 +91,7 @@ static char *setting(struct world *world, enum topic topic, bool dead, const cha
 }
 
 /* Acknowledged changes reach what a broker answers a moment later. */
-static void until_setting(struct world *world, enum topic topic, bool dead, const char *name, bool equal,
+static void until_setting(struct world *world, const struct topic *topic, bool dead, const char *name, bool equal,
                           const char *expected) {
     for (int tries = 0; tries < 100; tries++) {
         char *value = setting(world, topic, dead, name, NULL);
@@ -97,59 +100,111 @@ static void until_setting(struct world *world, enum topic topic, bool dead, cons
         if (settled) return;
         world_run(world, 50);
     }
-    fail_msg("%s of %s does not become %s%s", name, topic_name(topic), equal ? "" : "other than ", expected);
+    fail_msg("%s of %s does not become %s%s", name, topic->name, equal ? "" : "other than ", expected);
 }
 
-static void assert_setting(struct world *world, enum topic topic, bool dead, const char *name, const char *expected) {
+static void assert_setting(struct world *world, const struct topic *topic, bool dead, const char *name,
+                           const char *expected) {
     until_setting(world, topic, dead, name, true, expected);
 }
 
 static void test_creates_and_verifies(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
-    struct topics_shape shape = {.partitions = 0, .delivery_partitions = 0};
+    struct topics_shape shape = {.partitions = {0}};
     struct error error = {.text = ""};
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -ENOENT);
-    for (int t = 0; t < TOPICS; t++) assert_non_null(strstr(error.text, topic_name((enum topic)t)));
+    assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error), -ENOENT);
+    for (size_t t = 0; t < TOPICS_ALL.count; t++) assert_non_null(strstr(error.text, TOPICS_ALL.items[t]->name));
     create(world);
     create(world);
-    if (kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error)) fail_msg("%s", error.text);
-    assert_int_equal(shape.partitions, PARTITIONS);
-    assert_int_equal(shape.delivery_partitions, DELIVERY_PARTITIONS);
+    if (kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    assert_int_equal(shape.partitions[TOPIC_SPACE_USERS], PARTITIONS);
+    assert_int_equal(shape.partitions[TOPIC_SPACE_ROUTES], DELIVERY_PARTITIONS);
 
-    assert_setting(world, TOPIC_LOCATIONS, false, "retention.ms", "86400000");
-    assert_setting(world, TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
-    assert_setting(world, TOPIC_FRIEND_COMMANDS, false, "retention.ms", "86400000");
-    for (enum topic t = TOPIC_FRIENDSHIPS; t <= TOPIC_SHARING; t++) {
-        assert_setting(world, t, false, "cleanup.policy", "compact");
-        assert_setting(world, t, false, "delete.retention.ms", "604800000");
+    assert_setting(world, &TOPIC_LOCATIONS, false, "retention.ms", "86400000");
+    assert_setting(world, &TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
+    assert_setting(world, &TOPIC_FRIEND_COMMANDS, false, "retention.ms", "86400000");
+    const struct topic *const compacted[] = {&TOPIC_FRIENDSHIPS, &TOPIC_PROFILES, &TOPIC_SHARING};
+    for (size_t t = 0; t < ARRAY_SIZE(compacted); t++) {
+        assert_setting(world, compacted[t], false, "cleanup.policy", "compact");
+        assert_setting(world, compacted[t], false, "delete.retention.ms", "604800000");
     }
-    assert_setting(world, TOPIC_DELIVERIES, false, "retention.ms", "600000");
-    assert_setting(world, TOPIC_DELIVERIES, false, "segment.ms", "60000");
-    assert_setting(world, TOPIC_SHARING, true, "cleanup.policy", "delete");
-    assert_setting(world, TOPIC_SHARING, true, "retention.ms", "604800000");
+    assert_setting(world, &TOPIC_DELIVERIES, false, "retention.ms", "600000");
+    assert_setting(world, &TOPIC_DELIVERIES, false, "segment.ms", "60000");
+    assert_setting(world, &TOPIC_SHARING, true, "cleanup.policy", "delete");
+    assert_setting(world, &TOPIC_SHARING, true, "retention.ms", "604800000");
+}
+
+/* Kafka deletes whole segments: records of a quiet topic stay for as long as the segment that they are in is open. */
+static void test_segments_are_closed_within_the_retention(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    create(world);
+    for (size_t i = 0; i < 2 * TOPICS_ALL.count; i++) {
+        const struct topic *topic = TOPICS_ALL.items[i / 2];
+        if (topic->cleanup == TOPIC_COMPACTED && i % 2 == 0) continue;
+        char *kept = setting(world, topic, i % 2, "retention.ms", NULL);
+        char *open = setting(world, topic, i % 2, "segment.ms", NULL);
+        char *bytes = setting(world, topic, i % 2, "segment.bytes", NULL);
+        assert_true(strtoll(open, NULL, 10) * 10 <= strtoll(kept, NULL, 10));
+        assert_true(strtoll(bytes, NULL, 10) <= 256 << 20);
+        free(kept);
+        free(open);
+        free(bytes);
+    }
+}
+
+/* An upgrade adds topics: processes that do not need them go on. */
+static void test_looks_only_at_what_is_named(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct error error = {.text = ""};
+    struct topics_shape shape;
+    const struct topic *const named[] = {&TOPIC_PROFILES, &TOPIC_DELIVERIES};
+    const struct topic_list list = {named, ARRAY_SIZE(named)};
+    make_topic(world, &TOPIC_PROFILES, 3);
+    make_topic(world, &TOPIC_SHARING, 5); // of the same space, and of another count: not ours to judge
+    assert_int_equal(kafka_topics_verify(world->admin, &list, &shape, PATIENCE_MS, &error), -ENOENT);
+    assert_non_null(strstr(error.text, "deliveries"));
+    assert_null(strstr(error.text, "locations"));
+    make_topic(world, &TOPIC_DELIVERIES, 2);
+    if (kafka_topics_verify(world->admin, &list, &shape, PATIENCE_MS, &error)) fail_msg("%s", error.text);
+    assert_int_equal(shape.partitions[TOPIC_SPACE_USERS], 3);
+    assert_int_equal(shape.partitions[TOPIC_SPACE_ROUTES], 2);
+    assert_int_equal(shape.partitions[TOPIC_SPACE_SUBJECTS], 0);
+}
+
+static void test_sets_how_many_copies_must_be_written(void **state) {
+    NEEDS_BROKER(state);
+    struct world *world = *state;
+    struct topics_plan plan = PLAN;
+    plan.min_insync = 1;
+    create(world);
+    assert_int_equal(kafka_topics_create(world->admin, &plan, PATIENCE_MS, NULL), 0);
+    assert_setting(world, &TOPIC_LOCATIONS, false, "min.insync.replicas", "1");
+    assert_setting(world, &TOPIC_LOCATIONS, true, "min.insync.replicas", "1");
 }
 
 static void test_mends_settings_and_keeps_what_an_operator_set(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
     create(world);
-    free(setting(world, TOPIC_LOCATIONS, false, "max.message.bytes", "2000000"));
-    until_setting(world, TOPIC_LOCATIONS, false, "retention.ms", false, "86400000");
+    free(setting(world, &TOPIC_LOCATIONS, false, "max.message.bytes", "2000000"));
+    until_setting(world, &TOPIC_LOCATIONS, false, "retention.ms", false, "86400000");
     create(world);
-    assert_setting(world, TOPIC_LOCATIONS, false, "retention.ms", "86400000");
-    assert_setting(world, TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
-    assert_setting(world, TOPIC_LOCATIONS, false, "max.message.bytes", "2000000");
+    assert_setting(world, &TOPIC_LOCATIONS, false, "retention.ms", "86400000");
+    assert_setting(world, &TOPIC_LOCATIONS, false, "message.timestamp.type", "LogAppendTime");
+    assert_setting(world, &TOPIC_LOCATIONS, false, "max.message.bytes", "2000000");
 }
 
 static void test_completes_what_is_half_there(void **state) {
     NEEDS_BROKER(state);
     struct world *world = *state;
     struct topics_shape shape;
-    make_topic(world, TOPIC_PROFILES, PARTITIONS);
+    make_topic(world, &TOPIC_PROFILES, PARTITIONS);
     create(world);
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, NULL), 0);
-    assert_setting(world, TOPIC_PROFILES, false, "cleanup.policy", "compact");
+    assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, NULL), 0);
+    assert_setting(world, &TOPIC_PROFILES, false, "cleanup.policy", "compact");
 }
 
 static void test_never_changes_partitions(void **state) {
@@ -157,10 +212,11 @@ static void test_never_changes_partitions(void **state) {
     struct world *world = *state;
     struct error error = {.text = ""};
     struct topics_shape shape;
-    make_topic(world, TOPIC_FRIENDSHIPS, PARTITIONS + 1);
+    make_topic(world, &TOPIC_FRIENDSHIPS, PARTITIONS + 1);
     assert_int_equal(kafka_topics_create(world->admin, &PLAN, PATIENCE_MS, &error), -EINVAL);
     assert_non_null(strstr(error.text, "friendships has 5 partitions, not 4"));
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -ENOENT); // nothing was made
+    assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error),
+                     -ENOENT); // nothing was made
     assert_non_null(strstr(error.text, "locations"));
 }
 
@@ -169,24 +225,27 @@ static void test_refuses_counts_that_differ(void **state) {
     struct world *world = *state;
     struct error error = {.text = ""};
     struct topics_shape shape;
-    for (int t = 0; t < TOPICS; t++) make_topic(world, (enum topic)t, t == TOPIC_SHARING ? 3 : 4);
-    assert_int_equal(kafka_topics_verify(world->admin, &shape, PATIENCE_MS, &error), -EINVAL);
+    for (size_t t = 0; t < TOPICS_ALL.count; t++) {
+        const struct topic *topic = TOPICS_ALL.items[t];
+        make_topic(world, topic, topic == &TOPIC_SHARING ? 3 : 4);
+    }
+    assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error), -EINVAL);
     assert_non_null(strstr(error.text, "sharing has 3"));
     assert_non_null(strstr(error.text, "locations has 4"));
 }
 
 static void test_no_broker_is_said_in_time(void **state) {
-    struct kafka_settings nowhere = {.bootstrap = "127.0.0.1:1", .prefix = "x."};
+    struct kafka_settings nowhere = {.topics = &TOPICS_ALL, .bootstrap = "127.0.0.1:1", .prefix = "x."};
     struct kafka_admin *admin = NULL;
     struct topics_shape shape;
     struct kafka_group group;
     struct error error = {.text = ""};
     int64_t committed, end;
     assert_int_equal(kafka_admin_new(&nowhere, &admin, &error), 0);
-    assert_int_equal(kafka_topics_verify(admin, &shape, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_topics_verify(admin, &TOPICS_ALL, &shape, 500, &error), -EHOSTDOWN);
     assert_int_equal(kafka_topics_create(admin, &PLAN, 500, &error), -EHOSTDOWN);
     assert_int_equal(kafka_group_describe(admin, "g", &group, 500, &error), -EHOSTDOWN);
-    assert_int_equal(kafka_group_offsets(admin, "g", TOPIC_SHARING, 1, &committed, &end, 500, &error), -EHOSTDOWN);
+    assert_int_equal(kafka_group_offsets(admin, "g", &TOPIC_SHARING, 1, &committed, &end, 500, &error), -EHOSTDOWN);
     kafka_admin_free(admin);
 }
 
@@ -194,9 +253,15 @@ static void test_no_broker_is_said_in_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_creates_and_verifies),         TEST(test_mends_settings_and_keeps_what_an_operator_set),
-        TEST(test_completes_what_is_half_there), TEST(test_never_changes_partitions),
-        TEST(test_refuses_counts_that_differ),   cmocka_unit_test(test_no_broker_is_said_in_time),
+        TEST(test_creates_and_verifies),
+        TEST(test_mends_settings_and_keeps_what_an_operator_set),
+        TEST(test_completes_what_is_half_there),
+        TEST(test_never_changes_partitions),
+        TEST(test_segments_are_closed_within_the_retention),
+        TEST(test_looks_only_at_what_is_named),
+        TEST(test_sets_how_many_copies_must_be_written),
+        TEST(test_refuses_counts_that_differ),
+        cmocka_unit_test(test_no_broker_is_said_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
 #include "world.h"
 
 /* A transactional producer, and what each call on the worker came to. */
@@ -66,12 +67,12 @@ static void must(struct world *world, struct writer *w, void (*call)(void *conte
 }
 
 static void two_halves(struct world *world, struct writer *w, const char *value) {
-    world_send(world, w->producer, TOPIC_FRIENDSHIPS, 0, value);
-    world_send(world, w->producer, TOPIC_FRIENDSHIPS, 1, value);
+    world_send(world, w->producer, &TOPIC_FRIENDSHIPS, 0, value);
+    world_send(world, w->producer, &TOPIC_FRIENDSHIPS, 1, value);
 }
 
 static void read_friendships(struct reader *reader, struct world *world) {
-    struct kafka_position both[] = {{TOPIC_FRIENDSHIPS, 0, 0}, {TOPIC_FRIENDSHIPS, 1, 0}};
+    struct kafka_position both[] = {{&TOPIC_FRIENDSHIPS, 0, 0}, {&TOPIC_FRIENDSHIPS, 1, 0}};
     reader_open(reader, world, NULL, NULL);
     assert_int_equal(kafka_consumer_read(reader->consumer, both, 2, NULL), 0);
 }
@@ -84,7 +85,7 @@ struct at {
 
 static bool position_is(void *context) {
     struct at *at = context;
-    return kafka_consumer_position(at->reader->consumer, TOPIC_FRIENDSHIPS, at->partition) == at->offset;
+    return kafka_consumer_position(at->reader->consumer, &TOPIC_FRIENDSHIPS, at->partition) == at->offset;
 }
 
 static void test_committed_is_seen_and_aborted_is_not(void **state) {
@@ -107,18 +108,18 @@ static void test_committed_is_seen_and_aborted_is_not(void **state) {
 
     read_friendships(&reader, world);
     reader_until(&reader, 4);
-    assert_int_equal(reader_count(&reader, TOPIC_FRIENDSHIPS, 0), 2);
+    assert_int_equal(reader_count(&reader, &TOPIC_FRIENDSHIPS, 0), 2);
     for (size_t i = 0; i < reader.count; i++) assert_string_not_equal(reader.seen[i].value, "never");
     // Record, marker; record, marker; record, marker: the position gets past the last marker, where the topic ends.
     int64_t low, high;
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, &TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
                      0);
     assert_int_equal(high, 6);
     struct at end = {&reader, 0, high};
     world_until(world, position_is, &end, "the position is the end");
 
     // Also for one that starts where nothing but a marker is left.
-    struct kafka_position last = {TOPIC_FRIENDSHIPS, 0, high - 1};
+    struct kafka_position last = {&TOPIC_FRIENDSHIPS, 0, high - 1};
     assert_int_equal(kafka_consumer_read(reader.consumer, &last, 1, NULL), 0);
     world_until(world, position_is, &end, "the position is the end again");
     reader_close(&reader);
@@ -136,12 +137,12 @@ static void test_ends_count_open_transactions(void **state) {
     writer_begin(&w);
     two_halves(world, &w, "open");
     world_flush(world, w.producer);
-    assert_int_equal(kafka_consumer_watermarks(reader.consumer, TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
+    assert_int_equal(kafka_consumer_watermarks(reader.consumer, &TOPIC_FRIENDSHIPS, 0, &low, &high, PATIENCE_MS, NULL),
                      0);
     assert_int_equal(high, 1);
     world_run(world, 200);
     assert_int_equal(reader.count, 0);
-    assert_true(kafka_consumer_position(reader.consumer, TOPIC_FRIENDSHIPS, 0) < high);
+    assert_true(kafka_consumer_position(reader.consumer, &TOPIC_FRIENDSHIPS, 0) < high);
     must(world, &w, commit);
     reader_until(&reader, 2);
     reader_close(&reader);
@@ -157,7 +158,7 @@ static void test_offsets_are_committed_with_the_records(void **state) {
     writer_open(&w, world, "w");
     reader_open(&member, world, group, NULL);
     reader_until_assigned(&member, 2 * PARTITIONS);
-    struct kafka_position offset = {TOPIC_FRIEND_COMMANDS, 1, 7}, found = offset;
+    struct kafka_position offset = {&TOPIC_FRIEND_COMMANDS, 1, 7}, found = offset;
     w.consumer = member.consumer;
     w.offsets = &offset;
     w.count = 1;
@@ -190,7 +191,7 @@ static void test_who_was_replaced_cannot_commit(void **state) {
     writer_open(&w, world, "old");
     reader_open(&old, world, group, NULL);
     reader_until_assigned(&old, 2 * PARTITIONS);
-    struct kafka_position offset = {TOPIC_FRIEND_COMMANDS, 1, 7}, found = offset;
+    struct kafka_position offset = {&TOPIC_FRIEND_COMMANDS, 1, 7}, found = offset;
     w.consumer = old.consumer;
     w.offsets = &offset;
     w.count = 1;
@@ -242,7 +243,7 @@ static int zombie(struct world *parent, const char *group, int say, int hear) {
     writer_open(&w, &world, "zombie");
     reader_open(&member, &world, group, NULL);
     reader_until_assigned(&member, 2 * PARTITIONS);
-    struct kafka_position offset = {TOPIC_FRIEND_COMMANDS, 1, 7};
+    struct kafka_position offset = {&TOPIC_FRIEND_COMMANDS, 1, 7};
     w.consumer = member.consumer;
     w.offsets = &offset;
     w.count = 1;
@@ -279,7 +280,7 @@ static void test_zombie_is_fenced(void **state) {
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    struct kafka_position found = {TOPIC_FRIEND_COMMANDS, 1, 0};
+    struct kafka_position found = {&TOPIC_FRIEND_COMMANDS, 1, 0};
     assert_int_equal(kafka_consumer_committed(heir.consumer, &found, 1, PATIENCE_MS, NULL), 0);
     assert_int_equal(found.offset, KAFKA_OFFSET_NONE);
     reader_close(&heir);
@@ -331,7 +332,7 @@ static void test_transaction_that_takes_too_long(void **state) {
     world_flush(world, w.producer);
     read_friendships(&reader, world);
     struct kafka_producer *other = world_producer(world, NULL);
-    world_send(world, other, TOPIC_FRIENDSHIPS, 0, "behind it");
+    world_send(world, other, &TOPIC_FRIENDSHIPS, 0, "behind it");
     reader_until(&reader, 1); // within PATIENCE, that is: not for ever
     assert_string_equal(reader.seen[0].value, "behind it");
     world_work(world, commit, &w);
@@ -353,7 +354,8 @@ struct threads {
     int reports, elsewhere;
 };
 
-static void delivered(void *context, void *opaque, int code, enum topic topic, int32_t partition, int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct threads *threads = context;
     threads->reports++;
     threads->elsewhere += !pthread_equal(pthread_self(), threads->loop);
@@ -374,7 +376,7 @@ static void test_reports_come_on_the_loop_while_a_worker_commits(void **state) {
     assert_int_equal(kafka_producer_new(&options, &w.producer, NULL), 0);
     must(world, &w, init);
     writer_begin(&w);
-    for (int i = 0; i < 2000; i++) world_send(world, w.producer, TOPIC_FRIENDSHIPS, i % PARTITIONS, "x");
+    for (int i = 0; i < 2000; i++) world_send(world, w.producer, &TOPIC_FRIENDSHIPS, i % PARTITIONS, "x");
     must(world, &w, commit);
     world_flush(world, w.producer);
     assert_int_equal(threads.reports, 2000);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/topics.h"
 
 bool world_broker(void) { return getenv("STARLING_TEST_BROKER") != NULL; }
 
@@ -21,6 +22,7 @@ static int make(void **state, bool topics) {
     uv_loop_init(&world->loop);
     world->prefix = mem_format("test-%d-%llx.", (int)getpid(), (unsigned long long)clock_monotonic_us());
     world->settings = (struct kafka_settings){
+        .topics = &TOPICS_ALL,
         .bootstrap = getenv("STARLING_TEST_BROKER"),
         .prefix = world->prefix,
         .client_id = "starling-test",
@@ -30,7 +32,10 @@ static int make(void **state, bool topics) {
     };
     struct error error = {.text = ""};
     if (kafka_admin_new(&world->settings, &world->admin, &error)) fail_msg("%s", error.text);
-    struct topics_plan plan = {.partitions = PARTITIONS, .delivery_partitions = DELIVERY_PARTITIONS, .replication = 1};
+    struct topics_plan plan = {
+        .topics = &TOPICS_ALL,
+        .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
+        .replication = 1};
     if (topics && kafka_topics_create(world->admin, &plan, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     *state = world;
     return 0;
@@ -46,17 +51,19 @@ static void delete_topics(struct world *world) {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "bootstrap.servers", getenv("STARLING_TEST_BROKER"), reason, sizeof reason);
     rd_kafka_t *client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof reason);
-    rd_kafka_DeleteTopic_t *topics[2 * TOPICS];
-    for (int i = 0; i < 2 * TOPICS; i++) {
-        char *name = topic_full_name(&world->settings, (enum topic)(i % TOPICS), i >= TOPICS);
+    size_t count = 2 * TOPICS_ALL.count;
+    rd_kafka_DeleteTopic_t **topics = mem_zero(count, sizeof *topics);
+    for (size_t i = 0; i < count; i++) {
+        char *name = topic_full_name(&world->settings, TOPICS_ALL.items[i / 2], i % 2);
         topics[i] = rd_kafka_DeleteTopic_new(name);
         free(name);
     }
     rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
-    rd_kafka_DeleteTopics(client, topics, 2 * TOPICS, NULL, queue);
+    rd_kafka_DeleteTopics(client, topics, count, NULL, queue);
     rd_kafka_event_t *event = rd_kafka_queue_poll(queue, PATIENCE_MS);
     if (event) rd_kafka_event_destroy(event);
-    rd_kafka_DeleteTopic_destroy_array(topics, 2 * TOPICS);
+    rd_kafka_DeleteTopic_destroy_array(topics, count);
+    free(topics);
     rd_kafka_queue_destroy(queue);
     rd_kafka_destroy(client);
 }
@@ -167,7 +174,7 @@ static void on_revoked(void *context, bool lost) {
 
 static void on_drained(void *context) { ((struct reader *)context)->drained++; }
 
-static void on_offset_lost(void *context, enum topic topic, int32_t partition) {
+static void on_offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct reader *reader = context;
     reader->offsets_lost++;
     struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
@@ -188,7 +195,7 @@ static void on_fatal(void *context, const char *reason) {
 }
 
 void reader_open(struct reader *reader, struct world *world, const char *group, const char *instance) {
-    static const enum topic SUBSCRIBED[] = {TOPIC_LOCATIONS, TOPIC_FRIEND_COMMANDS};
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS};
     reader->world = world;
     struct kafka_consumer_options options = {
         .loop = &world->loop,
@@ -218,13 +225,13 @@ void reader_close(struct reader *reader) {
     *reader = (struct reader){.world = reader->world};
 }
 
-void reader_read(struct reader *reader, enum topic topic, int32_t partition, int64_t offset) {
+void reader_read(struct reader *reader, const struct topic *topic, int32_t partition, int64_t offset) {
     struct kafka_position position = {.topic = topic, .partition = partition, .offset = offset};
     struct error error = {.text = ""};
     if (kafka_consumer_read(reader->consumer, &position, 1, &error)) fail_msg("%s", error.text);
 }
 
-size_t reader_count(const struct reader *reader, enum topic topic, int32_t partition) {
+size_t reader_count(const struct reader *reader, const struct topic *topic, int32_t partition) {
     size_t count = 0;
     for (size_t i = 0; i < reader->count; i++) {
         count += reader->seen[i].topic == topic && reader->seen[i].partition == partition;
@@ -258,7 +265,7 @@ void reader_until_assigned(struct reader *reader, size_t owned) {
     world_until(reader->world, owns_count, &wanted, "the partitions are assigned");
 }
 
-bool reader_owns(const struct reader *reader, enum topic topic, int32_t partition) {
+bool reader_owns(const struct reader *reader, const struct topic *topic, int32_t partition) {
     for (size_t i = 0; i < reader->owned_count; i++) {
         if (reader->owned[i].topic == topic && reader->owned[i].partition == partition) return true;
     }
@@ -276,7 +283,7 @@ struct kafka_producer *world_producer(struct world *world, const char *transacti
     return producer;
 }
 
-void world_send(struct world *world, struct kafka_producer *producer, enum topic topic, int32_t partition,
+void world_send(struct world *world, struct kafka_producer *producer, const struct topic *topic, int32_t partition,
                 const char *value) {
     assert_int_equal(kafka_producer_send(producer, topic, partition, "k", 1, value, strlen(value), NULL), 0);
 }

@@ -47,7 +47,7 @@ void world_work(struct world *world, void (*fn)(void *context), void *context);
 
 /* A consumer and all that it said. */
 struct seen {
-    enum topic topic;
+    const struct topic *topic;
     int32_t partition;
     int64_t offset, timestamp;
     char key[32], value[32]; /* as texts, cut */
@@ -71,14 +71,14 @@ struct reader {
 void reader_open(struct reader *reader, struct world *world, const char *group,
                  const char *instance); /* zeroed first */
 void reader_close(struct reader *reader);
-void reader_read(struct reader *reader, enum topic topic, int32_t partition, int64_t offset);
-size_t reader_count(const struct reader *reader, enum topic topic, int32_t partition);
+void reader_read(struct reader *reader, const struct topic *topic, int32_t partition, int64_t offset);
+size_t reader_count(const struct reader *reader, const struct topic *topic, int32_t partition);
 void reader_until(struct reader *reader, size_t count); /* as many records in all */
 void reader_until_assigned(struct reader *reader, size_t owned);
-bool reader_owns(const struct reader *reader, enum topic topic, int32_t partition);
+bool reader_owns(const struct reader *reader, const struct topic *topic, int32_t partition);
 
 struct kafka_producer *world_producer(struct world *world, const char *transactional_id);
-void world_send(struct world *world, struct kafka_producer *producer, enum topic topic, int32_t partition,
+void world_send(struct world *world, struct kafka_producer *producer, const struct topic *topic, int32_t partition,
                 const char *value);
 void world_flush(struct world *world, struct kafka_producer *producer);
 

@@ -13,8 +13,9 @@
 #include "base/config.h"
 #include "cli/past.h"
 #include "cli/record_text.h"
+#include "event/topics.h"
 
-static const struct kafka_settings SETTINGS = {.prefix = "t."};
+static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
 
 struct sample {
     struct kafka_record record;
@@ -34,7 +35,7 @@ static void with_value(struct sample *sample) {
     sample->record.value_size = sample->value.size;
 }
 
-static struct sample sample_of(enum topic topic) {
+static struct sample sample_of(const struct topic *topic) {
     return (struct sample){.record = {.topic = topic, .partition = 3, .offset = 17, .timestamp = 1700000000000}};
 }
 
@@ -65,7 +66,7 @@ static bool concerns(const struct sample *sample, int64_t user) {
 #define HEAD(topic) "{\"topic\":\"t." topic "\",\"partition\":3,\"offset\":17,\"timestamp\":1700000000000,\"key\":"
 
 static void a_friendship_has_both_users_in_its_key(void **state) {
-    struct sample sample = sample_of(TOPIC_FRIENDSHIPS);
+    struct sample sample = sample_of(&TOPIC_FRIENDSHIPS);
     with_key(&sample, 5, 9);
     assert_text(&sample, HEAD("friendships") "[5,9],\"value\":null}");
     event_encode_friendship(&sample.value, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 7});
@@ -80,7 +81,7 @@ static void a_friendship_has_both_users_in_its_key(void **state) {
 }
 
 static void a_command_concerns_both_users(void **state) {
-    struct sample sample = sample_of(TOPIC_FRIEND_COMMANDS);
+    struct sample sample = sample_of(&TOPIC_FRIEND_COMMANDS);
     with_key(&sample, 5, 0);
     event_encode_friend_command(
         &sample.value, &(struct friend_command){.kind = FRIEND_COMMAND_REQUEST, .from = 9, .to = 5, .time = 1});
@@ -95,7 +96,7 @@ static void a_command_concerns_both_users(void **state) {
 }
 
 static void what_cannot_be_read_is_shown_as_it_is(void **state) {
-    struct sample sample = sample_of(TOPIC_LOCATIONS);
+    struct sample sample = sample_of(&TOPIC_LOCATIONS);
     sample.record.key = (const uint8_t *)"abc";
     sample.record.key_size = 3;
     sample.record.value = (const uint8_t *)"\x01\xfe";
@@ -123,7 +124,7 @@ static void a_delivery_concerns_whom_it_names(void **state) {
     for (size_t i = 0; i < ARRAY_SIZE(items); i++) end = delivery_item_write(end, &items[i]);
     *end++ = 0;
     uint8_t *start = delivery_head_write_before(at, 5, 6, ARRAY_SIZE(items));
-    struct sample sample = sample_of(TOPIC_DELIVERIES);
+    struct sample sample = sample_of(&TOPIC_DELIVERIES);
     sample.record.value = start;
     sample.record.value_size = (size_t)(end - start);
     static const int64_t NAMED[] = {10, 20, 21, 30, 31, 40, 41, 50};

@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "cli/status.h"
+#include "event/topics.h"
 #include "json/json.h"
 #include "kafka/consumer.h"
 
@@ -20,9 +21,10 @@ struct fixture {
     int64_t nothing[PARTITIONS];
     struct kafka_position owned[2][4];
     struct kafka_member members[2];
+    struct status_topic topics[16]; /* TOPICS_ALL.count of them */
 };
 
-static const struct kafka_settings SETTINGS = {.prefix = "s."};
+static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "s."};
 
 static char MEMBER_A[] = "starling-router@a:1", MEMBER_B[] = "starling-router@b:2", HOST[] = "/127.0.0.1";
 static char STABLE[] = "Stable", EMPTY[] = "Empty", DEAD[] = "Dead";
@@ -34,24 +36,26 @@ static void fill(struct fixture *f) {
         .commands = {KAFKA_OFFSET_NONE, 5, 5, 5},
         .command_ends = {5, 5, 5, 5},
         .nothing = {KAFKA_OFFSET_NONE, KAFKA_OFFSET_NONE, KAFKA_OFFSET_NONE, KAFKA_OFFSET_NONE},
-        .owned = {{{TOPIC_LOCATIONS, 1, 0},
-                   {TOPIC_LOCATIONS, 0, 0},
-                   {TOPIC_FRIEND_COMMANDS, 0, 0},
-                   {TOPIC_FRIEND_COMMANDS, 1, 0}},
-                  {{TOPIC_LOCATIONS, 3, 0}, {TOPIC_FRIEND_COMMANDS, 3, 0}}},
+        .owned = {{{&TOPIC_LOCATIONS, 1, 0},
+                   {&TOPIC_LOCATIONS, 0, 0},
+                   {&TOPIC_FRIEND_COMMANDS, 0, 0},
+                   {&TOPIC_FRIEND_COMMANDS, 1, 0}},
+                  {{&TOPIC_LOCATIONS, 3, 0}, {&TOPIC_FRIEND_COMMANDS, 3, 0}}},
     };
     f->members[0] = (struct kafka_member){.client_id = MEMBER_A, .host = HOST, .owned = f->owned[0], .owned_count = 4};
     f->members[1] = (struct kafka_member){.client_id = MEMBER_B, .host = HOST, .owned = f->owned[1], .owned_count = 2};
     const struct status_topic locations = {
-        TOPIC_LOCATIONS, PARTITIONS, {f->done[0], f->ends[0]}, {f->done[1], f->ends[1]}};
+        &TOPIC_LOCATIONS, PARTITIONS, {f->done[0], f->ends[0]}, {f->done[1], f->ends[1]}};
     const struct status_topic commands = {
-        TOPIC_FRIEND_COMMANDS, PARTITIONS, {f->commands, f->command_ends}, {f->commands, f->command_ends}};
+        &TOPIC_FRIEND_COMMANDS, PARTITIONS, {f->commands, f->command_ends}, {f->commands, f->command_ends}};
     const struct status_topic deliveries = {
-        TOPIC_DELIVERIES, PARTITIONS, {f->nothing, f->zeros}, {f->nothing, f->zeros}};
-    f->status = (struct status){.settings = &SETTINGS, .time_ms = 12345, .seconds = 2};
-    for (int i = 0; i < TOPICS; i++) {
-        f->status.topics[i] = i == TOPIC_LOCATIONS ? locations : deliveries;
-        f->status.topics[i].topic = (enum topic)i;
+        &TOPIC_DELIVERIES, PARTITIONS, {f->nothing, f->zeros}, {f->nothing, f->zeros}};
+    assert_true(TOPICS_ALL.count <= ARRAY_SIZE(f->topics));
+    f->status = (struct status){
+        .settings = &SETTINGS, .time_ms = 12345, .seconds = 2, .topics = f->topics, .topic_count = TOPICS_ALL.count};
+    for (size_t i = 0; i < TOPICS_ALL.count; i++) {
+        f->topics[i] = TOPICS_ALL.items[i] == &TOPIC_LOCATIONS ? locations : deliveries;
+        f->topics[i].topic = TOPICS_ALL.items[i];
     }
     f->status.groups[0] =
         (struct status_group){"r", "routers", {STABLE, f->members, 2}, {locations, commands}, 2, true};
@@ -126,7 +130,7 @@ static void programs_get_everything(void **state) {
     json_t *all = json_parse(out.data, out.size, &error);
     assert_non_null(all);
     assert_int_equal(json_integer_value(json_object_get(all, "time")), 12345);
-    assert_int_equal(json_array_size(json_object_get(all, "topics")), TOPICS);
+    assert_int_equal(json_array_size(json_object_get(all, "topics")), TOPICS_ALL.count);
     const json_t *routers = at(all, "groups", 0), *edges = at(all, "groups", 1);
     const json_t *locations = at(routers, "topics", 0), *commands = at(routers, "topics", 1);
     assert_int_equal(json_integer_value(json_object_get(locations, "lag")), 33);

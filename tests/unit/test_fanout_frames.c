@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "copies/profiles.h"
+#include "event/topics.h"
 #include "fanout/frames.h"
 #include "fanout/nearby/frames.h"
 #include "fanout/nearby/request.h"
@@ -64,7 +65,7 @@ static int setup(void **state) {
     make_profiles(f->root);
     uv_loop_init(&f->loop);
     f->metrics = metrics_new();
-    f->settings = (struct kafka_settings){.bootstrap = "127.0.0.1:1", .prefix = "test."};
+    f->settings = (struct kafka_settings){.topics = &TOPICS_ALL, .bootstrap = "127.0.0.1:1", .prefix = "test."};
     struct copies_options options = {.loop = &f->loop,
                                      .settings = &f->settings,
                                      .data_dir = f->root,

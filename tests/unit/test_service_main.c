@@ -29,9 +29,9 @@
 struct shared {
     atomic_int kafka_code, partitions; // what Kafka says
     atomic_int verified;               // how often it was asked
-    atomic_int started, reloaded, drained, freed, freed_state;
+    atomic_int started, reloaded, drained, drained_whole, freed, freed_state;
     atomic_int worked, freed_under_a_worker;
-    atomic_bool start_fails, drain_hangs, drain_works, held;
+    atomic_bool start_fails, drain_hangs, drain_is_slow, drain_works, held;
     char client_id[128];
 };
 
@@ -45,11 +45,12 @@ int kafka_admin_new(const struct kafka_settings *settings, struct kafka_admin **
 
 void kafka_admin_free(struct kafka_admin *admin) { free(admin); }
 
-int kafka_topics_verify(struct kafka_admin *admin, struct topics_shape *shape, int timeout_ms, struct error *error) {
+int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
+                        int timeout_ms, struct error *error) {
     int code = shared->kafka_code;
     shared->verified++;
     if (code) return error_set(error, code, "Kafka's reason");
-    *shape = (struct topics_shape){.partitions = shared->partitions, .delivery_partitions = 3};
+    *shape = (struct topics_shape){.partitions = {[TOPIC_SPACE_USERS] = shared->partitions, [TOPIC_SPACE_ROUTES] = 3}};
     return 0;
 }
 
@@ -74,15 +75,18 @@ struct state {
 static int daemon_start(struct service *service, const struct topics_shape *shape, void **out, struct error *error) {
     shared->started++;
     if (shared->start_fails) return error_set(error, -EIO, "no luck today");
-    assert_int_equal(shape->partitions, shared->partitions);
-    assert_int_equal(shape->delivery_partitions, 3);
+    assert_int_equal(shape->partitions[TOPIC_SPACE_USERS], shared->partitions);
+    assert_int_equal(shape->partitions[TOPIC_SPACE_ROUTES], 3);
     struct state *state = mem_zero(1, sizeof *state);
     state->service = service;
     *out = state;
     return 0;
 }
 
-static void finish(void *context) { service_finished(((struct state *)context)->service); }
+static void finish(void *context) {
+    shared->drained_whole++;
+    service_finished(((struct state *)context)->service);
+}
 
 static void daemon_reload(void *context) { shared->reloaded++; }
 
@@ -103,7 +107,8 @@ static void daemon_drain(void *context) {
         state->busy = true;
         loop_work(service_loop(state->service), work, work_done, state);
     }
-    if (!shared->drain_hangs) state->end = loop_timer_new(service_loop(state->service), 300, 0, finish, state);
+    uint64_t drain_ms = shared->drain_is_slow ? 3000 : 300;
+    if (!shared->drain_hangs) state->end = loop_timer_new(service_loop(state->service), drain_ms, 0, finish, state);
 }
 
 static void daemon_free(void *context) {
@@ -476,6 +481,18 @@ static void kafka_is_watched_afterwards(void **state) {
     assert_int_equal(shared->drained, 1);
 }
 
+/* A second failure ends the draining, so that what Kafka says every second must be taken for one only once. */
+static void topics_that_do_not_fit_fail_once(void **state) {
+    shared->drain_is_slow = true;
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    shared->kafka_code = -EINVAL;
+    wait_for(wrote(&child, "Kafka's reason"));
+    ends(&child, 1);
+    assert_int_equal(shared->drained, 1);
+    assert_int_equal(shared->drained_whole, 1);
+}
+
 static void peers_need_the_token(void **state) {
     struct child child = run(ARGUMENTS("--set", "peer.token=open sesame", "--set", "test.number=7"));
     char wanted[64];
@@ -553,6 +570,7 @@ int main(void) {
         TEST(failure_drains),
         TEST(failure_while_draining_waits_for_workers),
         TEST(kafka_is_watched_afterwards),
+        TEST(topics_that_do_not_fit_fail_once),
         TEST(peers_need_the_token),
         TEST(address_for_peers_can_be_told),
         TEST(pending_peer_is_answered_at_the_end),

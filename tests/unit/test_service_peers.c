@@ -16,6 +16,7 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "kafka/consumer.h"
 #include "service/peers.h"
 #include "service_world.h"
@@ -69,7 +70,7 @@ int kafka_group_describe(struct kafka_admin *admin, const char *group, struct ka
         members[i].owned_count = PARTITIONS;
         for (int p = 0; p < PARTITIONS; p++)
             members[i].owned[p] =
-                (struct kafka_position){.topic = i ? TOPIC_LOCATIONS : TOPIC_FRIEND_COMMANDS, .partition = p};
+                (struct kafka_position){.topic = i ? &TOPIC_LOCATIONS : &TOPIC_FRIEND_COMMANDS, .partition = p};
     }
     *out = (struct kafka_group){.members = members, .count = count};
     return 0;
@@ -135,12 +136,12 @@ static int tear_down(void **state) {
 }
 
 static void start(struct bench *bench) {
-    struct kafka_settings settings = {.bootstrap = "nowhere"};
+    struct kafka_settings settings = {.topics = &TOPICS_ALL, .bootstrap = "nowhere"};
     struct peers_options options = {
         .loop = &bench->world->loop,
         .settings = &settings,
         .group = "starling-router",
-        .topic = TOPIC_LOCATIONS,
+        .topic = &TOPIC_LOCATIONS,
         .partitions = PARTITIONS,
         .token = "secret",
     };

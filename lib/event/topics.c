@@ -1,0 +1,49 @@
+#include "event/topics.h"
+
+#define DAY_MS INT64_C(86400000)
+#define WEEK_MS (7 * DAY_MS)
+
+enum { USER_BYTES = 8, DELIVERIES_MS = 600000 };
+
+const struct topic TOPIC_LOCATIONS = {
+    .name = "locations",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = DAY_MS,
+    // Latency and the hour of history are counted from arrival, not from a phone's clock.
+    .append_time = true,
+};
+
+const struct topic TOPIC_FRIEND_COMMANDS = {
+    .name = "friend-commands",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = DAY_MS,
+};
+
+const struct topic TOPIC_FRIENDSHIPS = {
+    .name = "friendships",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_PROFILES = {
+    .name = "profiles", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_SHARING = {
+    .name = "sharing", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_DELIVERIES = {
+    .name = "deliveries", .space = TOPIC_SPACE_ROUTES, .cleanup = TOPIC_DELETED, .retention_ms = DELIVERIES_MS};
+
+const struct topic TOPIC_COMMAND_OFFSETS = {
+    .name = "command-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+static const struct topic *const ALL[] = {
+    &TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
+    &TOPIC_SHARING,   &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS,
+};
+
+const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

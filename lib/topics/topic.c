@@ -1,0 +1,64 @@
+#include "topics/topic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SEGMENTS = 10, /* in which what is kept for a time is divided, so that it is not kept for much longer */
+    SEGMENT_MIN_MS = 60000,
+    SHORT_MS = 3600000, /* kept for less than that: the segments are small as well */
+    SHORT_SEGMENT_BYTES = 64 << 20,
+    SEGMENT_BYTES = 256 << 20
+};
+#define DEAD_LETTERS_MS INT64_C(604800000)
+
+const char *topic_space_name(enum topic_space space) {
+    static const char *const NAMES[TOPIC_SPACES] = {"users", "subjects", "routes"};
+    return NAMES[space];
+}
+
+static void put(struct topic_setting *settings, size_t *count, const char *name, const char *value) {
+    struct topic_setting *setting = &settings[(*count)++];
+    setting->name = name;
+    snprintf(setting->value, sizeof setting->value, "%s", value);
+}
+
+static void put_number(struct topic_setting *settings, size_t *count, const char *name, int64_t value) {
+    char text[TOPIC_VALUE_SIZE];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    put(settings, count, name, text);
+}
+
+/* Kafka deletes whole segments, and only when they are closed: so a segment is closed long before what is in it is too old. */
+static void put_retention(struct topic_setting *settings, size_t *count, int64_t retention_ms) {
+    int64_t segment_ms = retention_ms / SEGMENTS;
+    put(settings, count, "cleanup.policy", "delete");
+    put_number(settings, count, "retention.ms", retention_ms);
+    put_number(settings, count, "segment.ms", segment_ms > SEGMENT_MIN_MS ? segment_ms : SEGMENT_MIN_MS);
+    put_number(settings, count, "segment.bytes", retention_ms < SHORT_MS ? SHORT_SEGMENT_BYTES : SEGMENT_BYTES);
+}
+
+size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insync,
+                      struct topic_setting settings[TOPIC_SETTINGS_MAX]) {
+    size_t count = 0;
+    if (dead_letters) {
+        put_retention(settings, &count, DEAD_LETTERS_MS);
+    } else if (topic->cleanup == TOPIC_COMPACTED) {
+        put(settings, &count, "cleanup.policy", "compact");
+        put_number(settings, &count, "delete.retention.ms", topic->retention_ms);
+    } else {
+        put_retention(settings, &count, topic->retention_ms);
+    }
+    if (!dead_letters && topic->append_time) put(settings, &count, "message.timestamp.type", "LogAppendTime");
+    if (min_insync) put_number(settings, &count, "min.insync.replicas", min_insync);
+    return count;
+}
+
+const struct topic *topic_find(const struct topic_list *list, const char *name, size_t size) {
+    for (size_t i = 0; i < list->count; i++) {
+        const char *known = list->items[i]->name;
+        if (!strncmp(known, name, size) && !known[size]) return list->items[i];
+    }
+    return NULL;
+}

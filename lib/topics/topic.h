@@ -1,0 +1,58 @@
+/* Topics as data: a product describes each topic that it uses as one `const struct topic`, and everything else (creating,
+ * checking, partitioning, reading, producing) follows from that description. A topic is known by the address of its
+ * description: two topics are the same if the pointers are equal. Pure; any thread.
+ *
+ * The catalogue of the products that exist is event/topics.h.
+ */
+#ifndef TOPICS_TOPIC_H
+#define TOPICS_TOPIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the partitions of a topic divide. All topics of one space have the same number of partitions, so that the records of
+ * one user (or subject) lie in partitions of the same number, which one process owns. */
+enum topic_space {
+    TOPIC_SPACE_USERS,    /* by the murmur2 hash of the user, as Java's LongSerializer and default partitioner do */
+    TOPIC_SPACE_SUBJECTS, /* by the murmur2 hash of the subject's text, as "post:123" */
+    TOPIC_SPACE_ROUTES,   /* one partition is the way to one edge process; the producer names it */
+    TOPIC_SPACES
+};
+
+enum topic_cleanup {
+    TOPIC_DELETED,  /* records are deleted after retention_ms */
+    TOPIC_COMPACTED /* the newest record of each key stays; tombstones stay for retention_ms */
+};
+
+struct topic {
+    const char *name; /* without the prefix: "locations" */
+    enum topic_space space;
+    enum topic_cleanup cleanup;
+    int64_t retention_ms;
+    size_t key_hashed; /* the partition is that of so many first bytes of the key; 0: of the whole key */
+    bool append_time;  /* Kafka's own time of arrival counts, not the producer's clock */
+};
+
+const char *topic_space_name(enum topic_space space); /* "users", "subjects", "routes" */
+
+/* The settings that the broker is to have for a topic (dead_letters: for its dead letter queue). Fills `settings` and returns
+ * how many there are. min_insync: min.insync.replicas; 0 leaves that to the broker. */
+enum { TOPIC_SETTINGS_MAX = 8, TOPIC_VALUE_SIZE = 24 };
+struct topic_setting {
+    const char *name;
+    char value[TOPIC_VALUE_SIZE];
+};
+size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insync,
+                      struct topic_setting settings[TOPIC_SETTINGS_MAX]);
+
+/* A list of topics that a program names. */
+struct topic_list {
+    const struct topic *const *items;
+    size_t count;
+};
+
+/* The topic of that name (of `size` bytes); NULL: the list has none. */
+const struct topic *topic_find(const struct topic_list *list, const char *name, size_t size);
+
+#endif

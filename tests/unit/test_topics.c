@@ -1,0 +1,75 @@
+#include "base/config.h"
+#include "topics/topic.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct topic WEEKLY = {.name = "weekly", .cleanup = TOPIC_DELETED, .retention_ms = 604800000};
+static const struct topic SHORT = {.name = "short", .cleanup = TOPIC_DELETED, .retention_ms = 600000};
+static const struct topic KEPT = {.name = "kept", .cleanup = TOPIC_COMPACTED, .retention_ms = 604800000};
+static const struct topic STAMPED = {
+    .name = "stamped", .cleanup = TOPIC_DELETED, .retention_ms = 86400000, .append_time = true};
+
+static const char *value(const struct topic *topic, bool dead_letters, int min_insync, const char *name) {
+    static struct topic_setting settings[TOPIC_SETTINGS_MAX];
+    size_t count = topic_settings(topic, dead_letters, min_insync, settings);
+    assert_true(count <= TOPIC_SETTINGS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(settings[i].name, name)) return settings[i].value;
+    }
+    return "";
+}
+
+static void test_what_is_kept_for_a_time_is_cut_into_segments(void **state) {
+    assert_string_equal(value(&WEEKLY, false, 0, "cleanup.policy"), "delete");
+    assert_string_equal(value(&WEEKLY, false, 0, "retention.ms"), "604800000");
+    assert_string_equal(value(&WEEKLY, false, 0, "segment.ms"), "60480000");
+    assert_string_equal(value(&WEEKLY, false, 0, "segment.bytes"), "268435456");
+    assert_string_equal(value(&SHORT, false, 0, "segment.ms"), "60000");
+    assert_string_equal(value(&SHORT, false, 0, "segment.bytes"), "67108864");
+}
+
+static void test_compacted_topics_keep_tombstones(void **state) {
+    assert_string_equal(value(&KEPT, false, 0, "cleanup.policy"), "compact");
+    assert_string_equal(value(&KEPT, false, 0, "delete.retention.ms"), "604800000");
+    assert_string_equal(value(&KEPT, false, 0, "retention.ms"), "");
+}
+
+static void test_dead_letters_are_kept_for_a_week_whatever_the_topic_is(void **state) {
+    assert_string_equal(value(&KEPT, true, 0, "cleanup.policy"), "delete");
+    assert_string_equal(value(&SHORT, true, 0, "retention.ms"), "604800000");
+    assert_string_equal(value(&STAMPED, true, 0, "message.timestamp.type"), "");
+    assert_string_equal(value(&STAMPED, false, 0, "message.timestamp.type"), "LogAppendTime");
+}
+
+static void test_copies_are_the_brokers_business_unless_said(void **state) {
+    assert_string_equal(value(&KEPT, false, 0, "min.insync.replicas"), "");
+    assert_string_equal(value(&KEPT, false, 2, "min.insync.replicas"), "2");
+}
+
+static void test_finds_a_topic_by_its_whole_name(void **state) {
+    const struct topic *const items[] = {&WEEKLY, &KEPT};
+    const struct topic_list list = {items, ARRAY_SIZE(items)};
+    assert_ptr_equal(topic_find(&list, "kept", 4), &KEPT);
+    assert_ptr_equal(topic_find(&list, "kept.dlq", 4), &KEPT);
+    assert_null(topic_find(&list, "kep", 3));
+    assert_null(topic_find(&list, "kept.dlq", 8));
+    assert_null(topic_find(&list, "short", 5));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_kept_for_a_time_is_cut_into_segments),
+        cmocka_unit_test(test_compacted_topics_keep_tombstones),
+        cmocka_unit_test(test_dead_letters_are_kept_for_a_week_whatever_the_topic_is),
+        cmocka_unit_test(test_copies_are_the_brokers_business_unless_said),
+        cmocka_unit_test(test_finds_a_topic_by_its_whole_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

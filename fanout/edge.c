@@ -41,7 +41,7 @@ struct edge {
     struct sessions *sessions;
     struct routes *routes;
     struct door *door;
-    struct phones *phones;
+    struct phone_server *phones;
     struct deliveries *deliveries;
     struct drain *drain; /* NULL: not begun, or cut short */
     bool draining;

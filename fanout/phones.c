@@ -12,7 +12,7 @@ enum { OVERLOAD_ROOM = 64 /* connections beyond the limit at once, to be told so
 
 static const int64_t TOKEN_MAX_MS = INT64_C(10) * 366 * 24 * 3600 * 1000; /* nobody keeps a socket open for longer */
 
-struct phones {
+struct phone_server {
     struct phones_options options;
     struct ws_server *server;
     uint64_t floods; /* connections closed because of too many messages */
@@ -21,7 +21,7 @@ struct phones {
     } metrics;
 };
 
-static int verify(struct phones *phones, const struct session *session, const struct request *request,
+static int verify(struct phone_server *phones, const struct session *session, const struct request *request,
                   struct auth_claims *claims, const char **code, struct error *error) {
     int result = auth_verify(phones->options.auth, request->token, request->token_size, clock_wall_ms(), claims, error);
     *code = result == -ETIME ? "token_expired" : "bad_token";
@@ -32,7 +32,7 @@ static int verify(struct phones *phones, const struct session *session, const st
     return 0;
 }
 
-static void welcome(struct phones *phones, struct session *session) {
+static void say_welcome(struct phone_server *phones, struct session *session) {
     struct sessions *sessions = phones->options.sessions;
     frame_welcome(sessions_frame(sessions), &(struct welcome){
                                                 .user = session_user(session),
@@ -45,7 +45,7 @@ static void welcome(struct phones *phones, struct session *session) {
 }
 
 /* The first hello opens the session; a later one renews its token. */
-static int hello(struct phones *phones, struct session *session, const struct request *request, const char **code,
+static int hello(struct phone_server *phones, struct session *session, const struct request *request, const char **code,
                  struct error *error) {
     struct sessions *sessions = phones->options.sessions;
     struct auth_claims claims;
@@ -58,15 +58,15 @@ static int hello(struct phones *phones, struct session *session, const struct re
     int64_t left_ms = claims.expires_ms - clock_wall_ms();
     session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS));
     if (!session_greeted(session)) session_greet(sessions, session, claims.user, routes_choose(phones->options.routes));
-    welcome(phones, session);
+    say_welcome(phones, session);
     screens_hello(phones->options.screens, session, request->object);
     session_schedule(sessions, session);
     return 0;
 }
 
 /* 0: it was taken, or has ended the session; -EINVAL: it was refused. */
-static int handle(struct phones *phones, struct session *session, const struct request *request, const char **code,
-                  struct error *error) {
+static int handle(struct phone_server *phones, struct session *session, const struct request *request,
+                  const char **code, struct error *error) {
     if (request->hello) return hello(phones, session, request, code, error);
     if (!session_greeted(session)) {
         *code = "no_hello";
@@ -76,7 +76,7 @@ static int handle(struct phones *phones, struct session *session, const struct r
     return result == -ENOENT ? request_unknown(code, error) : result;
 }
 
-static bool floods(struct phones *phones, struct session *session) {
+static bool floods(struct phone_server *phones, struct session *session) {
     if (!talk_floods(session_talk(session), clock_monotonic_us(), phones->options.settings->max_messages)) return false;
     phones->floods++;
     session_leave(phones->options.sessions, session, WS_POLICY, "too_many_messages", -1);
@@ -84,7 +84,7 @@ static bool floods(struct phones *phones, struct session *session) {
 }
 
 static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct phones *phones = context;
+    struct phone_server *phones = context;
     struct sessions *sessions = phones->options.sessions;
     struct session *session = ws_context(connection);
     struct request request;
@@ -108,19 +108,19 @@ static void on_message(void *context, struct ws_connection *connection, const ch
 }
 
 static void on_open(void *context, struct ws_connection *connection) {
-    struct phones *phones = context;
+    struct phone_server *phones = context;
     if (door_admits(phones->options.door, connection))
         ws_set_context(connection, session_new(phones->options.sessions, connection));
 }
 
 static void on_writable(void *context, struct ws_connection *connection) {
-    struct phones *phones = context;
+    struct phone_server *phones = context;
     struct session *session = ws_context(connection);
     if (session && !session_leaving(session)) session_writable(phones->options.sessions, session);
 }
 
 static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct phones *phones = context;
+    struct phone_server *phones = context;
     struct session *session = ws_context(connection);
     (void)code;
     if (!session) return;
@@ -135,7 +135,7 @@ static struct metric *handshake_counter(struct metrics *m, const char *labels) {
 }
 
 static void collect(void *context) {
-    struct phones *phones = context;
+    struct phone_server *phones = context;
     const struct ws_counts *counts = ws_server_counts(phones->server);
     phones->metrics.refused->value = (double)counts->refused;
     phones->metrics.late->value = (double)counts->late;
@@ -144,7 +144,7 @@ static void collect(void *context) {
     phones->metrics.floods->value = (double)(counts->floods + phones->floods);
 }
 
-static void metrics_start(struct phones *phones) {
+static void metrics_start(struct phone_server *phones) {
     struct metrics *m = phones->options.metrics;
     phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
     phones->metrics.late = handshake_counter(m, "reason=\"late\"");
@@ -159,10 +159,10 @@ static void metrics_start(struct phones *phones) {
     metrics_on_collect(m, collect, phones);
 }
 
-int phones_new(const struct phones_options *options, struct phones **made, struct error *error) {
+int phones_new(const struct phones_options *options, struct phone_server **made, struct error *error) {
     const struct fanout_settings *settings = options->settings;
-    struct phones *phones = mem_alloc(sizeof *phones);
-    *phones = (struct phones){.options = *options};
+    struct phone_server *phones = mem_alloc(sizeof *phones);
+    *phones = (struct phone_server){.options = *options};
     int result = ws_server_new(
         &(struct ws_server_options){
             .loop = options->loop,
@@ -189,21 +189,21 @@ int phones_new(const struct phones_options *options, struct phones **made, struc
     return 0;
 }
 
-struct ws_server *phones_server(const struct phones *phones) {
+struct ws_server *phones_server(const struct phone_server *phones) {
     return phones->server;
 }
 
-int phones_renew(struct phones *phones, struct error *error) {
+int phones_renew(struct phone_server *phones, struct error *error) {
     int result = ws_server_renew(phones->server, error);
     phones->metrics.certificate->value = (double)ws_server_expires(phones->server);
     return result;
 }
 
-void phones_shutdown(struct phones *phones, loop_fn *closed, void *context) {
+void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context) {
     ws_server_shutdown(phones->server, WS_RESTART, closed, context);
 }
 
-void phones_free(struct phones *phones) {
+void phones_free(struct phone_server *phones) {
     if (!phones) return;
     ws_server_free(phones->server);
     free(phones);

@@ -12,7 +12,7 @@
 #include "service/auth.h"
 #include "ws/ws.h"
 
-struct phones;
+struct phone_server;
 
 struct phones_options { /* all of it outlives the phones */
     uv_loop_t *loop;
@@ -28,12 +28,12 @@ struct phones_options { /* all of it outlives the phones */
 };
 
 /* Listens from now on. 0, or a negative errno code with the reason in error. At start-up, not inside a callback of the loop. */
-int phones_new(const struct phones_options *options, struct phones **phones, struct error *error);
-struct ws_server *phones_server(const struct phones *phones); /* for the door */
+int phones_new(const struct phones_options *options, struct phone_server **phones, struct error *error);
+struct ws_server *phones_server(const struct phone_server *phones); /* for the door */
 /* Reads the certificate and its key again, for connections from then on. 0, or the old ones stay. */
-int phones_renew(struct phones *phones, struct error *error);
+int phones_renew(struct phone_server *phones, struct error *error);
 /* Closes all connections with 1012 and calls closed then; phones_free comes after that. */
-void phones_shutdown(struct phones *phones, loop_fn *closed, void *context);
-void phones_free(struct phones *phones); /* NULL is fine */
+void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context);
+void phones_free(struct phone_server *phones); /* NULL is fine */
 
 #endif

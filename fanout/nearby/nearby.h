@@ -34,7 +34,7 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t dirty;         /* entries to be told */
     uint32_t pending[NEARBY_PENDING];
 
-    struct table table;
+    struct nearby_table table;
     uint32_t held; /* entries on the screen */
     uint32_t barred_count, barred_capacity;
     struct geo_circle circle; /* the radius around the session's own place */

@@ -161,7 +161,7 @@ static void opt_in(struct product *product, struct view *view) {
     uplink_opted_in(product->uplink, view_reporter(view));
 }
 
-static void sharing(void *context, int64_t user, enum sharing_mode mode) {
+static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
     struct product *product = context;
     struct session *session = sessions_of(product->core.sessions, user);
     for (; session; session = session_twin(session)) {
@@ -179,7 +179,7 @@ static void sharing(void *context, int64_t user, enum sharing_mode mode) {
         optouts_remove(product->optouts, user);
 }
 
-static void profile(void *context, int64_t user) {
+static void on_profile(void *context, int64_t user) {
     struct product *product = context;
     faces_forget(product->faces, user);
 }
@@ -330,8 +330,8 @@ const struct screen NEARBY_SCREEN = {
     .message = message,
     .delivery = delivery,
     .produced = produced,
-    .sharing = sharing,
-    .profile = profile,
+    .sharing = on_sharing,
+    .profile = on_profile,
     .fill = fill,
     .fetch = fetch,
     .deadline = deadline,

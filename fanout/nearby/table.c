@@ -11,22 +11,22 @@ static size_t bytes_of(uint32_t capacity) {
     return capacity ? capacity * (sizeof(struct nearby_friend) + 1) + TABLE_TAGS_AT_ONCE : 0;
 }
 
-size_t table_bytes(const struct table *table) { return bytes_of(table->capacity); }
+size_t table_bytes(const struct nearby_table *table) { return bytes_of(table->capacity); }
 
-void table_free(struct table *table, struct lists *lists) {
+void table_free(struct nearby_table *table, struct lists *lists) {
     lists_table_free(lists, table->capacity, table->slots);
-    *table = (struct table){0};
+    *table = (struct nearby_table){0};
 }
 
 /* Behind the last tag the first ones are repeated, so that as many as are looked at together never end in between. */
-static void set_tag(struct table *table, uint32_t slot, uint8_t tag) {
+static void set_tag(struct nearby_table *table, uint32_t slot, uint8_t tag) {
     for (uint32_t i = slot; i < table->capacity + TABLE_TAGS_AT_ONCE; i += table->capacity) table_tags(table)[i] = tag;
 }
 
 static bool is_entry(const struct nearby_friend *friend) { return friend->flags & (NEARBY_HELD | NEARBY_KNOWN); }
 
 /* Puts the entries into a new table, with room for `wanted`. */
-static void rehash(struct table *table, struct lists *lists, uint32_t wanted) {
+static void rehash(struct nearby_table *table, struct lists *lists, uint32_t wanted) {
     struct nearby_friend *old = table->slots;
     uint32_t old_capacity = table->capacity, bits = LEAST_BITS;
     while (wanted * 8 > (7u << bits)) bits++;
@@ -48,7 +48,7 @@ static void rehash(struct table *table, struct lists *lists, uint32_t wanted) {
     lists_table_free(lists, old_capacity, old);
 }
 
-struct nearby_friend *table_insert(struct table *table, struct lists *lists, int64_t user) {
+struct nearby_friend *table_insert(struct nearby_table *table, struct lists *lists, int64_t user) {
     if ((table->count + 1) * 8 > table->capacity * 7) rehash(table, lists, table->count + 1);
     uint32_t slot = table_probe(table, user);
     struct nearby_friend *friend = &table->slots[slot];
@@ -59,7 +59,7 @@ struct nearby_friend *table_insert(struct table *table, struct lists *lists, int
 }
 
 /* The slot is filled with what may not stay behind a free one, and so on to the run's end. */
-void table_take_out(struct table *table, struct lists *lists, struct nearby_friend *friend) {
+void table_take_out(struct nearby_table *table, struct lists *lists, struct nearby_friend *friend) {
     uint32_t mask = table->capacity - 1, hole = (uint32_t)(friend - table->slots);
     for (uint32_t i = (hole + 1) & mask; table->slots[i].flags; i = (i + 1) & mask) {
         if (((i - table_home(table, table_hash(table->slots[i].user))) & mask) < ((i - hole) & mask)) continue;
@@ -76,11 +76,11 @@ void table_take_out(struct table *table, struct lists *lists, struct nearby_frie
         rehash(table, lists, table->count);
 }
 
-void table_sweep(struct table *table, struct lists *lists, uint32_t dead) {
+void table_sweep(struct nearby_table *table, struct lists *lists, uint32_t dead) {
     if (dead) rehash(table, lists, table->count - dead);
 }
 
-struct nearby_friend *table_next_marked(struct table *table, uint32_t *cursor) {
+struct nearby_friend *table_next_marked(struct nearby_table *table, uint32_t *cursor) {
     uint32_t shift = table->mark_shift, at;
     while ((at = *cursor >> shift) < table->capacity >> shift) {
         uint64_t marks = table->marks[at / 64] >> at % 64;
@@ -94,4 +94,4 @@ struct nearby_friend *table_next_marked(struct table *table, uint32_t *cursor) {
     return NULL;
 }
 
-void table_unmark_all(struct table *table) { memset(table->marks, 0, sizeof table->marks); }
+void table_unmark_all(struct nearby_table *table) { memset(table->marks, 0, sizeof table->marks); }

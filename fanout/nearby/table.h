@@ -40,7 +40,8 @@ struct nearby_friend {
 
 enum { TABLE_MARKS = 8, TABLE_MARK_BITS = 9 /* 1 << 9 == 64 * TABLE_MARKS */, TABLE_TAGS_AT_ONCE = 8 };
 
-struct table { /* all zero: empty. Written by table.c and the functions below; slots: by whoever owns the table */
+struct
+    nearby_table { /* all zero: empty. Written by table.c and the functions below; slots: by whoever owns the table */
     struct nearby_friend *slots;
     uint32_t capacity; /* slots: a power of two, or 0 */
     uint32_t count;    /* of them in use */
@@ -50,37 +51,39 @@ struct table { /* all zero: empty. Written by table.c and the functions below; s
     uint32_t dead;       /* entries that table_bury was told of, since the last sweep */
 };
 
-void table_free(struct table *table, struct lists *lists);
-size_t table_bytes(const struct table *table); /* memory in use besides the struct */
+void table_free(struct nearby_table *table, struct lists *lists);
+size_t table_bytes(const struct nearby_table *table); /* memory in use besides the struct */
 
 /* A new entry, all zero but for the user, who has none yet; it is put to use at once, or it would count as dead. */
-struct nearby_friend *table_insert(struct table *table, struct lists *lists, int64_t user);
+struct nearby_friend *table_insert(struct nearby_table *table, struct lists *lists, int64_t user);
 /* Frees a dead entry's slot. */
-void table_take_out(struct table *table, struct lists *lists, struct nearby_friend *friend);
+void table_take_out(struct nearby_table *table, struct lists *lists, struct nearby_friend *friend);
 /* Frees the slots of all dead entries, of which there are so many. */
-void table_sweep(struct table *table, struct lists *lists, uint32_t dead);
+void table_sweep(struct nearby_table *table, struct lists *lists, uint32_t dead);
 
 /* The next slot that is marked, from *cursor (0 at the start) on; NULL: no more. Marks that were walked over are cleared. */
-struct nearby_friend *table_next_marked(struct table *table, uint32_t *cursor);
-void table_unmark_all(struct table *table);
+struct nearby_friend *table_next_marked(struct nearby_table *table, uint32_t *cursor);
+void table_unmark_all(struct nearby_table *table);
 
-static inline void table_mark(struct table *table, const struct nearby_friend *friend) {
+static inline void table_mark(struct nearby_table *table, const struct nearby_friend *friend) {
     uint32_t at = (uint32_t)(friend - table->slots) >> table->mark_shift;
     table->marks[at / 64] |= (uint64_t)1 << at % 64;
 }
 
-static inline void table_bury(struct table *table, bool dead) { table->dead += dead; }
+static inline void table_bury(struct nearby_table *table, bool dead) { table->dead += dead; }
 
 /* ---- looking up ---- */
 
 /* For the table; a Digest's is another. */
 static inline uint64_t table_hash(int64_t user) { return hash_fold((uint64_t)user); }
 
-static inline uint32_t table_home(const struct table *table, uint64_t hash) {
+static inline uint32_t table_home(const struct nearby_table *table, uint64_t hash) {
     return (uint32_t)hash & (table->capacity - 1);
 }
 
-static inline uint8_t *table_tags(const struct table *table) { return (uint8_t *)(table->slots + table->capacity); }
+static inline uint8_t *table_tags(const struct nearby_table *table) {
+    return (uint8_t *)(table->slots + table->capacity);
+}
 
 static inline uint8_t table_tag(uint64_t hash) { return (uint8_t)(hash >> 57 | 0x80); }
 
@@ -90,7 +93,7 @@ struct table_group {
     uint64_t free;
 };
 
-static inline struct table_group table_look(const struct table *table, uint32_t slot, uint8_t tag) {
+static inline struct table_group table_look(const struct nearby_table *table, uint32_t slot, uint8_t tag) {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
     uint64_t tags = bytes_get_le64(table_tags(table) + slot), other = tags ^ ones * tag, free = ~tags & highs;
     return (struct table_group){.equal = (other - ones) & ~other & highs & ((free & -free) - 1), .free = free};
@@ -99,7 +102,7 @@ static inline struct table_group table_look(const struct table *table, uint32_t 
 static inline uint32_t table_which(uint64_t bits) { return (uint32_t)__builtin_ctzll(bits) / 8; }
 
 /* The user's slot, or the free one where it would go. There is a table, and it is never full. */
-static inline uint32_t table_probe(const struct table *table, int64_t user) {
+static inline uint32_t table_probe(const struct nearby_table *table, int64_t user) {
     uint64_t hash = table_hash(user);
     uint32_t mask = table->capacity - 1;
     for (uint32_t from = table_home(table, hash);; from = (from + TABLE_TAGS_AT_ONCE) & mask) {
@@ -112,14 +115,14 @@ static inline uint32_t table_probe(const struct table *table, int64_t user) {
     }
 }
 
-static inline struct nearby_friend *table_find(const struct table *table, int64_t user) {
+static inline struct nearby_friend *table_find(const struct nearby_table *table, int64_t user) {
     if (!table->count) return NULL;
     uint32_t slot = table_probe(table, user);
     return table_tags(table)[slot] ? &table->slots[slot] : NULL; /* who is not here costs no look at a slot */
 }
 
 /* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. */
-static inline uint32_t table_likely(const struct table *table, int64_t user) {
+static inline uint32_t table_likely(const struct nearby_table *table, int64_t user) {
     uint64_t hash = table_hash(user);
     uint32_t mask = table->capacity - 1;
     for (uint32_t from = table_home(table, hash);; from = (from + TABLE_TAGS_AT_ONCE) & mask) {

@@ -191,6 +191,7 @@ int64_t uplink_deadline(const struct reporter *reporter) {
 }
 
 void uplink_due(struct uplink *uplink, struct reporter *reporter) {
+    if (!reporter->held && !reporter->rejoin_ms) return;
     int64_t now = clock_coarse_ms();
     if (reporter->held && now >= reporter->report_ms) send_latest(uplink, reporter, false);
     if (reporter->rejoin_ms && now >= reporter->rejoin_ms) uplink_rejoin(uplink, reporter);

@@ -29,18 +29,20 @@ struct uplink;
 
 /* One session's part, inside of the nearby screen's; uplink.c's own. */
 struct reporter {
+    /* What uplink_deadline looks at. */
+    int64_t report_ms; /* clock_coarse_ms: its report is held back until then, or the next one is */
+    int64_t rejoin_ms; /* when it asks for its list; 0: it does not */
+    bool held;         /* held_report is to be produced at report_ms */
+
+    bool joined;             /* a JOIN was produced since it opted in */
+    bool superseded;         /* says no QUIT */
+    int32_t accuracy;        /* of the latest report */
     struct session *session; /* NULL: it has not reported yet */
     struct nearby *list;     /* holds its place */
     struct rival rival;
-    int64_t report_ms; /* clock_coarse_ms: its report is held back until then, or the next one is */
-    int64_t rejoin_ms; /* when it asks for its list; 0: it does not */
     struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
     struct report
-        held_report;  /* its place counts once routers are told: they would not send whom it brings near again */
-    int32_t accuracy; /* of the latest report */
-    bool held;        /* held_report is to be produced at report_ms */
-    bool joined;      /* a JOIN was produced since it opted in */
-    bool superseded;  /* says no QUIT */
+        held_report; /* its place counts once routers are told: they would not send whom it brings near again */
 };
 
 enum { UPLINK_SLICE = 256 }; /* unsent reports that are produced in one turn */

@@ -34,6 +34,11 @@ void views_free(struct views *views) {
     free(views);
 }
 
+/* By its place in memory: what the reporter says of it lies in another cache line. */
+static struct session *session_of(const struct views *views, const struct view *view) {
+    return session_of_part(view, views->options.offset);
+}
+
 struct view *views_first(const struct views *views) {
     return views->first;
 }
@@ -56,8 +61,8 @@ void view_open(struct views *views, struct uplink *uplink, struct view *view, bo
     if (view->next) view->next->link = &view->next;
     views->first = view;
     views->count++;
-    uplink_begin(uplink, &view->reporter, session_of_part(view, views->options.offset), &view->list);
-    session_schedule(views->options.sessions, view_session(view));
+    uplink_begin(uplink, &view->reporter, session_of(views, view), &view->list);
+    session_schedule(views->options.sessions, session_of(views, view));
 }
 
 void view_close(struct views *views, struct uplink *uplink, struct view *view) {
@@ -117,13 +122,13 @@ static void schedule_expiry(struct views *views, struct view *view) {
 
 void view_changed(struct views *views, struct view *view) {
     schedule_expiry(views, view);
-    if (owes_update(view)) session_owe(views->options.sessions, view_session(view), views->options.place);
+    if (owes_update(view)) session_owe(views->options.sessions, session_of(views, view), views->options.place);
 }
 
 void view_want_page(struct views *views, struct view *view, struct nearby_cursor after) {
     view->page_wanted = true;
     view->page_after = after;
-    session_tell(views->options.sessions, view_session(view), views->options.place);
+    session_tell(views->options.sessions, session_of(views, view), views->options.place);
 }
 
 /* Of what a slow phone asked for, the last page is kept, and nothing more. */

@@ -33,11 +33,13 @@ struct view { /* read by the functions below, written by view.c; all zero: not o
     bool page_wanted; /* a page is to be sent as soon as the phone takes it */
     struct nearby list;
 
-    struct wheel_timer expiry;       /* when nearby_expire must look, or the view goes inactive */
-    int64_t first_page_ms;           /* clock_coarse_ms */
+    /* What a flush looks at, up to the reporter's times. */
+    struct wheel_timer expiry; /* when nearby_expire must look, or the view goes inactive */
+    int64_t first_page_ms;     /* clock_coarse_ms */
+    struct reporter reporter;
+
     struct nearby_cursor page_after; /* of the page that is wanted */
     struct view *next, **link;       /* views->first */
-    struct reporter reporter;
 };
 
 struct views;
@@ -78,7 +80,7 @@ struct screen_filled view_fill(struct views *views, struct view *view, struct bu
 
 /* Have the processor fetch what view_fill will look at: first the view itself, then its list's tags, then the slots. */
 static inline void view_fetch(const struct view *view) {
-    for (size_t line = 0; line < offsetof(struct view, next); line += 64)
+    for (size_t line = 0; line < offsetof(struct view, reporter.session); line += 64)
         __builtin_prefetch((const char *)view + line, 1);
 }
 static inline void view_fetch_tags(const struct view *view) { nearby_prefetch_tags(&view->list); }

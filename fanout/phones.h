@@ -1,4 +1,5 @@
-/* The WebSocket server, its connections, and what the phones on them say: hellos with their tokens are dealt with here, everything else by the screens.
+/* The WebSocket server, its connections, and what the phones on them say. Hellos and their tokens are checked here; everything else
+ * is the screens'.
  * Loop's thread.
  */
 #ifndef FANOUT_PHONES_H

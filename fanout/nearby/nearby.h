@@ -9,7 +9,7 @@
  *
  *     pending      what friends have reported and the table does not say yet: put down by nearby_note, which looks at nothing but
  *                  that, and brought into the table together, when its memory has been asked for, before anything else is
- *                  done. What is read of a list is true once it is settled.
+ *                  done. A list is true once it is settled.
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -51,7 +51,7 @@ void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m); /
 void nearby_free(struct nearby *nearby);
 
 /* A friend's Move, at lists->moves[move]: nearby_upsert, but later. True: there was nothing pending before it, or it is the oldest
- * that is there: whoever keeps deadlines must look again. */
+ * that is there: the owner's deadline must be looked at again. */
 static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t time);
 static inline void nearby_prefetch_note(const struct nearby *nearby); /* has the processor fetch where it will write */
 void nearby_settle(struct nearby *nearby); /* nothing is pending then; all functions below begin with it */
@@ -67,17 +67,17 @@ void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as we
 /* What comes next is a JOIN's Roster, after a time in which Rosters that would have named them were not listened to. */
 void nearby_unbar_all(struct nearby *nearby);
 void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
-/* Whoever is among the users (the map's keys): they opted out. False: nobody was. Settles nothing, as it is for every list there is:
+/* Takes off all of these users (the map's keys): they opted out. False: none was there. Settles nothing, as it is for every list there is:
  * lists_void first, or what is pending brings them back. */
 bool nearby_remove_all(struct nearby *nearby, const struct map *users);
 
-/* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. time -1: it names a friend who is not
+/* A Roster: start, one entry a friend, end. complete: friends that it does not name are dropped. time -1: it names a friend who is not
  * to be seen now (and so is barred no more). */
 void nearby_roster_start(struct nearby *nearby);
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
 void nearby_roster_end(struct nearby *nearby, bool complete);
 
-/* Drops whoever's report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
+/* Drops friends whose report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
  * INT64_MAX: nobody is held. */
 int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
 

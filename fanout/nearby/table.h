@@ -40,8 +40,8 @@ struct nearby_friend {
 
 enum { TABLE_MARKS = 8, TABLE_MARK_BITS = 9 /* 1 << 9 == 64 * TABLE_MARKS */, TABLE_TAGS_AT_ONCE = 8 };
 
-struct
-    nearby_table { /* all zero: empty. Written by table.c and the functions below; slots: by whoever owns the table */
+/* All zero: empty. table.c and the functions below write it; the slots are written by the table's owner, too. */
+struct nearby_table {
     struct nearby_friend *slots;
     uint32_t capacity; /* slots: a power of two, or 0 */
     uint32_t count;    /* of them in use */

@@ -91,7 +91,7 @@ static int produce(struct uplink *uplink, const struct reporter *reporter, enum 
         .accuracy = report->accuracy,
     };
     options->shares(options->context, location.user, &location.opted);
-    /* What is queued while no broker is there would be sent before the latest, for nothing. */
+    /* A record that is queued while no broker is there would be sent before the latest, for nothing. */
     if (!options->up(options->context)) return -EHOSTDOWN;
     buffer_clear(&uplink->record);
     event_encode_location(&uplink->record, &location);
@@ -113,7 +113,7 @@ void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct
     uplink->options.moved(uplink->options.context, reporter);
 }
 
-/* What is held back is its place, and nobody is told. */
+/* Takes a report that is held back as its place; nobody is told. */
 static void keep(struct uplink *uplink, struct reporter *reporter) {
     bool held = reporter->held;
     reporter->held = false;

@@ -15,7 +15,8 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "fanout/frames.h"
-#include "fanout/request.h"
+#include "fanout/nearby/frames.h"
+#include "fanout/nearby/request.h"
 #include "json/json.h"
 #include "users/profiles.h"
 #include "ws/ws.h"
@@ -171,13 +172,13 @@ static void pages_hold_twenty(void **state) {
         if (page == 2) {
             assert_true(json_is_null(next));
         } else {
-            struct request request;
+            struct nearby_request request;
             struct error error;
             const char *code;
-            char *more = mem_format("{\"type\":\"more\",\"after\":\"%s\"}", json_string_value(next));
-            assert_int_equal(request_parse(more, strlen(more), &request, &code, &error), 0);
+            json_t *more = json_pack("{s:s,s:s}", "type", "more", "after", json_string_value(next));
+            assert_int_equal(nearby_request_parse("more", more, &request, &code, &error), 0);
             cursor = request.after;
-            free(more);
+            json_decref(more);
         }
         json_decref(json);
     }

@@ -1,24 +1,15 @@
-/* What one session's screen should show, and what its phone has been told of it (DESIGN 3, rule 3; model.py, Session).
+/* What one session's screen should show, and what its phone has been told of it.
  *
- * State, not a queue: one entry a friend within the radius, each with what is newest and whether the phone knows it.
- *
- *     slots (open addressing by the user's hash, 24 bytes each, at most 7/8 in use)
- *     +------+----------+------+-------------------------------+
- *     | user | lat, lng | time | HELD  KNOWN  DIRTY   (0: free)|
- *     +------+----------+------+-------------------------------+
- *     tags (behind the slots, one byte each: seven more bits of the hash; 0: free): they say where an entry is, without a look at
- *     slots that are others'
+ * State, not a queue: one entry a friend within the radius (table.h), each with what is newest and whether the phone knows it.
  *
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
- *     An entry that is neither HELD nor KNOWN is removed at once. Removing moves entries, as growing does.
+ *     An entry that is neither HELD nor KNOWN is removed at once.
  *
  *     pending      what friends have reported and the table does not say yet: put down by nearby_note, which looks at nothing but
  *                  that, and brought into the table together, when its memory has been asked for, before anything else is
- *                  done. What is read of a list is true once it is settled.
- *     marks        a bit a slot (or a few, in a large table) that may be dirty, so that one update among hundreds of friends is
- *                  told without a look at the others
+ *                  done. A list is true once it is settled.
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -29,19 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fanout/lists.h"
+#include "fanout/nearby/lists.h"
+#include "fanout/nearby/table.h"
 #include "geo/geo.h"
 
-enum { NEARBY_HELD = 1, NEARBY_KNOWN = 2, NEARBY_DIRTY = 4 };
-
-struct nearby_friend {
-    int64_t user;
-    struct geo_point at;
-    int64_t time : 56;
-    uint64_t flags : 8;
-};
-
-enum { NEARBY_PENDING = LISTS_PENDING, NEARBY_MARKS = 8, NEARBY_MARK_BITS = 9 /* 1 << 9 == 64 * NEARBY_MARKS */ };
+enum { NEARBY_PENDING = LISTS_PENDING };
 
 struct nearby { /* made by nearby_init; opaque to others but for reading */
     /* What nearby_note looks at, close together. */
@@ -51,14 +34,8 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t dirty;         /* entries to be told */
     uint32_t pending[NEARBY_PENDING];
 
-    struct nearby_friend *slots;
-    uint32_t capacity; /* slots: a power of two, or 0 */
-    uint32_t count;    /* of them in use */
-    uint64_t marks[NEARBY_MARKS];
-    uint32_t shuffles;   /* how often entries have moved in the table */
-    uint32_t mark_shift; /* 1 << mark_shift slots a mark */
-    uint32_t held;       /* entries on the screen */
-    uint32_t dead;       /* told as gone by the walk under way */
+    struct nearby_table table;
+    uint32_t held; /* entries on the screen */
     uint32_t barred_count, barred_capacity;
     struct geo_circle circle; /* the radius around the session's own place */
     struct geo_point at;      /* that place */
@@ -74,7 +51,7 @@ void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m); /
 void nearby_free(struct nearby *nearby);
 
 /* A friend's Move, at lists->moves[move]: nearby_upsert, but later. True: there was nothing pending before it, or it is the oldest
- * that is there: whoever keeps deadlines must look again. */
+ * that is there: the owner's deadline must be looked at again. */
 static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t time);
 static inline void nearby_prefetch_note(const struct nearby *nearby); /* has the processor fetch where it will write */
 void nearby_settle(struct nearby *nearby); /* nothing is pending then; all functions below begin with it */
@@ -90,17 +67,17 @@ void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as we
 /* What comes next is a JOIN's Roster, after a time in which Rosters that would have named them were not listened to. */
 void nearby_unbar_all(struct nearby *nearby);
 void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
-/* Whoever is among the users (the map's keys): they opted out. False: nobody was. Settles nothing, as it is for every list there is:
+/* Takes off all of these users (the map's keys): they opted out. False: none was there. Settles nothing, as it is for every list there is:
  * lists_void first, or what is pending brings them back. */
 bool nearby_remove_all(struct nearby *nearby, const struct map *users);
 
-/* A Roster: start, one entry a friend, end. complete: whoever it does not name is dropped. time -1: it names a friend who is not
+/* A Roster: start, one entry a friend, end. complete: friends that it does not name are dropped. time -1: it names a friend who is not
  * to be seen now (and so is barred no more). */
 void nearby_roster_start(struct nearby *nearby);
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time);
 void nearby_roster_end(struct nearby *nearby, bool complete);
 
-/* Drops whoever's report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
+/* Drops friends whose report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
  * INT64_MAX: nobody is held. */
 int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
 

@@ -1,4 +1,4 @@
-#include "fanout/lists.h"
+#include "fanout/nearby/lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ void lists_void(struct lists *lists, const struct map *users) {
     }
 }
 
-struct lists_asked *lists_asked(struct lists *lists, const void *list) {
+struct lists_asked *lists_asked_of(struct lists *lists, const void *list) {
     for (uint32_t i = 0; i < 2; i++) {
         if (lists->asked[i].list == list) return &lists->asked[i];
     }

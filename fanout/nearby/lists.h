@@ -64,7 +64,7 @@ static inline void lists_forget(struct lists *lists) { lists->count = 0; }
 void lists_void(struct lists *lists, const struct map *users);
 
 /* The list's: if there is none, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */
-struct lists_asked *lists_asked(struct lists *lists, const void *list);
+struct lists_asked *lists_asked_of(struct lists *lists, const void *list);
 void lists_asked_end(struct lists *lists, const void *list);
 
 /* `size` bytes for a table of so many slots (a power of two), zeroed. */

@@ -1,9 +1,8 @@
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -11,9 +10,6 @@ enum {
     NAMED = 0x40, /* flag, within a roster: an entry that it names */
     DEAD = 0x80,  /* flag, within a walk or a sweep: neither held nor known, keeps its slot until the end */
     AT_ONCE = 16,
-    TAGS_AT_ONCE = 8,
-    SLOTS_LEAST_BITS = 2,
-    SPARSE = 8,            /* a table with fewer than one slot in so many in use becomes smaller */
     FRUITLESS_PATIENT = 2, /* repairs that may fail before the next ones wait longer */
     BACKOFF_MAX = 5        /* doublings */
 };
@@ -28,130 +24,18 @@ void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
 
 void nearby_free(struct nearby *nearby) {
     lists_asked_end(nearby->lists, nearby);
-    lists_table_free(nearby->lists, nearby->capacity, nearby->slots);
+    table_free(&nearby->table, nearby->lists);
     free(nearby->barred);
-    nearby->slots = NULL;
     nearby->barred = NULL;
     nearby->pending_count = 0;
-    nearby->count = nearby->capacity = nearby->barred_count = nearby->barred_capacity = 0;
-}
-
-/* ---- the table ---- */
-
-static uint32_t home(const struct nearby *nearby, uint64_t hash) { return (uint32_t)hash & (nearby->capacity - 1); }
-
-static uint8_t *tags_of(const struct nearby *nearby) { return (uint8_t *)(nearby->slots + nearby->capacity); }
-
-static size_t table_bytes(uint32_t capacity) {
-    return capacity ? capacity * (sizeof(struct nearby_friend) + 1) + TAGS_AT_ONCE : 0;
-}
-
-/* For the table; a Digest's is another. */
-static uint64_t table_hash(int64_t user) { return hash_fold((uint64_t)user); }
-
-static uint8_t tag_of(uint64_t hash) { return (uint8_t)(hash >> 57 | 0x80); }
-
-/* Behind the last tag the first ones are repeated, so that as many as are looked at together never end in between. */
-static void set_tag(struct nearby *nearby, uint32_t slot, uint8_t tag) {
-    for (uint32_t i = slot; i < nearby->capacity + TAGS_AT_ONCE; i += nearby->capacity) tags_of(nearby)[i] = tag;
-}
-
-/* Bit 7 of each of eight tags in a row, the first one's lowest. */
-struct group {
-    uint64_t equal; /* it is this one, and nothing before it is free (or, rarely, it differs in its lowest bit) */
-    uint64_t free;
-};
-
-static struct group look(const struct nearby *nearby, uint32_t slot, uint8_t tag) {
-    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones * 0x80;
-    uint64_t tags = bytes_get_le64(tags_of(nearby) + slot), other = tags ^ ones * tag, free = ~tags & highs;
-    return (struct group){.equal = (other - ones) & ~other & highs & ((free & -free) - 1), .free = free};
-}
-
-static uint32_t which(uint64_t bits) { return (uint32_t)__builtin_ctzll(bits) / 8; }
-
-/* The user's slot, or the free one where it would go. There is a table, and it is never full. */
-static uint32_t probe(const struct nearby *nearby, int64_t user) {
-    uint64_t hash = table_hash(user);
-    uint32_t mask = nearby->capacity - 1;
-    for (uint32_t from = home(nearby, hash);; from = (from + TAGS_AT_ONCE) & mask) {
-        struct group group = look(nearby, from, tag_of(hash));
-        for (; group.equal; group.equal &= group.equal - 1) {
-            uint32_t slot = (from + which(group.equal)) & mask;
-            if (nearby->slots[slot].user == user) return slot;
-        }
-        if (group.free) return (from + which(group.free)) & mask;
-    }
+    nearby->barred_count = nearby->barred_capacity = 0;
 }
 
 static struct nearby_friend *find(const struct nearby *nearby, int64_t user) {
-    if (!nearby->count) return NULL;
-    uint32_t slot = probe(nearby, user);
-    return tags_of(nearby)[slot] ? &nearby->slots[slot] : NULL; /* who is not here costs no look at a slot */
+    return table_find(&nearby->table, user);
 }
 
-static bool is_entry(const struct nearby_friend *friend) { return friend->flags & (NEARBY_HELD | NEARBY_KNOWN); }
-
-static void mark(struct nearby *nearby, uint32_t slot) {
-    uint32_t at = slot >> nearby->mark_shift;
-    nearby->marks[at / 64] |= (uint64_t)1 << at % 64;
-}
-
-/* Puts the entries into a new table, with room for `wanted`. */
-static void rehash(struct nearby *nearby, uint32_t wanted) {
-    struct nearby_friend *old = nearby->slots;
-    uint32_t old_capacity = nearby->capacity, bits = SLOTS_LEAST_BITS;
-    while (wanted * 8 > (7u << bits)) bits++;
-    nearby->slots = wanted ? lists_table_new(nearby->lists, 1u << bits, table_bytes(1u << bits)) : NULL;
-    nearby->capacity = wanted ? 1u << bits : 0;
-    nearby->mark_shift = bits > NEARBY_MARK_BITS ? bits - NEARBY_MARK_BITS : 0;
-    nearby->count = 0;
-    memset(nearby->marks, 0, sizeof nearby->marks);
-    for (uint32_t i = 0; i < old_capacity; i++) {
-        if (!is_entry(&old[i])) continue;
-        uint32_t slot = probe(nearby, old[i].user);
-        nearby->slots[slot] = old[i];
-        set_tag(nearby, slot, tag_of(table_hash(old[i].user)));
-        if (old[i].flags & NEARBY_DIRTY) mark(nearby, slot);
-        nearby->count++;
-    }
-    nearby->dead = 0;
-    nearby->shuffles++;
-    lists_table_free(nearby->lists, old_capacity, old);
-}
-
-static struct nearby_friend *insert(struct nearby *nearby, int64_t user) {
-    if ((nearby->count + 1) * 8 > nearby->capacity * 7) rehash(nearby, nearby->count + 1);
-    uint32_t slot = probe(nearby, user);
-    struct nearby_friend *friend = &nearby->slots[slot];
-    *friend = (struct nearby_friend){.user = user};
-    set_tag(nearby, slot, tag_of(table_hash(user)));
-    nearby->count++;
-    return friend;
-}
-
-/* Frees a slot, and fills it with what may not stay behind a free one, and so on to the run's end. */
-static void take_out(struct nearby *nearby, struct nearby_friend *friend) {
-    uint32_t mask = nearby->capacity - 1, hole = (uint32_t)(friend - nearby->slots);
-    for (uint32_t i = (hole + 1) & mask; nearby->slots[i].flags; i = (i + 1) & mask) {
-        if (((i - home(nearby, table_hash(nearby->slots[i].user))) & mask) < ((i - hole) & mask)) continue;
-        nearby->slots[hole] = nearby->slots[i];
-        set_tag(nearby, hole, tags_of(nearby)[i]);
-        if (nearby->slots[i].flags & NEARBY_DIRTY) mark(nearby, hole);
-        hole = i;
-    }
-    nearby->slots[hole] = (struct nearby_friend){0};
-    set_tag(nearby, hole, 0);
-    nearby->count--;
-    nearby->shuffles++;
-    if (nearby->count * SPARSE < nearby->capacity && nearby->capacity > 1 << SLOTS_LEAST_BITS)
-        rehash(nearby, nearby->count);
-}
-
-/* Removes the entries that are of no more use, of which there are so many. */
-static void sweep(struct nearby *nearby, uint32_t dead) {
-    if (dead) rehash(nearby, nearby->count - dead);
-}
+static void sweep(struct nearby *nearby, uint32_t dead) { table_sweep(&nearby->table, nearby->lists, dead); }
 
 /* ---- entries ---- */
 
@@ -159,7 +43,7 @@ static void set_dirty(struct nearby *nearby, struct nearby_friend *friend) {
     if (friend->flags & NEARBY_DIRTY) return;
     friend->flags |= NEARBY_DIRTY;
     nearby->dirty++;
-    mark(nearby, (uint32_t)(friend - nearby->slots));
+    table_mark(&nearby->table, friend);
 }
 
 static void set_clean(struct nearby *nearby, struct nearby_friend *friend) {
@@ -220,8 +104,8 @@ void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time) {
     nearby->at = at;
     nearby->time = time;
     nearby->circle = geo_circle(at, nearby->circle.radius_m);
-    for (uint32_t i = 0; i < nearby->capacity; i++) {
-        struct nearby_friend *friend = &nearby->slots[i];
+    for (uint32_t i = 0; i < nearby->table.capacity; i++) {
+        struct nearby_friend *friend = &nearby->table.slots[i];
         if (friend->flags & NEARBY_HELD && !within(nearby, friend->at)) dead += drop(nearby, friend);
     }
     sweep(nearby, dead);
@@ -253,10 +137,10 @@ static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_f
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
     if (near) {
-        if (!friend) friend = insert(nearby, user);
+        if (!friend) friend = table_insert(&nearby->table, nearby->lists, user);
         hold(nearby, friend, at, time);
     } else if (held && drop(nearby, friend)) {
-        take_out(nearby, friend);
+        table_take_out(&nearby->table, nearby->lists, friend);
         return NULL;
     }
     return friend;
@@ -266,59 +150,48 @@ static const struct lists_move *pending_move(const struct nearby *nearby, uint32
     return &nearby->lists->moves[nearby->pending[which_one]];
 }
 
-/* Where a tag is equal, or where the entry would go, in all likelihood: no look at the slots themselves. */
-static uint32_t likely(const struct nearby *nearby, int64_t user) {
-    uint64_t hash = table_hash(user);
-    uint32_t mask = nearby->capacity - 1;
-    for (uint32_t from = home(nearby, hash);; from = (from + TAGS_AT_ONCE) & mask) {
-        struct group group = look(nearby, from, tag_of(hash));
-        uint64_t bits = group.equal ? group.equal : group.free;
-        if (bits) return (from + which(bits)) & mask;
-    }
-}
-
 /* Asks for the slots of some of what is pending. */
 static void ask(const struct nearby *nearby, struct lists_asked *asked, uint32_t from, uint32_t to) {
     asked->count = to;
     for (uint32_t i = from; i < to; i++) {
-        if (!nearby->capacity) {
+        if (!nearby->table.capacity) {
             asked->slots[i] = NOWHERE;
             continue;
         }
-        asked->slots[i] = likely(nearby, pending_move(nearby, i)->user);
-        const struct nearby_friend *friend = &nearby->slots[asked->slots[i]];
+        asked->slots[i] = table_likely(&nearby->table, pending_move(nearby, i)->user);
+        const struct nearby_friend *friend = &nearby->table.slots[asked->slots[i]];
         __builtin_prefetch(friend, 1);
         __builtin_prefetch((const char *)(friend + 1) - 1, 1); /* a slot may lie in two cache lines */
     }
 }
 
 static struct nearby_friend *find_asked(const struct nearby *nearby, int64_t user, uint32_t slot) {
-    struct nearby_friend *friend = slot < nearby->capacity ? &nearby->slots[slot] : NULL;
+    struct nearby_friend *friend = slot < nearby->table.capacity ? &nearby->table.slots[slot] : NULL;
     return friend && friend->user == user && friend->flags ? friend : find(nearby, user);
 }
 
 void nearby_prefetch_tags(const struct nearby *nearby) {
     enum { LINE = 64, MANY = 8 };
-    if (!nearby->capacity) return;
+    if (!nearby->table.capacity) return;
     for (uint32_t i = 0; i < nearby->pending_count; i++) __builtin_prefetch(pending_move(nearby, i));
-    const uint8_t *tags = tags_of(nearby);
-    if (nearby->pending_count < MANY || nearby->capacity > MANY * NEARBY_PENDING) {
+    const uint8_t *tags = table_tags(&nearby->table);
+    if (nearby->pending_count < MANY || nearby->table.capacity > MANY * NEARBY_PENDING) {
         for (uint32_t i = 0; i < nearby->pending_count; i++)
-            __builtin_prefetch(tags + home(nearby, table_hash(pending_move(nearby, i)->user)));
+            __builtin_prefetch(tags + table_home(&nearby->table, table_hash(pending_move(nearby, i)->user)));
     } else {
-        for (uint32_t i = 0; i < nearby->capacity; i += LINE) __builtin_prefetch(tags + i);
+        for (uint32_t i = 0; i < nearby->table.capacity; i += LINE) __builtin_prefetch(tags + i);
     }
 }
 
 void nearby_prefetch(const struct nearby *nearby) {
-    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
+    struct lists_asked *asked = lists_asked_of(nearby->lists, nearby);
     if (asked->count < nearby->pending_count) ask(nearby, asked, asked->count, nearby->pending_count);
 }
 
 /* distance_m, slots: how far each is, and where it went, if nothing has moved since. */
 static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
     uint32_t count = nearby->pending_count;
-    struct lists_asked *asked = lists_asked(nearby->lists, nearby);
+    struct lists_asked *asked = lists_asked_of(nearby->lists, nearby);
     for (uint32_t from = 0, to; from < count; from = to) {
         struct geo_point points[AT_ONCE];
         bool near[AT_ONCE];
@@ -332,7 +205,7 @@ static void settle(struct nearby *nearby, double *distance_m, uint32_t *slots) {
             if (move->time != LISTS_VOID)
                 friend = upsert(nearby, find_asked(nearby, move->user, asked->slots[i]), move->user, move->at,
                                 move->time, near[i - from]);
-            slots[i] = friend ? (uint32_t)(friend - nearby->slots) : NOWHERE;
+            slots[i] = friend ? (uint32_t)(friend - nearby->table.slots) : NOWHERE;
         }
     }
     nearby->pending_count = 0;
@@ -359,13 +232,13 @@ void nearby_remove(struct nearby *nearby, int64_t user) {
     nearby_settle(nearby);
     struct nearby_friend *friend = find(nearby, user);
     if (!friend) return;
-    if (drop(nearby, friend)) take_out(nearby, friend);
+    if (drop(nearby, friend)) table_take_out(&nearby->table, nearby->lists, friend);
 }
 
 /* The fewer are looked for among the more. */
 bool nearby_remove_all(struct nearby *nearby, const struct map *users) {
     uint32_t held = nearby->held, dead = 0;
-    if (map_count(users) < nearby->count) {
+    if (map_count(users) < nearby->table.count) {
         size_t cursor = 0;
         uint64_t user, value;
         while (map_next(users, &cursor, &user, &value)) {
@@ -373,8 +246,8 @@ bool nearby_remove_all(struct nearby *nearby, const struct map *users) {
             if (friend) dead += drop(nearby, friend);
         }
     } else {
-        for (uint32_t i = 0; i < nearby->capacity; i++) {
-            struct nearby_friend *friend = &nearby->slots[i];
+        for (uint32_t i = 0; i < nearby->table.capacity; i++) {
+            struct nearby_friend *friend = &nearby->table.slots[i];
             if (friend->flags & NEARBY_HELD && map_find(users, (uint64_t) friend->user)) dead += drop(nearby, friend);
         }
     }
@@ -395,13 +268,13 @@ void nearby_unbar_all(struct nearby *nearby) {
 void nearby_clear(struct nearby *nearby) {
     nearby_settle(nearby);
     uint32_t dead = 0;
-    for (uint32_t i = 0; i < nearby->capacity; i++) dead += drop(nearby, &nearby->slots[i]);
+    for (uint32_t i = 0; i < nearby->table.capacity; i++) dead += drop(nearby, &nearby->table.slots[i]);
     sweep(nearby, dead);
 }
 
 void nearby_roster_start(struct nearby *nearby) {
     nearby_settle(nearby);
-    for (uint32_t i = 0; i < nearby->capacity; i++) nearby->slots[i].flags &= (uint8_t)~NAMED;
+    for (uint32_t i = 0; i < nearby->table.capacity; i++) nearby->table.slots[i].flags &= (uint8_t)~NAMED;
 }
 
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
@@ -416,8 +289,8 @@ void nearby_roster_end(struct nearby *nearby, bool complete) {
     nearby_settle(nearby);
     if (complete && nearby->asked) nearby->repaired = true;
     uint32_t dead = 0;
-    for (uint32_t i = 0; i < nearby->capacity; i++) {
-        struct nearby_friend *friend = &nearby->slots[i];
+    for (uint32_t i = 0; i < nearby->table.capacity; i++) {
+        struct nearby_friend *friend = &nearby->table.slots[i];
         if (complete && !(friend->flags & NAMED)) dead += drop(nearby, friend);
         friend->flags &= (uint8_t)~NAMED;
     }
@@ -429,8 +302,8 @@ int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms) {
     if (nearby->oldest != INT64_MAX && now - nearby->oldest >= inactive_ms) {
         uint32_t dead = 0;
         nearby->oldest = INT64_MAX;
-        for (uint32_t i = 0; i < nearby->capacity; i++) {
-            struct nearby_friend *friend = &nearby->slots[i];
+        for (uint32_t i = 0; i < nearby->table.capacity; i++) {
+            struct nearby_friend *friend = &nearby->table.slots[i];
             if (!(friend->flags & NEARBY_HELD)) continue;
             if (now - friend->time >= inactive_ms)
                 dead += drop(nearby, friend);
@@ -484,8 +357,8 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
     nearby_settle(nearby);
     struct nearby_place *all = mem_alloc((nearby->held + 1) * sizeof *all);
     size_t count = 0;
-    for (uint32_t i = 0; i < nearby->capacity; i++) {
-        const struct nearby_friend *friend = &nearby->slots[i];
+    for (uint32_t i = 0; i < nearby->table.capacity; i++) {
+        const struct nearby_friend *friend = &nearby->table.slots[i];
         if (!(friend->flags & NEARBY_HELD)) continue;
         struct nearby_place place = {.friend = friend, .distance_m = geo_distance(nearby->at, friend->at)};
         if (!(friend->flags & NEARBY_KNOWN) || after_cursor(&place, after)) all[count++] = place;
@@ -494,7 +367,7 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
     *more = count > limit;
     if (count > limit) count = limit;
     for (size_t i = 0; i < count; i++) {
-        struct nearby_friend *friend = &nearby->slots[all[i].friend - nearby->slots];
+        struct nearby_friend *friend = &nearby->table.slots[all[i].friend - nearby->table.slots];
         friend->flags |= NEARBY_KNOWN;
         set_clean(nearby, friend);
         places[i] = all[i];
@@ -503,27 +376,12 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
     return count;
 }
 
-/* The next slot of the walk that is marked; NULL: no more. */
-static struct nearby_friend *next_slot(struct nearby *nearby, uint32_t *cursor) {
-    uint32_t shift = nearby->mark_shift, at;
-    while ((at = *cursor >> shift) < nearby->capacity >> shift) {
-        uint64_t marks = nearby->marks[at / 64] >> at % 64;
-        if (marks & 1) {
-            struct nearby_friend *friend = &nearby->slots[(*cursor)++];
-            if (*cursor >> shift != at) nearby->marks[at / 64] &= ~((uint64_t)1 << at % 64);
-            return friend;
-        }
-        *cursor = (marks ? at + (uint32_t)__builtin_ctzll(marks) : (at | 63) + 1) << shift;
-    }
-    return NULL;
-}
-
 void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
-    uint32_t count = nearby->pending_count, shuffles = nearby->shuffles;
+    uint32_t count = nearby->pending_count, shuffles = nearby->table.shuffles;
     walk->cursor = walk->next = walk->count = 0;
     memcpy(walk->moves, nearby->pending, count * sizeof *walk->moves);
     settle(nearby, walk->distances, walk->slots);
-    if (shuffles == nearby->shuffles) walk->count = count;
+    if (shuffles == nearby->table.shuffles) walk->count = count;
 }
 
 /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
@@ -532,7 +390,7 @@ static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nea
     bool held = told->friend.flags & NEARBY_HELD;
     friend->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
     nearby->dirty--;
-    nearby->dead += !held;
+    table_bury(&nearby->table, !held);
 }
 
 /* What was pending: where that is, whose move it was, and how far away, is known. */
@@ -540,7 +398,7 @@ static size_t tell_pending(struct nearby *nearby, struct nearby_walk *walk, stru
     size_t count = 0;
     for (; walk->next < walk->count && count < most; walk->next++) {
         if (walk->slots[walk->next] == NOWHERE) continue;
-        struct nearby_friend *friend = &nearby->slots[walk->slots[walk->next]];
+        struct nearby_friend *friend = &nearby->table.slots[walk->slots[walk->next]];
         if (!(friend->flags & NEARBY_DIRTY)) continue;
         struct lists_move *move = &nearby->lists->moves[walk->moves[walk->next]];
         told[count].move = move;
@@ -554,7 +412,7 @@ static size_t tell_pending(struct nearby *nearby, struct nearby_walk *walk, stru
 static size_t tell_marked(struct nearby *nearby, struct nearby_walk *walk, struct nearby_told *told, size_t most) {
     size_t count = 0;
     struct nearby_friend *friend;
-    while (count < most && nearby->dirty && (friend = next_slot(nearby, &walk->cursor))) {
+    while (count < most && nearby->dirty && (friend = table_next_marked(&nearby->table, &walk->cursor))) {
         if (!(friend->flags & NEARBY_DIRTY)) continue;
         told[count].move = NULL;
         told[count].distance_m = geo_circle_distance(&nearby->circle, friend->at);
@@ -567,11 +425,11 @@ size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearb
     size_t count = tell_pending(nearby, walk, told, most);
     count += tell_marked(nearby, walk, told + count, most - count);
     if (count == most) return count;
-    memset(nearby->marks, 0, sizeof nearby->marks);
-    sweep(nearby, nearby->dead);
+    table_unmark_all(&nearby->table);
+    sweep(nearby, nearby->table.dead);
     return count;
 }
 
 size_t nearby_bytes(const struct nearby *nearby) {
-    return table_bytes(nearby->capacity) + nearby->barred_capacity * sizeof *nearby->barred;
+    return table_bytes(&nearby->table) + nearby->barred_capacity * sizeof *nearby->barred;
 }

@@ -1,4 +1,4 @@
-#include "fanout/faces.h"
+#include "fanout/nearby/faces.h"
 
 #include <stdlib.h>
 #include <string.h>

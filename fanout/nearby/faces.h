@@ -20,7 +20,7 @@ struct faces;
 struct faces *faces_new(struct profiles *profiles, size_t bytes);
 void faces_free(struct faces *faces); /* NULL is fine */
 
-/* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay (REQUIREMENTS C7). */
+/* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay. */
 void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
                double distance_m);
 

@@ -281,8 +281,9 @@ static int start(const struct screen_options *options, void **made, struct error
     const struct service_settings *common = service_settings(options->service);
     const struct fanout_settings *settings = options->settings;
     struct product *product = mem_alloc(sizeof *product);
-    *product =
-        (struct product){.core = *options, .codec = codec_new(), .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)};
+    *product = (struct product){.core = *options,
+                                .codec = codec_new(),
+                                .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)};
     product->views = views_new(&(struct views_options){
         .sessions = options->sessions,
         .clock = options->clock,

@@ -164,7 +164,8 @@ static void make_metrics(struct checkpoints *checkpoints) {
     checkpoints->failed = metrics_counter(options->metrics, total, help, "result=\"failed\"");
     checkpoints->newest_time =
         metrics_gauge_unknown(options->metrics, time, "When the newest checkpoint of this process was made", NULL);
-    checkpoints->duration = metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
+    checkpoints->duration =
+        metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
     free(total);
     free(time);
     free(duration);

@@ -180,6 +180,8 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
             stages_assign(owner->stages, p);
         else if (stages_owned(owner->stages, p))
             release(owner, p);
+        // Waiting for a command that another process decides now is over.
+        if (!mine[p] && owner->options.decider) decider_lost(owner->options.decider, p);
         owner->resumed[p] = mine[p];
     }
     free(mine);
@@ -268,8 +270,10 @@ void inputs_progress(struct owner *owner) {
     }
     if (count && kafka_consumer_read_more(owner->consumer, owner->positions, count, &error))
         owner_failed(owner, "restored partitions cannot be read", &error);
-    else if (count)
+    else if (count) {
         pause_follows(owner);
+        commit(owner); // the answer is the first sign that this member has its place
+    }
     owner->metrics.owned->value = (double)owned;
     owner->metrics.restored->value = (double)live;
 }
@@ -297,7 +301,6 @@ void inputs_restore_again(struct owner *owner, int32_t partition) {
     if (owner->assigned && count) kafka_consumer_read_less(owner->consumer, owner->positions, count, NULL);
     if (owner->options.decider) decider_revoke(owner->options.decider);
     inputs_commands_lost(owner);
-    answers_want(owner->answers);
 }
 
 /* ---- offsets ---- */

@@ -117,7 +117,8 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
         refuse(request, code);
         return;
     }
-    code = graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error);
+    code =
+        graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error);
     if (code)
         store_failed(request, code, &error);
     else

@@ -53,6 +53,7 @@ void relations_live(struct relations *relations, int32_t partition);
 /* The graph's on_damaged: the lists of that partition are read anew, from the next turn of the loop on. */
 void relations_damaged(struct relations *relations, int32_t partition, const struct error *error);
 
+void relations_tenth(struct relations *relations);
 void relations_second(struct relations *relations);
 bool relations_current(const struct relations *relations); /* nothing is left to read of what is live */
 

@@ -18,7 +18,8 @@
  *
  * Each transaction also writes how far each partition's commands are decided to the topic `offsets`. Kafka forgets a group's
  * committed offsets when nobody uses or someone deletes the group; the owner begins from the higher of the two, so that no
- * command is decided twice.
+ * command is decided twice (command_offset.h reads the record). An offset beyond the end of the topic of commands belongs to a
+ * topic that has been made anew since: it does not count.
  *
  * Commands that a client may send twice carry a key of the client's choice. The product remembers the outcome of each key as
  * state, like any other: `decide` looks the key up in the overlay and in the state that was read, returns without a write if it

@@ -54,21 +54,22 @@ static bool parameter_fits(const char *name, size_t size) {
     return false;
 }
 
-unsigned packer_offers(const char *list) {
+bool packer_offered(const char *list) {
     static const char SPACE[] = " \t";
-    bool ours = false, first = true;
-    unsigned found = 0;
+    bool fits = false, first = true;
     for (const char *at = list; *at;) {
         at += strspn(at, SPACE);
         size_t size = strcspn(at, " \t;,="), whole = strcspn(at, ";,");
-        if (first) ours = size == strlen(PACKER_NAME) && !memcmp(at, PACKER_NAME, size);
-        if (first && ours) found++;
-        if (!first && ours && !parameter_fits(at, size)) return 0;
+        if (first)
+            fits = size == strlen(PACKER_NAME) && !memcmp(at, PACKER_NAME, size);
+        else
+            fits = fits && parameter_fits(at, size);
         at += whole;
         first = *at == ',';
+        if (fits && (first || !*at)) return true;
         at += *at != '\0';
     }
-    return found;
+    return false;
 }
 
 uint8_t *packer_pack(struct packer *packer, const uint8_t *text, size_t size, size_t *packed_size) {

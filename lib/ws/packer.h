@@ -1,8 +1,5 @@
 /* permessage-deflate (RFC 7692), without context from one message to the next in either direction: what is needed for it is
  * the server's and not each connection's. The loop's thread.
- *
- * libwebsockets' own extension is not used: it keeps the caller's buffer after lws_write has returned, costs 260 KiB a connection,
- * and takes offers that it does not fulfil (server_max_window_bits).
  */
 #ifndef WS_PACKER_H
 #define WS_PACKER_H
@@ -23,10 +20,9 @@ struct packer;
 struct packer *packer_new(size_t max_message);
 void packer_free(struct packer *packer); /* NULL is fine */
 
-/* How often a client's Sec-WebSocket-Extensions offers permessage-deflate, if PACKER_ANSWER is an answer to each; else 0. An offer
- * that demands more (a smaller window of ours, or what is not known here) spoils the whole list: libwebsockets does not tell which
- * it is about. */
-unsigned packer_offers(const char *list);
+/* Whether PACKER_ANSWER is an answer to one of the offers in a client's Sec-WebSocket-Extensions: to permessage-deflate, but not where
+ * it demands more (a smaller window of ours, or what is not known here). */
+bool packer_offered(const char *list);
 
 /* The packed form of a frame's text, valid until the next call, with WS_HEADROOM bytes to spare in front; NULL: it would not be
  * shorter. */

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 enum {
-    RECEIVE_SIZE = 128, /* a position report fits; it is what an idle connection costs */
+    HANDSHAKE_S = 10,
     BACKLOG = 4096,
     ACCEPT_BATCH = 64, /* then the others of the loop have their turn */
     PAUSE_MS = 1000    /* when the process has no descriptor left */
@@ -66,9 +66,9 @@ static int listener_open(struct ws_server *server) {
 static void server_adopt(struct ws_server *server, int fd) {
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    struct lws *wsi = lws_adopt_socket_vhost(server->hub.vhost, fd);
-    if (!wsi) return; /* closed by it */
-    lws_set_opaque_user_data(wsi, connection_new(&server->hub, wsi, false));
+    struct ws_connection *connection = connection_new(&server->hub, false);
+    connection->stream = stream_new(server->hub.streams, fd, connection);
+    if (!connection->stream) connection_kill(connection);
 }
 
 static void server_accept_ready(void *context);
@@ -122,6 +122,7 @@ static void listener_close(struct ws_server *server) {
 static void server_has_room(void *context) { server_watch(context); }
 
 static void server_release(struct ws_server *server) {
+    hub_release(&server->hub);
     free(server->certificate);
     free(server->key);
     free(server);
@@ -129,6 +130,19 @@ static void server_release(struct ws_server *server) {
 
 int ws_server_new(const struct ws_server_options *options, struct ws_server **server, struct error *error) {
     struct ws_server *made = mem_zero(1, sizeof(*made));
+    made->hub = (struct hub){
+        .loop = options->loop,
+        .subprotocol = mem_string(options->subprotocol),
+        .origins = options->origins && *options->origins ? mem_string(options->origins) : NULL,
+        .max_message = options->max_message,
+        .packer = options->deflate ? packer_new(options->max_message) : NULL,
+        .handshake_ms = (options->handshake_s ? options->handshake_s : HANDSHAKE_S) * 1000ull,
+        .ping_ms = options->ping_s * 1000ull,
+        .context = options->context,
+        .callbacks = options->callbacks,
+        .released = server_has_room,
+        .owner = made,
+    };
     made->fd = -1;
     made->accepting = true;
     made->max_connections = options->max_connections;
@@ -143,27 +157,13 @@ int ws_server_new(const struct ws_server_options *options, struct ws_server **se
         error_set(error, failure, "cannot listen on %s: %s", options->listen, strerror(-failure));
         goto finish;
     }
-    failure = hub_start(&made->hub,
-                        &(struct hub_options){
-                            .loop = options->loop,
-                            .subprotocol = options->subprotocol,
-                            .max_message = options->max_message,
-                            .receive_size = RECEIVE_SIZE,
-                            .most = options->max_connections,
-                            .handshake_s = options->handshake_s ? options->handshake_s : 10,
-                            .ping_s = options->ping_s,
-                            .tls_certificate = options->tls_certificate,
-                            .tls_key = options->tls_key,
-                            .origins = options->origins,
-                            .deflate = options->deflate,
-                            .server = true,
-                            .context = options->context,
-                            .callbacks = options->callbacks,
-                            .released = server_has_room,
-                            .owner = made,
-                        },
-                        error);
-    if (failure) goto finish;
+    if (made->certificate) {
+        failure = tls_pair_load(made->certificate, made->key, &made->hub.pair, error);
+        if (failure) goto finish;
+    }
+    made->hub.streams =
+        streams_new(options->loop, made->hub.pair ? tls_server_context(&made->hub.pair) : NULL, &INBOUND_EVENTS);
+    hub_start(&made->hub);
     server_watch(made);
     *server = made;
 finish:
@@ -251,6 +251,5 @@ void ws_server_shutdown(struct ws_server *server, int code, loop_fn *closed, voi
 
 void ws_server_free(struct ws_server *server) {
     if (!server) return;
-    hub_release(&server->hub);
     server_release(server);
 }

@@ -54,7 +54,23 @@ static int take(SSL *ssl, void *context) {
                                 chain, 1);
 }
 
-void tls_serve(SSL_CTX *context, struct tls_pair **current) {
+static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *chosen_size,
+                           const unsigned char *offered, unsigned offered_size, void *context) {
+    static const unsigned char OURS[] = "\x08http/1.1";
+    unsigned char *found;
+    int result = SSL_select_next_proto(&found, chosen_size, OURS, sizeof OURS - 1, offered, offered_size);
+    *chosen = found;
+    return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+SSL_CTX *tls_server_context(struct tls_pair **current) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (!context) abort(); /* no memory */
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_mode(context,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_cert_cb(context, take, current);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+    return context;
 }

@@ -16,7 +16,8 @@ int tls_pair_load(const char *certificate, const char *key, struct tls_pair **pa
 void tls_pair_free(struct tls_pair *pair);             /* NULL is fine */
 int64_t tls_pair_expires(const struct tls_pair *pair); /* the certificate's last second, since the epoch */
 
-/* Has every handshake of the context take *current, which must be there then. TLS 1.2 at least. */
-void tls_serve(SSL_CTX *context, struct tls_pair **current);
+/* The context of a server, whose every handshake takes *current, which must be there then. TLS 1.2 at least; speaks http/1.1 to those
+ * who ask (ALPN). */
+SSL_CTX *tls_server_context(struct tls_pair **current);
 
 #endif

@@ -1,6 +1,6 @@
-/* WebSockets on the event loop: a server and clients, text frames. The only door to libwebsockets (own SO_REUSEPORT
- * listener, adopted sockets, direct writes when not choked, ordered shutdown). Loop's thread; every function may be
- * called inside the callbacks, and none of them calls a callback before it returns.
+/* WebSockets on the event loop: a server, which speaks the protocol by itself, and clients, which leave it to libwebsockets (this
+ * is the only door to it). Text frames. Loop's thread; every function may be called inside the callbacks, and none of them calls
+ * a callback before it returns.
  *
  * A frame to send is a struct buffer whose first WS_HEADROOM bytes are free for the library: start it with
  * ws_frame_start, append the text behind. A server may send the same buffer to several connections, one after the other
@@ -32,7 +32,7 @@ enum ws_close_code {
 
 struct ws_server;
 struct ws_counts {    /* of a server's connections, since its start */
-    uint64_t refused; /* no WebSocket upgrade, or not our subprotocol */
+    uint64_t refused; /* no request, no WebSocket upgrade, one that lacks something, or not our subprotocol */
     uint64_t origins; /* an upgrade of a page that is not allowed */
     uint64_t late;    /* the handshake was not complete in time */
     uint64_t dead;    /* did not answer a ping */
@@ -97,10 +97,8 @@ int ws_send(struct ws_connection *connection, struct buffer *frame);
 /* A frame will be sent there soon: has the processor fetch what that looks at. */
 void ws_prefetch(const struct ws_connection *connection);
 /* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or
- * after 5 s. reason: at most 123 bytes (the rest is cut off), may be NULL. */
+ * after 5 s. (Who breaks the protocol is closed at once, with a close frame that says why.) reason: at most 123 bytes (the rest is cut off), may be NULL. */
 void ws_close(struct ws_connection *connection, int code, const char *reason);
-/* Stops or resumes reading from the peer (so TCP pushes back). */
-void ws_read(struct ws_connection *connection, bool on);
 void ws_set_context(struct ws_connection *connection, void *context);
 void *ws_context(const struct ws_connection *connection);
 

@@ -86,7 +86,7 @@ static void offers_are_answered_when_they_can_be_kept(void **state) {
         {OFFER("permessage-deflate;client_max_window_bits=10 ; server_no_context_takeover"), true},
         {OFFER("x-something; mux, permessage-deflate; client_no_context_takeover"), true},
         {OFFER("permessage-deflate; server_max_window_bits=10"), false},
-        {OFFER("permessage-deflate; server_max_window_bits=10, permessage-deflate"), false},
+        {OFFER("permessage-deflate; server_max_window_bits=10, permessage-deflate"), true},
         {OFFER("permessage-deflate; unheard_of"), false},
         {OFFER("permessage-deflated"), false},
         {OFFER("x-webkit-deflate-frame"), false},
@@ -95,7 +95,7 @@ static void offers_are_answered_when_they_can_be_kept(void **state) {
          true},
         {OFFER("permessage-deflate; client_max_window_bits, permessage-deflate; server_no_context_takeover"), true},
         {OFFER("permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate"), true},
-        {OFFER("permessage-deflate, permessage-deflate; server_max_window_bits=10"), false},
+        {OFFER("permessage-deflate, permessage-deflate; server_max_window_bits=10"), true},
     };
     struct ws_world *world = world_new();
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -111,26 +111,16 @@ static void offers_are_answered_when_they_can_be_kept(void **state) {
     ws_world_free(world);
 }
 
-/* libwebsockets looks through so much of the header, whether or not it is about this. */
-static void so_many_extensions_are_looked_at(void **state) {
-    enum { MOST = 254 };
-    struct ws_server_options plain = ws_world_server_options(NULL);
-    for (int deflate = 0; deflate < 2; deflate++) {
-        struct ws_world *world = deflate ? world_new() : ws_world_new(&plain, NULL);
-        char list[MOST + 2], lines[1024];
-        memset(list, 'x', sizeof list);
-        memcpy(list, "permessage-deflate, ", 20);
-        snprintf(lines, sizeof lines, OFFER("%.*s"), MOST, list);
-        close(open_offering(world, lines, deflate));
-        snprintf(lines, sizeof lines, OFFER("%.*s"), MOST + 1, list);
-        int fd = wire_connect(world, 0);
-        wire_request(world, fd, lines);
-        assert_non_null(strstr(wire_response(world, fd), " 431 "));
-        close(fd);
-        ws_world_until(world, &world->at_server.closed, 1);
-        assert_int_equal(world->at_server.opened, 1);
-        ws_world_free(world);
-    }
+static void an_offer_is_found_in_a_long_list(void **state) {
+    enum { LONG = 5000 };
+    struct ws_world *world = world_new();
+    char *other = mem_zero(1, LONG + 1);
+    memset(other, 'x', LONG);
+    char *lines = mem_format(OFFER("%s, permessage-deflate"), other);
+    close(open_offering(world, lines, true));
+    free(lines);
+    free(other);
+    ws_world_free(world);
 }
 
 static void messages_go_both_ways(void **state) {
@@ -239,9 +229,16 @@ static void what_cannot_be_is_closed(void **state) {
     free(zeros);
 }
 
-/* RFC 7692, 6: on a message's first frame only. (A ping is answered by libwebsockets, which does not tell of it.) */
+/* RFC 7692, 6: on a message's first frame only. */
 static void the_bit_stands_on_first_frames_only(void **state) {
-    enum { MORE_PACKED = 0x40, LAST_PACKED = 0xC0, PONG_PACKED = 0xCA, CLOSE_PACKED = 0xC8, SIZE = 3000 };
+    enum {
+        MORE_PACKED = 0x40,
+        LAST_PACKED = 0xC0,
+        PING_PACKED = 0xC9,
+        PONG_PACKED = 0xCA,
+        CLOSE_PACKED = 0xC8,
+        SIZE = 3000
+    };
     struct ws_world *world = world_new();
     char text[SIZE + 1] = "";
     srand(5);
@@ -250,8 +247,10 @@ static void the_bit_stands_on_first_frames_only(void **state) {
     assert_true(packed.size > 1500); /* so that frames come in several pieces */
     static const struct {
         int first, later;
-    } frames[] = {{PACKED_FIRST, MORE_PACKED},         {PACKED_FIRST, LAST_PACKED}, {PACKED_FIRST, PONG_PACKED},
-                  {PACKED_FIRST & ~0x40, LAST_PACKED}, {PACKED, PONG_PACKED},       {PACKED, CLOSE_PACKED}};
+    } frames[] = {{PACKED_FIRST, MORE_PACKED}, {PACKED_FIRST, LAST_PACKED},
+                  {PACKED_FIRST, PONG_PACKED}, {PACKED_FIRST & ~0x40, LAST_PACKED},
+                  {PACKED, PONG_PACKED},       {PACKED, PING_PACKED},
+                  {PACKED, CLOSE_PACKED}};
     for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
         int fd = open_offering(world, OFFER("permessage-deflate"), true);
         /* As it should be. */
@@ -261,24 +260,13 @@ static void the_bit_stands_on_first_frames_only(void **state) {
         wire_frame(world, fd, LAST, packed.data + 1000, packed.size - 1000);
         expect(world, fd, PACKED, text);
         bool whole = frames[i].first == PACKED;
-        wire_frame(world, fd, frames[i].first, packed.data, whole ? packed.size : 1000);
+        wire_frame(world, fd, frames[i].first, frames[i].first & 0x40 ? packed.data : (uint8_t *)text,
+                   whole ? packed.size : 1000);
         if (whole) expect(world, fd, PACKED, text);
         wire_frame(world, fd, frames[i].later, "\x03\xe9", 2);
-        if (frames[i].later == CLOSE_PACKED) {
-            struct buffer payload = {0};
-            assert_int_equal(wire_next(world, fd, &payload), CLOSE);
-            assert_memory_equal(payload.data,
-                                "\x03\xea"
-                                "rsv bits",
-                                payload.size);
-            assert_int_equal(wire_next(world, fd, &payload), -1);
-            buffer_free(&payload);
-            close(fd);
-        } else {
-            wire_expect_close(world, fd, 1002, "rsv bits");
-        }
+        wire_expect_close(world, fd, 1002, "rsv bits");
         ws_world_until(world, &world->at_server.closed, (int)i + 1);
-        if (frames[i].later == CLOSE_PACKED) assert_int_equal(world->at_server.code, 1006);
+        assert_int_equal(world->at_server.code, 1006);
     }
     buffer_free(&packed);
     ws_world_free(world);
@@ -329,14 +317,15 @@ static void a_slow_reader_gets_an_intact_stream(void **state) {
         int writable = world->at_server.writable;
         while (!send_page(world->at_server.connection, sent)) assert_true(++sent < 2000);
         ws_world_run(world, 50);
-        if (world->at_server.writable == writable) wire_frame(world, fd, PING, "in between", 10);
+        bool pinged = world->at_server.writable == writable;
+        if (pinged) wire_frame(world, fd, PING, "in between", 10);
         for (; read < sent; read++) {
             char *text = page(read);
             expect(world, fd, PACKED, text);
             free(text);
         }
         struct buffer payload = {0};
-        if (world->at_server.writable == writable) {
+        if (pinged) {
             assert_int_equal(wire_next(world, fd, &payload), PONG);
             ws_world_until(world, &world->at_server.writable, writable + 1);
         }
@@ -351,7 +340,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(offers_are_answered_when_they_can_be_kept),
         cmocka_unit_test(messages_go_both_ways),
-        cmocka_unit_test(so_many_extensions_are_looked_at),
+        cmocka_unit_test(an_offer_is_found_in_a_long_list),
         cmocka_unit_test(the_bit_stands_on_first_frames_only),
         cmocka_unit_test(a_first_frame_may_be_empty),
         cmocka_unit_test(what_does_not_get_shorter_goes_as_it_is),

@@ -1,6 +1,4 @@
-/* wss:// with a certificate of our own. The server is a process of its own, as libwebsockets leaks one of two TLS
- * contexts in one process: it keeps the index of OpenSSL's ex_data in a global that the second overwrites.
- */
+/* wss:// with a certificate of our own. The server is a process of its own, as a daemon's is. */
 #include "ws_world.h"
 
 #include <setjmp.h>
@@ -8,10 +6,13 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +99,106 @@ static void speaks_tls(void **state) {
     }
 }
 
+/* ---- a slow reader, by OpenSSL alone ---- */
+
+enum { PAGES = 200, PAGE_SIZE = 50000 };
+
+static void page_write(struct buffer *page, int number) {
+    for (int i = 0; i < PAGE_SIZE; i++) buffer_byte(page, (uint8_t)('a' + (i * 7 + i / 26 + number) % 26));
+}
+
+/* The next pages, until one does not go; how many have gone is the connection's context. */
+static void pages_send(struct ws_world *world, struct ws_connection *connection) {
+    for (intptr_t sent = (intptr_t)ws_context(connection); sent < PAGES; sent++) {
+        struct buffer frame = {0};
+        ws_frame_start(&frame);
+        page_write(&frame, (int)sent);
+        int result = ws_send(connection, &frame);
+        buffer_free(&frame);
+        if (result) return;
+        ws_set_context(connection, (void *)(sent + 1));
+    }
+    ws_close(connection, WS_RESTART, NULL);
+}
+
+static void say_nothing(struct ws_world *world, struct ws_connection *connection, const char *text, size_t size) {}
+
+static void pages_serve(int report, const char *certificate_file, const char *key_file) {
+    struct ws_server_options options = ws_world_server_options(NULL);
+    options.tls_certificate = certificate_file;
+    options.tls_key = key_file;
+    struct ws_world *world = ws_world_new(&options, NULL);
+    world->when_opened = world->when_writable = pages_send;
+    world->when_message = say_nothing;
+    if (write(report, &world->port, sizeof(world->port)) != sizeof(world->port)) abort();
+    ws_world_until(world, &world->at_server.closed, 1);
+    /* It has had to wait, and has heard the answer to its close frame. */
+    int failed = world->at_server.writable < 2 || world->at_server.messages != 1 || world->at_server.code != WS_RESTART;
+    ws_world_free(world);
+    exit(failed);
+}
+
+static void tls_read(SSL *ssl, void *bytes, size_t size) {
+    for (size_t done = 0, some; done < size; done += some)
+        if (SSL_read_ex(ssl, (char *)bytes + done, size - done, &some) != 1)
+            fail_msg("%zu of %zu bytes came", done, size);
+}
+
+static void a_slow_reader_gets_an_intact_stream(void **state) {
+    static const char request[] = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                                  "Sec-WebSocket-Protocol: " WS_TEST_SUBPROTOCOL "\r\n\r\n";
+    char *files[2] = {file_with(certificate), file_with(key)}, last[4] = "";
+    int report[2], status, port, small = 4096;
+    assert_int_equal(pipe(report), 0);
+    fflush(NULL);
+    pid_t server = fork();
+    if (server == 0) pages_serve(report[1], files[0], files[1]);
+    assert_int_equal(read(report[0], &port, sizeof(port)), sizeof(port));
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    SSL *ssl = SSL_new(context);
+    SSL_set_fd(ssl, fd);
+    assert_int_equal(SSL_connect(ssl), 1);
+    assert_int_equal(SSL_write(ssl, request, sizeof(request) - 1), sizeof(request) - 1);
+    while (memcmp(last, "\r\n\r\n", 4)) { /* the answer */
+        memmove(last, last + 1, 3);
+        tls_read(ssl, last + 3, 1);
+    }
+    assert_int_equal(SSL_write(ssl, "\x81\x82\0\0\0\0hi", 8), 8); /* is read while the pages wait */
+    for (int number = 0; number < PAGES; number++) {
+        struct buffer page = {0};
+        uint8_t head[4];
+        char *came = mem_alloc(PAGE_SIZE);
+        page_write(&page, number);
+        tls_read(ssl, head, sizeof(head));
+        assert_memory_equal(head, "\x81\x7e\xc3\x50", sizeof(head)); /* 50,000 */
+        tls_read(ssl, came, PAGE_SIZE);
+        assert_memory_equal(came, page.data, PAGE_SIZE);
+        buffer_free(&page);
+        free(came);
+    }
+    tls_read(ssl, last, 4);
+    assert_memory_equal(last, "\x88\x02\x03\xf4", 4);
+    assert_int_equal(SSL_write(ssl, "\x88\x82\0\0\0\0\x03\xf4", 8), 8);
+    assert_int_equal(SSL_read(ssl, last, 1), 0);
+    assert_int_equal(SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN, SSL_RECEIVED_SHUTDOWN); /* ended, not broken off */
+    SSL_free(ssl);
+    SSL_CTX_free(context);
+    close(fd);
+    assert_int_equal(waitpid(server, &status, 0), server);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 2; i++) {
+        close(report[i]);
+        unlink(files[i]);
+        free(files[i]);
+    }
+}
+
 static void without_authorities_there_is_no_wss(void **state) {
     struct ws_world *world = ws_world_new(NULL, NULL);
     struct error error;
@@ -109,6 +210,7 @@ static void without_authorities_there_is_no_wss(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speaks_tls),
+        cmocka_unit_test(a_slow_reader_gets_an_intact_stream),
         cmocka_unit_test(without_authorities_there_is_no_wss),
     };
     return cmocka_run_group_tests_name("ws over TLS", tests, NULL, NULL);

@@ -287,6 +287,13 @@ int wire_next(struct ws_world *world, int fd, struct buffer *payload) {
     return head[0];
 }
 
+void wire_expect_text(struct ws_world *world, int fd, const char *text) {
+    struct buffer payload = {0};
+    assert_int_equal(wire_next(world, fd, &payload), TEXT);
+    assert_string_equal(buffer_cstring(&payload), text);
+    buffer_free(&payload);
+}
+
 void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason) {
     struct buffer payload = {0};
     assert_int_equal(wire_next(world, fd, &payload), 0x88);

@@ -73,6 +73,7 @@ const char *wire_response(struct ws_world *world, int fd);
 void wire_frame(struct ws_world *world, int fd, int first_byte, const void *payload, size_t size); /* masked */
 /* The next frame of the server: its first byte, -1 when it closed instead. payload: is replaced. */
 int wire_next(struct ws_world *world, int fd, struct buffer *payload);
+void wire_expect_text(struct ws_world *world, int fd, const char *text);
 /* Expects a close frame with that code and reason, and then the end of the connection when it is answered. */
 void wire_expect_close(struct ws_world *world, int fd, int code, const char *reason);
 

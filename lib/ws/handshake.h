@@ -1,0 +1,38 @@
+/* The opening handshake of a server (RFC 6455, 4.2): what a request says, and the answer to it. Pure; any thread. */
+#ifndef WS_HANDSHAKE_H
+#define WS_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+
+enum { HANDSHAKE_MAX = 8192 }; /* bytes of a request, cookies included */
+
+struct handshake_rules {
+    const char *subprotocol; /* must be among those that are offered */
+    const char *origins;     /* of which a page may be, separated by commas; NULL: any. A request without one is fine */
+    bool deflate;            /* permessage-deflate is agreed on where it is offered */
+};
+
+enum handshake_result {
+    HANDSHAKE_TAKEN,
+    HANDSHAKE_REFUSED,
+    HANDSHAKE_ORIGIN /* refused: the page is of another origin */
+};
+
+/* Whether the first byte is that of a request; whoever speaks TLS to a plain server need not be waited for. */
+bool handshake_begins(const char *text);
+
+/* The size of the request that the text begins with, its empty line included; 0: it is not whole yet. `known`: bytes at the front
+ * that were not whole the last time, so that they are not looked through again. */
+size_t handshake_size(const char *text, size_t size, size_t known);
+
+/* Appends the answer to a whole request. packs: set when the request is taken. */
+enum handshake_result handshake_answer(const char *request, size_t size, const struct handshake_rules *rules,
+                                       struct buffer *answer, bool *packs);
+
+/* Appends the answer to a request that is longer than HANDSHAKE_MAX. */
+void handshake_too_long(struct buffer *answer);
+
+#endif

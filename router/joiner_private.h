@@ -1,0 +1,49 @@
+/* What joiner.c (the parts, made, ended and timed) and product.c (what the owner calls) share. */
+#ifndef ROUTER_JOINER_PRIVATE_H
+#define ROUTER_JOINER_PRIVATE_H
+
+#include "owner/owner.h"
+#include "owner/warmup.h"
+#include "router/joiner.h"
+#include "router/relations.h"
+#include "router/reports.h"
+
+struct peer;
+
+/* The numbers of what the owner reads, by role: product.c has the table. */
+enum { INPUT_LOCATIONS = 0 };
+enum { STATE_FRIENDSHIPS, STATE_SHARING };
+
+struct joiner {
+    struct joiner_options options;
+    const struct router_settings *settings;
+    const struct service_settings *common;
+    struct router_metrics metrics;
+
+    struct presence *presence;
+    struct report_clock *clock;
+    struct epochs *epochs;
+    struct deliver *outbox;
+    struct sending *sending;
+    struct cap *cap;
+    struct opting *opting;
+    struct commands *commands;
+    struct relations *relations;
+    struct reports *reports;
+    struct warmup *warmup;
+    struct owner *owner;
+    struct peer *peer;
+    bool draining;
+};
+
+/* There is no going on. */
+void joiner_fail(struct joiner *joiner, const char *doing, const struct error *error);
+
+/* ---- product.c ---- */
+
+bool joiner_workers_busy(const struct joiner *joiner);
+extern const struct owner_product JOINER_PRODUCT;
+extern const struct owner_topic JOINER_TOPICS[];
+extern const size_t JOINER_TOPIC_COUNT;
+
+#endif

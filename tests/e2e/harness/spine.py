@@ -3,6 +3,7 @@ import collections
 import json
 import random
 import shutil
+import socket
 import struct
 import threading
 import time
@@ -101,6 +102,21 @@ class Spine:
             except requests.RequestException:
                 pass
         return None
+
+    def ask_first(self, daemon, name):
+        """Asks a daemon that is paused: the question is there before it goes on. Returns a function that waits for the answer: status,
+        body."""
+        host, port = daemon.peer.split(':')
+        line = socket.create_connection((host, int(port)), 30)
+        line.sendall(f'GET /peer/counter/{name} HTTP/1.1\r\nHost: {daemon.peer}\r\nConnection: close\r\n'
+                     f'Authorization: Bearer {self.cluster.keys.peer_token}\r\n\r\n'.encode())
+
+        def answer():
+            with line, line.makefile('rb') as stream:
+                head, _, body = stream.read().partition(b'\r\n\r\n')
+            return int(head.split()[1]), json.loads(body)
+
+        return answer
 
     def told(self, name, **query) -> dict | None:
         """What the counter's owner answers; None: nobody answers for it now."""
@@ -245,23 +261,23 @@ class Watcher(threading.Thread):
     def _connected(self):
         try:
             with connect(self.spine.ws_url(self.spine.edges[self.edge]), subprotocols=['starling.v1'], compression=None,
-                         proxy=None, open_timeout=2, close_timeout=0.2, ping_interval=None) as socket:
+                         proxy=None, open_timeout=2, close_timeout=0.2, ping_interval=None) as line:
                 self.connections += 1
                 for name in self.names:
-                    self._watch(socket, name)
+                    self._watch(line, name)
                 while not self._end.is_set():
-                    self._hear(socket)
-                    self._read_due(socket)
+                    self._hear(line)
+                    self._read_due(line)
         except (OSError, EOFError, InvalidHandshake, ConnectionClosed):
             pass
 
-    def _watch(self, socket, name):
+    def _watch(self, line, name):
         page = self.pages[name]
-        socket.send(json.dumps({'type': 'watch', 'counter': name, **({'version': page.version} if page else {})}))
+        line.send(json.dumps({'type': 'watch', 'counter': name, **({'version': page.version} if page else {})}))
 
-    def _hear(self, socket):
+    def _hear(self, line):
         try:
-            said = json.loads(socket.recv(timeout=0.05))
+            said = json.loads(line.recv(timeout=0.05))
         except TimeoutError:
             return
         name, page = said['counter'], self.pages[said['counter']]
@@ -274,7 +290,7 @@ class Watcher(threading.Thread):
         self.stales += said['type'] == 'stale'
         self.read_at[name] = time.monotonic() + said.get('after_ms', 0) / 1000, said['version'], 0.1
 
-    def _read_due(self, socket):
+    def _read_due(self, line):
         for name, (when, version, pause) in list(self.read_at.items()):
             if time.monotonic() < when:
                 continue
@@ -287,7 +303,7 @@ class Watcher(threading.Thread):
             else:  # an older copy than was promised, or nobody who answers: again, with growing pauses
                 self.read_at[name] = time.monotonic() + pause, version, min(2 * pause, 1)
             if page:
-                self._watch(socket, name)
+                self._watch(line, name)
 
     def stop(self):
         self._end.set()

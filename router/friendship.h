@@ -1,4 +1,4 @@
-/* What a FriendCommand makes of a pair (DESIGN 3, "Friendship needs both").
+/* Decides what a FriendCommand changes about a pair; a friendship needs the consent of both (docs/EXACTNESS.md, rule 7).
  *
  * The half of the pair's lower user is the whole truth: the higher user's half is its mirror (REQUESTED and INVITED change
  * places, and so do the two block flags). A half that is NONE without flags is no record at all. Pure; any thread.

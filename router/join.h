@@ -1,4 +1,4 @@
-/* The join: what one event means for the friends of its user (DESIGN 3, rule 2; model.py, Router.join and befriend).
+/* The join: what one event means for the friends of its user (docs/EXACTNESS.md, rule 2).
  *
  * Pure: an event, the user's friend list and presence go in, decisions come out. No Kafka, no RocksDB, no clock, and no
  * allocation but for join_reserve. Two steps, so that the friend list is only read when it matters:

@@ -44,7 +44,7 @@ struct presence;
 struct presence *presence_new(void);
 void presence_free(struct presence *presence); /* NULL is fine */
 
-/* What an event did to presence (model.py, Router.apply). */
+/* What an event did to presence (docs/EXACTNESS.md, rule 1). */
 enum presence_change {
     PRESENCE_UNCHANGED, /* nothing that friends should hear of (route or session may have changed) */
     PRESENCE_MOVED,     /* the event's position is the user's */

@@ -1,4 +1,4 @@
-/* The protocol between routers and edges under trouble: model.py's random histories, driven through the real presence, join
+/* The protocol between routers and edges under trouble (docs/EXACTNESS.md): random histories are driven through the real presence, join
  * and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
  * sessions change route, end, open on a second device; people opt out and in, make friends and part. Then everything is
  * delivered, every active session repeats its report twice, and every screen must be exact. Without digests the same

@@ -22,7 +22,8 @@
 #include "bench/phones.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "fanout/edge.h"
+#include "fanout/screens.h"
+#include "fanout/sessions.h"
 #include "kafka/producer.h"
 #include "router/telling.h"
 #include "ws/internal.h"
@@ -513,8 +514,10 @@ static void plain(struct city *city) {
 /* What a session is in our own structures, bytes. */
 static void sizes(void) {
     enum { TABLE_ENTRY = 16 * 8 / 7, TABLES = 2 };
-    printf("{\"session\":%zu,\"connection\":%zu,\"tables\":%d}\n", sizeof(struct session), sizeof(struct ws_connection),
-           TABLES * TABLE_ENTRY);
+    size_t screens = 0;
+    for (size_t i = 0; SCREENS[i]; i++) screens += SCREENS[i]->session_bytes;
+    printf("{\"session\":%zu,\"connection\":%zu,\"tables\":%d}\n", SESSION_BYTES + screens,
+           sizeof(struct ws_connection), TABLES * TABLE_ENTRY);
 }
 
 int main(int argc, char **argv) {

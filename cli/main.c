@@ -5,7 +5,7 @@
 
 static const struct cli_command *const COMMANDS[] = {
     &TOPICS_COMMAND, &GRAPH_COMMAND,   &SIMULATE_COMMAND, &WATCH_COMMAND,
-    &REPLAY_COMMAND, &HISTORY_COMMAND, &STATUS_COMMAND,
+    &REPLAY_COMMAND, &HISTORY_COMMAND, &STATUS_COMMAND,   &DLQ_COMMAND,
 };
 
 static void usage(FILE *out) {

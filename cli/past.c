@@ -35,8 +35,7 @@ static int parse_item(const json_t *item, struct past_report *report, struct err
     if (!code) code = json_want_int(item, "received", INT64_MIN, INT64_MAX, &report->received, error);
     if (code) return code;
     report->accuracy = -1;
-    code = json_want_int(item, "accuracy", 0, INT64_MAX, &report->accuracy, error);
-    return code == -ENOENT ? 0 : code;
+    return json_given(item, "accuracy") ? json_want_int(item, "accuracy", 0, INT64_MAX, &report->accuracy, error) : 0;
 }
 
 int past_parse(int64_t user, const char *reply, size_t size,
@@ -55,7 +54,7 @@ int past_parse(int64_t user, const char *reply, size_t size,
             take(context, &report);
         }
     }
-    if (!code && json_want_text(page, "next", &cursor, error) == -EINVAL) code = -EBADMSG;
+    if (!code && json_given(page, "next") && json_want_text(page, "next", &cursor, error)) code = -EBADMSG;
     if (!code) *next = mem_string(cursor);
     json_decref(page);
     return code ? error_prefix(error, code, "the history sink's answer cannot be understood") : 0;
@@ -116,7 +115,7 @@ static void ask(void *context) {
     char *path =
         mem_format("/peer/history/%" PRId64 "?from=%" PRId64 "&to=%" PRId64 "&limit=%d%s%s", past->user, past->from_ms,
                    past->to_ms, PAGE, past->next ? "&after=" : "", past->next ? past->next : "");
-    peers_fetch(past->peers, past->user, path, FETCH_MS, on_reply, past);
+    peers_fetch(past->peers, peers_of_user(past->peers, past->user), path, FETCH_MS, on_reply, past);
     free(path);
 }
 

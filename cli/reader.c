@@ -17,7 +17,7 @@ struct stretch {
     bool done;
 };
 
-struct reader {
+struct topic_reader {
     const struct reader_options *options;
     uv_loop_t loop;
     struct loop_timer *tick;
@@ -41,7 +41,7 @@ int reader_shape(const struct kafka_settings *settings, struct topics_shape *sha
     return code;
 }
 
-static struct stretch *stretch_of(struct reader *reader, int32_t partition) {
+static struct stretch *stretch_of(struct topic_reader *reader, int32_t partition) {
     for (size_t i = 0; i < reader->count; i++) {
         if (reader->stretches[i].partition == partition) return &reader->stretches[i];
     }
@@ -49,7 +49,7 @@ static struct stretch *stretch_of(struct reader *reader, int32_t partition) {
 }
 
 static void on_records(void *context, const struct kafka_record *records, size_t count) {
-    struct reader *reader = context;
+    struct topic_reader *reader = context;
     const struct reader_options *options = reader->options;
     for (size_t i = 0; i < count; i++) {
         const struct stretch *stretch = stretch_of(reader, records[i].partition);
@@ -59,13 +59,13 @@ static void on_records(void *context, const struct kafka_record *records, size_t
     }
 }
 
-static void finish(struct reader *reader, int code) {
+static void finish(struct topic_reader *reader, int code) {
     reader->code = code;
     uv_stop(&reader->loop);
 }
 
 static void look(void *context) {
-    struct reader *reader = context;
+    struct topic_reader *reader = context;
     size_t left = 0;
     for (size_t i = 0; i < reader->count; i++) {
         struct stretch *stretch = &reader->stretches[i];
@@ -88,13 +88,13 @@ static void look(void *context) {
 }
 
 static void on_drained(void *context) {
-    struct reader *reader = context;
+    struct topic_reader *reader = context;
     reader->options->drained(reader->options->context);
     look(reader);
 }
 
 static void on_broker(void *context, bool up, const char *reason) {
-    struct reader *reader = context;
+    struct topic_reader *reader = context;
     if (up) {
         reader->down_since_us = 0;
     } else if (!reader->down_since_us) {
@@ -111,7 +111,7 @@ static int remaining_ms(int64_t deadline_us) {
 }
 
 /* Where a partition ends for us. */
-static int find_end(struct reader *reader, int32_t partition, int64_t *low, int64_t *end, int64_t deadline_us) {
+static int find_end(struct topic_reader *reader, int32_t partition, int64_t *low, int64_t *end, int64_t deadline_us) {
     const struct reader_options *options = reader->options;
     int code = kafka_consumer_watermarks(reader->consumer, options->topic, partition, low, end,
                                          remaining_ms(deadline_us), reader->error);
@@ -127,7 +127,7 @@ static int find_end(struct reader *reader, int32_t partition, int64_t *low, int6
 }
 
 /* What there is to read. */
-static int plan(struct reader *reader, struct kafka_position *starts) {
+static int plan(struct topic_reader *reader, struct kafka_position *starts) {
     const struct reader_options *options = reader->options;
     int64_t deadline = clock_monotonic_us() + PATIENCE_US;
     for (int32_t p = 0; p < options->partitions; p++) {
@@ -149,7 +149,7 @@ static int plan(struct reader *reader, struct kafka_position *starts) {
 
 static void on_closed(uv_handle_t *handle) {}
 
-static void watch_signals(struct reader *reader) {
+static void watch_signals(struct topic_reader *reader) {
     static const int NUMBERS[STOP_SIGNALS] = {SIGINT, SIGTERM};
     for (int i = 0; i < STOP_SIGNALS; i++) {
         uv_signal_init(&reader->loop, &reader->signals[i]);
@@ -158,7 +158,7 @@ static void watch_signals(struct reader *reader) {
     }
 }
 
-static void close_all(struct reader *reader) {
+static void close_all(struct topic_reader *reader) {
     kafka_consumer_free(reader->consumer);
     loop_timer_free(reader->tick);
     for (int i = 0; i < STOP_SIGNALS; i++) {
@@ -170,7 +170,7 @@ static void close_all(struct reader *reader) {
 }
 
 int reader_run(const struct reader_options *options, struct error *error) {
-    struct reader reader = {.options = options, .error = error};
+    struct topic_reader reader = {.options = options, .error = error};
     if (uv_loop_init(&reader.loop)) return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
     reader.stretches = mem_zero((size_t)options->partitions, sizeof *reader.stretches);
     struct kafka_position *starts = mem_zero((size_t)options->partitions, sizeof *starts);

@@ -63,8 +63,10 @@ void record_text(struct buffer *out, const struct kafka_settings *settings, stru
     }
     if (settings->dead_letters) {
         put_header(out, record, "reason", "__connect.errors.exception.message");
+        put_header(out, record, "by", "__connect.errors.connector.name");
         put_header(out, record, "from_partition", "__connect.errors.partition");
         put_header(out, record, "from_offset", "__connect.errors.offset");
+        put_header(out, record, "whole_size", RECORD_CUT_HEADER);
     }
     buffer_byte(out, '}');
 }

@@ -85,7 +85,7 @@ static int show(struct screen *screen, const json_t *item) {
         json_want_degrees(item, "lat", 90, &seen.at.lat, NULL) ||
         json_want_degrees(item, "lng", 180, &seen.at.lng, NULL) ||
         json_want_int(item, "time", INT64_MIN, INT64_MAX, &seen.time, NULL) ||
-        json_want_text(item, "name", &name, NULL) == -EINVAL) {
+        (json_given(item, "name") && json_want_text(item, "name", &name, NULL))) {
         return -EBADMSG;
     }
     bool created;
@@ -124,7 +124,8 @@ static void drop_old(struct screen *screen) {
 int screen_nearby(struct screen *screen, const json_t *frame, const char **next) {
     const json_t *items = json_object_get(frame, "items");
     const char *cursor = NULL;
-    if (!json_is_array(items) || json_want_text(frame, "next", &cursor, NULL) == -EINVAL) return -EBADMSG;
+    if (!json_is_array(items) || (json_given(frame, "next") && json_want_text(frame, "next", &cursor, NULL)))
+        return -EBADMSG;
     int code = show_all(screen, items);
     if (code) return code;
     if (!cursor) drop_old(screen);

@@ -8,114 +8,41 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/sender.h"
 #include "event/codec.h"
 #include "event/topics.h"
 #include "kafka/admin.h"
-#include "kafka/producer.h"
 
-enum {
-    PATIENCE_MS = 30000, /* without a broker */
-    LINGER_MS = 100,     /* bulk: large batches */
-    TURN_EVERY = 1024,   /* sends between two looks at what was acknowledged */
-    TICK_MS = 100,       /* so that waiting for the loop ends when nothing happens */
-    ASK_MS = 10000,
-    ASK_AGAIN_MS = 200,
-    SHOW_AGAIN_MS = 1000,
-};
+enum { ASK_MS = 10000, ASK_AGAIN_MS = 200, SHOW_AGAIN_MS = 1000 };
 
 struct setup {
     const struct kafka_settings *settings;
-    uv_loop_t loop;
-    struct loop_timer *tick;
-    struct kafka_producer *producer;
+    struct sender *sender;
     struct buffer value;
-    unsigned since_turn;
-    uint64_t lost; /* not acknowledged */
-    int lost_code; /* why the first was not */
 };
 
-static void on_tick(void *context) {}
-
-static void on_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
-                         int64_t offset) {
-    struct setup *setup = context;
-    if (!code) return;
-    if (!setup->lost++) setup->lost_code = code;
-}
-
 int setup_new(const struct kafka_settings *settings, struct setup **out, struct error *error) {
+    struct sender *sender;
+    int code = sender_new(settings, &sender, error);
+    if (code) return code;
     struct setup *setup = mem_alloc(sizeof *setup);
-    *setup = (struct setup){.settings = settings};
-    if (uv_loop_init(&setup->loop)) {
-        free(setup);
-        return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
-    }
-    setup->tick = loop_timer_new(&setup->loop, TICK_MS, TICK_MS, on_tick, setup);
-    const struct kafka_producer_options options = {
-        .loop = &setup->loop,
-        .settings = settings,
-        .linger_ms = LINGER_MS,
-        .timeout_ms = PATIENCE_MS,
-        .context = setup,
-        .on_delivered = on_delivered,
-    };
-    int code = kafka_producer_new(&options, &setup->producer, error);
-    if (code) {
-        setup_free(setup);
-        return code;
-    }
+    *setup = (struct setup){.settings = settings, .sender = sender, .value = {.data = NULL}};
     *out = setup;
     return 0;
 }
 
 void setup_free(struct setup *setup) {
     if (!setup) return;
-    kafka_producer_free(setup->producer, 0);
-    loop_timer_free(setup->tick);
-    uv_run(&setup->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&setup->loop);
+    sender_free(setup->sender);
     buffer_free(&setup->value);
     free(setup);
-}
-
-static int failure_of(const struct setup *setup, struct error *error) {
-    if (setup->lost_code == -ETIMEDOUT || setup->lost_code == -EHOSTDOWN) {
-        return error_set(error, -EHOSTDOWN, "no broker at %s has acknowledged a record for %d s",
-                         setup->settings->bootstrap, PATIENCE_MS / 1000);
-    }
-    if (setup->lost_code == -ENOENT) {
-        return error_set(error, -ENOENT, "the topics are not there: starling topics create makes them");
-    }
-    return error_set(error, setup->lost_code, "%" PRIu64 " records were not acknowledged: %s", setup->lost,
-                     strerror(-setup->lost_code));
 }
 
 static int put(struct setup *setup, const struct topic *topic, int64_t user, struct error *error) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
-    int64_t deadline = 0;
-    for (;;) {
-        if (setup->lost) return failure_of(setup, error);
-        int code = kafka_producer_send(setup->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                                       setup->value.data, setup->value.size, NULL);
-        if (!code) break;
-        if (code != -EAGAIN && code != -EHOSTDOWN) {
-            return error_set(error, code, "producing to %s%s: %s", setup->settings->prefix, topic->name,
-                             strerror(-code));
-        }
-        int64_t now = clock_monotonic_us();
-        if (!deadline || code == -EAGAIN) deadline = now + PATIENCE_MS * 1000LL;
-        if (now > deadline) {
-            return error_set(error, -EHOSTDOWN, "no broker at %s for %d s", setup->settings->bootstrap,
-                             PATIENCE_MS / 1000);
-        }
-        uv_run(&setup->loop, UV_RUN_ONCE);
-    }
-    if (++setup->since_turn >= TURN_EVERY) {
-        setup->since_turn = 0;
-        uv_run(&setup->loop, UV_RUN_NOWAIT);
-    }
-    return 0;
+    return sender_put(setup->sender, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key, setup->value.data,
+                      setup->value.size, error);
 }
 
 int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *error) {
@@ -151,11 +78,7 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
     return put(setup, &TOPIC_PROFILES, user, error);
 }
 
-int setup_flush(struct setup *setup, struct error *error) {
-    // Ends: what the broker does not acknowledge within its time is lost, and no longer pending.
-    while (kafka_producer_pending(setup->producer)) uv_run(&setup->loop, UV_RUN_ONCE);
-    return setup->lost ? failure_of(setup, error) : 0;
-}
+int setup_flush(struct setup *setup, struct error *error) { return sender_flush(setup->sender, error); }
 
 struct handled {
     struct kafka_admin *admin;

@@ -1,13 +1,14 @@
-/* The door: whether new phones are let in, and when those are to come back who are sent away.
- *
- *     closed    no route, copies incomplete, draining; or crowded, and another process listens on the same port
- *     open      those beyond what the process can take are told when to come back, and closed with 1013
- *     crowded   edge.max.sessions are here, or the loop is behind by more than edge.max.loop.lag.ms
- */
+#include "fanout/door.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "fanout/edge.h"
+#include "base/chance.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "fanout/admission.h"
+#include "fanout/frames.h"
 
 enum {
     LOOK_MS = 200, /* and up to as much again: processes that share a port must not look in step */
@@ -19,39 +20,61 @@ enum {
     OPEN_AGAIN_MOST_MS = 10000
 };
 
-/* Whoever is here stays: no descriptor left (the usual reason), no memory, or an address that is away may all be over soon. */
-static void open_later(struct edge *edge, int code) {
-    struct door *door = &edge->door;
+struct door {
+    struct door_options options;
+    struct ws_server *server; /* NULL: not there yet */
+    struct admission admission;
+    int64_t measured_ms, look_ms; /* clock_coarse_ms: the last, the next */
+    double lag_ms;
+    bool behind;
+    bool accepting;
+    bool aside;                /* not accepting for being crowded, as others of the same port do */
+    int64_t wait_ms, again_ms; /* before the listener is tried again, and when; wait_ms 0: it could be opened */
+    struct chance chance;
+    struct {
+        struct metric *full, *behind, *storm, *lag;
+    } metrics;
+};
+
+/* The phones that are here stay: no descriptor left (the usual reason), no memory, or an address that is away may all be over
+ * soon. */
+static void open_later(struct door *door, int code) {
+    struct service *service = door->options.service;
     if (!door->wait_ms)
-        log_error(service_log(edge->service), "the WebSocket listener cannot be opened",
-                  LOG_TEXT("reason", strerror(-code)));
+        log_error(service_log(service), "the WebSocket listener cannot be opened", LOG_TEXT("reason", strerror(-code)));
     door->wait_ms = door->wait_ms ? door->wait_ms * 2 : OPEN_AGAIN_FIRST_MS;
     if (door->wait_ms > OPEN_AGAIN_MOST_MS) door->wait_ms = OPEN_AGAIN_MOST_MS;
-    door->again_ms = edge_clock() + door->wait_ms;
-    service_ready(edge->service, "listener", false);
+    door->again_ms = clock_coarse_ms() + door->wait_ms;
+    service_ready(service, "listener", false);
 }
 
-/* While the door was closed nobody was kept waiting: what held the loop up then (asking Kafka for a route's end, say) is no
- * reason to send people away now. */
+/* While the door was closed nobody was kept waiting: what held the loop up then is no reason to send people away now. */
 static void lag_forget(struct door *door) {
-    door->measured_ms = edge_clock();
+    door->measured_ms = clock_coarse_ms();
     door->lag_ms = 0;
     door->behind = false;
 }
 
-void edge_accept(struct edge *edge) {
-    bool accept = edge->server && edge->route_count && copies_ready(edge->copies) && !edge->draining && !edge->aside;
-    if (!edge->server || (accept == edge->accepting && !edge->door.wait_ms)) return;
-    if (accept && edge->door.wait_ms && edge_clock() < edge->door.again_ms) return;
-    int code = ws_server_accept(edge->server, accept);
+void door_update(struct door *door) {
+    if (!door->server) return;
+    bool accept = !door->aside && door->options.wants(door->options.context);
+    if (accept == door->accepting && !door->wait_ms) return;
+    if (accept && door->wait_ms && clock_coarse_ms() < door->again_ms) return;
+    int code = ws_server_accept(door->server, accept);
     if (code) {
-        open_later(edge, code);
+        open_later(door, code);
         return;
     }
-    edge->accepting = accept;
-    if (accept) lag_forget(&edge->door);
-    if (edge->door.wait_ms) service_ready(edge->service, "listener", true);
-    edge->door.wait_ms = 0;
+    door->accepting = accept;
+    if (accept) lag_forget(door);
+    if (door->wait_ms) service_ready(door->options.service, "listener", true);
+    door->wait_ms = 0;
+}
+
+void door_attach(struct door *door, struct ws_server *server) {
+    door->server = server;
+    door->accepting = true;
+    door_update(door);
 }
 
 /* How late the loop is, as a mean over about a second: one long turn alone is no overload. */
@@ -62,56 +85,73 @@ static void lag_measure(struct door *door, int64_t now, int64_t period_ms, int64
     door->behind = max_ms && door->lag_ms > (double)max_ms / (door->behind ? 2 : 1);
 }
 
-static bool is_crowded(const struct edge *edge) {
-    size_t max = (size_t)edge->settings.max_sessions;
+static bool is_crowded(const struct door *door) {
+    size_t max = (size_t)door->options.settings->max_sessions;
     /* Not open and closed again for each one who goes. */
-    size_t room = edge->aside ? max - max / 50 : max;
-    return edge->door.behind || edge->session_count >= room;
+    size_t room = door->aside ? max - max / 50 : max;
+    return door->behind || sessions_count(door->options.sessions) >= room;
 }
 
-void door_look(struct edge *edge, int64_t period_ms) {
-    struct door *door = &edge->door;
-    int64_t now = edge_clock();
-    lag_measure(door, now, period_ms, edge->settings.max_loop_lag_ms);
-    if (now < door->look_ms || !edge->server) return;
+void door_look(struct door *door, int64_t period_ms) {
+    int64_t now = clock_coarse_ms();
+    lag_measure(door, now, period_ms, door->options.settings->max_loop_lag_ms);
+    if (now < door->look_ms || !door->server) return;
     door->look_ms = now + LOOK_MS + chance_next(&door->chance) % LOOK_MS;
-    edge->metrics.loop_lag->value = door->lag_ms / 1000;
-    edge->aside = is_crowded(edge) && ws_server_shared(edge->server);
-    edge_accept(edge);
+    door->metrics.lag->value = door->lag_ms / 1000;
+    door->aside = is_crowded(door) && ws_server_shared(door->server);
+    door_update(door);
 }
 
-int64_t door_delay(struct edge *edge, int64_t least_ms) {
-    return admission_delay(&edge->door.admission, edge_clock(), least_ms, chance_next(&edge->door.chance));
+int64_t door_delay(struct door *door, int64_t least_ms) {
+    return admission_delay(&door->admission, clock_coarse_ms(), least_ms, chance_next(&door->chance));
 }
 
-/* How long somebody who is not let in now has to stay away at least, and why; 0: is let in. */
-static int64_t refusal(struct edge *edge, struct metric **reason) {
-    if (edge->session_count >= (size_t)edge->settings.max_sessions) {
-        *reason = edge->metrics.refused_full;
+/* How long somebody who is not let in now has to stay away at least, and why; 0: the phone is let in. */
+static int64_t refusal(struct door *door, struct metric **reason) {
+    if (sessions_count(door->options.sessions) >= (size_t)door->options.settings->max_sessions) {
+        *reason = door->metrics.full;
         return FULL_LEAST_MS;
     }
-    if (edge->door.behind) {
-        *reason = edge->metrics.refused_behind;
+    if (door->behind) {
+        *reason = door->metrics.behind;
         return BEHIND_LEAST_MS;
     }
-    *reason = edge->metrics.refused_storm;
-    return admission_take(&edge->door.admission, edge_clock()) ? 0 : STORM_LEAST_MS;
+    *reason = door->metrics.storm;
+    return admission_take(&door->admission, clock_coarse_ms()) ? 0 : STORM_LEAST_MS;
 }
 
-bool door_admits(struct edge *edge, struct ws_connection *connection) {
+bool door_admits(struct door *door, struct ws_connection *connection) {
+    struct buffer *frame = sessions_frame(door->options.sessions);
     struct metric *reason;
-    int64_t least_ms = refusal(edge, &reason);
+    int64_t least_ms = refusal(door, &reason);
     if (!least_ms) return true;
     reason->value++;
-    frame_reconnect(&edge->frame, door_delay(edge, least_ms));
-    ws_send(connection, &edge->frame);
+    frame_reconnect(frame, door_delay(door, least_ms));
+    ws_send(connection, frame);
     ws_close(connection, WS_OVERLOADED, "overloaded");
     return false;
 }
 
-void door_start(struct edge *edge) {
-    int64_t now = edge_clock();
-    edge->door.measured_ms = now;
-    edge->door.chance = chance_new();
-    admission_init(&edge->door.admission, (double)edge->settings.hello_rate, now);
+static struct metric *refused_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_overloaded_total", "Connections sent away with 1013.", labels);
 }
+
+struct door *door_new(const struct door_options *options) {
+    struct metrics *m = service_metrics(options->service);
+    struct door *door = mem_alloc(sizeof *door);
+    int64_t now = clock_coarse_ms();
+    *door = (struct door){
+        .options = *options,
+        .measured_ms = now,
+        .chance = chance_new(),
+        .metrics = {.full = refused_counter(m, "reason=\"full\""),
+                    .behind = refused_counter(m, "reason=\"behind\""),
+                    .storm = refused_counter(m, "reason=\"storm\""),
+                    .lag = metrics_gauge(m, "starling_edge_loop_lag_seconds",
+                                         "How late the event loop is, on the mean.", NULL)},
+    };
+    admission_init(&door->admission, (double)options->settings->hello_rate, now);
+    return door;
+}
+
+void door_free(struct door *door) { free(door); }

@@ -1,237 +1,278 @@
-/* The edge as a daemon: made, kept going, drained, freed. */
-#include "fanout/edge.h"
-
-#include <errno.h>
-#include <stddef.h>
+/* The edge as a daemon: it makes the modules of this folder and the screens' products, connects them, and takes them apart.
+ *
+ *     phone ----> phones.c ----> a screen ----> Kafka
+ *           <---- sessions.c <-- a screen <---- deliveries.c <---- deliveries
+ *
+ *     routes.c    which routes this process has       door.c     who is let in, and when not
+ *     drain.c     how sessions are moved away         screens.c  which screens there are
+ *
+ * Everything: the loop's thread.
+ */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "fanout/deliveries.h"
+#include "fanout/door.h"
+#include "fanout/drain.h"
 #include "fanout/fanout.h"
+#include "fanout/phones.h"
+#include "fanout/routes.h"
+#include "fanout/screens.h"
+#include "fanout/sessions.h"
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
 
-enum {
-    TICK_MS = 10,          /* granularity of deadlines */
-    EXPIRY_STEP_MS = 1000, /* and of expiries */
-    RETRY_MS = 500,
-    DRAIN_STEP_MS = 20,
-    OVERLOAD_ROOM = 64, /* connections beyond the limit at once, to be told so */
-    PRODUCER_FLUSH_MS = 5000,
-    GATHER_SHARE = 50,
-    GATHER_MAX_MS = 20
+enum { TICK_MS = 10, ASK_TIMEOUT_MS = 2000, PRODUCER_FLUSH_MS = 5000, GATHER_SHARE = 50, GATHER_MAX_MS = 20 };
+
+/* How far the server is in its end. */
+enum closing { OPEN, CLOSING, CLOSED };
+
+struct edge {
+    struct service *service;
+    struct fanout_settings settings;
+    struct topics_shape shape;
+    struct auth *auth;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *profiles;
+    struct kafka_producer *producer;
+    struct kafka_consumer *consumer;
+    enum closing closing;
+    struct protocol_clock clock;
+    struct screen_set screens;
+    struct sessions *sessions;
+    struct routes *routes;
+    struct door *door;
+    struct phone_server *phones;
+    struct deliveries *deliveries;
+    struct drain *drain; /* NULL: not begun, or cut short */
+    bool draining;
+    struct loop_timer *tick;
 };
-
-int64_t edge_now(const struct edge *edge) {
-    return service_settings(edge->service)->clock == SERVICE_CLOCK_STREAM ? edge->stream_time : clock_wall_ms();
-}
-
-int64_t edge_clock(void) { return clock_coarse_ms(); }
-
-int64_t edge_inactive_ms(const struct edge *edge) { return service_settings(edge->service)->inactive_after_s * 1000; }
-
-double edge_radius(const struct edge *edge) { return service_settings(edge->service)->radius_m; }
-
-/* ---- timers ---- */
-
-static void deadline_fired(void *context, struct wheel_timer *timer) {
-    session_due(context, (struct session *)(void *)((char *)timer - offsetof(struct session, deadline)));
-}
-
-static void expiry_fired(void *context, struct wheel_timer *timer) {
-    session_expire(context, (struct session *)(void *)((char *)timer - offsetof(struct session, expiry)));
-}
-
-void edge_expire(struct edge *edge) { wheel_advance(&edge->expiries, edge_now(edge), expiry_fired, edge); }
 
 static void tick(void *context) {
     struct edge *edge = context;
-    door_look(edge, TICK_MS);
-    wheel_advance(&edge->deadlines, edge_clock(), deadline_fired, edge);
-    sessions_flush_ready(edge);
-    if (optouts_begin(edge)) loop_idle_on(edge->hider, 1);
-    if (service_settings(edge->service)->clock == SERVICE_CLOCK_WALL) edge_expire(edge);
+    door_look(edge->door, TICK_MS);
+    sessions_tick(edge->sessions);
+    if (!edge->clock.stream) screens_expire(&edge->screens);
+    sessions_flush_ready(edge->sessions);
 }
 
-static void flush_more(void *context) { sessions_flush_ready(context); }
-
-static void hide_more(void *context) {
-    struct edge *edge = context;
-    loop_idle_on(edge->hider, optouts_slice(edge));
-    sessions_flush_ready(edge);
-}
-
-/* ---- start ---- */
-
-static struct metric *refused_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_overloaded_total", "Connections sent away with 1013.", labels);
-}
-
-static struct metric *handshake_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
-}
-
-static struct metric *skipped_counter(struct metrics *m, const char *labels) {
-    return metrics_counter(m, "starling_edge_delivery_items_skipped_total",
-                           "Items of delivery batches that were read, and could not be applied.", labels);
-}
-
-static void collect(void *context) {
-    struct edge *edge = context;
-    if (!edge->server) return;
-    const struct ws_counts *counts = ws_server_counts(edge->server);
-    edge->metrics.handshakes_refused->value = (double)counts->refused;
-    edge->metrics.handshakes_late->value = (double)counts->late;
-    edge->metrics.origins_refused->value = (double)counts->origins;
-    edge->metrics.dead->value = (double)counts->dead;
-    edge->metrics.floods->value = (double)(counts->floods + edge->message_floods);
-}
-
-static void metrics_start(struct edge *edge) {
-    static const double SECONDS[] = {.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10};
-    struct metrics *m = service_metrics(edge->service);
-    edge->metrics = (struct edge_metrics){
-        .sessions = metrics_gauge(m, "starling_edge_sessions", "Open WebSocket connections.", NULL),
-        .hellos = metrics_counter(m, "starling_edge_hellos_total", "Sessions that said a good hello.", NULL),
-        .reports = metrics_counter(m, "starling_edge_locations_produced_total",
-                                   "Location records produced, repairs included.", NULL),
-        .unsent = metrics_gauge(m, "starling_edge_unsent_sessions",
-                                "Sessions whose latest position waits for a broker.", NULL),
-        .frames = metrics_counter(m, "starling_edge_frames_total", "Frames sent.", NULL),
-        .entries = metrics_counter(m, "starling_edge_entries_total",
-                                   "Friends told in nearby and update frames, gone ones included.", NULL),
-        .frame_bytes = metrics_counter(m, "starling_edge_frame_bytes_total", "Payload bytes of frames sent.", NULL),
-        .rejoins = metrics_counter(m, "starling_edge_rejoins_total",
-                                   "Complete lists asked for: routes changed, and repairs.", NULL),
-        .superseded = metrics_counter(m, "starling_edge_superseded_total",
-                                      "Sessions closed because the user connected elsewhere.", NULL),
-        .slow = metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.",
-                                NULL),
-        .refused_full = refused_counter(m, "reason=\"full\""),
-        .refused_behind = refused_counter(m, "reason=\"behind\""),
-        .refused_storm = refused_counter(m, "reason=\"storm\""),
-        .handshakes_refused = handshake_counter(m, "reason=\"no_upgrade\""),
-        .handshakes_late = handshake_counter(m, "reason=\"late\""),
-        .origins_refused = handshake_counter(m, "reason=\"origin\""),
-        .dead =
-            metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL),
-        .floods = metrics_counter(m, "starling_edge_floods_total",
-                                  "Connections closed because of too many pings or messages.", NULL),
-        .replaced = metrics_counter(m, "starling_edge_reports_replaced_total",
-                                    "Reports that a later one within edge.min.report.ms took the place of.", NULL),
-        .loop_lag =
-            metrics_gauge(m, "starling_edge_loop_lag_seconds", "How late the event loop is, on the mean.", NULL),
-        .errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL),
-        .items = metrics_counter(m, "starling_edge_delivery_items_total", "Items of delivery batches read.", NULL),
-        .items_unknown = skipped_counter(m, "reason=\"unknown_kind\""),
-        .items_malformed = skipped_counter(m, "reason=\"malformed\""),
-        .routes = metrics_gauge(m, "starling_edge_routes", "Partitions of deliveries assigned to this process.", NULL),
-        .stream_time = metrics_gauge(m, "starling_edge_stream_time_seconds", "The clock under clock=stream.", NULL),
-        .certificate = metrics_gauge(m, "starling_edge_certificate_end_seconds",
-                                     "When the certificate ends, since the epoch; -1: no TLS.", NULL),
-        .latency = metrics_histogram(m, "starling_edge_delivery_latency_seconds",
-                                     "From Kafka's time of a batch's oldest location to its application here.", NULL,
-                                     SECONDS, ARRAY_SIZE(SECONDS)),
-    };
-    metrics_on_collect(m, collect, edge);
-}
-
-static void certificate_looked_at(struct edge *edge) {
-    edge->metrics.certificate->value = (double)ws_server_expires(edge->server);
-}
+/* ---- the copies, the producer and the consumer: their callbacks, for all screens ---- */
 
 static void copies_are_ready(void *context) {
     struct edge *edge = context;
     service_ready(edge->service, "copies", true);
-    edge_accept(edge);
+    door_update(edge->door);
+}
+
+static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
+    struct edge *edge = context;
+    (void)offset;
+    screens_sharing(&edge->screens, user, mode);
+    sessions_flush_ready(edge->sessions);
 }
 
 static void profile_changed(void *context, int64_t user) {
     struct edge *edge = context;
-    if (edge->faces) faces_forget(edge->faces, user);
+    screens_profile(&edge->screens, user);
 }
 
-/* Who lets updates wait for a window lets them wait for a fiftieth of it on each way through Kafka: a request there costs as
- * much as tens of reports. */
+static void produced(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                     int64_t offset) {
+    struct edge *edge = context;
+    (void)partition;
+    (void)offset;
+    screens_produced(&edge->screens, opaque, code, topic);
+}
+
+static void records(void *context, const struct kafka_record *batch, size_t count) {
+    struct edge *edge = context;
+    deliveries_apply(edge->deliveries, batch, count);
+    sessions_flush_ready(edge->sessions);
+}
+
+static int send_dead(void *context, const struct kafka_record *record, const char *reason) {
+    struct edge *edge = context;
+    return kafka_producer_send_dead(edge->producer, record, reason);
+}
+
+static void assigned(void *context, const struct kafka_position *owned, size_t count) {
+    struct edge *edge = context;
+    routes_assigned(edge->routes, owned, count);
+}
+
+static void revoked(void *context, bool lost) {
+    struct edge *edge = context;
+    (void)lost;
+    routes_revoked(edge->routes);
+    service_ready(edge->service, "routes", false);
+}
+
+/* By time, as librdkafka's question for watermarks waits for a broker that is away whatever timeout it is given. */
+static int ask_ends(void *context, struct kafka_position *positions, size_t count, struct error *error) {
+    struct edge *edge = context;
+    return kafka_consumer_offsets_at(edge->consumer, positions, count, INT64_MAX, ASK_TIMEOUT_MS, error);
+}
+
+static int read_routes(void *context, const struct kafka_position *positions, size_t count, struct error *error) {
+    struct edge *edge = context;
+    return kafka_consumer_read(edge->consumer, positions, count, error);
+}
+
+static int64_t position_of(void *context, int32_t partition) {
+    struct edge *edge = context;
+    return kafka_consumer_position(edge->consumer, &TOPIC_DELIVERIES, partition);
+}
+
+/* Ends the process: only a new one can be a member of the group again. */
+static void given_up(void *context, const char *reason) {
+    struct edge *edge = context;
+    service_fail(edge->service, reason);
+}
+
+/* Sessions whose route is gone get another one; with no route at all they are of no use here. */
+static void routes_changed(void *context) {
+    struct edge *edge = context;
+    struct sessions *sessions = edge->sessions;
+    for (struct session *session = sessions_first(sessions); session; session = session_next(session)) {
+        if (!session_greeted(session) || session_leaving(session)) continue;
+        if (routes_has(edge->routes, session_route(session))) continue;
+        session_reroute(sessions, session, routes_choose(edge->routes));
+        if (session_route(session) == ROUTE_NONE)
+            session_leave(sessions, session, WS_RESTART, "no_route", door_delay(edge->door, 0));
+    }
+    door_update(edge->door);
+    service_ready(edge->service, "routes", routes_count(edge->routes) > 0);
+}
+
+static bool wants_phones(void *context) {
+    const struct edge *edge = context;
+    return routes_count(edge->routes) && copies_ready(edge->copies) && !edge->draining;
+}
+
+/* ---- start ---- */
+
+/* An edge that lets updates wait for a window lets them wait for a fiftieth of it on each way through Kafka: a request there
+ * costs as much as tens of reports. */
 static int gathering_ms(const struct edge *edge) {
     int64_t share = edge->settings.flush_ms / GATHER_SHARE;
     return (int)(share < GATHER_MAX_MS ? share : GATHER_MAX_MS);
 }
 
-static int start_kafka(struct edge *edge, struct error *error) {
-    static const struct topic *const SUBSCRIBED[] = {&TOPIC_DELIVERIES};
-    const struct service_settings *common = service_settings(edge->service);
-    int result = kafka_producer_new(
+static int start_producer(struct edge *edge, struct error *error) {
+    return kafka_producer_new(
         &(struct kafka_producer_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
             .metrics = service_metrics(edge->service),
             .linger_ms = gathering_ms(edge),
             .context = edge,
-            .on_delivered = reports_delivered,
+            .on_delivered = produced,
         },
         &edge->producer, error);
+}
+
+static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct edge *edge = context;
+    if (reason)
+        log_error(service_log(edge->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(edge->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int start_copies(struct edge *edge, struct error *error) {
+    const struct profiles_options profiles = {
+        .data_dir = service_settings(edge->service)->data_dir,
+        .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
+        .log = service_log(edge->service),
+        .context = edge,
+        .on_change = profile_changed,
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = service_metrics(edge->service), .context = edge, .on_change = sharing_changed};
+    int result = profiles_open(&profiles, &edge->profiles, error);
     if (result) return result;
-    result = copies_new(
+    edge->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(edge->modes), profiles_copy(edge->profiles)};
+    return copies_new(
         &(struct copies_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
-            .data_dir = common->data_dir,
             .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
             .log = service_log(edge->service),
             .metrics = service_metrics(edge->service),
             .dead_letters = edge->producer,
             .context = edge,
             .on_ready = copies_are_ready,
-            .on_sharing = sessions_sharing,
-            .on_profile = profile_changed,
+            .on_disk = copy_disk_told,
         },
         &edge->copies, error);
-    if (result) return result;
-    edge->lists = lists_new();
-    edge->session_memory = pool_new((sizeof(struct session) + 63) / 64 * 64);
-    edge->faces = faces_new(edge->copies, (size_t)edge->settings.faces_mb << 20);
+}
+
+static int start_screens(struct edge *edge, struct error *error) {
+    int result = 0;
+    for (size_t i = 0; i < edge->screens.count && !result; i++) {
+        result = edge->screens.at[i].screen->start(
+            &(struct screen_options){
+                .service = edge->service,
+                .settings = &edge->settings,
+                .clock = &edge->clock,
+                .modes = edge->modes,
+                .profiles = edge->profiles,
+                .producer = edge->producer,
+                .sessions = edge->sessions,
+                .offset = sessions_offset(edge->sessions, i),
+                .place = (unsigned)i,
+            },
+            &edge->screens.at[i].product, error);
+    }
+    return result;
+}
+
+static int start_consumer(struct edge *edge, struct error *error) {
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_DELIVERIES};
     return kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
             .group = edge->settings.group,
-            .instance_id = common->group_instance_id,
+            .instance_id = service_settings(edge->service)->group_instance_id,
             .subscribe = SUBSCRIBED,
             .subscribe_count = ARRAY_SIZE(SUBSCRIBED),
             .gather_ms = gathering_ms(edge),
             .context = edge,
-            .on_records = deliveries_records,
-            .on_assigned = routes_assigned,
-            .on_revoked = routes_revoked,
-            .on_fatal = routes_given_up,
+            .on_records = records,
+            .on_assigned = assigned,
+            .on_revoked = revoked,
+            .on_fatal = given_up,
         },
         &edge->consumer, error);
 }
 
-static int start_server(struct edge *edge, struct error *error) {
-    int result = ws_server_new(
-        &(struct ws_server_options){
+static int start_phones(struct edge *edge, struct error *error) {
+    int result = phones_new(
+        &(struct phones_options){
             .loop = service_loop(edge->service),
-            .listen = edge->settings.listen,
-            .subprotocol = "starling.v1",
-            .max_message = (size_t)edge->settings.max_message,
-            .max_connections = (unsigned)edge->settings.max_sessions + OVERLOAD_ROOM,
-            .ping_s = (unsigned)edge->settings.ping_s,
-            .handshake_s = (unsigned)edge->settings.handshake_s,
-            .origins = edge->settings.allowed_origins,
-            .deflate = edge->settings.deflate,
-            .tls_certificate = edge->settings.tls_certificate,
-            .tls_key = edge->settings.tls_key,
-            .context = edge,
-            .callbacks = {phones_open, phones_message, phones_writable, phones_close},
+            .metrics = service_metrics(edge->service),
+            .common = service_settings(edge->service),
+            .settings = &edge->settings,
+            .clock = &edge->clock,
+            .screens = &edge->screens,
+            .sessions = edge->sessions,
+            .routes = edge->routes,
+            .door = edge->door,
+            .auth = edge->auth,
         },
-        &edge->server, error);
+        &edge->phones, error);
     if (result) return result;
-    edge->accepting = true;
     service_ready(edge->service, "listener", true);
-    certificate_looked_at(edge);
-    edge_accept(edge);
+    door_attach(edge->door, phones_server(edge->phones));
     return 0;
 }
 
@@ -239,59 +280,75 @@ static void edge_free(void *state) {
     struct edge *edge = state;
     if (!edge) return;
     loop_timer_free(edge->tick);
-    loop_timer_free(edge->retry);
-    loop_timer_free(edge->drain_timer);
-    loop_idle_free(edge->flusher);
-    loop_idle_free(edge->hider);
-    sessions_free_all(edge);
-    optouts_end(edge);
-    wheel_free(&edge->deadlines);
-    wheel_free(&edge->expiries);
-    ws_server_free(edge->server);
+    drain_free(edge->drain);
+    sessions_free_all(edge->sessions);
+    phones_free(edge->phones);
     kafka_consumer_free(edge->consumer);
-    faces_free(edge->faces);
-    lists_free(edge->lists);
-    pool_free(edge->session_memory);
+    screens_stop(&edge->screens);
+    door_free(edge->door);
+    routes_free(edge->routes);
+    deliveries_free(edge->deliveries);
+    sessions_free(edge->sessions);
     copies_free(edge->copies);
+    sharing_modes_free(edge->modes);
+    profiles_close(edge->profiles);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
-    codec_free(edge->codec);
-    deliver_reader_free(edge->batches);
-    delivery_v1_free(edge->old_batches);
-    map_free(edge->users);
-    map_free(edge->ids);
-    buffer_free(&edge->frame);
-    buffer_free(&edge->record);
-    routes_free(edge);
     free(edge);
 }
 
+static void make_modules(struct edge *edge) {
+    for (size_t i = 0; SCREENS[i]; i++) edge->screens.at[edge->screens.count++].screen = SCREENS[i];
+    edge->sessions = sessions_new(&(struct sessions_options){
+        .loop = service_loop(edge->service),
+        .metrics = service_metrics(edge->service),
+        .settings = &edge->settings,
+        .screens = &edge->screens,
+    });
+    edge->routes = routes_new(&(struct routes_options){
+        .loop = service_loop(edge->service),
+        .log = service_log(edge->service),
+        .metrics = service_metrics(edge->service),
+        .used = edge->settings.routes,
+        .context = edge,
+        .changed = routes_changed,
+        .ends = ask_ends,
+        .read = read_routes,
+        .position = position_of,
+    });
+    edge->door = door_new(&(struct door_options){
+        .service = edge->service,
+        .settings = &edge->settings,
+        .sessions = edge->sessions,
+        .context = edge,
+        .wants = wants_phones,
+    });
+    edge->deliveries = deliveries_new(&(struct deliveries_options){
+        .log = service_log(edge->service),
+        .metrics = service_metrics(edge->service),
+        .screens = &edge->screens,
+        .clock = &edge->clock,
+        .context = edge,
+        .dead = send_dead,
+    });
+}
+
 static int edge_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
-    const struct service_settings *common = service_settings(service);
     struct edge *edge = mem_alloc(sizeof *edge);
     *edge = (struct edge){
         .service = service,
         .settings = *(const struct fanout_settings *)FANOUT_SECTION.values,
         .shape = *shape,
-        .codec = codec_new(),
-        .batches = deliver_reader_new(),
-        .old_batches = delivery_v1_new(),
-        .users = map_new(),
-        .ids = map_new(),
+        .clock.stream = service_settings(service)->clock == SERVICE_CLOCK_STREAM,
     };
-    edge->ready_tail = &edge->ready;
-    wheel_init(&edge->deadlines, TICK_MS, edge_clock());
-    wheel_init(&edge->expiries, EXPIRY_STEP_MS, common->clock == SERVICE_CLOCK_WALL ? clock_wall_ms() : 0);
+    make_modules(edge);
     edge->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, edge);
-    edge->retry = loop_timer_new(service_loop(service), RETRY_MS, RETRY_MS, reports_retry, edge);
-    edge->flusher = loop_idle_new(service_loop(service), flush_more, edge);
-    edge->hider = loop_idle_new(service_loop(service), hide_more, edge);
-    optouts_start(edge);
-    metrics_start(edge);
-    door_start(edge);
 
     int result = service_auth(service, &edge->auth, error);
-    if (result == 0) result = start_kafka(edge, error);
-    if (result == 0) result = start_server(edge, error);
+    if (result == 0) result = start_producer(edge, error);
+    if (result == 0) result = start_copies(edge, error);
+    if (result == 0) result = start_screens(edge, error);
+    if (result == 0) result = start_consumer(edge, error);
+    if (result == 0) result = start_phones(edge, error);
     if (result) {
         edge_free(edge);
         return result;
@@ -303,55 +360,54 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
 static void edge_reload(void *state) {
     struct edge *edge = state;
     struct error error;
-    if (ws_server_renew(edge->server, &error))
+    if (phones_renew(edge->phones, &error))
         log_error(service_log(edge->service), "the certificate stays as it was", LOG_TEXT("reason", error.text));
     else if (*edge->settings.tls_certificate)
         log_info(service_log(edge->service), "the certificate was read again",
-                 LOG_INT("good_for_s", ws_server_expires(edge->server) - clock_wall_ms() / 1000));
-    certificate_looked_at(edge);
+                 LOG_INT("good_for_s", ws_server_expires(phones_server(edge->phones)) - clock_wall_ms() / 1000));
 }
 
 /* ---- the end ---- */
 
-static void drained(void *context) {
+static void closed(void *context) {
     struct edge *edge = context;
+    edge->closing = CLOSED;
     service_finished(edge->service);
 }
 
-/* How many sessions should have been told by now. */
-static size_t drain_due(const struct edge *edge) {
-    int64_t drain_ms = edge->settings.drain_s * 1000, elapsed = edge_clock() - edge->drain_began_ms;
-    if (elapsed >= drain_ms) return SIZE_MAX;
-    return (size_t)((double)edge->drain_total * (double)elapsed / (double)drain_ms) + 1;
+static void close_server(struct edge *edge) {
+    if (edge->closing != OPEN) return;
+    edge->closing = CLOSING;
+    phones_shutdown(edge->phones, closed, edge);
 }
 
-static void drain_step(void *context) {
-    struct edge *edge = context;
-    size_t due = drain_due(edge);
-    bool all = true;
-    for (struct session *session = edge->sessions; session; session = session->next) {
-        if (session->leaving) continue;
-        all = edge->drain_told < due;
-        if (!all) break;
-        edge->drain_told++;
-        session_leave(edge, session, WS_RESTART, "draining", door_delay(edge, 0));
-    }
-    if (!all || edge->shut) return;
-    edge->shut = true;
-    loop_timer_free(edge->drain_timer);
-    edge->drain_timer = NULL;
-    ws_server_shutdown(edge->server, WS_RESTART, drained, edge);
-}
+static void all_are_told(void *context) { close_server(context); }
 
 /* No new sessions; those that are here are moved over at an even rate. */
 static void edge_drain(void *state) {
     struct edge *edge = state;
     if (edge->draining) return;
     edge->draining = true;
-    edge_accept(edge);
-    edge->drain_began_ms = edge_clock();
-    edge->drain_total = edge->session_count;
-    edge->drain_timer = loop_timer_new(service_loop(edge->service), 0, DRAIN_STEP_MS, drain_step, edge);
+    door_update(edge->door);
+    edge->drain = drain_new(&(struct drain_options){
+        .loop = service_loop(edge->service),
+        .duration_s = edge->settings.drain_s,
+        .sessions = edge->sessions,
+        .door = edge->door,
+        .context = edge,
+        .told = all_are_told,
+    });
+}
+
+/* A failure may end the process before its drain is through: connections are closed all the same before they are freed. */
+static bool edge_busy(void *state) {
+    struct edge *edge = state;
+    edge->draining = true;
+    drain_free(edge->drain);
+    edge->drain = NULL;
+    close_server(edge);
+    bool asking = routes_end(edge->routes);
+    return asking || edge->closing != CLOSED;
 }
 
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
@@ -369,5 +425,6 @@ const struct service_definition FANOUT_SERVICE = {
     .start = edge_start,
     .reload = edge_reload,
     .drain = edge_drain,
+    .busy = edge_busy,
     .free = edge_free,
 };

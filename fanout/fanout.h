@@ -1,4 +1,4 @@
-/* starling-fanout, the edge: holds the phones' WebSockets and shows each person an exact, live list (DESIGN 5). */
+/* starling-fanout, the edge: holds the phones' WebSockets and shows each person an exact, live list. */
 #ifndef FANOUT_FANOUT_H
 #define FANOUT_FANOUT_H
 

@@ -1,14 +1,9 @@
 #include "fanout/frames.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "fanout/request.h"
 #include "json/json.h"
 #include "ws/ws.h"
-
-enum { SOME = 16 };
 
 static void put_text(struct buffer *frame, const char *text) { json_put_text(frame, text, strlen(text)); }
 
@@ -25,103 +20,6 @@ void frame_welcome(struct buffer *frame, const struct welcome *welcome) {
     put_member(frame, ",\"report_every_s\":", welcome->report_every_s);
     put_member(frame, ",\"inactive_after_s\":", welcome->inactive_after_s);
     buffer_byte(frame, '}');
-}
-
-size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct faces *faces) {
-    struct nearby_place places[FRAMES_PAGE];
-    bool more;
-    size_t count = nearby_page(nearby, after, places, FRAMES_PAGE, &more);
-
-    ws_frame_start(frame);
-    put_member(frame, "{\"type\":\"nearby\",\"total\":", nearby->held);
-    buffer_string(frame, ",\"items\":[");
-    for (size_t i = 0; i < count; i++) {
-        if (i) buffer_byte(frame, ',');
-        const struct nearby_friend *friend = places[i].friend;
-        faces_put(faces, frame, friend->user, friend->at, friend->time, places[i].distance_m);
-    }
-    buffer_string(frame, "],\"next\":");
-    if (more) {
-        char cursor[CURSOR_TEXT_MAX];
-        cursor_format((struct nearby_cursor){places[count - 1].distance_m, places[count - 1].friend->user}, cursor);
-        put_text(frame, cursor);
-    } else {
-        buffer_string(frame, "null");
-    }
-    buffer_byte(frame, '}');
-    return count;
-}
-
-/* A few of what is to be told next, with their faces on their way from memory. */
-struct some {
-    struct nearby_told told[SOME];
-    struct face *faces[SOME]; /* NULL: not known */
-    size_t count;
-    uint64_t changes;
-};
-
-/* Most of the time the face is known that somebody else's frame has found already. */
-static bool take_some(struct nearby *nearby, struct nearby_walk *walk, struct faces *faces, struct some *some) {
-    some->count = nearby_tell(nearby, walk, some->told, SOME);
-    some->changes = faces_changes(faces);
-    for (size_t i = 0; i < some->count; i++) {
-        const struct lists_move *move = some->told[i].move;
-        some->faces[i] = move && move->face && move->face_changes == some->changes ? move->face : NULL;
-        if (some->faces[i])
-            faces_fetch(some->faces[i]);
-        else
-            faces_prefetch(faces, some->told[i].friend.user);
-    }
-    for (size_t i = 0; i < some->count; i++) {
-        if (some->faces[i]) continue;
-        struct lists_move *move = some->told[i].move;
-        some->faces[i] = faces_ask(faces, some->told[i].friend.user);
-        if (!move) continue;
-        move->face = some->faces[i];
-        move->face_changes = some->changes;
-    }
-    return some->count > 0;
-}
-
-static void put_one(struct buffer *frame, struct faces *faces, const struct some *some, size_t which) {
-    const struct nearby_friend *friend = &some->told[which].friend;
-    struct face *face = some->changes == faces_changes(faces) ? some->faces[which] : NULL;
-    if (face)
-        faces_put_face(faces, face, frame, friend->at, friend->time, some->told[which].distance_m);
-    else
-        faces_put(faces, frame, friend->user, friend->at, friend->time, some->told[which].distance_m);
-}
-
-size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces) {
-    struct some some;
-    struct nearby_walk walk;
-    nearby_walk_start(nearby, &walk);
-    uint32_t dirty = nearby->dirty;
-    size_t near = 0, gone = 0;
-    int64_t *left = NULL;
-
-    ws_frame_start(frame);
-    buffer_string(frame, "{\"type\":\"update\",\"near\":[");
-    while (take_some(nearby, &walk, faces, &some)) {
-        for (size_t i = 0; i < some.count; i++) {
-            if (!(some.told[i].friend.flags & NEARBY_HELD)) {
-                if (!left) left = mem_alloc(dirty * sizeof *left);
-                left[gone++] = some.told[i].friend.user;
-                continue;
-            }
-            if (near++) buffer_byte(frame, ',');
-            put_one(frame, faces, &some, i);
-        }
-    }
-    buffer_string(frame, "],\"gone\":[");
-    for (size_t i = 0; i < gone; i++) {
-        if (i) buffer_byte(frame, ',');
-        json_put_int(frame, left[i]);
-    }
-    buffer_string(frame, "]}");
-    free(left);
-    if (near + gone == 0) ws_frame_start(frame);
-    return near + gone;
 }
 
 void frame_error(struct buffer *frame, const char *code, const char *message) {

@@ -1,130 +1,216 @@
-/* Connections, and what the phones on them say. */
+#include "fanout/phones.h"
+
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
-#include "fanout/edge.h"
+#include "base/mem.h"
+#include "fanout/frames.h"
+#include "fanout/request.h"
 
-enum {
-    BURST_S = 2,          /* messages of so long may come at once */
-    AHEAD_MAX_MS = 60000, /* a report further ahead of the machine's clock is refused */
-    ERRORS_MAX = 20       /* bad messages in a row before the connection is closed */
-};
+enum { OVERLOAD_ROOM = 64 /* connections beyond the limit at once, to be told so */ };
 
 static const int64_t TOKEN_MAX_MS = INT64_C(10) * 366 * 24 * 3600 * 1000; /* nobody keeps a socket open for longer */
 
-static bool time_ahead(const struct edge *edge, int64_t time) {
-    return service_settings(edge->service)->clock == SERVICE_CLOCK_WALL && time > clock_wall_ms() + AHEAD_MAX_MS;
-}
+struct phone_server {
+    struct phones_options options;
+    struct ws_server *server;
+    uint64_t floods; /* connections closed because of too many messages */
+    struct {
+        struct metric *refused, *late, *origins, *dead, *floods, *certificate;
+    } metrics;
+};
 
-static void report(struct edge *edge, struct session *session, const struct request *request) {
-    if (time_ahead(edge, request->time)) {
-        session_send_error(edge, session, "bad_time", "the time is ahead of the server's by more than a minute");
-        return;
-    }
-    report_produce(edge, session, &(struct report){request->at, request->time, request->accuracy});
-    session_moved(edge, session);
-}
-
-static int verify(struct edge *edge, const struct session *session, const struct request *request,
+static int verify(struct phone_server *phones, const struct session *session, const struct request *request,
                   struct auth_claims *claims, const char **code, struct error *error) {
-    int result = auth_verify(edge->auth, request->token, request->token_size, clock_wall_ms(), claims, error);
+    int result = auth_verify(phones->options.auth, request->token, request->token_size, clock_wall_ms(), claims, error);
     *code = result == -ETIME ? "token_expired" : "bad_token";
     if (result) return result;
     if (claims->user < 0) return error_set(error, -EACCES, "the token names no user");
-    if (session->greeted && claims->user != session->user)
+    if (session_greeted(session) && claims->user != session_user(session))
         return error_set(error, -EACCES, "the token is another user's");
     return 0;
 }
 
-static void welcome(struct edge *edge, struct session *session) {
-    frame_welcome(&edge->frame, &(struct welcome){
-                                    .user = session->user,
-                                    .server_time = edge_now(edge),
-                                    .report_every_s = edge->settings.report_every_s,
-                                    .inactive_after_s = edge_inactive_ms(edge) / 1000,
-                                    .radius_m = edge_radius(edge),
-                                });
-    session_send(edge, session, 0);
+static void say_welcome(struct phone_server *phones, struct session *session) {
+    struct sessions *sessions = phones->options.sessions;
+    frame_welcome(sessions_frame(sessions), &(struct welcome){
+                                                .user = session_user(session),
+                                                .server_time = protocol_now(phones->options.clock),
+                                                .report_every_s = phones->options.settings->report_every_s,
+                                                .inactive_after_s = phones->options.common->inactive_after_s,
+                                                .radius_m = phones->options.common->radius_m,
+                                            });
+    session_send(sessions, session);
 }
 
-/* The first hello opens the session; a later one renews its token, and is a report as well. */
-static void hello(struct edge *edge, struct session *session, const struct request *request) {
+/* The first hello opens the session; a later one renews its token. */
+static int hello(struct phone_server *phones, struct session *session, const struct request *request, const char **code,
+                 struct error *error) {
+    struct sessions *sessions = phones->options.sessions;
     struct auth_claims claims;
-    const char *code;
-    struct error error;
-    if (verify(edge, session, request, &claims, &code, &error)) {
-        session_send_error(edge, session, code, error.text);
-        session_leave(edge, session, WS_POLICY, code, -1);
-        return;
+    if (screens_check(phones->options.screens, request->object, code, error)) return -EINVAL;
+    if (verify(phones, session, request, &claims, code, error)) {
+        session_send_error(sessions, session, *code, error->text);
+        session_leave(sessions, session, WS_POLICY, *code, -1);
+        return 0;
     }
     int64_t left_ms = claims.expires_ms - clock_wall_ms();
-    session->token_expires_ms = edge_clock() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS);
-    if (!session->greeted) session_greet(edge, session, claims.user);
-    welcome(edge, session);
-    report(edge, session, request);
-    if (!report_wanted(edge, session) && !session->paged)
-        session_send_page(edge, session, (struct nearby_cursor){-1, -1});
-    session_schedule(edge, session);
+    session_renew(sessions, session, clock_coarse_ms() + (left_ms < TOKEN_MAX_MS ? left_ms : TOKEN_MAX_MS));
+    if (!session_greeted(session)) session_greet(sessions, session, claims.user, routes_choose(phones->options.routes));
+    say_welcome(phones, session);
+    screens_hello(phones->options.screens, session, request->object);
+    session_schedule(sessions, session);
+    return 0;
 }
 
-static void handle(struct edge *edge, struct session *session, const struct request *request) {
-    if (request->type == REQUEST_HELLO) {
-        hello(edge, session, request);
-    } else if (!session->greeted) {
-        session_send_error(edge, session, "no_hello", "say hello first");
-        session_leave(edge, session, WS_POLICY, "no_hello", -1);
-    } else if (request->type == REQUEST_LOCATION) {
-        report(edge, session, request);
-    } else {
-        session_send_page(edge, session, request->after);
+/* 0: it was taken, or has ended the session; -EINVAL: it was refused. */
+static int handle(struct phone_server *phones, struct session *session, const struct request *request,
+                  const char **code, struct error *error) {
+    if (request->hello) return hello(phones, session, request, code, error);
+    if (!session_greeted(session)) {
+        *code = "no_hello";
+        return error_set(error, -EINVAL, "say hello first");
     }
+    int result = screens_message(phones->options.screens, session, request->type, request->object, code, error);
+    return result == -ENOENT ? request_unknown(code, error) : result;
 }
 
-/* Counts a message; true: there were too many, and the session ends. */
-static bool floods(struct edge *edge, struct session *session) {
-    int64_t now_us = clock_monotonic_us(),
-            gap_us = edge->settings.max_messages ? 1000000 / edge->settings.max_messages : 0;
-    if (session->message_us < now_us) session->message_us = now_us;
-    session->message_us += gap_us;
-    if (session->message_us - now_us <= BURST_S * INT64_C(1000000)) return false;
-    edge->message_floods++;
-    session_leave(edge, session, WS_POLICY, "too_many_messages", -1);
+static bool floods(struct phone_server *phones, struct session *session) {
+    if (!talk_floods(session_talk(session), clock_monotonic_us(), phones->options.settings->max_messages)) return false;
+    phones->floods++;
+    session_leave(phones->options.sessions, session, WS_POLICY, "too_many_messages", -1);
     return true;
 }
 
-void phones_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct edge *edge = context;
+static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
+    struct phone_server *phones = context;
+    struct sessions *sessions = phones->options.sessions;
     struct session *session = ws_context(connection);
     struct request request;
     struct error error;
     const char *code;
 
-    if (!session || session->leaving || floods(edge, session)) return;
-    if (request_parse(text, size, &request, &code, &error) == 0) {
-        session->errors = 0;
-        handle(edge, session, &request);
-        return;
+    if (!session || session_leaving(session) || floods(phones, session)) return;
+    int result = request_parse(text, size, &request, &code, &error);
+    if (result == 0) {
+        result = handle(phones, session, &request, &code, &error);
+        request_free(&request);
     }
-    session_send_error(edge, session, code, error.text);
-    if (!session->greeted || ++session->errors > ERRORS_MAX) session_leave(edge, session, WS_POLICY, code, -1);
+    if (result == 0) {
+        talk_was_good(session_talk(session));
+    } else {
+        session_send_error(sessions, session, code, error.text);
+        if (talk_was_bad(session_talk(session)) || !session_greeted(session))
+            session_leave(sessions, session, WS_POLICY, code, -1);
+    }
+    sessions_flush_ready(sessions);
 }
 
-void phones_open(void *context, struct ws_connection *connection) {
-    struct edge *edge = context;
-    if (door_admits(edge, connection)) ws_set_context(connection, session_new(edge, connection));
+static void on_open(void *context, struct ws_connection *connection) {
+    struct phone_server *phones = context;
+    if (door_admits(phones->options.door, connection))
+        ws_set_context(connection, session_new(phones->options.sessions, connection));
 }
 
-void phones_writable(void *context, struct ws_connection *connection) {
+static void on_writable(void *context, struct ws_connection *connection) {
+    struct phone_server *phones = context;
     struct session *session = ws_context(connection);
-    if (session && !session->leaving) session_writable(context, session);
+    if (session && !session_leaving(session)) session_writable(phones->options.sessions, session);
 }
 
-void phones_close(void *context, struct ws_connection *connection, int code) {
-    struct edge *edge = context;
+static void on_close(void *context, struct ws_connection *connection, int code) {
+    struct phone_server *phones = context;
     struct session *session = ws_context(connection);
     (void)code;
     if (!session) return;
     ws_set_context(connection, NULL);
-    report_quit(edge, session);
-    session_free(edge, session);
+    session_closed(phones->options.sessions, session);
+}
+
+/* ---- the server ---- */
+
+static struct metric *handshake_counter(struct metrics *m, const char *labels) {
+    return metrics_counter(m, "starling_edge_handshakes_refused_total", "Connections that became no session.", labels);
+}
+
+static void collect(void *context) {
+    struct phone_server *phones = context;
+    const struct ws_counts *counts = ws_server_counts(phones->server);
+    phones->metrics.refused->value = (double)counts->refused;
+    phones->metrics.late->value = (double)counts->late;
+    phones->metrics.origins->value = (double)counts->origins;
+    phones->metrics.dead->value = (double)counts->dead;
+    phones->metrics.floods->value = (double)(counts->floods + phones->floods);
+}
+
+static void note_certificate(struct phone_server *phones) {
+    int64_t end_s = ws_server_expires(phones->server);
+    phones->metrics.certificate->value = end_s < 0 ? (double)NAN : (double)end_s;
+}
+
+static void metrics_start(struct phone_server *phones) {
+    struct metrics *m = phones->options.metrics;
+    phones->metrics.refused = handshake_counter(m, "reason=\"no_upgrade\"");
+    phones->metrics.late = handshake_counter(m, "reason=\"late\"");
+    phones->metrics.origins = handshake_counter(m, "reason=\"origin\"");
+    phones->metrics.dead =
+        metrics_counter(m, "starling_edge_dead_total", "Connections dropped because no ping was answered.", NULL);
+    phones->metrics.floods = metrics_counter(m, "starling_edge_floods_total",
+                                             "Connections closed because of too many pings or messages.", NULL);
+    phones->metrics.certificate = metrics_gauge_unknown(m, "starling_edge_certificate_end_seconds",
+                                                        "When the certificate ends, since the epoch.", NULL);
+    note_certificate(phones);
+    metrics_on_collect(m, collect, phones);
+}
+
+int phones_new(const struct phones_options *options, struct phone_server **made, struct error *error) {
+    const struct fanout_settings *settings = options->settings;
+    struct phone_server *phones = mem_alloc(sizeof *phones);
+    *phones = (struct phone_server){.options = *options};
+    int result = ws_server_new(
+        &(struct ws_server_options){
+            .loop = options->loop,
+            .listen = settings->listen,
+            .subprotocol = "starling.v1",
+            .max_message = (size_t)settings->max_message,
+            .max_connections = (unsigned)settings->max_sessions + OVERLOAD_ROOM,
+            .ping_s = (unsigned)settings->ping_s,
+            .handshake_s = (unsigned)settings->handshake_s,
+            .origins = settings->allowed_origins,
+            .deflate = settings->deflate,
+            .tls_certificate = settings->tls_certificate,
+            .tls_key = settings->tls_key,
+            .context = phones,
+            .callbacks = {on_open, on_message, on_writable, on_close},
+        },
+        &phones->server, error);
+    if (result) {
+        free(phones);
+        return result;
+    }
+    metrics_start(phones);
+    *made = phones;
+    return 0;
+}
+
+struct ws_server *phones_server(const struct phone_server *phones) {
+    return phones->server;
+}
+
+int phones_renew(struct phone_server *phones, struct error *error) {
+    int result = ws_server_renew(phones->server, error);
+    note_certificate(phones);
+    return result;
+}
+
+void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context) {
+    ws_server_shutdown(phones->server, WS_RESTART, closed, context);
+}
+
+void phones_free(struct phone_server *phones) {
+    if (!phones) return;
+    ws_server_free(phones->server);
+    free(phones);
 }

@@ -1,34 +1,31 @@
-/* What phones say: the client's frames of starling.v1, parsed and checked (docs/PROTOCOL.md). Pure; any thread. */
+/* What phones say, as far as the core understands it: a JSON object with a type, and the token of a hello. The rest is the
+ * screens' (docs/PROTOCOL.md). Pure; any thread.
+ */
 #ifndef FANOUT_REQUEST_H
 #define FANOUT_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/error.h"
-#include "fanout/nearby.h"
-
-enum request_type { REQUEST_HELLO, REQUEST_LOCATION, REQUEST_MORE };
+#include "json/json.h"
 
 enum { REQUEST_TOKEN_MAX = 4096 };
 
-struct request {
-    enum request_type type;
-    struct geo_point at; /* HELLO, LOCATION */
-    int64_t time;
-    int32_t accuracy;           /* metres; -1: not said */
-    struct nearby_cursor after; /* MORE */
-    size_t token_size;          /* HELLO */
-    char token[REQUEST_TOKEN_MAX];
+struct request { /* texts point into the object */
+    json_t *object;
+    const char *type;
+    bool hello;
+    const char *token; /* of a hello */
+    size_t token_size;
 };
 
-/* 0, or -EINVAL with *code the error's name for the phone and the reason in error. */
+/* 0: the object is the caller's to free (request_free). -EINVAL with *code the error's name for the phone and the reason in
+ * error. */
 int request_parse(const char *text, size_t size, struct request *request, const char **code, struct error *error);
+void request_free(struct request *request);
 
-/* A cursor as the text that goes to the phone and comes back. */
-enum { CURSOR_TEXT_MAX = 64 };
-void cursor_format(struct nearby_cursor cursor, char text[CURSOR_TEXT_MAX]);
-int cursor_parse(const char *text, struct nearby_cursor *cursor);
+/* What is said of a type that no screen knows. */
+int request_unknown(const char **code, struct error *error);
 
 #endif

@@ -1,25 +1,74 @@
-/* Sessions: who they are, what is on their screens, and when something is due. */
+#include "fanout/sessions.h"
+
 #include <stdlib.h>
-#include <sys/random.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "fanout/edge.h"
+#include "base/pool.h"
+#include "fanout/frames.h"
+#include "fanout/wheel.h"
 
 enum {
-    SESSION_RANDOM_BITS = 21,
-    FLUSH_SLICE = 256, /* sessions flushed in one go before the loop turns */
-    HALF = LISTS_MOVES / 2
+    LINE = 64,
+    TICK_MS = 10,      /* granularity of deadlines */
+    FLUSH_SLICE = 256, /* sessions that are flushed in one go before the loop turns */
+    EVERY_SCREEN = 0xff
 };
+
+struct sessions {
+    struct sessions_options options;
+    struct pool *memory;
+    size_t offsets[SCREENS_MAX]; /* of the screens' parts, from struct session on */
+    size_t bytes;                /* of them and struct session together */
+    struct session *first;
+    struct map *users; /* user -> first of its sessions */
+    size_t count;
+    struct session *ready; /* owing and quiet: flushed at the end of the batch */
+    struct session **ready_tail;
+    struct wheel deadlines;
+    struct loop_idle *flusher;
+    struct buffer frame;
+    struct {
+        struct metric *sessions, *hellos, *frames, *entries, *bytes, *slow, *errors;
+    } metrics;
+};
+
+/* The part of a session that only this file looks at. */
+struct rest {
+    struct session *next, **link; /* sessions->first */
+    int64_t user;
+    int64_t opened_ms; /* clock_coarse_ms, as all times here; 0: none */
+    int64_t token_expires_ms;
+    struct talk talk;
+
+    /* What a flush looks at. */
+    _Alignas(LINE) struct session *ready_next;
+    struct session **ready_link; /* sessions->ready, while it waits to be flushed */
+    struct ws_connection *connection;
+    struct wheel_timer deadline; /* the nearest of all times */
+    int64_t flushed_ms;
+    int64_t slow_since_ms;
+
+    _Alignas(LINE) struct session head; /* the screens' parts lie right behind it */
+};
+
+_Static_assert(offsetof(struct rest, head) + sizeof(struct session) == SESSION_BYTES, "as the header says");
+
+static struct rest *rest_of(const struct session *session) {
+    return (struct rest *)((uintptr_t)session - offsetof(struct rest, head));
+}
 
 /* ---- the table ---- */
 
-struct session *sessions_of(const struct edge *edge, int64_t user) {
-    return map_pointer(edge->users, (uint64_t)user);
+struct session *sessions_of(const struct sessions *sessions, int64_t user) {
+    return map_pointer(sessions->users, (uint64_t)user);
 }
 
-static void table_remove(struct edge *edge, struct session *session) {
-    uint64_t *first = map_find(edge->users, (uint64_t)session->user);
+void sessions_prefetch(const struct sessions *sessions, int64_t user) { map_prefetch(sessions->users, (uint64_t)user); }
+
+static void table_remove(struct sessions *sessions, struct session *session) {
+    uint64_t user = (uint64_t)rest_of(session)->user, *first = map_find(sessions->users, user);
     struct session *at = (struct session *)(uintptr_t)*first, *before = NULL;
     while (at != session) {
         before = at;
@@ -30,80 +79,24 @@ static void table_remove(struct edge *edge, struct session *session) {
     else if (session->twin)
         *first = (uint64_t)(uintptr_t)session->twin;
     else
-        map_remove(edge->users, (uint64_t)session->user, NULL);
-    map_remove(edge->ids, (uint64_t)session->id, NULL);
+        map_remove(sessions->users, user, NULL);
 }
 
-static void set_id(struct edge *edge, struct session *session, int64_t id) {
-    session->id = id;
-    *map_put(edge->ids, (uint64_t)id, NULL) = (uint64_t)(uintptr_t)session;
+struct session *sessions_first(const struct sessions *sessions) {
+    return sessions->first;
 }
-
-static int64_t new_id(const struct edge *edge) {
-    uint32_t chance = 0;
-    int64_t id;
-    do {
-        while (getrandom(&chance, sizeof chance, 0) != sizeof chance) continue;
-        id = clock_wall_ms() << SESSION_RANDOM_BITS | (chance & ((1u << SESSION_RANDOM_BITS) - 1));
-    } while (map_find(edge->ids, (uint64_t)id));
-    return id;
+struct session *session_next(const struct session *session) {
+    return rest_of(session)->next;
 }
-
-void session_greet(struct edge *edge, struct session *session, int64_t user) {
-    uint64_t *first = map_put(edge->users, (uint64_t)user, NULL);
-    session->greeted = true;
-    session->user = user;
-    session->shares = report_wanted(edge, session);
-    session->twin = (struct session *)(uintptr_t)*first;
-    *first = (uint64_t)(uintptr_t)session;
-    set_id(edge, session, new_id(edge));
-    session->route = routes_choose(edge);
-    session->first_page_ms = edge_clock() + edge->settings.first_page_ms;
-    edge->metrics.hellos->value++;
+size_t sessions_count(const struct sessions *sessions) { return sessions->count; }
+size_t sessions_offset(const struct sessions *sessions, size_t place) { return sessions->offsets[place]; }
+int64_t session_user(const struct session *session) { return rest_of(session)->user; }
+int64_t session_deadline(const struct session *session) { return rest_of(session)->deadline.due; }
+struct talk *session_talk(struct session *session) {
+    return &rest_of(session)->talk;
 }
-
-void session_renumber(struct edge *edge, struct session *session, int64_t id) {
-    map_remove(edge->ids, (uint64_t)session->id, NULL);
-    set_id(edge, session, id);
-}
-
-struct session *session_new(struct edge *edge, struct ws_connection *connection) {
-    struct session *session = pool_take(edge->session_memory);
-    *session = (struct session){
-        .connection = connection,
-        .next = edge->sessions,
-        .link = &edge->sessions,
-        .opened_ms = edge_clock(),
-        .route = ROUTE_NONE,
-        .accuracy = -1,
-    };
-    nearby_init(&session->nearby, edge->lists, edge_radius(edge));
-    if (session->next) session->next->link = &session->next;
-    edge->sessions = session;
-    edge->metrics.sessions->value = (double)++edge->session_count;
-    session_schedule(edge, session);
-    return session;
-}
-
-static void ready_remove(struct edge *edge, struct session *session);
-
-void session_free(struct edge *edge, struct session *session) {
-    if (session->greeted) table_remove(edge, session);
-    report_unsent(edge, session, false);
-    ready_remove(edge, session);
-    wheel_clear(&edge->deadlines, &session->deadline);
-    wheel_clear(&edge->expiries, &session->expiry);
-    optouts_forget(edge, session);
-    if (edge->unsettled == session) edge->unsettled = session->next;
-    *session->link = session->next;
-    if (session->next) session->next->link = session->link;
-    nearby_free(&session->nearby);
-    edge->metrics.sessions->value = (double)--edge->session_count;
-    pool_give(edge->session_memory, session);
-}
-
-void sessions_free_all(struct edge *edge) {
-    while (edge->sessions) session_free(edge, edge->sessions);
+struct buffer *sessions_frame(struct sessions *sessions) {
+    return &sessions->frame;
 }
 
 /* ---- deadlines ---- */
@@ -112,277 +105,286 @@ static void nearest(int64_t *due, int64_t time) {
     if (time < *due) *due = time;
 }
 
-/* An update is owed, and the phone takes it. */
-static bool owes_update(const struct session *session) {
-    return session->paged && (session->nearby.dirty || session->nearby.pending_count) && !session->slow_since_ms &&
-           !session->leaving;
+/* Something is owed, and the phone takes it. */
+static bool owes(const struct session *session) {
+    return session->owing && !session->leaving && !rest_of(session)->slow_since_ms;
 }
 
-/* No router has answered, and nothing else has had the first page sent. */
-static bool awaits_first_page(const struct session *session) {
-    return session->greeted && !session->paged && !session->page_wanted;
+static int64_t flush_due(const struct sessions *sessions, const struct rest *rest) {
+    return rest->flushed_ms + sessions->options.settings->flush_ms;
 }
 
-void session_schedule(struct edge *edge, struct session *session) {
-    int64_t due = INT64_MAX;
-    if (!session->greeted)
-        nearest(&due, session->opened_ms + edge->settings.hello_s * 1000);
-    else
-        nearest(&due, session->token_expires_ms);
-    if (awaits_first_page(session)) nearest(&due, session->first_page_ms);
-    if (owes_update(session) && !session->ready_link) nearest(&due, session->flushed_ms + edge->settings.flush_ms);
-    if (session->slow_since_ms) nearest(&due, session->slow_since_ms + edge->settings.slow_close_s * 1000);
-    if (session->rejoin_ms) nearest(&due, session->rejoin_ms);
-    if (session->held) nearest(&due, session->report_ms);
+void session_schedule(struct sessions *sessions, struct session *session) {
+    const struct fanout_settings *settings = sessions->options.settings;
+    struct rest *rest = rest_of(session);
+    int64_t due = session->greeted ? rest->token_expires_ms : rest->opened_ms + settings->hello_s * 1000;
+    nearest(&due, screens_deadline(sessions->options.screens, session));
+    if (owes(session) && !rest->ready_link) nearest(&due, flush_due(sessions, rest));
+    if (rest->slow_since_ms) nearest(&due, rest->slow_since_ms + settings->slow_close_s * 1000);
     /* One that fires too soon finds nothing due and comes here again: cheaper than moving it with every frame. */
-    if (wheel_is_set(&session->deadline) && session->deadline.due <= due) return;
-    wheel_set(&edge->deadlines, &session->deadline, due);
+    if (wheel_is_set(&rest->deadline) && rest->deadline.due <= due) return;
+    wheel_set(&sessions->deadlines, &rest->deadline, due);
 }
 
 /* ---- frames ---- */
 
-static void slow(struct edge *edge, struct session *session) {
-    if (!session->slow_since_ms) session->slow_since_ms = edge_clock();
-    session_schedule(edge, session);
+static void send_frame(struct sessions *sessions, struct rest *rest, size_t entries) {
+    size_t size = sessions->frame.size - WS_HEADROOM;
+    if (ws_send(rest->connection, &sessions->frame)) return; /* closing, or slow: only errors are sent to the slow */
+    sessions->metrics.frames->value++;
+    sessions->metrics.entries->value += (double)entries;
+    sessions->metrics.bytes->value += (double)size;
 }
 
-void session_send(struct edge *edge, struct session *session, size_t entries) {
-    size_t size = edge->frame.size - WS_HEADROOM;
-    if (ws_send(session->connection, &edge->frame)) return; /* closing, or slow: only errors are sent to the slow */
-    edge->metrics.frames->value++;
-    edge->metrics.entries->value += (double)entries;
-    edge->metrics.frame_bytes->value += (double)size;
+void session_send(struct sessions *sessions, struct session *session) { send_frame(sessions, rest_of(session), 0); }
+
+void session_send_error(struct sessions *sessions, struct session *session, const char *code, const char *message) {
+    sessions->metrics.errors->value++;
+    frame_error(&sessions->frame, code, message);
+    session_send(sessions, session);
 }
 
-void session_send_error(struct edge *edge, struct session *session, const char *code, const char *message) {
-    edge->metrics.errors->value++;
-    frame_error(&edge->frame, code, message);
-    session_send(edge, session, 0);
+static void fill(struct sessions *sessions, struct session *session, size_t place) {
+    const struct screen_running *at = &sessions->options.screens->at[place];
+    struct rest *rest = rest_of(session);
+    session->owing &= (uint8_t) ~(1u << place);
+    struct screen_filled filled = at->screen->fill(at->product, session, &sessions->frame);
+    if (filled.more) session->owing |= (uint8_t)(1u << place);
+    if (!filled.frame) return;
+    rest->flushed_ms = clock_coarse_ms();
+    send_frame(sessions, rest, filled.entries);
 }
 
-void session_leave(struct edge *edge, struct session *session, int code, const char *reason, int64_t reconnect_ms) {
-    if (session->leaving) return;
-    report_held(edge, session);
-    session->leaving = true;
-    if (reconnect_ms >= 0) {
-        frame_reconnect(&edge->frame, reconnect_ms);
-        session_send(edge, session, 0);
+/* A frame tells its entries, so it is built only when it is going to be sent. */
+static void flush(struct sessions *sessions, struct session *session, unsigned screens) {
+    struct rest *rest = rest_of(session);
+    unsigned owing;
+    for (size_t place = 0; (owing = session->owing & screens) >> place; place++) {
+        if (!(owing >> place & 1)) continue;
+        if (!ws_ready(rest->connection)) {
+            if (!rest->slow_since_ms) rest->slow_since_ms = clock_coarse_ms();
+            break;
+        }
+        fill(sessions, session, place);
     }
-    ws_close(session->connection, code, reason);
+    session_schedule(sessions, session);
 }
 
-/* A frame tells its entries, so it is built only when it is going to be sent. What a slow phone asked for waits: the
- * last page it wanted, nothing more. */
-void session_send_page(struct edge *edge, struct session *session, struct nearby_cursor after) {
-    session->page_wanted = true;
-    session->page_after = after;
-    if (!ws_ready(session->connection)) {
-        slow(edge, session);
-        return;
-    }
-    size_t count = frame_nearby(&edge->frame, &session->nearby, after, edge->faces);
-    session->page_wanted = false;
-    session->paged = true;
-    session->flushed_ms = edge_clock();
-    session_send(edge, session, count);
-    session_schedule(edge, session);
+void session_tell(struct sessions *sessions, struct session *session, unsigned place) {
+    session->owing |= (uint8_t)(1u << place);
+    if (!session->leaving) flush(sessions, session, 1u << place);
 }
 
-static void flush(struct edge *edge, struct session *session) {
-    if (!ws_ready(session->connection)) {
-        slow(edge, session);
-        return;
-    }
-    size_t count = frame_update(&edge->frame, &session->nearby, edge->faces);
-    if (count) {
-        session->flushed_ms = edge_clock();
-        session_send(edge, session, count);
-    }
-    session_schedule(edge, session);
+void session_writable(struct sessions *sessions, struct session *session) {
+    rest_of(session)->slow_since_ms = 0;
+    if (!session->leaving) flush(sessions, session, EVERY_SCREEN);
 }
 
-void session_writable(struct edge *edge, struct session *session) {
-    session->slow_since_ms = 0;
-    if (session->page_wanted)
-        session_send_page(edge, session, session->page_after);
-    else if (owes_update(session))
-        flush(edge, session);
+/* ---- what is flushed at the end of the batch ---- */
+
+static void ready_add(struct sessions *sessions, struct session *session) {
+    struct rest *rest = rest_of(session);
+    if (rest->ready_link) return;
+    rest->ready_next = NULL;
+    rest->ready_link = sessions->ready_tail;
+    *sessions->ready_tail = session;
+    sessions->ready_tail = &rest->ready_next;
+}
+
+static void ready_remove(struct sessions *sessions, struct session *session) {
+    struct rest *rest = rest_of(session);
+    if (!rest->ready_link) return;
+    *rest->ready_link = rest->ready_next;
+    if (rest->ready_next)
+        rest_of(rest->ready_next)->ready_link = rest->ready_link;
     else
-        session_schedule(edge, session);
-}
-
-/* ---- who is to be flushed at the end of the batch ---- */
-
-static void ready_add(struct edge *edge, struct session *session) {
-    if (session->ready_link) return;
-    session->ready_next = NULL;
-    session->ready_link = edge->ready_tail;
-    *edge->ready_tail = session;
-    edge->ready_tail = &session->ready_next;
-}
-
-static void ready_remove(struct edge *edge, struct session *session) {
-    if (!session->ready_link) return;
-    *session->ready_link = session->ready_next;
-    if (session->ready_next)
-        session->ready_next->ready_link = session->ready_link;
-    else
-        edge->ready_tail = session->ready_link;
-    session->ready_link = NULL;
+        sessions->ready_tail = rest->ready_link;
+    rest->ready_link = NULL;
 }
 
 /* While one is told, the memory of the next ones is fetched, of each as far as its address is known by then. */
-static void fetch_next(struct session *next) {
+static void fetch_next(const struct sessions *sessions, const struct session *next) {
+    const struct screen_set *screens = sessions->options.screens;
     if (!next) return;
-    ws_prefetch(next->connection);
-    nearby_prefetch(&next->nearby);
-    if (!(next = next->ready_next)) return;
-    nearby_prefetch_tags(&next->nearby);
-    if (next->ready_next) session_prefetch(next->ready_next);
+    ws_prefetch(rest_of(next)->connection);
+    screens_fetch(screens, next, SCREEN_NEXT);
+    if (!(next = rest_of(next)->ready_next)) return;
+    screens_fetch(screens, next, SCREEN_SECOND);
+    if (!(next = rest_of(next)->ready_next)) return;
+    __builtin_prefetch(&rest_of(next)->ready_next, 1);
+    __builtin_prefetch(next, 1);
+    screens_fetch(screens, next, SCREEN_THIRD);
 }
 
-void sessions_flush_ready(struct edge *edge) {
-    for (int i = 0; i < FLUSH_SLICE && edge->ready; i++) {
-        struct session *session = edge->ready;
-        fetch_next(session->ready_next);
-        ready_remove(edge, session);
-        if (owes_update(session))
-            flush(edge, session);
+void sessions_flush_ready(struct sessions *sessions) {
+    for (int i = 0; i < FLUSH_SLICE && sessions->ready; i++) {
+        struct session *session = sessions->ready;
+        fetch_next(sessions, rest_of(session)->ready_next);
+        ready_remove(sessions, session);
+        if (owes(session))
+            flush(sessions, session, EVERY_SCREEN);
         else
-            session_schedule(edge, session);
+            session_schedule(sessions, session);
     }
-    loop_idle_on(edge->flusher, edge->ready != NULL);
+    loop_idle_on(sessions->flusher, sessions->ready != NULL);
 }
 
-/* ---- changes ---- */
+static void flush_more(void *context) { sessions_flush_ready(context); }
 
-static void schedule_expiry(struct edge *edge, struct session *session, int64_t list_due) {
-    int64_t due = list_due;
-    if (!session->inactive && session->nearby.time >= 0) nearest(&due, session->nearby.time + edge_inactive_ms(edge));
-    if (due == INT64_MAX)
-        wheel_clear(&edge->expiries, &session->expiry);
-    else if (!wheel_is_set(&session->expiry) || session->expiry.due > due)
-        wheel_set(&edge->expiries, &session->expiry, due);
-}
-
-void session_changed(struct edge *edge, struct session *session) {
-    int64_t oldest = session->nearby.oldest;
-    schedule_expiry(edge, session, oldest == INT64_MAX ? INT64_MAX : oldest + edge_inactive_ms(edge));
-    if (session->ready_link || !owes_update(session)) return;
-    int64_t due = session->flushed_ms + edge->settings.flush_ms;
-    if (wheel_is_set(&session->deadline) && session->deadline.due <= due) return; /* or later than that, by a tick */
-    if (edge_clock() >= due)
-        ready_add(edge, session);
+void session_owe(struct sessions *sessions, struct session *session, unsigned place) {
+    struct rest *rest = rest_of(session);
+    session->owing |= (uint8_t)(1u << place);
+    if (rest->ready_link || !owes(session)) return;
+    int64_t due = flush_due(sessions, rest);
+    if (wheel_is_set(&rest->deadline) && rest->deadline.due <= due) return; /* or later than that, by a tick */
+    if (clock_coarse_ms() >= due)
+        ready_add(sessions, session);
     else
-        wheel_set(&edge->deadlines, &session->deadline, due);
+        wheel_set(&sessions->deadlines, &rest->deadline, due);
 }
 
-/* Room for moves comes in two halves. While one fills, lists that have moves of the other pending are settled, a few with each move;
- * so none has when that half's turn comes, and the loop is not held up by settling all of them at once.
- *
- *     | 3 4 5 6 | 1 2 - - |     sessions ---> session ---> session ---> session ---> NULL
- *                  ^ put                                     ^ unsettled: this one and the rest may have 3 to 6 pending
- *
- * Most have been told by then, which settled them. A session that has come since the half began has nothing of the other. */
-static void settle_some(struct edge *edge, uint32_t half, size_t count) {
-    while (edge->unsettled && count--) {
-        struct session *session = edge->unsettled;
-        edge->unsettled = session->next;
-        /* The first that is pending is the oldest. */
-        if (session->nearby.pending_count && session->nearby.pending[0] / HALF != half) nearby_settle(&session->nearby);
+/* ---- a session's life ---- */
+
+struct session *session_new(struct sessions *sessions, struct ws_connection *connection) {
+    struct rest *rest = pool_take(sessions->memory);
+    memset(rest, 0, offsetof(struct rest, head) + sessions->bytes);
+    rest->connection = connection;
+    rest->opened_ms = clock_coarse_ms();
+    rest->next = sessions->first;
+    rest->link = &sessions->first;
+    rest->head.route = ROUTE_NONE;
+    if (rest->next) rest_of(rest->next)->link = &rest->next;
+    sessions->first = &rest->head;
+    sessions->metrics.sessions->value = (double)++sessions->count;
+    session_schedule(sessions, &rest->head);
+    return &rest->head;
+}
+
+void session_free(struct sessions *sessions, struct session *session) {
+    struct rest *rest = rest_of(session);
+    screens_free(sessions->options.screens, session);
+    if (session->greeted) table_remove(sessions, session);
+    ready_remove(sessions, session);
+    wheel_clear(&sessions->deadlines, &rest->deadline);
+    *rest->link = rest->next;
+    if (rest->next) rest_of(rest->next)->link = rest->link;
+    sessions->metrics.sessions->value = (double)--sessions->count;
+    pool_give(sessions->memory, rest);
+}
+
+void session_greet(struct sessions *sessions, struct session *session, int64_t user, int32_t route) {
+    uint64_t *first = map_put(sessions->users, (uint64_t)user, NULL);
+    session->greeted = true;
+    session->route = route;
+    session->twin = (struct session *)(uintptr_t)*first;
+    rest_of(session)->user = user;
+    *first = (uint64_t)(uintptr_t)session;
+    sessions->metrics.hellos->value++;
+}
+
+void session_renew(struct sessions *sessions, struct session *session, int64_t expires_ms) {
+    rest_of(session)->token_expires_ms = expires_ms;
+    if (session->greeted) session_schedule(sessions, session);
+}
+
+void session_reroute(struct sessions *sessions, struct session *session, int32_t route) {
+    session->route = route;
+    screens_routed(sessions->options.screens, session);
+    session_schedule(sessions, session);
+}
+
+void session_leave(struct sessions *sessions, struct session *session, int code, const char *reason,
+                   int64_t reconnect_ms) {
+    if (session->leaving) return;
+    screens_leave(sessions->options.screens, session);
+    session->leaving = true;
+    if (reconnect_ms >= 0) {
+        frame_reconnect(&sessions->frame, reconnect_ms);
+        session_send(sessions, session);
     }
+    ws_close(rest_of(session)->connection, code, reason);
 }
 
-uint32_t sessions_move(struct edge *edge, const struct lists_move *move) {
-    struct lists *lists = edge->lists;
-    if (lists->count && lists->count % HALF == 0) {
-        settle_some(edge, lists->count / HALF - 1, SIZE_MAX); /* nobody, unless many sessions have gone meanwhile */
-        edge->unsettled = edge->sessions;
-    }
-    if (!lists_room(lists)) lists_forget(lists);
-    settle_some(edge, lists->count / HALF, edge->session_count / HALF + 1);
-    return lists_put(lists, move);
-}
-
-void session_expire(struct edge *edge, struct session *session) {
-    int64_t now = edge_now(edge);
-    if (session->nearby.time >= 0 && now - session->nearby.time >= edge_inactive_ms(edge)) {
-        session->inactive = true;
-        nearby_clear(&session->nearby);
-    }
-    nearby_expire(&session->nearby, now, edge_inactive_ms(edge));
-    session_changed(edge, session);
-    sessions_flush_ready(edge);
-}
-
-void session_moved(struct edge *edge, struct session *session) {
-    if (session->inactive)
-        session_expire(edge, session);
-    else
-        session_changed(edge, session);
-    sessions_flush_ready(edge);
-}
-
-void session_answered(struct edge *edge, struct session *session) {
-    session->rostered = true;
-    if (awaits_first_page(session)) session_send_page(edge, session, (struct nearby_cursor){-1, -1});
-    session_changed(edge, session);
+void session_closed(struct sessions *sessions, struct session *session) {
+    screens_closed(sessions->options.screens, session);
+    session_free(sessions, session);
 }
 
 /* Closes a session whose time is over. */
-static void leave_if_over(struct edge *edge, struct session *session, int64_t now) {
-    if (!session->greeted && now >= session->opened_ms + edge->settings.hello_s * 1000) {
-        session_leave(edge, session, WS_POLICY, "no_hello", -1);
-    } else if (session->greeted && now >= session->token_expires_ms) {
-        session_leave(edge, session, WS_EXPIRED, "token_expired", -1);
-    } else if (session->slow_since_ms && now >= session->slow_since_ms + edge->settings.slow_close_s * 1000) {
-        edge->metrics.slow->value++;
-        session_leave(edge, session, WS_TOO_SLOW, "too_slow", -1);
+static void leave_if_over(struct sessions *sessions, struct session *session, int64_t now) {
+    const struct fanout_settings *settings = sessions->options.settings;
+    const struct rest *rest = rest_of(session);
+    if (!session->greeted && now >= rest->opened_ms + settings->hello_s * 1000) {
+        session_leave(sessions, session, WS_POLICY, "no_hello", -1);
+    } else if (session->greeted && now >= rest->token_expires_ms) {
+        session_leave(sessions, session, WS_EXPIRED, "token_expired", -1);
+    } else if (rest->slow_since_ms && now >= rest->slow_since_ms + settings->slow_close_s * 1000) {
+        sessions->metrics.slow->value++;
+        session_leave(sessions, session, WS_TOO_SLOW, "too_slow", -1);
     }
 }
 
-void session_due(struct edge *edge, struct session *session) {
-    int64_t now = edge_clock();
-    leave_if_over(edge, session, now);
+static void deadline_fired(void *context, struct wheel_timer *timer) {
+    struct sessions *sessions = context;
+    struct rest *rest = (struct rest *)((uintptr_t)timer - offsetof(struct rest, deadline));
+    struct session *session = &rest->head;
+    int64_t now = clock_coarse_ms();
+    leave_if_over(sessions, session, now);
     if (session->leaving) return;
-    report_due(edge, session);
-    if (session->rejoin_ms && now >= session->rejoin_ms) report_rejoin(edge, session);
-    if (awaits_first_page(session) && now >= session->first_page_ms)
-        session_send_page(edge, session, (struct nearby_cursor){-1, -1});
-    if (owes_update(session) && now >= session->flushed_ms + edge->settings.flush_ms)
-        ready_add(edge, session); /* whoever advances the time flushes them together */
+    screens_due(sessions->options.screens, session);
+    if (owes(session) && now >= flush_due(sessions, rest))
+        ready_add(sessions, session); /* sessions_tick flushes them together */
     else
-        session_schedule(edge, session);
+        session_schedule(sessions, session);
 }
 
-/* ---- opting in and out ---- */
-
-static void opted_out(struct edge *edge, struct session *session) {
-    session->joined = false;
-    report_keep(edge, session);
-    report_unsent(edge, session, false);
-    nearby_clear(&session->nearby);
-    session_changed(edge, session);
+void sessions_tick(struct sessions *sessions) {
+    wheel_advance(&sessions->deadlines, clock_coarse_ms(), deadline_fired, sessions);
+    sessions_flush_ready(sessions);
 }
 
-static void opted_in(struct edge *edge, struct session *session) {
-    nearby_unbar_all(&session->nearby);
-    report_latest(edge, session);
+/* ---- all of them ---- */
+
+static void metrics_start(struct sessions *sessions) {
+    struct metrics *m = sessions->options.metrics;
+    sessions->metrics.sessions = metrics_gauge(m, "starling_edge_sessions", "Open WebSocket connections.", NULL);
+    sessions->metrics.hellos =
+        metrics_counter(m, "starling_edge_hellos_total", "Sessions that said a good hello.", NULL);
+    sessions->metrics.frames = metrics_counter(m, "starling_edge_frames_total", "Frames sent.", NULL);
+    sessions->metrics.entries = metrics_counter(m, "starling_edge_entries_total",
+                                                "Friends told in nearby and update frames, gone ones included.", NULL);
+    sessions->metrics.bytes =
+        metrics_counter(m, "starling_edge_frame_bytes_total", "Payload bytes of frames sent.", NULL);
+    sessions->metrics.slow =
+        metrics_counter(m, "starling_edge_slow_closed_total", "Sessions closed because the phone did not read.", NULL);
+    sessions->metrics.errors = metrics_counter(m, "starling_edge_errors_total", "Error frames sent.", NULL);
 }
 
-void sessions_sharing(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
-    struct edge *edge = context;
-    (void)offset;
-    for (struct session *session = sessions_of(edge, user); session; session = session->twin) {
-        session->shares = mode != SHARING_OFF;
-        if (mode == SHARING_OFF)
-            opted_out(edge, session);
-        else if (!session->joined)
-            opted_in(edge, session);
+struct sessions *sessions_new(const struct sessions_options *options) {
+    struct sessions *sessions = mem_alloc(sizeof *sessions);
+    *sessions = (struct sessions){.options = *options, .users = map_new(), .bytes = sizeof(struct session)};
+    for (size_t i = 0; i < options->screens->count; i++) {
+        sessions->offsets[i] = sessions->bytes;
+        sessions->bytes += (options->screens->at[i].screen->session_bytes + 7) / 8 * 8;
     }
-    if (mode == SHARING_OFF)
-        optouts_add(edge, user);
-    else
-        optouts_remove(edge, user);
-    sessions_flush_ready(edge);
+    sessions->ready_tail = &sessions->ready;
+    sessions->memory = pool_new((offsetof(struct rest, head) + sessions->bytes + LINE - 1) / LINE * LINE);
+    sessions->flusher = loop_idle_new(options->loop, flush_more, sessions);
+    wheel_init(&sessions->deadlines, TICK_MS, clock_coarse_ms());
+    metrics_start(sessions);
+    return sessions;
+}
+
+void sessions_free_all(struct sessions *sessions) {
+    while (sessions && sessions->first) session_free(sessions, sessions->first);
+}
+
+void sessions_free(struct sessions *sessions) {
+    if (!sessions) return;
+    loop_idle_free(sessions->flusher);
+    wheel_free(&sessions->deadlines);
+    pool_free(sessions->memory);
+    map_free(sessions->users);
+    buffer_free(&sessions->frame);
+    free(sessions);
 }

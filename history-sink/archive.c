@@ -113,10 +113,19 @@ static int sync_folder(const char *path, struct error *error) {
     return code;
 }
 
-/* Makes one folder; when it is new, its parent is on disk with it before anybody relies on it. */
-static int make_folder(const char *path, const char *parent, struct error *error) {
-    if (mkdir(path, 0777) == 0) return sync_folder(parent, error);
-    return errno == EEXIST ? 0 : failed(error, path);
+static int make_folder(const char *path, struct error *error) {
+    return mkdir(path, 0777) && errno != EEXIST ? failed(error, path) : 0;
+}
+
+/* The names in the folders of an hour are on disk: those folders may be new themselves. */
+static int sync_folders(const char *dir, int64_t hour, struct error *error) {
+    char *date = date_path(dir, hour), *path = hour_path(dir, hour);
+    int code = sync_folder(path, error);
+    if (code == 0) code = sync_folder(date, error);
+    if (code == 0) code = sync_folder(dir, error);
+    free(date);
+    free(path);
+    return code;
 }
 
 int archive_create(const char *dir, struct error *error) {
@@ -136,8 +145,8 @@ int archive_create(const char *dir, struct error *error) {
 
 int archive_create_hour(const char *dir, int64_t hour, struct error *error) {
     char *date = date_path(dir, hour), *path = hour_path(dir, hour);
-    int code = make_folder(date, dir, error);
-    if (code == 0) code = make_folder(path, date, error);
+    int code = make_folder(date, error);
+    if (code == 0) code = make_folder(path, error);
     free(date);
     free(path);
     return code;
@@ -315,7 +324,7 @@ static bool is_linked(const char *temporary) {
 
 int archive_publish(const char *dir, int32_t partition, const struct archive_file *before, struct archive_file file,
                     const char *temporary, struct error *error) {
-    char *path = archive_path(dir, partition, file), *folder = hour_path(dir, file.hour);
+    char *path = archive_path(dir, partition, file);
     int code = check_newest(dir, partition, before, error);
     if (code == 0 && link(temporary, path) && !is_linked(temporary)) {
         code = failed(error, path);
@@ -323,8 +332,7 @@ int archive_publish(const char *dir, int32_t partition, const struct archive_fil
         if (code == -ENOENT) code = error_set(error, -EEXIST, "%s is gone", temporary);
     }
     unlink(temporary);
-    if (code == 0) code = sync_folder(folder, error);
+    if (code == 0) code = sync_folders(dir, file.hour, error);
     free(path);
-    free(folder);
     return code;
 }

@@ -1,4 +1,4 @@
-/* starling-history-sink: every report once, in files that analysts open and in a store that answers queries (DESIGN 1). */
+/* starling-history-sink: every report once, in files that analysts open and in a store that answers queries. */
 #ifndef HISTORY_SINK_HISTORY_SINK_H
 #define HISTORY_SINK_HISTORY_SINK_H
 

@@ -4,17 +4,64 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/topics.h"
+#include "question/question.h"
 
-/* While busy, everything but the two flags is the worker's. */
+enum { ASK_TIMEOUT_MS = 2000 };
+
+/* While the question is busy, everything but itself is the worker's. */
 struct look {
     struct look_options options;
     char *dir;
+    struct question *question;
     struct archive_wanted *wanted;
+    struct kafka_position *kept, *ends;
     size_t count;
-    int code;
+    int code, kafka_code;
     struct error error;
-    bool busy, closing;
 };
+
+/* By time, as librdkafka's question for watermarks waits for a broker that is away whatever timeout it is given. */
+static int ask_kafka(struct look *look) {
+    for (size_t i = 0; i < look->count; i++)
+        look->kept[i] = look->ends[i] =
+            (struct kafka_position){&TOPIC_LOCATIONS, look->wanted[i].partition, KAFKA_OFFSET_NONE};
+    struct kafka_consumer *consumer = look->options.consumer;
+    int code = kafka_consumer_offsets_at(consumer, look->kept, look->count, 0, ASK_TIMEOUT_MS, &look->error);
+    return code ? code
+                : kafka_consumer_offsets_at(consumer, look->ends, look->count, INT64_MAX, ASK_TIMEOUT_MS, &look->error);
+}
+
+static int ask(void *context, struct error *error) {
+    struct look *look = context;
+    look->code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
+    look->kafka_code = look->code ? 0 : ask_kafka(look);
+    return 0; // who looks tells the two failures apart
+}
+
+static void clear(struct look *look) {
+    for (size_t i = 0; i < look->count; i++) archive_list_clear(&look->wanted[i].found);
+    free(look->wanted);
+    free(look->kept);
+    free(look->ends);
+    look->wanted = NULL;
+    look->kept = look->ends = NULL;
+    look->count = 0;
+}
+
+static void answered(void *context) {
+    struct look *look = context;
+    look->options.on_seen(look->options.context, &(struct look_seen){
+                                                     .code = look->code,
+                                                     .kafka_code = look->kafka_code,
+                                                     .reason = look->error.text,
+                                                     .count = look->count,
+                                                     .wanted = look->wanted,
+                                                     .kept = look->kept,
+                                                     .ends = look->ends,
+                                                 });
+    clear(look);
+}
 
 struct look *look_new(const struct look_options *options) {
     struct look *look = mem_alloc(sizeof *look);
@@ -22,56 +69,33 @@ struct look *look_new(const struct look_options *options) {
         .options = *options,
         .dir = mem_string(options->dir),
         .wanted = NULL,
+        .kept = NULL,
+        .ends = NULL,
         .count = 0,
         .code = 0,
+        .kafka_code = 0,
         .error = {.text = ""},
-        .busy = false,
-        .closing = false,
     };
+    look->question = question_new(&(struct question_options){
+        .loop = options->loop, .worker = options->worker, .context = look, .ask = ask, .answered = answered});
     return look;
-}
-
-static void wanted_clear(struct look *look) {
-    for (size_t i = 0; i < look->count; i++) archive_list_clear(&look->wanted[i].found);
-    free(look->wanted);
-    look->wanted = NULL;
-    look->count = 0;
-}
-
-static void look_destroy(struct look *look) {
-    wanted_clear(look);
-    free(look->dir);
-    free(look);
 }
 
 void look_free(struct look *look) {
     if (!look) return;
-    look->closing = true;
-    if (!look->busy) look_destroy(look);
+    question_free(look->question);
+    clear(look);
+    free(look->dir);
+    free(look);
 }
 
-bool look_busy(const struct look *look) { return look->busy; }
-
-static void work(void *context) {
-    struct look *look = context;
-    look->code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
-}
-
-static void done(void *context) {
-    struct look *look = context;
-    look->busy = false;
-    if (look->closing) {
-        look_destroy(look);
-        return;
-    }
-    look->options.on_seen(look->options.context, look->code, look->wanted, look->count, look->error.text);
-    wanted_clear(look);
-}
+bool look_busy(const struct look *look) { return question_busy(look->question); }
 
 void look_start(struct look *look, const struct archive_wanted *wanted, size_t count) {
     look->wanted = mem_alloc((count + 1) * sizeof *wanted);
     memcpy(look->wanted, wanted, count * sizeof *wanted);
+    look->kept = mem_zero(count + 1, sizeof *look->kept);
+    look->ends = mem_zero(count + 1, sizeof *look->ends);
     look->count = count;
-    look->busy = true;
-    loop_work(look->options.loop, work, done, look);
+    question_ask(look->question);
 }

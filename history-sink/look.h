@@ -1,23 +1,35 @@
-/* A look into the folder of files from a worker thread, as it may be large, slow and far away. One at a time. Loop's
- * thread. */
+/* A look at where partitions stand: their files in history.dir, which may be large, slow and far away, and then where they begin
+ * and end in Kafka, which therefore is no earlier. On the worker, one at a time, behind the files that are to be published before.
+ * Loop's thread. */
 #ifndef HISTORY_SINK_LOOK_H
 #define HISTORY_SINK_LOOK_H
 
-#include "base/loop.h"
+#include "base/worker.h"
 #include "history-sink/archive.h"
+#include "kafka/consumer.h"
 
 struct look;
 
+struct look_seen {
+    int code, kafka_code; /* negative: the folder, or Kafka, failed */
+    const char *reason;   /* of either */
+    size_t count;
+    const struct archive_wanted *wanted; /* [count]: what archive_scan found */
+    const struct kafka_position *kept;   /* [count]: the first offset that Kafka has of each partition, */
+    const struct kafka_position *ends;   /* [count]: and where it ends */
+};
+
 struct look_options {
     uv_loop_t *loop;
-    const char *dir; /* history.dir; copied */
+    struct worker *worker;           /* borrowed */
+    struct kafka_consumer *consumer; /* borrowed */
+    const char *dir;                 /* history.dir; copied */
     void *context;
-    /* What archive_scan said. wanted is valid during the call, which is not the place for look_start. */
-    void (*on_seen)(void *context, int code, const struct archive_wanted *wanted, size_t count, const char *reason);
+    void (*on_seen)(void *context, const struct look_seen *seen); /* valid during the call */
 };
 
 struct look *look_new(const struct look_options *options);
-void look_free(struct look *look); /* NULL is fine; on_seen is not called any more */
+void look_free(struct look *look); /* while the worker is not busy; NULL is fine */
 bool look_busy(const struct look *look);
 
 /* Not while one is under way. Sweeps temporary files (archive_scan). Copies wanted. */

@@ -1,12 +1,11 @@
-/* GET /peer/history/{user}?from=&to=&after=&limit=, times in ms: from <= time < to. A cursor is the time and the offset of the
- * last row before it, TIME-OFFSET. */
+#include "history-sink/query.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "history-sink/sink.h"
 #include "json/json.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, RETRY_AFTER_S = 2 };
@@ -105,11 +104,11 @@ void query_answer(void *context, struct http_request *request) {
             0);
         return;
     }
-    const struct partition *partition = partition_find(sink, hash_user_partition(query.user, sink->partitions_total));
+    const struct sink_partition *partition = sink_find(sink, hash_user_partition(query.user, sink->partitions_total));
     sink->metrics.queries->value++;
     if (!partition)
         http_problem(request, 421, "not_the_owner", "another process has this user's history", 0);
-    else if (!partition_answers(sink, partition))
+    else if (!sink_answers(sink, partition))
         http_problem(request, 503, "rebuilding", "this user's history is still being read", RETRY_AFTER_S);
     else
         reply(sink, request, &query);

@@ -1,28 +1,28 @@
-/* Files read back: a partition's newest one to see where the chain ends, and those that the store misses. In slices on the
- * loop, as avro-c has one thread and the store one user; finding ends goes before loading, as Kafka waits for it. */
+#include "history-sink/rebuild.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "history-sink/sink.h"
+#include "base/mem.h"
 
 enum { SLICE_ROWS = 2000, AGAIN_S = 10, SECOND_US = 1000000 };
 
-static bool loads(const struct partition *partition) {
+static bool loads(const struct sink_partition *partition) {
     return partition->state >= PARTITION_FOUND && !partition->whole;
 }
 
 size_t rebuild_files_left(const struct sink *sink) {
     size_t left = 0;
     for (size_t i = 0; i < sink->count; i++) {
-        const struct partition *partition = &sink->partitions[i];
+        const struct sink_partition *partition = &sink->partitions[i];
         if (loads(partition)) left += partition->file_count - partition->file_at;
         if (partition->state == PARTITION_MEASURING) left++;
     }
     return left;
 }
 
-static struct partition *next_partition(const struct sink *sink) {
+static struct sink_partition *next_partition(const struct sink *sink) {
     int64_t now = clock_monotonic_us();
     for (size_t i = 0; i < sink->count; i++)
         if (sink->partitions[i].state == PARTITION_MEASURING) return &sink->partitions[i];
@@ -31,8 +31,70 @@ static struct partition *next_partition(const struct sink *sink) {
     return NULL;
 }
 
+/* Its end is known. */
+static void measured(struct sink *sink, struct sink_partition *partition, int64_t end) {
+    if (end > partition->target) {
+        struct error error;
+        error_set(&error, 0,
+                  "history.dir has files up to offset %" PRId64 ", but the topic ends at %" PRId64
+                  ": was it made anew? Then history.dir and data.dir belong to another topic and must be moved away",
+                  end, partition->target);
+        sink_restart(sink, partition, -EINVAL, error.text);
+        return;
+    }
+    if (end < partition->kept && partition->published.some) {
+        sink->metrics.dropped->value += (double)(partition->kept - end);
+        log_warn(service_log(sink->service), "Kafka has dropped records that were not read",
+                 LOG_INT("partition", partition->id), LOG_INT("from_offset", end),
+                 LOG_INT("to_offset", partition->kept));
+    }
+    partition->state = PARTITION_FOUND;
+    partition->files_end = partition->published.end = end;
+    partition->chain = partition->published;
+    partition->next = end > partition->kept ? end : partition->kept;
+    // More is stored than published when the sink that wrote the store was killed.
+    partition->whole = partition->stored >= end;
+    partition->marked = true;
+    sink_settle_soon(sink);
+}
+
+/* Files whose rows would all be too old for the store. */
+static void skip_old_files(const struct sink *sink, struct sink_partition *partition) {
+    int64_t hour = archive_hour_of(sink_horizon(sink));
+    const struct archive_file *files = partition->files.files;
+    while (partition->file_at + 1 < partition->file_count && files[partition->file_at].hour < hour)
+        partition->file_at++;
+    if (files[partition->file_at].first > partition->stored && partition->file_at)
+        partition->stored = files[partition->file_at].first;
+}
+
+void rebuild_begin(struct sink *sink, struct sink_partition *partition, const struct archive_wanted *wanted) {
+    struct rows_mark mark;
+    struct error error;
+    if (rows_mark(sink->rows, partition->id, &mark, &error)) {
+        service_fail(sink->service, error.text);
+        return;
+    }
+    partition->stored = mark.next;
+    partition->published.some = wanted->found.count > 0;
+    if (!partition->published.some) {
+        measured(sink, partition, 0);
+        return;
+    }
+    partition->files.count = partition->file_count = wanted->found.count;
+    partition->files.files = mem_alloc(wanted->found.count * sizeof *wanted->found.files);
+    for (size_t i = 0; i < wanted->found.count; i++) partition->files.files[i] = wanted->found.files[i];
+    partition->published.file = wanted->found.files[wanted->found.count - 1];
+    skip_old_files(sink, partition);
+    if (mark.file == partition->published.file.first)
+        measured(sink, partition, mark.end);
+    else
+        partition->state = PARTITION_MEASURING;
+    loop_idle_on(sink->loader, 1);
+}
+
 /* Loads rows of one file. 1: there are more; 0: that was its end; negative: it cannot be read, or goes beyond `limit`. */
-static int load_slice(struct sink *sink, struct partition *partition, struct archive_file file, int64_t limit,
+static int load_slice(struct sink *sink, struct sink_partition *partition, struct archive_file file, int64_t limit,
                       struct error *error) {
     struct history_row row;
     int64_t horizon = sink_horizon(sink);
@@ -55,17 +117,17 @@ static int load_slice(struct sink *sink, struct partition *partition, struct arc
     return 1;
 }
 
-static void reader_close(struct partition *partition) {
+static void reader_close(struct sink_partition *partition) {
     segment_reader_free(partition->reader);
     partition->reader = NULL;
 }
 
-static void measure(struct sink *sink, struct partition *partition) {
+static void measure(struct sink *sink, struct sink_partition *partition) {
     struct error error;
-    int code = load_slice(sink, partition, partition->newest, INT64_MAX, &error);
+    int code = load_slice(sink, partition, partition->published.file, INT64_MAX, &error);
     if (code > 0) return;
     if (code < 0) {
-        partition_restart(sink, partition, code == -EEXIST ? -EIO : code, error.text);
+        sink_restart(sink, partition, code == -EEXIST ? -EIO : code, error.text);
         return;
     }
     int64_t end = segment_reader_last(partition->reader) + 1;
@@ -73,10 +135,10 @@ static void measure(struct sink *sink, struct partition *partition) {
     partition->file_count--; // it is loaded now
     // Alone it does not make the store whole: `stored` follows the files before it.
     if (partition->file_count == partition->file_at && partition->stored < end) partition->stored = end;
-    partition_measured(sink, partition, end);
+    measured(sink, partition, end);
 }
 
-static void load_failed(struct sink *sink, struct partition *partition, const char *reason) {
+static void load_failed(struct sink *sink, struct sink_partition *partition, const char *reason) {
     log_error(service_log(sink->service), "a history file cannot be loaded: queries of its partition are refused",
               LOG_INT("partition", partition->id), LOG_TEXT("reason", reason), LOG_INT("again_in_s", AGAIN_S));
     reader_close(partition);
@@ -84,11 +146,11 @@ static void load_failed(struct sink *sink, struct partition *partition, const ch
     partition->load_at_us = clock_monotonic_us() + (int64_t)AGAIN_S * SECOND_US;
 }
 
-static void load(struct sink *sink, struct partition *partition) {
+static void load(struct sink *sink, struct sink_partition *partition) {
     struct error error;
     const struct archive_file *file = &partition->files.files[partition->file_at];
     bool newest = partition->file_at + 1 == partition->files.count;
-    int64_t limit = newest ? partition->end : file[1].first;
+    int64_t limit = newest ? partition->files_end : file[1].first;
     int code = load_slice(sink, partition, *file, limit, &error);
     if (code > 0) return;
     if (code < 0) {
@@ -104,12 +166,12 @@ static void load(struct sink *sink, struct partition *partition) {
     partition->marked = true;
     partition->whole = ++partition->file_at == partition->file_count;
     // With the newest file, which was loaded first, if it was.
-    if (partition->whole && partition->stored < partition->end) partition->stored = partition->end;
+    if (partition->whole && partition->stored < partition->files_end) partition->stored = partition->files_end;
 }
 
 void rebuild_more(void *context) {
     struct sink *sink = context;
-    struct partition *partition = next_partition(sink);
+    struct sink_partition *partition = next_partition(sink);
     if (!partition) {
         loop_idle_on(sink->loader, 0);
         return;
@@ -118,5 +180,5 @@ void rebuild_more(void *context) {
         measure(sink, partition);
     else
         load(sink, partition);
-    records_write(sink);
+    sink_write(sink);
 }

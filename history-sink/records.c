@@ -1,74 +1,92 @@
-/* Records become rows, in the open file and in the store. */
+#include "history-sink/records.h"
+
 #include <errno.h>
 
 #include "base/clock.h"
 #include "geo/geo.h"
-#include "history-sink/sink.h"
 
 enum { LOG_EVERY_S = 10 };
 
-bool records_publish(struct sink *sink, struct partition *partition) {
-    struct segment_published published;
+/* ---- publishing ---- */
+
+static void publish_succeeded(struct sink *sink, struct sink_partition *partition,
+                              const struct segment_published *file) {
+    partition->on_their_way--;
+    partition->published = (struct chain_end){.some = true, .file = file->file, .end = file->last + 1};
+    partition->marked = true;
+    log_debug(service_log(sink->service), "file published", LOG_INT("partition", partition->id),
+              LOG_INT("first", file->file.first), LOG_INT("last", file->last), LOG_INT("rows", file->rows));
+}
+
+static void published(void *context, const struct publish_line *line, int32_t id, int code,
+                      const struct segment_published *file, const char *reason) {
+    struct sink *sink = context;
+    struct sink_partition *partition = sink_find(sink, id);
+    bool counts = partition && partition->line == line; // it was not restarted or given away meanwhile
+    if (code == 0) {
+        sink->metrics.files->value++;
+        sink->metrics.published_rows->value += (double)file->rows;
+        sink->metrics.bytes->value += (double)file->bytes;
+    }
+    if (counts && code == 0)
+        publish_succeeded(sink, partition, file);
+    else if (counts && !sink->draining)
+        sink_restart(sink, partition, code, reason);
+    else if (code)
+        log_warn(service_log(sink->service),
+                 "a file was not published; whoever owns its partition reads its rows again", LOG_INT("partition", id),
+                 LOG_TEXT("reason", reason));
+}
+
+bool records_publish(struct sink *sink, struct sink_partition *partition) {
     struct error error;
-    if (!partition->open) return true;
-    int code = segment_publish(partition->open, &published, &error);
-    partition->open = NULL;
+    struct history_segment *segment = partition->open;
+    if (!segment) return true;
+    int code = segment_finish(segment, &error);
     if (code) {
-        partition_restart(sink, partition, code, error.text);
+        sink_restart(sink, partition, code, error.text);
         return false;
     }
-    partition->has_newest = true;
-    partition->newest = published.file;
-    partition->end = published.last + 1;
-    partition->marked = true;
-    sink->metrics.files->value++;
-    sink->metrics.published_rows->value += (double)published.rows;
-    sink->metrics.bytes->value += (double)published.bytes;
-    log_debug(service_log(sink->service), "file published", LOG_INT("partition", partition->id),
-              LOG_INT("first", published.file.first), LOG_INT("last", published.last), LOG_INT("rows", published.rows));
+    if (!partition->on_their_way++) partition->oldest_on_way = segment_oldest(segment);
+    partition->chain =
+        (struct chain_end){.some = true, .file = segment_file(segment), .end = segment_last(segment) + 1};
+    partition->open = NULL;
+    publish_line_add(partition->line, sink->worker, segment, published, sink);
     return true;
 }
 
 void records_publish_full(struct sink *sink) {
     for (size_t i = 0; i < sink->count; i++) {
-        struct partition *partition = &sink->partitions[i];
+        struct sink_partition *partition = &sink->partitions[i];
         if (partition->open && segment_full(partition->open, &sink->limits)) records_publish(sink, partition);
     }
 }
 
-void records_write(struct sink *sink) {
-    struct error error;
-    for (size_t i = 0; i < sink->count; i++) {
-        struct partition *partition = &sink->partitions[i];
-        if (!partition->marked || partition->state < PARTITION_FOUND) continue;
-        partition->marked = false;
-        if (partition->whole && partition->next > partition->stored) partition->stored = partition->next;
-        rows_put_mark(sink->rows, partition->id,
-                      &(struct rows_mark){.next = partition->stored,
-                                          .file = partition->has_newest ? partition->newest.first : -1,
-                                          .end = partition->end});
-    }
-    if (rows_write(sink->rows, &error)) service_fail(sink->service, error.text);
+void records_publish_all(struct sink *sink) {
+    for (size_t i = 0; i < sink->count; i++) records_publish(sink, &sink->partitions[i]);
 }
 
-static int file_append(struct sink *sink, struct partition *partition, const struct history_row *row,
+/* ---- records ---- */
+
+static int file_append(struct sink *sink, struct sink_partition *partition, const struct history_row *row,
                        struct error *error) {
     if (!partition->open) {
-        int code = segment_open(sink->settings.dir, partition->has_newest ? &partition->newest : NULL, partition->end,
-                                row, &partition->open, error);
+        const struct chain_end *chain = &partition->chain;
+        int code = segment_open(sink->settings.dir, chain->some ? &chain->file : NULL, chain->end, row,
+                                &partition->open, error);
         if (code) return code;
     }
     return segment_append(partition->open, row, error);
 }
 
 /* false: the partition was restarted, and the record will come again. */
-static bool take_row(struct sink *sink, struct partition *partition, const struct history_row *row) {
+static bool take_row(struct sink *sink, struct sink_partition *partition, const struct history_row *row) {
     struct error error;
     if (partition->open && !segment_takes(partition->open, row->received) && !records_publish(sink, partition))
         return false;
     int code = file_append(sink, partition, row, &error);
     if (code) {
-        partition_restart(sink, partition, code == -EEXIST ? -EIO : code, error.text);
+        sink_restart(sink, partition, code == -EEXIST ? -EIO : code, error.text);
         return false;
     }
     if (row->offset >= partition->stored) rows_put(sink->rows, row);
@@ -87,7 +105,7 @@ static void refuse(struct sink *sink, const struct kafka_record *record, const c
              LOG_TEXT("dead_letter", code ? "lost" : "sent"));
 }
 
-static bool take_record(struct sink *sink, struct partition *partition, const struct kafka_record *record) {
+static bool take_record(struct sink *sink, struct sink_partition *partition, const struct kafka_record *record) {
     struct location location;
     struct error error;
     if (event_decode_location(sink->codec, record->value, record->value_size, &location, &error)) {
@@ -115,7 +133,7 @@ static bool take_record(struct sink *sink, struct partition *partition, const st
 void records_arrived(void *context, const struct kafka_record *records, size_t count) {
     struct sink *sink = context;
     for (size_t i = 0; i < count; i++) {
-        struct partition *partition = partition_find(sink, records[i].partition);
+        struct sink_partition *partition = sink_find(sink, records[i].partition);
         // Not ours, on its way back to LOOKING, or read again from before where its files end.
         if (!partition || partition->state != PARTITION_READING || records[i].offset < partition->next) continue;
         if (!take_record(sink, partition, &records[i])) continue;
@@ -123,5 +141,5 @@ void records_arrived(void *context, const struct kafka_record *records, size_t c
         partition->marked = true;
     }
     records_publish_full(sink);
-    records_write(sink);
+    sink_write(sink);
 }

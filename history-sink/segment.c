@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "event/container.h"
 
-struct segment {
+struct history_segment {
     char *dir, *path; /* path: the temporary one */
     struct container_writer *writer;
     int32_t partition;
@@ -19,21 +19,21 @@ struct segment {
     int64_t last, rows, oldest_ms, opened_us;
 };
 
-static void segment_free(struct segment *segment) {
+static void segment_free(struct history_segment *segment) {
     free(segment->dir);
     free(segment->path);
     free(segment);
 }
 
 int segment_open(const char *dir, const struct archive_file *before, int64_t first, const struct history_row *row,
-                 struct segment **out, struct error *error) {
+                 struct history_segment **out, struct error *error) {
     struct archive_file file = {.hour = archive_hour_of(row->received), .first = first};
     // A broker's clock may step back over the hour; the chain's hours must not fall.
     if (before && before->hour > file.hour) file.hour = before->hour;
     int code = archive_create_hour(dir, file.hour, error);
     if (code) return code;
-    struct segment *segment = mem_alloc(sizeof *segment);
-    *segment = (struct segment){
+    struct history_segment *segment = mem_alloc(sizeof *segment);
+    *segment = (struct history_segment){
         .dir = mem_string(dir),
         .path = archive_temporary_path(dir, row->partition, file),
         .writer = NULL,
@@ -56,11 +56,11 @@ int segment_open(const char *dir, const struct archive_file *before, int64_t fir
     return 0;
 }
 
-bool segment_takes(const struct segment *segment, int64_t received_ms) {
+bool segment_takes(const struct history_segment *segment, int64_t received_ms) {
     return archive_hour_of(received_ms) <= segment->file.hour;
 }
 
-int segment_append(struct segment *segment, const struct history_row *row, struct error *error) {
+int segment_append(struct history_segment *segment, const struct history_row *row, struct error *error) {
     int code = container_writer_append(segment->writer, row, error);
     if (code) return code;
     segment->last = row->offset;
@@ -73,16 +73,30 @@ static int64_t size_of(const char *path) {
     return stat(path, &status) ? 0 : (int64_t)status.st_size;
 }
 
-bool segment_full(const struct segment *segment, const struct segment_limits *limits) {
+bool segment_full(const struct history_segment *segment, const struct segment_limits *limits) {
     return segment->rows >= limits->rows || clock_monotonic_us() - segment->opened_us >= limits->age_ms * 1000 ||
            size_of(segment->path) >= limits->bytes;
 }
 
-int64_t segment_rows(const struct segment *segment) { return segment->rows; }
+int64_t segment_rows(const struct history_segment *segment) { return segment->rows; }
 
-int64_t segment_oldest(const struct segment *segment) { return segment->oldest_ms; }
+int64_t segment_oldest(const struct history_segment *segment) { return segment->oldest_ms; }
 
-int segment_publish(struct segment *segment, struct segment_published *published, struct error *error) {
+struct archive_file segment_file(const struct history_segment *segment) {
+    return segment->file;
+}
+
+int32_t segment_partition(const struct history_segment *segment) { return segment->partition; }
+
+int64_t segment_last(const struct history_segment *segment) { return segment->last; }
+
+int segment_finish(struct history_segment *segment, struct error *error) {
+    int code = container_writer_finish(segment->writer, error);
+    if (code) segment_drop(segment);
+    return code;
+}
+
+int segment_publish(struct history_segment *segment, struct segment_published *published, struct error *error) {
     int code = container_writer_close(segment->writer, error);
     struct segment_published result = {
         .file = segment->file, .last = segment->last, .rows = segment->rows, .bytes = size_of(segment->path)};
@@ -96,7 +110,7 @@ int segment_publish(struct segment *segment, struct segment_published *published
     return code;
 }
 
-void segment_drop(struct segment *segment) {
+void segment_drop(struct history_segment *segment) {
     if (!segment) return;
     container_writer_abandon(segment->writer);
     unlink(segment->path);

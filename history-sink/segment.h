@@ -1,12 +1,12 @@
 /* A history file being written, and one being read back. Files are Avro object containers of HistoryRow; see archive.h for
- * what they cover. avro-c's rule: one thread of the process. Appends go to the page cache; publishing waits for the disk. */
+ * what they cover. avro-c's rule: one thread of the process, but where it says so. Appends go to the page cache; publishing waits for the disk. */
 #ifndef HISTORY_SINK_SEGMENT_H
 #define HISTORY_SINK_SEGMENT_H
 
 #include "event/records.h"
 #include "history-sink/archive.h"
 
-struct segment;
+struct history_segment;
 
 struct segment_limits { /* a file that has reached one of them is full */
     int64_t rows;
@@ -17,15 +17,15 @@ struct segment_limits { /* a file that has reached one of them is full */
 /* Opens a hidden file for rows from offset `first` on; row is the first of them, and is not appended by this. `before`: the
  * newest published file, NULL if there is none. */
 int segment_open(const char *dir, const struct archive_file *before, int64_t first, const struct history_row *row,
-                 struct segment **segment, struct error *error);
+                 struct history_segment **segment, struct error *error);
 
 /* Does a row that arrived then belong into this file, or into a next one? */
-bool segment_takes(const struct segment *segment, int64_t received_ms);
+bool segment_takes(const struct history_segment *segment, int64_t received_ms);
 /* Rows by rising offset. */
-int segment_append(struct segment *segment, const struct history_row *row, struct error *error);
-bool segment_full(const struct segment *segment, const struct segment_limits *limits);
-int64_t segment_rows(const struct segment *segment);
-int64_t segment_oldest(const struct segment *segment); /* when its first row arrived, ms */
+int segment_append(struct history_segment *segment, const struct history_row *row, struct error *error);
+bool segment_full(const struct history_segment *segment, const struct segment_limits *limits);
+int64_t segment_rows(const struct history_segment *segment);
+int64_t segment_oldest(const struct history_segment *segment); /* when its first row arrived, ms */
 
 /* What was published. */
 struct segment_published {
@@ -34,10 +34,18 @@ struct segment_published {
     int64_t rows, bytes;
 };
 
-/* Closes, syncs, publishes and frees. At least one row was appended. -EEXIST: another owner was faster; the rows are for
+/* Writes out all that was appended. Afterwards only segment_publish, which another thread may call then. On failure the file is
+ * gone, and the segment freed. */
+int segment_finish(struct history_segment *segment, struct error *error);
+struct archive_file segment_file(const struct history_segment *segment);
+int32_t segment_partition(const struct history_segment *segment);
+int64_t segment_last(const struct history_segment *segment); /* offset of the last row */
+
+/* Syncs, publishes and frees; blocks as long as the disk takes. At least one row was appended; of a segment that was finished, any
+ * thread. -EEXIST: another owner was faster; the rows are for
  * nothing, and who publishes must look again where files end. After any failure nothing is left of the file. */
-int segment_publish(struct segment *segment, struct segment_published *published, struct error *error);
-void segment_drop(struct segment *segment); /* NULL is fine */
+int segment_publish(struct history_segment *segment, struct segment_published *published, struct error *error);
+void segment_drop(struct history_segment *segment); /* NULL is fine */
 
 /* A published file read back, row by row, holding it against its name: partition, offsets rising from `first` on, at least
  * one row. Whatever is wrong is -EBADMSG. */

@@ -1,5 +1,5 @@
-/* starling-ingest, the HTTP gateway: reports, profiles, sharing and friend commands onto Kafka; reads from their owners
- * (DESIGN 6, docs/openapi.yaml). */
+/* starling-ingest, the HTTP gateway: writes onto Kafka, and reads from those who own what is asked for. docs/openapi.yaml describes
+ * what it answers. */
 #ifndef INGEST_INGEST_H
 #define INGEST_INGEST_H
 

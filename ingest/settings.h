@@ -1,15 +1,12 @@
-/* The gateway's own section of the configuration. */
+/* What of the configuration is the gateway's own; each product has a section beside it. */
 #ifndef INGEST_SETTINGS_H
 #define INGEST_SETTINGS_H
 
 #include "base/config.h"
 
 struct ingest_settings {
-    const char *listen;
-    const char *web_dir, *web_ws_url, *web_tile_url;
-    const char *router_group, *history_group;
-    int64_t max_body, max_batch, max_connections;
-    int64_t produce_timeout_ms, outcome_wait_ms;
+    const char *listen, *web_dir;
+    int64_t max_body, max_connections, produce_timeout_ms;
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

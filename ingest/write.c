@@ -1,56 +1,37 @@
+#include "ingest/write.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "ingest/gateway.h"
 
 enum { RETRY_AFTER_S = 5 };
 
+struct writer {
+    struct service *service;
+    struct kafka_producer *producer;
+};
+
 struct write {
-    struct gateway *gateway;
+    struct writer *writer;
     struct http_request *request;
+    write_done *done;
     void *context;
-    void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code, int32_t partition,
-                 int64_t offset);
     size_t waiting; /* records without an acknowledgement, and one for the writer itself until write_end */
     int code;
     int32_t partition;
     int64_t offset;
 };
 
-struct write *write_new(struct gateway *gateway, struct http_request *request, void *context,
-                        void (*done)(struct gateway *gateway, struct http_request *request, void *context, int code,
-                                     int32_t partition, int64_t offset)) {
-    struct write *write = mem_alloc(sizeof *write);
-    *write = (struct write){.gateway = gateway, .request = request, .context = context, .done = done, .waiting = 1};
-    return write;
-}
-
 static void settle(struct write *write) {
     if (--write->waiting) return;
-    write->done(write->gateway, write->request, write->context, write->code, write->partition, write->offset);
+    write->done(write->context, write->request, write->code, write->partition, write->offset);
     free(write);
 }
 
-void write_send(struct write *write, const struct topic *topic, int64_t key_user) {
-    struct gateway *gateway = write->gateway;
-    uint8_t key[8];
-    bytes_put_be64(key, (uint64_t)key_user);
-    int code = kafka_producer_up(gateway->producer)
-                   ? kafka_producer_send(gateway->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                                         gateway->record.data, gateway->record.size, write)
-                   : -EHOSTDOWN;
-    if (code == 0)
-        write->waiting++;
-    else if (write->code == 0)
-        write->code = code;
-}
-
-void write_end(struct write *write) { settle(write); }
-
-void write_delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
-                     int64_t offset) {
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
     struct write *write = opaque;
     (void)context;
     (void)topic;
@@ -60,6 +41,69 @@ void write_delivered(void *context, void *opaque, int code, const struct topic *
     write->offset = offset;
     settle(write);
 }
+
+static void broker_seen(void *context, bool up, const char *reason) {
+    struct writer *writer = context;
+    (void)reason; /* the daemon's condition "kafka" says it */
+    service_ready(writer->service, "producer", up);
+}
+
+int writer_new(struct service *service, int timeout_ms, struct writer **writer, struct error *error) {
+    struct writer *made = mem_alloc(sizeof *made);
+    *made = (struct writer){.service = service};
+    int code = kafka_producer_new(
+        &(struct kafka_producer_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .metrics = service_metrics(service),
+            .timeout_ms = timeout_ms,
+            .context = made,
+            .on_delivered = delivered,
+            .on_broker = broker_seen,
+        },
+        &made->producer, error);
+    if (code)
+        free(made);
+    else
+        *writer = made;
+    return code;
+}
+
+void writer_free(struct writer *writer, int flush_ms) {
+    if (!writer) return;
+    kafka_producer_free(writer->producer, flush_ms);
+    free(writer);
+}
+
+struct kafka_producer *writer_producer(struct writer *writer) {
+    return writer->producer;
+}
+
+struct write *write_new(struct writer *writer, struct http_request *request, write_done *done, void *context) {
+    struct write *write = mem_alloc(sizeof *write);
+    *write = (struct write){.writer = writer, .request = request, .done = done, .context = context, .waiting = 1};
+    return write;
+}
+
+void write_keyed(struct write *write, const struct topic *topic, const void *key, size_t size,
+                 const struct buffer *record) {
+    struct kafka_producer *producer = write->writer->producer;
+    int code = kafka_producer_up(producer) ? kafka_producer_send(producer, topic, KAFKA_PARTITION_BY_KEY, key, size,
+                                                                 record->data, record->size, write)
+                                           : -EHOSTDOWN;
+    if (code == 0)
+        write->waiting++;
+    else if (write->code == 0)
+        write->code = code;
+}
+
+void write_user(struct write *write, const struct topic *topic, int64_t user, const struct buffer *record) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    write_keyed(write, topic, key, sizeof key, record);
+}
+
+void write_end(struct write *write) { settle(write); }
 
 void write_problem(struct http_request *request, int code) {
     if (code == -EINVAL)

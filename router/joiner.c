@@ -88,6 +88,7 @@ static void measure(struct joiner *joiner) {
 }
 
 void joiner_tenth(struct joiner *joiner) {
+    relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
     if (owner_joined(joiner->owner)) measure(joiner);
     joiner->options.ready(joiner->options.context, "assigned", owner_was_assigned(joiner->owner));

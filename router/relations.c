@@ -412,10 +412,11 @@ static void keep(struct relations *relations, int32_t partition, int64_t now) {
     if (code) store_failed(relations, code, &error);
 }
 
+void relations_tenth(struct relations *relations) { progress(relations); }
+
 void relations_second(struct relations *relations) {
     int64_t now = clock_wall_ms();
     cap_second(relations->options.cap, now);
     for (int32_t p = 0; p < relations->options.partitions; p++) keep(relations, p, now);
     tell(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    progress(relations);
 }

@@ -53,6 +53,7 @@ void relations_live(struct relations *relations, int32_t partition);
 /* For the graph's on_damaged: reads the lists of that partition anew, from the next turn of the loop on. */
 void relations_damaged(struct relations *relations, int32_t partition, const struct error *error);
 
+void relations_tenth(struct relations *relations);
 void relations_second(struct relations *relations);
 bool relations_current(const struct relations *relations); /* live partitions are read to their ends */
 

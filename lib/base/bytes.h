@@ -71,4 +71,18 @@ static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, u
 static inline uint64_t zigzag(int64_t value) { return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63); }
 static inline int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
 
+/* A signed number as a varint of its zigzag: Avro's long. As varint_put and varint_get; most are one byte. */
+static inline uint8_t *zigzag_put(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
+
+static inline const uint8_t *zigzag_get(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    uint64_t raw;
+    if (at < end && *at < 0x80) {
+        *value = unzigzag(*at);
+        return at + 1;
+    }
+    at = varint_get(at, end, &raw);
+    if (at) *value = unzigzag(raw);
+    return at;
+}
+
 #endif

@@ -109,6 +109,13 @@ struct metric *metrics_gauge(struct metrics *metrics, const char *name, const ch
     return &series_want(family_want(metrics, GAUGE, name, help), labels, NULL)->metric;
 }
 
+struct metric *metrics_gauge_unknown(struct metrics *metrics, const char *name, const char *help, const char *labels) {
+    bool created = false;
+    struct series *series = series_want(family_want(metrics, GAUGE, name, help), labels, &created);
+    if (created) series->metric.value = NAN;
+    return &series->metric;
+}
+
 void metrics_remove(struct metrics *metrics, struct metric *metric) {
     for (struct family *family = metrics->first; family; family = family->next) {
         for (struct series **at = &family->first; *at; at = &(*at)->next) {
@@ -208,12 +215,23 @@ static void render_help(struct buffer *out, const struct family *family) {
     buffer_format(out, "\n# TYPE %s %s\n", family->name, KINDS[family->kind]);
 }
 
+static bool is_known(const struct family *family, const struct series *series) {
+    return family->kind != GAUGE || !isnan(series->metric.value);
+}
+
+static bool has_lines(const struct family *family) {
+    for (const struct series *series = family->first; series; series = series->next)
+        if (is_known(family, series)) return true;
+    return false;
+}
+
 void metrics_render(struct metrics *metrics, struct buffer *out) {
     for (size_t i = 0; i < metrics->collector_count; i++) metrics->collectors[i].fn(metrics->collectors[i].context);
     for (const struct family *family = metrics->first; family; family = family->next) {
-        if (!family->first) continue; // all its series were removed
+        if (!has_lines(family)) continue; // all its series were removed, or are not known
         render_help(out, family);
         for (const struct series *series = family->first; series; series = series->next) {
+            if (!is_known(family, series)) continue;
             if (family->kind == HISTOGRAM)
                 render_histogram(out, family->name, series);
             else

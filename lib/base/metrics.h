@@ -11,7 +11,8 @@
 
 struct metrics;
 
-struct metric { /* a counter or a gauge: add or assign directly */
+struct
+    metric { /* a counter or a gauge: add or assign directly. A gauge that is NAN, because nothing is known yet, has no line */
     double value;
 };
 
@@ -25,6 +26,8 @@ void metrics_free(struct metrics *metrics);
  * Families and their series are rendered in the order of their making. */
 struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help, const char *labels);
 struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels);
+/* A gauge that is not known until it is first assigned: a 0 would look like "long ago", or "at once". */
+struct metric *metrics_gauge_unknown(struct metrics *metrics, const char *name, const char *help, const char *labels);
 void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies; NULL is fine */
 
 /* Appends key="value", the value escaped, and a comma before it if something is there: for labels that come from outside. */

@@ -2,342 +2,299 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bytes.h"
-#include "base/maps.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "copies/profiles.h"
-#include "event/topics.h"
-#include "kafka/consumer.h"
+#include "question/question.h"
 
-enum {
-    ASK_TIMEOUT_MS = 2000,
-    RETRY_MS = 1000,
-    CURRENT_EVERY_MS = 600 * 1000,
-    COPIED = 2,        /* topics */
-    SHARING_BITS = 10, /* of the parts of the copy of sharing */
-};
+enum { ASK_TIMEOUT_MS = 2000, RETRY_MS = 1000, CURRENT_EVERY_MS = 600 * 1000 };
 
-static const struct topic *const COPIED_TOPICS[COPIED] = {&TOPIC_SHARING, &TOPIC_PROFILES};
-
-/* Asking the broker where the topics end blocks, so it is done on a worker. It belongs to both sides: whoever of them
- * is last frees it. */
-struct question {
-    struct copies *copies; /* NULL once those are gone; the loop's thread only */
-    struct kafka_consumer *consumer;
-    uv_sem_t answered;
-    uv_mutex_t lock;
-    bool cancelled; /* under the lock */
-    int partitions;
-    int64_t *ends; /* [COPIED][partitions] */
-    int code;
-    struct error error;
+struct copy {
+    struct copy_definition definition;
+    struct kafka_position *ends; /* [partitions]: where the topic ended; the question's while it is asked */
+    bool stuck;                  /* its disk refused a write; its partitions are paused until it is open again */
+    struct metric *records, *bad;
 };
 
 struct copies {
     struct copies_options options;
-    char *path;
+    struct copy *items;
+    size_t count;
     struct kafka_consumer *consumer;
-    struct profiles *profiles;
-    struct codec *codec;
-    struct maps *sharing; /* user -> offset << 2 | mode */
-    struct buffer found;  /* the profile that was last looked up */
-    struct question *question;
-    struct loop_timer *timer; /* asks again; then, once ready, notes that the profiles are current */
-    int64_t *ends;            /* [COPIED][partitions], from the question; NULL before */
-    bool ready;
-    bool stuck; /* the store refused a write: held until the timer tries again */
-    struct {
-        struct metric *records, *bad;
-    } counts[COPIED];
-    struct metric *users, *ready_gauge, *store_failures;
+    struct question *question; /* where the topics end */
+    struct loop_timer *timer;  /* opens stuck copies; else, once ready, notes that those on disk are current */
+    int64_t current_at_us;
+    bool reading; /* the ends are known, and all is read */
+    bool ready, closing;
+    struct metric *ready_gauge, *store_failures;
 };
-
-static int copied_index(const struct topic *topic) { return topic == &TOPIC_SHARING ? 0 : 1; }
 
 /* ---- where the topics end ---- */
 
-static bool cancelled(struct question *question) {
-    uv_mutex_lock(&question->lock);
-    bool value = question->cancelled;
-    uv_mutex_unlock(&question->lock);
-    return value;
-}
-
-static void ask(void *context) {
-    struct question *question = context;
-    question->code = 0;
-    for (int i = 0; !question->code && i < COPIED * question->partitions; i++) {
-        int64_t low;
-        question->code = cancelled(question)
-                             ? -ECANCELED
-                             : kafka_consumer_watermarks(question->consumer, COPIED_TOPICS[i / question->partitions],
-                                                         i % question->partitions, &low, &question->ends[i],
-                                                         ASK_TIMEOUT_MS, &question->error);
+/* All within one time limit, as the end of the process waits for it. */
+static int ask(void *context, struct error *error) {
+    struct copies *copies = context;
+    size_t partitions = (size_t)copies->options.partitions;
+    int64_t deadline_us = clock_monotonic_us() + ASK_TIMEOUT_MS * INT64_C(1000);
+    int code = 0;
+    for (size_t i = 0; !code && i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        for (size_t p = 0; p < partitions; p++)
+            copy->ends[p] = (struct kafka_position){copy->definition.topic, (int32_t)p, KAFKA_OFFSET_NONE};
+        int64_t left_ms = (deadline_us - clock_monotonic_us()) / 1000;
+        code = kafka_consumer_ends(copies->consumer, copy->ends, partitions, left_ms > 1 ? (int)left_ms : 1, error);
     }
-    uv_sem_post(&question->answered);
+    return code;
 }
 
-static void question_free(struct question *question) {
-    uv_sem_destroy(&question->answered);
-    uv_mutex_destroy(&question->lock);
-    free(question->ends);
-    free(question);
-}
-
-static void start_reading(struct copies *copies);
-
-static void answered(void *context) {
-    struct question *question = context;
-    struct copies *copies = question->copies;
-    if (copies) {
-        copies->question = NULL;
-        if (question->code) {
-            log_debug(copies->options.log, "waiting for the ends of profiles and sharing",
-                      LOG_TEXT("error", question->error.text));
-            loop_timer_again(copies->timer, RETRY_MS, 0);
-        } else {
-            copies->ends = question->ends;
-            question->ends = NULL;
-            start_reading(copies);
-        }
-    }
-    question_free(question);
-}
-
-static void ask_for_ends(struct copies *copies) {
-    int partitions = copies->options.partitions;
-    struct question *question = mem_alloc(sizeof *question);
-    *question = (struct question){
-        .copies = copies,
-        .consumer = copies->consumer,
-        .cancelled = false,
-        .partitions = partitions,
-        .ends = mem_zero((size_t)(COPIED * partitions), sizeof *question->ends),
-        .code = 0,
-        .error = {.text = ""},
-    };
-    uv_sem_init(&question->answered, 0);
-    uv_mutex_init(&question->lock);
-    copies->question = question;
-    loop_work(copies->options.loop, ask, answered, question);
+static void failed(void *context, int code, const char *reason) {
+    struct copies *copies = context;
+    log_debug(copies->options.log, "waiting for the ends of the copied topics", LOG_TEXT("error", reason));
 }
 
 /* ---- reading ---- */
 
+static int64_t start_of(const struct copy *copy, int32_t partition) {
+    int64_t next = copy->definition.disk ? copy_disk_next(copy->definition.disk, partition) : -1;
+    return next < 0 ? KAFKA_OFFSET_BEGINNING : next;
+}
+
 static int read_all(struct copies *copies, struct error *error) {
-    int partitions = copies->options.partitions;
-    struct kafka_position *list = mem_alloc((size_t)(COPIED * partitions) * sizeof *list);
-    size_t count = 0;
-    for (int p = 0; p < partitions; p++) {
-        int64_t next = profiles_offset(copies->profiles, p);
-        list[count++] = (struct kafka_position){&TOPIC_SHARING, p, KAFKA_OFFSET_BEGINNING};
-        list[count++] = (struct kafka_position){&TOPIC_PROFILES, p, next < 0 ? KAFKA_OFFSET_BEGINNING : next};
+    size_t partitions = (size_t)copies->options.partitions, count = 0;
+    struct kafka_position *list = mem_alloc((copies->count * partitions + 1) * sizeof *list);
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        for (int32_t p = 0; p < copies->options.partitions; p++)
+            list[count++] = (struct kafka_position){copy->definition.topic, p, start_of(copy, p)};
     }
     int code = kafka_consumer_read(copies->consumer, list, count, error);
     free(list);
     return code;
 }
 
-static void start_reading(struct copies *copies) {
-    struct error error = {.text = ""};
-    int code = 0;
-    for (int p = 0; !code && p < copies->options.partitions; p++) {
-        // A topic that ends before what was read of it is another topic.
-        int64_t end = copies->ends[copied_index(&TOPIC_PROFILES) * copies->options.partitions + p];
-        if (profiles_offset(copies->profiles, p) > end) code = profiles_forget(copies->profiles, &error);
-    }
-    if (!code) code = read_all(copies, &error);
-    if (!code) return;
-    log_debug(copies->options.log, "profiles and sharing cannot be read yet", LOG_TEXT("error", error.text));
-    free(copies->ends);
-    copies->ends = NULL;
-    loop_timer_again(copies->timer, RETRY_MS, 0);
+static void pause_copy(struct copies *copies, const struct copy *copy) {
+    for (int32_t p = 0; p < copies->options.partitions; p++)
+        kafka_consumer_pause(copies->consumer, copy->definition.topic, p);
 }
 
-static bool reached_the_ends(const struct copies *copies) {
-    for (int i = 0; i < COPIED * copies->options.partitions; i++) {
-        const struct topic *topic = COPIED_TOPICS[i / copies->options.partitions];
-        if (kafka_consumer_position(copies->consumer, topic, i % copies->options.partitions) < copies->ends[i]) {
-            return false;
-        }
+/* The disk has refused something, and is closed. */
+static void stop(struct copies *copies, struct copy *copy, const struct error *error) {
+    copies->store_failures->value++;
+    if (!copy->stuck && copies->options.on_disk)
+        copies->options.on_disk(copies->options.context, copy->definition.topic, error->text);
+    copy->stuck = true;
+    pause_copy(copies, copy);
+    loop_timer_again(copies->timer, RETRY_MS, RETRY_MS);
+}
+
+/* Goes on from where each partition was written last. */
+static int read_copy_anew(struct copies *copies, const struct copy *copy, struct error *error) {
+    int code = 0;
+    for (int32_t p = 0; !code && p < copies->options.partitions; p++) {
+        struct kafka_position from = {copy->definition.topic, p, start_of(copy, p)};
+        code = kafka_consumer_seek(copies->consumer, &from, error);
+        if (!code) code = kafka_consumer_resume(copies->consumer, copy->definition.topic, p);
     }
+    return code;
+}
+
+static int forget(struct copy *copy, struct error *error) {
+    if (copy->definition.disk) return copy_disk_forget(copy->definition.disk, error);
+    copy->definition.forget(copy->definition.context);
+    return 0;
+}
+
+/* A topic that ends before what was read of it is another topic. */
+static bool is_another(const struct copies *copies, const struct copy *copy) {
+    for (int32_t p = 0; copy->definition.disk && p < copies->options.partitions; p++)
+        if (copy_disk_next(copy->definition.disk, p) > copy->ends[p].offset) return true;
+    return false;
+}
+
+static void answered(void *context) {
+    struct copies *copies = context;
+    struct error error = {.text = ""};
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        if (is_another(copies, copy) && copy_disk_forget(copy->definition.disk, &error)) stop(copies, copy, &error);
+    }
+    if (read_all(copies, &error)) {
+        log_debug(copies->options.log, "the copied topics cannot be read yet", LOG_TEXT("error", error.text));
+        question_ask_later(copies->question, RETRY_MS);
+        return;
+    }
+    copies->reading = true;
+    for (size_t i = 0; i < copies->count; i++)
+        if (copies->items[i].stuck) pause_copy(copies, &copies->items[i]);
+}
+
+static bool reached_the_end(const struct copies *copies, const struct copy *copy) {
+    if (copy->stuck) return false;
+    for (int32_t p = 0; p < copies->options.partitions; p++)
+        if (kafka_consumer_position(copies->consumer, copy->definition.topic, p) < copy->ends[p].offset) return false;
     return true;
+}
+
+/* A failure costs reading the copy again after the next start. */
+static void note_current(struct copies *copies) {
+    copies->current_at_us = clock_monotonic_us();
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        struct error error = {.text = ""};
+        if (!copy->definition.disk || !reached_the_end(copies, copy)) continue;
+        if (copy_disk_current(copy->definition.disk, &error)) stop(copies, copy, &error);
+    }
 }
 
 static void drained(void *context) {
     struct copies *copies = context;
-    if (copies->ready || copies->stuck || !copies->ends || !reached_the_ends(copies)) return;
+    if (copies->closing || copies->ready || !copies->reading) return;
+    for (size_t i = 0; i < copies->count; i++)
+        if (!reached_the_end(copies, &copies->items[i])) return;
     copies->ready = true;
     copies->ready_gauge->value = 1;
-    profiles_current(copies->profiles, NULL); // a failure costs reading them again after the next start
-    loop_timer_again(copies->timer, CURRENT_EVERY_MS, CURRENT_EVERY_MS);
+    note_current(copies);
     if (copies->options.on_ready) copies->options.on_ready(copies->options.context);
+}
+
+/* Opens the store of a stuck copy. */
+static void try_again(struct copies *copies, struct copy *copy) {
+    struct error error = {.text = ""};
+    int code = copy_disk_reopen(copy->definition.disk, &error);
+    if (!code && copies->reading) code = read_copy_anew(copies, copy, &error);
+    if (code) {
+        copies->store_failures->value++;
+        log_debug(copies->options.log, "a copy on disk still fails", LOG_TEXT("topic", copy->definition.topic->name),
+                  LOG_TEXT("reason", error.text));
+        return;
+    }
+    copy->stuck = false;
+    if (copies->options.on_disk) copies->options.on_disk(copies->options.context, copy->definition.topic, NULL);
 }
 
 static void ticked(void *context) {
     struct copies *copies = context;
-    if (copies->stuck) {
-        copies->stuck = false;
-        if (copies->ready) loop_timer_again(copies->timer, CURRENT_EVERY_MS, CURRENT_EVERY_MS);
-        kafka_consumer_hold(copies->consumer, false);
-    } else if (copies->ready) {
-        if (reached_the_ends(copies)) profiles_current(copies->profiles, NULL);
-    } else if (!copies->ends && !copies->question) {
-        ask_for_ends(copies);
-    }
+    for (size_t i = 0; i < copies->count; i++)
+        if (copies->items[i].stuck) try_again(copies, &copies->items[i]);
+    drained(copies);
+    int64_t since_us = clock_monotonic_us() - copies->current_at_us;
+    if (copies->ready && since_us >= (int64_t)CURRENT_EVERY_MS * 1000) note_current(copies);
+}
+
+static struct copy *copy_of(struct copies *copies, const struct topic *topic) {
+    for (size_t i = 0; i < copies->count; i++)
+        if (copies->items[i].definition.topic == topic) return &copies->items[i];
+    return NULL;
 }
 
 static void offset_lost(void *context, const struct topic *topic, int32_t partition) {
     struct copies *copies = context;
-    struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    struct copy *copy = copy_of(copies, topic);
     struct error error = {.text = ""};
-    // What was removed meanwhile cannot be known any more, so all profiles are read anew; nothing of sharing is kept on
-    // disk, and its newest records, which the topic still has, win.
-    int code = topic == &TOPIC_PROFILES ? profiles_forget(copies->profiles, &error) : 0;
-    if (!code)
-        code =
-            topic == &TOPIC_PROFILES ? read_all(copies, &error) : kafka_consumer_seek(copies->consumer, &start, &error);
-    if (code) log_debug(copies->options.log, "a lost offset could not be mended", LOG_TEXT("error", error.text));
+    if (copies->closing || !copy || copy->stuck) return;
+    log_debug(copies->options.log, "Kafka has lost what was read of a copied topic: it is read anew",
+              LOG_TEXT("topic", topic->name), LOG_INT("partition", partition));
+    if (forget(copy, &error))
+        stop(copies, copy, &error);
+    else if (read_copy_anew(copies, copy, &error))
+        log_debug(copies->options.log, "a copied topic cannot be read anew", LOG_TEXT("reason", error.text));
 }
 
 /* ---- records ---- */
 
-static void reject(struct copies *copies, const struct kafka_record *record, const char *reason) {
-    copies->counts[copied_index(record->topic)].bad->value++;
-    kafka_producer_send_dead(copies->options.dead_letters, record, reason);
-}
-
-static void apply_sharing(struct copies *copies, const struct kafka_record *record, int64_t user) {
-    struct sharing sharing = {.mode = SHARING_OFF}; // a tombstone
+/* false: it went to the dead letters. */
+static bool apply(struct copies *copies, struct copy *copy, const struct kafka_record *record) {
     struct error error = {.text = ""};
-    if (record->value && event_decode_sharing(copies->codec, record->value, record->value_size, &sharing, &error)) {
-        reject(copies, record, error.text);
-        return;
+    struct copy_disk *disk = copy->definition.disk;
+    copy->records->value++;
+    int code = copy->definition.apply(copy->definition.context, record, &error);
+    if (code) {
+        copy->bad->value++;
+        kafka_producer_send_dead(copies->options.dead_letters, record, error.text);
+    } else if (disk) {
+        copy_disk_put(disk, record->key, record->key_size, record->value, record->value_size);
     }
-    bool created;
-    *maps_put(copies->sharing, (uint64_t)user, &created) = (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
-    copies->users->value += created;
+    if (disk) copy_disk_reached(disk, record->partition, record->offset + 1);
+    return !code;
 }
 
-static void apply_profile(struct copies *copies, const struct kafka_record *record, int64_t user) {
-    struct profile profile;
-    struct error error = {.text = ""};
-    if (!record->value) {
-        profiles_remove(copies->profiles, user);
-    } else if (event_decode_profile(copies->codec, record->value, record->value_size, &profile, &error)) {
-        reject(copies, record, error.text);
-    } else {
-        profiles_put(copies->profiles, user, record->value, record->value_size);
-    }
-}
-
-/* False: not a user's. */
-static bool user_of(const struct kafka_record *record, int64_t *user) {
-    if (record->key_size != 8) return false;
-    *user = (int64_t)bytes_get_be64(record->key);
-    return *user >= 0;
-}
-
-static void apply(struct copies *copies, const struct kafka_record *record) {
-    int64_t user;
-    copies->counts[copied_index(record->topic)].records->value++;
-    if (!user_of(record, &user)) {
-        reject(copies, record, "the key is not a user: 8 bytes, big-endian, not negative");
-    } else if (record->topic == &TOPIC_SHARING) {
-        apply_sharing(copies, record, user);
-    } else {
-        apply_profile(copies, record, user);
-    }
-    if (record->topic == &TOPIC_PROFILES) profiles_reached(copies->profiles, record->partition, record->offset + 1);
-}
-
-/* The disk refused the batch. Its profiles are asked for again, a little later: the first of each partition's. */
-static void try_again_later(struct copies *copies, const struct kafka_record *records, size_t count) {
-    copies->store_failures->value++;
-    copies->stuck = true;
-    kafka_consumer_hold(copies->consumer, true);
-    for (size_t i = count; i-- > 0;) {
-        if (records[i].topic != &TOPIC_PROFILES) continue;
-        profiles_reached(copies->profiles, records[i].partition, records[i].offset);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct kafka_position first = {records[i].topic, records[i].partition, records[i].offset};
-        if (records[i].topic != &TOPIC_PROFILES) continue;
-        if (profiles_offset(copies->profiles, first.partition) != first.offset) continue;
-        kafka_consumer_seek(copies->consumer, &first, NULL);
-    }
-    loop_timer_again(copies->timer, RETRY_MS, 0);
-}
-
-static void tell(struct copies *copies, const struct kafka_record *record) {
-    const struct copies_options *options = &copies->options;
-    int64_t user, offset;
-    if (!user_of(record, &user)) return;
-    if (record->topic == &TOPIC_PROFILES) {
-        if (options->on_profile) options->on_profile(options->context, user);
-    } else if (options->on_sharing) {
-        enum sharing_mode mode = copies_sharing(copies, user, &offset);
-        // A record that could not be read left an older one standing; one that a later one of the batch replaced is
-        // told with that.
-        if (offset == record->offset) options->on_sharing(options->context, user, mode, offset);
+static void write_disks(struct copies *copies) {
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        struct error error = {.text = ""};
+        if (!copy->definition.disk || copy->stuck) continue;
+        if (copy_disk_write(copy->definition.disk, &error)) stop(copies, copy, &error);
     }
 }
 
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct copies *copies = context;
-    for (size_t i = 0; i < count; i++) apply(copies, &records[i]);
-    struct error error = {.text = ""};
-    if (profiles_write(copies->profiles, &error)) {
-        log_debug(copies->options.log, "profiles could not be written", LOG_TEXT("error", error.text));
-        try_again_later(copies, records, count);
+    if (copies->closing) return;
+    bool *applied = mem_zero(count + 1, sizeof *applied);
+    for (size_t i = 0; i < count; i++) {
+        struct copy *copy = copy_of(copies, records[i].topic);
+        if (copy && !copy->stuck) applied[i] = apply(copies, copy, &records[i]);
     }
-    if (!copies->ready) return;
-    for (size_t i = 0; i < count; i++) tell(copies, &records[i]);
+    write_disks(copies);
+    for (size_t i = 0; copies->ready && i < count; i++) {
+        // Those of a copy that has just become stuck come again.
+        const struct copy *copy = copy_of(copies, records[i].topic);
+        if (!applied[i] || copy->stuck || !copy->definition.changed) continue;
+        copy->definition.changed(copy->definition.context, &records[i]);
+    }
+    free(applied);
 }
 
 /* ---- the outside ---- */
 
 static void make_metrics(struct copies *copies) {
     struct metrics *metrics = copies->options.metrics;
-    for (int i = 0; i < COPIED; i++) {
-        char *labels = mem_format("topic=\"%s\"", COPIED_TOPICS[i]->name);
-        copies->counts[i].records =
+    for (size_t i = 0; i < copies->count; i++) {
+        struct copy *copy = &copies->items[i];
+        char *labels = mem_format("topic=\"%s\"", copy->definition.topic->name);
+        copy->records =
             metrics_counter(metrics, "starling_copies_records_total", "Records read into the local copies.", labels);
-        copies->counts[i].bad =
-            metrics_counter(metrics, "starling_copies_bad_records_total",
-                            "Records that could not be read and went to the dead letter queue.", labels);
+        copy->bad = metrics_counter(metrics, "starling_copies_bad_records_total",
+                                    "Records that could not be read and went to the dead letter queue.", labels);
         free(labels);
     }
-    copies->users =
-        metrics_gauge(metrics, "starling_copies_sharing_users", "Users whose sharing mode is held in memory.", NULL);
-    copies->users->value = 0; /* counted up from here on */
     copies->ready_gauge =
         metrics_gauge(metrics, "starling_copies_ready", "1 once the local copies were read to the end.", NULL);
     copies->store_failures = metrics_counter(metrics, "starling_copies_store_failures_total",
-                                             "Batches of profiles that the disk refused (each is tried again).", NULL);
+                                             "Writes that the disk of a local copy refused (tried again).", NULL);
+}
+
+/* The question is through: nothing uses the consumer any more. */
+static void destroy(void *context) {
+    struct copies *copies = context;
+    kafka_consumer_free(copies->consumer);
+    for (size_t i = 0; i < copies->count; i++) free(copies->items[i].ends);
+    free(copies->items);
+    free(copies);
 }
 
 int copies_new(const struct copies_options *options, struct copies **out, struct error *error) {
     struct copies *copies = mem_alloc(sizeof *copies);
     *copies = (struct copies){
         .options = *options,
-        .path = mem_format("%s/profiles", options->data_dir),
+        .items = mem_zero(options->count, sizeof *copies->items),
+        .count = options->count,
         .consumer = NULL,
-        .profiles = NULL,
-        .codec = codec_new(),
-        .sharing = maps_new(SHARING_BITS),
-        .found = {.data = NULL, .size = 0, .capacity = 0},
         .question = NULL,
         .timer = NULL,
-        .ends = NULL,
+        .current_at_us = 0,
+        .reading = false,
         .ready = false,
-        .stuck = false,
+        .closing = false,
     };
+    for (size_t i = 0; i < options->count; i++) {
+        copies->items[i] = (struct copy){
+            .definition = options->definitions[i],
+            .ends = mem_zero((size_t)options->partitions, sizeof *copies->items[i].ends),
+            .stuck = false,
+        };
+    }
     make_metrics(copies);
-    int code = profiles_open(copies->path, options->partitions, &copies->profiles, error);
-    if (code) goto finish;
     struct kafka_consumer_options reading = {
         .loop = options->loop,
         .settings = options->settings,
@@ -346,58 +303,31 @@ int copies_new(const struct copies_options *options, struct copies **out, struct
         .on_drained = drained,
         .on_offset_lost = offset_lost,
     };
-    code = kafka_consumer_new(&reading, &copies->consumer, error);
-    if (code) goto finish;
-    copies->timer = loop_timer_new(options->loop, RETRY_MS, 0, ticked, copies);
-    ask_for_ends(copies);
-finish:
+    int code = kafka_consumer_new(&reading, &copies->consumer, error);
     if (code) {
-        copies_free(copies);
+        destroy(copies);
         return code;
     }
+    copies->timer = loop_timer_new(options->loop, RETRY_MS, RETRY_MS, ticked, copies);
+    copies->question = question_new(&(struct question_options){
+        .loop = options->loop,
+        .context = copies,
+        .ask = ask,
+        .answered = answered,
+        .failed = failed,
+        .again_ms = RETRY_MS,
+        .freed = destroy,
+    });
+    question_ask(copies->question);
     *out = copies;
     return 0;
 }
 
 void copies_free(struct copies *copies) {
     if (!copies) return;
-    if (copies->question) {
-        struct question *question = copies->question;
-        question->copies = NULL;
-        uv_mutex_lock(&question->lock);
-        question->cancelled = true;
-        uv_mutex_unlock(&question->lock);
-        // The worker uses the consumer: one request at most, and those have a timeout.
-        uv_sem_wait(&question->answered);
-    }
+    copies->closing = true;
     loop_timer_free(copies->timer);
-    kafka_consumer_free(copies->consumer);
-    profiles_close(copies->profiles);
-    codec_free(copies->codec);
-    maps_free(copies->sharing);
-    buffer_free(&copies->found);
-    free(copies->ends);
-    free(copies->path);
-    free(copies);
+    question_free(copies->question);
 }
 
 bool copies_ready(const struct copies *copies) { return copies->ready; }
-
-enum sharing_mode copies_sharing(const struct copies *copies, int64_t user, int64_t *offset) {
-    const uint64_t *found = maps_find(copies->sharing, (uint64_t)user);
-    if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
-    return found ? (enum sharing_mode)(*found & 3) : SHARING_OFF;
-}
-
-int copies_profile(struct copies *copies, int64_t user, struct profile *profile) {
-    struct error error = {.text = ""};
-    int found = profiles_get(copies->profiles, user, &copies->found, &error);
-    if (found == 1) {
-        found =
-            event_decode_profile(copies->codec, copies->found.data, copies->found.size, profile, &error) ? -EBADMSG : 1;
-    }
-    if (found >= 0) return found;
-    // A name is not worth failing what it would decorate.
-    log_debug(copies->options.log, "a profile could not be read", LOG_TEXT("error", error.text));
-    return 0;
-}

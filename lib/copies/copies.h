@@ -1,44 +1,58 @@
-/* Local copies of the compacted topics profiles and sharing, kept up to date from Kafka, whole: what gateways and edges
- * look users up in.
+/* Copies of compacted topics, whole, in every process that looks something up in them (who shares, names, bans), kept up to date
+ * from Kafka. The mechanism knows no record: whoever wants a copy describes it in a table entry.
  *
- * Sharing is held in memory (16 bytes a user that has a record), profiles in RocksDB under data_dir with the offsets they
- * reflect, so that a restart reads only what is new (one process a data_dir). Ready when both have been read to the end as
- * of the start, however long no broker answers. One consumer without a group. Loop's thread. All that the options name
- * must outlive the loop's last turn.
+ *     topic --> apply --> in memory: what the owner of the copy keeps of each record; read from the beginning at each start
+ *                    +--> on disk:   the values as they came (copies/disk.h); a restart reads only what is new
+ *
+ * Ready when all have been read to the ends that they had at the start, however long no broker answers. A disk that refuses a
+ * write (it is full, say) stops its copy alone, which is opened anew each second and read on from where it was.
+ *
+ * One consumer without a group. Loop's thread. All that the options name must outlive the loop's last turn.
  */
 #ifndef COPIES_COPIES_H
 #define COPIES_COPIES_H
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "event/codec.h"
+#include "copies/disk.h"
+#include "kafka/consumer.h"
 #include "kafka/producer.h"
 
-struct copies;
+/* One copy. */
+struct copy_definition {
+    const struct topic *topic;
+    struct copy_disk *disk; /* where the values are kept; borrowed. NULL: in memory, by apply */
+    void *context;
+    /* Checks a record and, in memory, keeps it (value NULL: its key is gone). Negative, with the reason: it goes to the dead
+     * letters and changes nothing. */
+    int (*apply)(void *context, const struct kafka_record *record, struct error *error);
+    /* In memory: drops everything. The topic is read anew, as what it removed meanwhile cannot be known. On disk: NULL. */
+    void (*forget)(void *context);
+    /* A record that was applied, after ready; those of a batch are told when all of it is applied. NULL: not wanted. */
+    void (*changed)(void *context, const struct kafka_record *record);
+};
 
 struct copies_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *data_dir;
-    int partitions; /* of profiles and sharing */
+    int partitions;                            /* of each of the topics */
+    const struct copy_definition *definitions; /* copied; a topic once */
+    size_t count;
     struct log *log;
     struct metrics *metrics;
-    struct kafka_producer *dead_letters; /* where undecodable records go; borrowed */
+    struct kafka_producer *dead_letters; /* where records go that cannot be applied; borrowed */
     void *context;
-    void (*on_ready)(void *context); /* once; NULL fine */
-    void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode,
-                       int64_t offset);              /* a change after ready; NULL fine */
-    void (*on_profile)(void *context, int64_t user); /* a change after ready; NULL fine */
+    void (*on_ready)(void *context); /* once; NULL: not wanted */
+    /* The disk of a copy has failed (reason), or works again (reason NULL). NULL: not wanted. */
+    void (*on_disk)(void *context, const struct topic *topic, const char *reason);
 };
 
+struct copies;
+
 int copies_new(const struct copies_options *options, struct copies **copies, struct error *error);
-void copies_free(struct copies *copies); /* may wait up to 2 s for a broker that is away; NULL is fine */
+/* Calls nobody any more, and uses nothing of the definitions. Gives its memory back in a later turn of the loop, when a broker that
+ * is being asked has answered or the question has run out of time. NULL is fine. */
+void copies_free(struct copies *copies);
 bool copies_ready(const struct copies *copies);
-
-/* The user's sharing mode and the offset of its record (-1: none). */
-enum sharing_mode copies_sharing(const struct copies *copies, int64_t user, int64_t *offset);
-
-/* 1 found (texts valid until the next call), 0 none. */
-int copies_profile(struct copies *copies, int64_t user, struct profile *profile);
 
 #endif

@@ -16,9 +16,10 @@
  * (decider_begin), from its committed offset, when it has read the state topics to their ends. A new assignment of the group does
  * the same by decider_revoke.
  *
- * Each transaction also writes to the topic `offsets` how far each partition's commands are decided. Kafka forgets the committed
- * offsets of a group that is unused or deleted. The owner begins from the higher of the two offsets, so that no command is decided
- * twice.
+ * Each transaction also writes to the topic `offsets` how far each partition's commands are decided (command_offset.h reads the
+ * record). Kafka forgets the committed offsets of a group that is unused or deleted. The owner begins from the higher of the two
+ * offsets, so that no command is decided twice. An offset beyond the end of the topic of commands does not count: that topic has
+ * been made anew since.
  *
  * Commands that a client may send twice carry a key of the client's choice. The product remembers the outcome of each key as
  * state, like any other: `decide` looks the key up in the overlay and in the state that was read, returns without a write if it

@@ -18,14 +18,12 @@ struct deliver_reader {
 
 /* ---- writing ---- */
 
-static inline uint8_t *put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
-
 uint8_t *deliver_envelope_write(uint8_t *at, const struct deliver_envelope *envelope) {
-    at = put_long(at, envelope->kind);
-    if (envelope->recipient_count > 0) at = put_long(at, (int64_t)envelope->recipient_count);
-    for (size_t i = 0; i < envelope->recipient_count; i++) at = put_long(at, envelope->recipients[i]);
+    at = zigzag_put(at, envelope->kind);
+    if (envelope->recipient_count > 0) at = zigzag_put(at, (int64_t)envelope->recipient_count);
+    for (size_t i = 0; i < envelope->recipient_count; i++) at = zigzag_put(at, envelope->recipients[i]);
     *at++ = 0;
-    at = put_long(at, (int64_t)envelope->payload_size);
+    at = zigzag_put(at, (int64_t)envelope->payload_size);
     if (envelope->payload_size > 0) memcpy(at, envelope->payload, envelope->payload_size);
     return at + envelope->payload_size;
 }
@@ -33,8 +31,8 @@ uint8_t *deliver_envelope_write(uint8_t *at, const struct deliver_envelope *enve
 uint8_t *deliver_head_write_before(uint8_t *before, int64_t stream_time, int64_t oldest_received, uint64_t count) {
     uint8_t head[DELIVER_HEAD_MAX] = {0}, *at = head + WIRE_HEADER;
     bytes_put_be32(head + 1, DELIVER_SCHEMA_ID);
-    at = put_long(put_long(at, stream_time), oldest_received);
-    if (count > 0) at = put_long(at, (int64_t)count);
+    at = zigzag_put(zigzag_put(at, stream_time), oldest_received);
+    if (count > 0) at = zigzag_put(at, (int64_t)count);
     size_t size = (size_t)(at - head);
     return memcpy(before - size, head, size);
 }
@@ -51,23 +49,12 @@ void deliver_reader_free(struct deliver_reader *reader) {
     free(reader);
 }
 
-static inline const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
-    uint64_t raw;
-    if (at < end && *at < 0x80) {
-        *value = unzigzag(*at);
-        return at + 1;
-    }
-    at = varint_get(at, end, &raw);
-    if (at) *value = unzigzag(raw);
-    return at;
-}
-
 /* The head of an array's next block: how many items follow, 0 at its end. A negative count is followed by the block's size in
  * bytes. More than the bytes left can hold is malformed, so that memory is never taken on somebody's word. */
 static inline const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
     int64_t count, size = 0;
-    at = get_long(at, end, &count);
-    if (at && count < 0) at = get_long(at, end, &size);
+    at = zigzag_get(at, end, &count);
+    if (at && count < 0) at = zigzag_get(at, end, &size);
     if (!at || count == INT64_MIN || size < 0 || size > end - at) return NULL;
     *items = (size_t)(count < 0 ? -count : count);
     return *items <= (size_t)(end - at) / item_min ? at : NULL;
@@ -82,7 +69,7 @@ static inline const uint8_t *get_recipients(struct deliver_reader *reader, const
             reader->users = mem_resize(reader->users, reader->users_room, sizeof *reader->users);
         }
         for (int64_t *user = reader->users + *count, *last = user + block; user < last; user++) {
-            if (!(at = get_long(at, reader->end, user))) return NULL;
+            if (!(at = zigzag_get(at, reader->end, user))) return NULL;
         }
         *count += block;
     }
@@ -92,10 +79,10 @@ static inline const uint8_t *get_recipients(struct deliver_reader *reader, const
 static const uint8_t *get_envelope(struct deliver_reader *reader, const uint8_t *at,
                                    struct deliver_envelope *envelope) {
     int64_t kind, size;
-    at = get_long(at, reader->end, &kind);
+    at = zigzag_get(at, reader->end, &kind);
     if (!at || kind < INT32_MIN || kind > INT32_MAX) return NULL;
     if (!(at = get_recipients(reader, at, &envelope->recipient_count))) return NULL;
-    at = get_long(at, reader->end, &size);
+    at = zigzag_get(at, reader->end, &size);
     if (!at || size < 0 || size > reader->end - at) return NULL;
     envelope->kind = (int32_t)kind;
     envelope->recipients = reader->users;
@@ -117,7 +104,7 @@ int deliver_reader_start(struct deliver_reader *reader, const void *value, size_
     if (id != DELIVER_SCHEMA_ID)
         return error_set(error, -ENOENT, "schema id %u is not one of a delivery-batch that can be read", id);
     const uint8_t *at = (const uint8_t *)value + WIRE_HEADER, *end = (const uint8_t *)value + size;
-    if (!(at = get_long(at, end, &read.stream_time)) || !(at = get_long(at, end, &read.oldest_received)))
+    if (!(at = zigzag_get(at, end, &read.stream_time)) || !(at = zigzag_get(at, end, &read.oldest_received)))
         return error_set(error, -EBADMSG, "malformed delivery-batch of %zu bytes", size);
     reader->at = at;
     reader->end = end;

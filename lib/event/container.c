@@ -133,9 +133,19 @@ int container_writer_append(struct container_writer *writer, const struct histor
     return writer->failure ? write_failed(writer, error) : 0;
 }
 
-int container_writer_close(struct container_writer *writer, struct error *error) {
+int container_writer_finish(struct container_writer *writer, struct error *error) {
     int rc = 0;
     if (avro_file_writer_flush(writer->avro) != 0) rc = error_set(error, -EIO, "%s: %s", writer->path, avro_strerror());
+    if (writer->failure) rc = write_failed(writer, error);
+    avro_file_writer_close(writer->avro);
+    fclose(writer->stream);
+    writer->avro = NULL;
+    writer->stream = NULL;
+    return rc;
+}
+
+int container_writer_close(struct container_writer *writer, struct error *error) {
+    int rc = writer->avro ? container_writer_finish(writer, error) : 0;
     if (!writer->failure && fsync(writer->fd) != 0) writer->failure = errno;
     if (writer->failure) rc = write_failed(writer, error);
     writer_free(writer);

@@ -20,14 +20,7 @@ struct codec;
 void *wire_scratch_grow(struct codec *scratch, const void *items, size_t used, size_t size);
 
 static inline const uint8_t *wire_get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
-    uint64_t raw;
-    if (at < end && *at < 0x80) {
-        *value = unzigzag(*at);
-        return at + 1;
-    }
-    at = varint_get(at, end, &raw);
-    if (at) *value = unzigzag(raw);
-    return at;
+    return zigzag_get(at, end, value);
 }
 
 static inline const uint8_t *wire_get_int(const uint8_t *at, const uint8_t *end, int32_t *value) {
@@ -127,9 +120,9 @@ static inline const uint8_t *wire_skip_index(const uint8_t *at, const uint8_t *e
     return wire_get_index(at, end, count, &index);
 }
 
-static inline uint8_t *wire_put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
+static inline uint8_t *wire_put_long(uint8_t *at, int64_t value) { return zigzag_put(at, value); }
 
-static inline uint8_t *wire_put_int(uint8_t *at, int32_t value) { return varint_put(at, zigzag(value)); }
+static inline uint8_t *wire_put_int(uint8_t *at, int32_t value) { return zigzag_put(at, value); }
 
 static inline uint8_t *wire_put_boolean(uint8_t *at, bool value) {
     *at = value;

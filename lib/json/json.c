@@ -21,10 +21,15 @@ json_t *json_parse(const void *text, size_t size, struct error *error) {
     return NULL;
 }
 
-/* The member, or NULL with the reason set when it is absent or null. */
+bool json_given(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return value && !json_is_null(value);
+}
+
+/* The member, or NULL with the reason set when it is absent. */
 static const json_t *member(const json_t *object, const char *key, struct error *error) {
     const json_t *value = json_object_get(object, key);
-    if (value && !json_is_null(value)) return value;
+    if (value) return value;
     error_set(error, -ENOENT, "\"%s\" is missing", key);
     return NULL;
 }

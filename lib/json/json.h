@@ -1,7 +1,7 @@
 /* JSON: reading by jansson (this header is its door), writing straight into a buffer.
  *
  * Reading: json_parse gives a jansson object that the caller frees with json_decref. The json_want_* functions fetch one
- * member with its type checked: 0, -ENOENT (absent or null) or -EINVAL (there, but of another type or out of range, with
+ * member with its type checked: 0, -ENOENT (absent) or -EINVAL (there, but of another type, null or out of range, with
  * the reason in error). One thread at a time per object.
  */
 #ifndef JSON_JSON_H
@@ -18,6 +18,7 @@
 /* NULL on malformed input (reason in error, which quotes none of it). Rejects duplicates, trailing bytes and invalid UTF-8. */
 json_t *json_parse(const void *text, size_t size, struct error *error);
 
+bool json_given(const json_t *object, const char *key); /* there, and not null: for members that may be null */
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */
 int json_want_int(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value, struct error *error);
 int json_want_real(const json_t *object, const char *key, double min, double max, double *value, struct error *error);

@@ -163,8 +163,9 @@ static void make_metrics(struct checkpoints *checkpoints) {
     checkpoints->made = metrics_counter(options->metrics, total, help, "result=\"made\"");
     checkpoints->failed = metrics_counter(options->metrics, total, help, "result=\"failed\"");
     checkpoints->newest_time =
-        metrics_gauge(options->metrics, time, "When the newest checkpoint was made; 0: none by this process", NULL);
-    checkpoints->duration = metrics_gauge(options->metrics, duration, "How long the newest took", NULL);
+        metrics_gauge_unknown(options->metrics, time, "When the newest checkpoint of this process was made", NULL);
+    checkpoints->duration =
+        metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
     free(total);
     free(time);
     free(duration);

@@ -39,8 +39,8 @@ int64_t follower_position(const struct follower *follower, size_t state, int32_t
 bool follower_reached(const struct follower *follower, size_t state, int32_t partition, int64_t end); /* 0: always */
 int64_t follower_lag(const struct follower *follower, size_t state, int32_t partition); /* records; -1: not known yet */
 
-/* Records that are left to read up to the ends, of all states; an end of INT64_MAX is not known and does not count. */
-int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends);
+/* Records that are left to read up to the ends of the first `count` states; an end of INT64_MAX is not known and does not count. */
+int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends, size_t count);
 
 /* Asks for the ends of a state's partitions (positions: topic and partition are set). Worker thread. */
 int follower_ask_ends(struct follower *follower, struct kafka_position *positions, size_t count, int timeout_ms,

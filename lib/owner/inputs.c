@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -49,7 +50,7 @@ static void pause_commands(struct owner *owner, bool pause) {
 static void measure_pause(struct owner *owner, const struct kafka_record *record) {
     double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
     owner->resumed[record->partition] = false;
-    if (waited > owner->metrics.pause->value) owner->metrics.pause->value = waited;
+    if (!(waited <= owner->metrics.pause->value)) owner->metrics.pause->value = waited;
 }
 
 static void take_input(struct owner *owner, size_t input, const struct kafka_record *record, int64_t now_us) {
@@ -179,10 +180,12 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
             stages_assign(owner->stages, p);
         else if (stages_owned(owner->stages, p))
             release(owner, p);
+        // Waiting for a command that another process decides now is over.
+        if (!mine[p] && owner->options.decider) decider_lost(owner->options.decider, p);
         owner->resumed[p] = mine[p];
     }
     free(mine);
-    owner->metrics.pause->value = 0;
+    owner->metrics.pause->value = NAN; // not known before the first input
     owner->assigned = owner->ever_assigned = true;
     log_info(owner->options.log, "partitions assigned", LOG_INT("owned", given), LOG_INT("kept", kept));
     if (states_read(owner, &error)) owner_failed(owner, "state cannot be read", &error);
@@ -267,8 +270,10 @@ void inputs_progress(struct owner *owner) {
     }
     if (count && kafka_consumer_read_more(owner->consumer, owner->positions, count, &error))
         owner_failed(owner, "restored partitions cannot be read", &error);
-    else if (count)
+    else if (count) {
         pause_follows(owner);
+        commit(owner); // the answer is the first sign that this member has its place
+    }
     owner->metrics.owned->value = (double)owned;
     owner->metrics.restored->value = (double)live;
 }
@@ -296,7 +301,6 @@ void inputs_restore_again(struct owner *owner, int32_t partition) {
     if (owner->assigned && count) kafka_consumer_read_less(owner->consumer, owner->positions, count, NULL);
     if (owner->options.decider) decider_revoke(owner->options.decider);
     inputs_commands_lost(owner);
-    answers_want(owner->answers);
 }
 
 /* ---- offsets ---- */

@@ -29,10 +29,12 @@ struct owner {
     struct owner_metrics metrics;
 
     /* states.c: */
-    bool *standing;        /* by partition: read in silence */
-    bool *attached;        /* by partition */
-    int64_t *decided;      /* by command, then partition: what options.offsets says; -1: nothing */
-    int64_t *offsets_ends; /* by partition: up to where options.offsets must be read */
+    struct kafka_record *batch; /* of states: those that are the product's */
+    bool *standing;             /* by partition: read in silence */
+    bool *attached;             /* by partition */
+    int64_t *decided;           /* by command, then partition: what options.offsets says; -1: nothing */
+    int64_t *offsets_ends;      /* by partition: up to where options.offsets must be read */
+    int64_t *command_ends;      /* as decided: where the topics of commands ended when that was asked */
 
     /* inputs.c: */
     struct kafka_position *positions; /* room for all inputs and commands */
@@ -85,7 +87,9 @@ bool states_reached(struct owner *owner, int32_t partition, const int64_t *ends)
 int64_t states_standby_lag(struct owner *owner, int32_t partition); /* -1: not known yet */
 /* The next command of a partition by the topic options.offsets; -1: it has no record of that. */
 int64_t states_decided(const struct owner *owner, size_t command, int32_t partition);
-void states_offsets_end(struct owner *owner, int32_t partition, int64_t end); /* it must be read up to here before */
+/* options.offsets must be read up to its end before that; what it says beyond the end of a topic of commands is of another topic
+ * of that name, which has been deleted since. */
+void states_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends);
 
 /* ---- answers.c ---- */
 
@@ -100,6 +104,7 @@ void answers_forget(struct answers *answers);
 
 int standby_new(struct owner *owner, struct standby **standby, struct error *error);
 void standby_free(struct standby *standby); /* not while busy; NULL is fine */
+void standby_stop(struct standby *standby); /* asks nothing more; NULL is fine */
 bool standby_busy(const struct standby *standby);
 void standby_look(struct standby *standby);     /* members may have changed: asks now. NULL is fine */
 void standby_progress(struct standby *standby); /* ten times a second. NULL is fine */

@@ -256,8 +256,9 @@ void standby_progress(struct standby *standby) {
 
 enum standby_way standby_way_to_end(struct standby *standby) {
     if (!standby) return STANDBY_END;
-    if (!standby->ending) question_ask(standby->question);
+    bool first = !standby->ending;
     standby->ending = true;
+    if (first) question_ask(standby->question);
     return standby->way;
 }
 
@@ -287,6 +288,10 @@ int standby_new(struct owner *owner, struct standby **out, struct error *error) 
     question_ask(standby->question);
     *out = standby;
     return 0;
+}
+
+void standby_stop(struct standby *standby) {
+    if (standby) question_cancel(standby->question);
 }
 
 void standby_free(struct standby *standby) {

@@ -38,8 +38,9 @@ struct auth {
     char *jwks_file; /* NULL: none */
     struct version jwks_version;
     uint32_t jwks_hash;
-    bool jwks_young;   /* when it was read: a change in the same tick of the file system's clock would not show */
-    struct jwks *jwks; /* NULL: none */
+    bool jwks_young;         /* when it was read: a change in the same tick of the file system's clock would not show */
+    struct jwks *jwks;       /* NULL: none */
+    char *audience, *issuer; /* NULL: any */
 };
 
 static void key_free(struct key *key) {
@@ -144,7 +145,10 @@ size_t auth_keys(const struct auth *auth) {
 
 int auth_new(const struct auth_options *options, struct auth **auth, struct error *error) {
     struct auth *made = mem_alloc(sizeof *made);
-    *made = (struct auth){.secret = {.bytes = NULL}};
+    *made = (struct auth){
+        .audience = given(options->audience) ? mem_string(options->audience) : NULL,
+        .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
+    };
     int code = 0;
     if (given(options->hs256_key_file)) code = secret_read(options->hs256_key_file, &made->secret, error);
     if (!code && given(options->rs256_public_key_file))
@@ -168,6 +172,8 @@ void auth_free(struct auth *auth) {
     key_free(&auth->public_key);
     jwks_free(auth->jwks);
     free(auth->jwks_file);
+    free(auth->audience);
+    free(auth->issuer);
     free(auth);
 }
 
@@ -249,6 +255,26 @@ static int date_want(const json_t *json, const char *name, int64_t *ms, struct e
     return code;
 }
 
+/* Is the claim that text, or a list that holds it? RFC 7519 has aud as either. */
+static bool claim_holds(const json_t *claim, const char *text) {
+    if (json_is_string(claim)) return !strcmp(json_string_value(claim), text);
+    for (size_t i = 0; i < json_array_size(claim); i++) {
+        const json_t *item = json_array_get(claim, i);
+        if (json_is_string(item) && !strcmp(json_string_value(item), text)) return true;
+    }
+    return false;
+}
+
+/* Whether the token was made for us, by whom we trust. */
+static int check_parties(const struct auth *auth, const json_t *json, struct error *error) {
+    const json_t *issuer = json_object_get(json, "iss");
+    if (auth->audience && !claim_holds(json_object_get(json, "aud"), auth->audience))
+        return error_set(error, -EACCES, "the token is for another audience");
+    if (auth->issuer && (!json_is_string(issuer) || strcmp(json_string_value(issuer), auth->issuer)))
+        return error_set(error, -EACCES, "the token is of another issuer");
+    return 0;
+}
+
 static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *claims, struct error *error) {
     struct auth_claims read = {.user = -1};
     if (date_want(json, "exp", &read.expires_ms, NULL)) return error_set(error, -EACCES, "the token has no usable exp");
@@ -296,7 +322,8 @@ int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_m
         error_set(error, code, "the token is malformed");
         goto finish;
     }
-    code = claims_read(json, now_ms, claims, error);
+    code = check_parties(auth, json, error);
+    if (!code) code = claims_read(json, now_ms, claims, error);
 finish:
     json_decref(json);
     free(text);

@@ -1,7 +1,8 @@
 /* JWT verification: by the keys of a JWKS file, which may rotate, and by a secret file (HS256) and a public key (PEM) file
  * (RS256). A token whose `kid` is in the JWKS is checked by that key alone; any other by the file of its algorithm. The
  * algorithm is pinned to the key: what a token says of it must be the key's, so that a public key is never an HMAC secret and
- * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only). Any one thread. */
+ * "none" is nothing. exp is required, exp and nbf are checked (60 s leeway for nbf only), and aud and iss where
+ * the options say what they must be. Any one thread. */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
 
@@ -18,6 +19,7 @@ struct auth_options {
         hs256_key_file; /* "" or NULL: not accepted. The file's bytes, a trailing newline cut off. At least 32 bytes. */
     const char *rs256_public_key_file; /* "" or NULL: not accepted */
     const char *jwks_file;             /* JSON Web Key Set; "" or NULL: none */
+    const char *audience, *issuer;     /* what `aud` must be or hold, what `iss` must be; "" or NULL: not looked at */
 };
 
 struct auth_claims {
@@ -34,7 +36,7 @@ void auth_free(struct auth *auth);
 int auth_refresh(struct auth *auth, struct error *error);
 size_t auth_keys(const struct auth *auth); /* how many keys count */
 
-/* 0; -EACCES (malformed, forged, not yet valid, no usable sub), -ETIME (expired), reason in error. No part of the token is
+/* 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error);

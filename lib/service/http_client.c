@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "service/http.h"
+#include "service/http_client.h"
 
 enum { REPLY_MAX = 16 * 1024 * 1024, IDLE_CONNECTIONS = 64 };
 

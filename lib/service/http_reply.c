@@ -1,32 +1,24 @@
-#include "service/http.h"
+#include "service/http_reply.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "json/json.h"
-#include "service/http_internal.h"
+#include "service/http_connection.h"
+#include "service/http_response.h"
 
-const char *http_bearer(const struct http_request *request, size_t *size) {
-    static const char SCHEME[] = "Bearer ";
-    const char *value = http_header(request, "Authorization");
-    if (!value || strncasecmp(value, SCHEME, sizeof SCHEME - 1)) return NULL;
-    value += sizeof SCHEME - 1;
-    value += strspn(value, " ");
-    *size = strlen(value);
-    return value;
-}
+enum { FIELDS_MAX = 8 };
 
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count) {
-    // libmicrohttpd copies, whatever the type of its parameter says.
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
-    if (!response) abort(); // out of memory, which base/mem.h cannot see here
-    if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
-    for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
-    http_answer(request, status, response);
+    struct http_field all[1 + FIELDS_MAX];
+    size_t count = 0;
+    assert(field_count <= FIELDS_MAX);
+    if (content_type) all[count++] = (struct http_field){"Content-Type", content_type};
+    for (size_t i = 0; i < field_count; i++) all[count++] = fields[i];
+    http_answer(request, status, all, count, body, size, -1);
 }
 
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {
@@ -46,7 +38,7 @@ static void problem(struct http_request *request, unsigned status, const char *c
     char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
     put_member(&body, "{", "type", type);
-    put_member(&body, ",", "title", MHD_get_reason_phrase_for(status));
+    put_member(&body, ",", "title", http_reason(status));
     buffer_format(&body, ",\"status\":%u", status);
     put_member(&body, ",", "detail", detail);
     put_member(&body, ",", "code", code);

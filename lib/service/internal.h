@@ -35,11 +35,13 @@ struct service {
     size_t condition_count;
     bool was_ready; // what was last logged
     void *state;    // the daemon's; NULL before start
-    bool started, draining, finished, signalled;
+    bool checks;    // --check: only the configuration is wanted
+    bool started, draining, finished;
+    uint64_t signalled_ms; // uv_now of the first signal to end; 0: none
     int exit_code;
 };
 
-/* settings.c. Fills config, settings and common. 0: go on; 1: done (--help, --version); negative: refused, and said why. */
+/* settings.c. Fills config, settings and common. 0: go on; 1: done (--help, --version, --check); negative: refused, and said why. */
 int service_configure(struct service *service, int argc, char **argv);
 
 /* ops.c. The servers listen as soon as they are made; a peer's request before start is answered 503. */
@@ -59,6 +61,7 @@ int64_t processes_wanted(const struct service_definition *definition);
 int processes_run(struct service *service, int argc, char **argv, unsigned count);
 
 /* keys.c */
+int keys_check(const struct service_settings *settings, struct error *error); /* that those that are set can be used */
 void keys_refresh(
     struct service *service); /* reads them again if they have changed; says so, or why they cannot be used */
 void keys_free(struct service *service);

@@ -1,4 +1,6 @@
 /* The keys of tokens: made for the daemon that asks for them, and read again while it runs. */
+#include <errno.h>
+
 #include "service/internal.h"
 
 enum { KEYS_LOOK_MS = 2000 };
@@ -18,16 +20,33 @@ void keys_refresh(struct service *service) {
 
 static void keys_look(void *context) { keys_refresh(context); }
 
-int service_auth(struct service *service, struct auth **auth, struct error *error) {
-    const struct service_settings *settings = &service->settings;
-    int code = auth_new(
+static int make(const struct service_settings *settings, struct auth **auth, struct error *error) {
+    return auth_new(
         &(struct auth_options){
             .hs256_key_file = settings->auth_hs256_key_file,
             .rs256_public_key_file = settings->auth_rs256_public_key_file,
             .jwks_file = settings->auth_jwks_file,
+            .audience = settings->auth_audience,
+            .issuer = settings->auth_issuer,
         },
-        &service->auth, error);
+        auth, error);
+}
+
+int keys_check(const struct service_settings *settings, struct error *error) {
+    struct auth *auth = NULL;
+    int code = make(settings, &auth, error);
+    auth_free(auth);
+    return code;
+}
+
+int service_auth(struct service *service, struct auth **auth, struct error *error) {
+    const struct service_settings *settings = &service->settings;
+    int code = make(settings, &service->auth, error);
     if (code) return code;
+    if (auth_keys(service->auth) == 0)
+        return error_set(error, -EINVAL,
+                         "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "
+                         "auth.rs256.public.key.file");
     service->auth_keys =
         metrics_gauge(service->metrics, "starling_auth_keys", "Keys that tokens are checked with.", NULL);
     service->auth_failures = metrics_counter(service->metrics, "starling_auth_reload_failures_total",

@@ -19,7 +19,7 @@
 
 enum { FRESH_MS = 3000, AGAIN_MS = 300, DESCRIBE_TIMEOUT_MS = 2000 };
 
-struct request {
+struct peer_request {
     struct peers *peers;
     int32_t partition;
     char *path;
@@ -28,7 +28,7 @@ struct request {
     bool retried; // this is its second and last attempt
     void (*done)(void *context, int code, unsigned status, const char *reply, size_t size);
     void *context;
-    struct request *next; // of the waiting ones
+    struct peer_request *next; // of the waiting ones
 };
 
 struct peers {
@@ -45,18 +45,18 @@ struct peers {
     bool wanted;   // the next look waits for its time
     bool closing;
     int64_t looked_us; // when the last look began
-    struct request *waiting;
+    struct peer_request *waiting;
 };
 
 static void refresh(struct peers *peers);
 
-static void request_done(struct request *request, int code, unsigned status, const char *reply, size_t size) {
+static void request_done(struct peer_request *request, int code, unsigned status, const char *reply, size_t size) {
     request->done(request->context, code, status, reply, size);
     free(request->path);
     free(request);
 }
 
-static void request_wait(struct request *request) {
+static void request_wait(struct peer_request *request) {
     struct peers *peers = request->peers;
     request->waits_since_us = clock_monotonic_us();
     request->next = peers->waiting;
@@ -65,7 +65,7 @@ static void request_wait(struct request *request) {
 }
 
 static void on_reply(void *context, int code, unsigned status, const char *reply, size_t size) {
-    struct request *request = context;
+    struct peer_request *request = context;
     bool elsewhere = code == -ECONNREFUSED || code == -EIO || (code == 0 && status == 421);
     if (elsewhere && !request->retried && !request->peers->closing) {
         request->retried = true;
@@ -76,7 +76,7 @@ static void on_reply(void *context, int code, unsigned status, const char *reply
         request_done(request, code, status, reply, size);
 }
 
-static void request_send(struct request *request, const char *owner) {
+static void request_send(struct peer_request *request, const char *owner) {
     struct peers *peers = request->peers;
     int64_t left_ms = (request->deadline_us - clock_monotonic_us()) / 1000;
     if (left_ms <= 0) {
@@ -111,7 +111,7 @@ static void owners_read(struct peers *peers) {
 
 static void cancel_waiting(struct peers *peers) {
     while (peers->waiting) {
-        struct request *request = peers->waiting;
+        struct peer_request *request = peers->waiting;
         peers->waiting = request->next;
         request_done(request, -ECANCELED, 0, NULL, 0);
     }
@@ -119,7 +119,7 @@ static void cancel_waiting(struct peers *peers) {
 
 /* A request that began to wait while the look was under way may have come for what changed since; it waits for the next one,
  * unless this is its first attempt and an owner is known now. */
-static void request_resume(struct request *request) {
+static void request_resume(struct peer_request *request) {
     struct peers *peers = request->peers;
     bool late = request->waits_since_us > peers->looked_us;
     const char *owner = peers->owners[request->partition];
@@ -136,10 +136,10 @@ static void request_resume(struct request *request) {
 }
 
 static void resume_waiting(struct peers *peers) {
-    struct request *waiting = peers->waiting;
+    struct peer_request *waiting = peers->waiting;
     peers->waiting = NULL;
     while (waiting) {
-        struct request *request = waiting;
+        struct peer_request *request = waiting;
         waiting = request->next;
         // One that is done may have called peers_free, which cannot see those that are still walked here.
         if (peers->closing)
@@ -231,13 +231,19 @@ void peers_free(struct peers *peers) {
     question_free(peers->look);
 }
 
-void peers_fetch(struct peers *peers, int64_t user, const char *path, int timeout_ms,
+int32_t peers_of_user(const struct peers *peers, int64_t user) { return hash_user_partition(user, peers->partitions); }
+
+int32_t peers_of_subject(const struct peers *peers, const char *subject) {
+    return hash_partition(subject, strlen(subject), peers->partitions);
+}
+
+void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                  void *context) {
-    struct request *request = mem_alloc(sizeof *request);
-    *request = (struct request){
+    struct peer_request *request = mem_alloc(sizeof *request);
+    *request = (struct peer_request){
         .peers = peers,
-        .partition = hash_user_partition(user, peers->partitions),
+        .partition = partition,
         .path = mem_string(path),
         .deadline_us = clock_monotonic_us() + (int64_t)timeout_ms * 1000,
         .done = done,

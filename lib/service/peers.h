@@ -1,4 +1,4 @@
-/* Who owns a user: found from Kafka itself. The members of a consumer group carry the address of their peer HTTP in their
+/* Who owns a key (a user, a subject): found from Kafka itself. The members of a consumer group carry the address of their peer HTTP in their
  * client.id (name@host:port); DescribeConsumerGroups says which partitions each one owns. The directory asks again when it is
  * older than a few seconds or when told that an answer was wrong (421, refused). Loop's thread. */
 #ifndef SERVICE_PEERS_H
@@ -21,10 +21,14 @@ struct peers_options {
 int peers_new(const struct peers_options *options, struct peers **peers, struct error *error);
 void peers_free(struct peers *peers); /* pending ones get -ECANCELED; may be called from within a done; NULL is fine */
 
-/* GETs from the owner of the user's partition and hands over its answer, as http_fetch does; asks Kafka anew and tries once
+/* The partition that the keys of a user, or of a subject ("post:123"), fall into. */
+int32_t peers_of_user(const struct peers *peers, int64_t user);
+int32_t peers_of_subject(const struct peers *peers, const char *subject);
+
+/* GETs from the owner of the partition (0 to partitions - 1) and hands over its answer, as http_fetch does; asks Kafka anew and tries once
  * more when the one known is not (or no longer) the owner. code -EHOSTUNREACH: nobody owns it now. While Kafka does not
  * answer this may take up to 2.5 s longer than timeout_ms. path begins with "/peer/". */
-void peers_fetch(struct peers *peers, int64_t user, const char *path, int timeout_ms,
+void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 
 #endif

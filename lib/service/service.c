@@ -80,11 +80,13 @@ static void on_signal(uv_signal_t *handle, int number) {
         reload(service);
         return;
     }
-    if (service->signalled) {
+    uint64_t now_ms = uv_now(&service->loop);
+    if (service->signalled_ms && now_ms - service->signalled_ms < SERVICE_SIGNAL_PAUSE_MS) return;
+    if (service->signalled_ms) {
         log_warn(service->log, "ended by a second signal", LOG_INT("signal", number));
         _exit(EXIT_FAILURE);
     }
-    service->signalled = true; /* after POST /drain it is the first */
+    service->signalled_ms = now_ms; /* after POST /drain it is the first */
     service_drain(service, number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
@@ -217,7 +219,7 @@ int service_main(int argc, char **argv, const struct service_definition *definit
         if (processes == 1) service_run(service);
         code = processes == 1 ? service->exit_code : processes_run(service, argc, argv, (unsigned)processes);
     } else
-        code = code < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
+        code = code > 0 ? EXIT_SUCCESS : service->checks ? EXIT_FAILURE : EXIT_REFUSED;
     log_free(service->log);
     config_free(service->config);
     service_section_free(&service->common);

@@ -2,6 +2,7 @@
  *
  * A daemon's main is `return service_main(argc, argv, &ROUTER);`. service_main
  *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line (exit code 2);
+ *      with --check it ends here: exit code 0, or 1 and the reason;
  *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
  *      503 naming those that do not), POST /drain;
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
@@ -9,7 +10,7 @@
  *   4. calls start; the daemon marks its conditions by service_ready;
  *   5. on SIGHUP: reads keys of tokens again and calls reload;
  *   6. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
- *      a second signal ends the process at once (exit 1);
+ *      a second signal ends the process at once (exit 1), unless it comes within SERVICE_SIGNAL_PAUSE_MS: `timeout` sends two;
  *   7. waits until the daemon is not busy, calls free, closes everything, returns the exit code.
  * Loop's thread throughout.
  */
@@ -25,6 +26,8 @@
 #include "service/auth.h"
 #include "service/http.h"
 
+enum { SERVICE_SIGNAL_PAUSE_MS = 300 };
+
 enum service_clock { SERVICE_CLOCK_WALL, SERVICE_CLOCK_STREAM };
 
 struct service_settings { /* the section common to all daemons */
@@ -32,7 +35,7 @@ struct service_settings { /* the section common to all daemons */
     const char *ops_listen, *peer_listen, *peer_token; /* peer_listen "" : none */
     const char *peer_advertise;                        /* "": follows from peer_listen */
     int log_level, log_format;
-    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file;
+    const char *auth_hs256_key_file, *auth_rs256_public_key_file, *auth_jwks_file, *auth_audience, *auth_issuer;
     const char *data_dir;
     const char *client_id_suffix;
     const char *group_instance_id; /* group.instance.id; "" : dynamic membership */
@@ -44,13 +47,16 @@ struct service_settings { /* the section common to all daemons */
 struct service;
 
 struct service_definition {
-    const char *name;                     /* "starling-router" */
-    const char *ops_listen, *peer_listen; /* defaults; peer_listen NULL: serves no peers */
-    const struct config_section *section; /* the daemon's own; NULL: none */
+    const char *name;                                  /* "starling-router" */
+    const char *ops_listen, *peer_listen;              /* defaults; peer_listen NULL: serves no peers */
+    const struct config_section *section;              /* the daemon's own; NULL: none */
+    const struct config_section *const *more_sections; /* NULL-terminated: its products'; NULL: none */
     const char *processes; /* the section's setting that says how many processes one command starts; NULL: it is one */
     const struct topic_list *topics; /* those that it needs: it starts when they are there */
     const char *const *conditions;   /* NULL-terminated names that must be marked ready, besides "kafka" */
 
+    /* Whether the daemon could start with this configuration, as far as can be told without Kafka. NULL: nothing to tell. */
+    int (*check)(const struct service_settings *settings, struct error *error);
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
     void (*reload)(void *state); /* SIGHUP: what is in files is read again. NULL: nothing is */

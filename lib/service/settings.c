@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include "base/mem.h"
 #include "service/internal.h"
 #include "service/listen.h"
+
+enum { SECTIONS_MAX = 8 };
 
 static const char *const LOG_LEVELS[] = {"debug", "info", "warn", "error", NULL};
 static const char *const LOG_FORMATS[] = {"logfmt", "json", NULL};
@@ -47,6 +50,10 @@ static const struct config_property COMMON[] = {
          "File with a JSON Web Key Set: a token whose `kid` is in it is checked by that key, with the key's algorithm "
          "(RS256, ES256 or HS256). It is read again when it changes; one that cannot be used leaves the keys as they "
          "were. Empty: none."},
+    {"auth.audience", CONFIG_STRING, AT(auth_audience), "",
+     .doc = "What a token's `aud` must be, or hold; empty: it is not looked at."},
+    {"auth.issuer", CONFIG_STRING, AT(auth_issuer), "",
+     .doc = "What a token's `iss` must be; empty: it is not looked at."},
     {"data.dir", CONFIG_STRING, AT(data_dir), "",
      .doc = "Directory of what this process keeps on disk; every process has its own."},
     {"group.instance.id", CONFIG_STRING, AT(group_instance_id), "",
@@ -94,26 +101,42 @@ void service_section_free(struct config_section *section) {
     *section = (struct config_section){.properties = NULL};
 }
 
+/* The common section, the daemon's own and its products'. */
+static size_t sections_of(const struct service *service, const struct config_section *sections[SECTIONS_MAX]) {
+    const struct service_definition *definition = service->definition;
+    size_t count = 0;
+    sections[count++] = &service->common;
+    if (definition->section) sections[count++] = definition->section;
+    for (size_t i = 0; definition->more_sections && definition->more_sections[i]; i++) {
+        assert(count < SECTIONS_MAX);
+        sections[count++] = definition->more_sections[i];
+    }
+    return count;
+}
+
 static void print_usage(FILE *stream, const struct service *service) {
     fprintf(stream,
-            "usage: %s [--config FILE]... [--set KEY=VALUE]... [--help] [--version]\n"
+            "usage: %s [--config FILE]... [--set KEY=VALUE]... [--check] [--help] [--version]\n"
             "\n"
             "  --config FILE    reads settings from a .properties file\n"
-            "  --set KEY=VALUE  sets one; stronger than files and than STARLING_... in the environment\n",
+            "  --set KEY=VALUE  sets one; stronger than files and than STARLING_... in the environment\n"
+            "  --check          reads the configuration and says whether it is good (exit code 0, or 1)\n",
             service->definition->name);
 }
 
-static void print_help(const struct service *service) {
-    const struct config_section *sections[] = {&service->common, service->definition->section};
-    print_usage(stdout, service);
-    for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-        if (!sections[i]) continue;
-        printf("\n%s (docs/CONFIGURATION.md tells what they mean):\n", sections[i]->title);
-        for (size_t j = 0; j < sections[i]->count; j++) {
-            const struct config_property *property = &sections[i]->properties[j];
-            printf("  %-32s %s\n", property->name, property->fallback ? property->fallback : "(must be given)");
-        }
+static void print_section(const struct config_section *section) {
+    printf("\n%s (docs/CONFIGURATION.md tells what they mean):\n", section->title);
+    for (size_t i = 0; i < section->count; i++) {
+        const struct config_property *property = &section->properties[i];
+        printf("  %-32s %s\n", property->name, property->fallback ? property->fallback : "(must be given)");
     }
+}
+
+static void print_help(const struct service *service) {
+    const struct config_section *sections[SECTIONS_MAX];
+    size_t count = sections_of(service, sections);
+    print_usage(stdout, service);
+    for (size_t i = 0; i < count; i++) print_section(sections[i]);
 }
 
 /* Keys of librdkafka that are ours to set: peers find each other by client.id, and the rest would break groups silently. */
@@ -144,6 +167,13 @@ static int check_peers(const struct service_settings *settings, struct error *er
     return 0;
 }
 
+/* What a start finds out when it comes to it. */
+static int check_rest(const struct service_settings *settings, struct error *error) {
+    struct address address;
+    int code = address_parse(settings->ops_listen, &address, error);
+    return code ? error_prefix(error, code, "ops.listen") : keys_check(settings, error);
+}
+
 /* The arguments. 1: --help or --version was asked for, and answered. */
 static int read_arguments(struct service *service, int argc, char **argv, struct error *error) {
     for (int i = 1; i < argc; i++) {
@@ -155,6 +185,10 @@ static int read_arguments(struct service *service, int argc, char **argv, struct
         if (!strcmp(argument, "--version")) {
             printf("%s %s\n", service->definition->name, STARLING_VERSION);
             return 1;
+        }
+        if (!strcmp(argument, "--check")) {
+            service->checks = true;
+            continue;
         }
         bool file = !strcmp(argument, "--config");
         if (!file && strcmp(argument, "--set")) {
@@ -172,15 +206,20 @@ static int read_arguments(struct service *service, int argc, char **argv, struct
 int service_configure(struct service *service, int argc, char **argv) {
     struct error error = {.text = ""};
     service->common = service_section(service->definition, &service->settings);
-    struct config_section sections[2] = {service->common};
-    size_t count = 1;
-    if (service->definition->section) sections[count++] = *service->definition->section;
+    const struct config_section *found[SECTIONS_MAX];
+    struct config_section sections[SECTIONS_MAX];
+    size_t count = sections_of(service, found);
+    for (size_t i = 0; i < count; i++) sections[i] = *found[i];
     service->config = config_new(sections, count);
     int code = read_arguments(service, argc, argv, &error);
     if (!code) code = config_load_environment(service->config, environ, &error);
     if (!code) code = config_finish(service->config, &error);
     if (!code) code = check_kafka(service->config, &error);
     if (!code) code = check_peers(&service->settings, &error);
+    if (!code && service->definition->check) code = service->definition->check(&service->settings, &error);
+    if (!code && service->checks) code = check_rest(&service->settings, &error);
     if (code < 0) fprintf(stderr, "%s: %s\n", service->definition->name, error.text);
-    return code;
+    if (code || !service->checks) return code;
+    printf("%s: the configuration is good\n", service->definition->name);
+    return 1;
 }

@@ -16,6 +16,7 @@ enum {
     WRITE_BUFFER_SHARE = 4, /* of all memtables that one may fill before it is written out */
     CHECK_SHARE = 16,       /* of all memtables that may be written before they are measured again */
     BLOOM_BITS = 10,
+    LEVEL_FATAL = 4,  /* RocksDB's InfoLogLevel */
     LATE_TABLES = 32, /* of a family merged late, before they are; the limits at which writers wait are far beyond */
     LATE_LEVEL = 256 << 20,
     MEMTABLE_SHARE = 20, /* of memory_bytes, in percent */
@@ -36,9 +37,12 @@ static bool is_busy(const char *message) {
     return begins(message, "IO error: While lock file: ") && ends(message, strerror(EAGAIN));
 }
 
+/* The message names the file, and ends with the system's words for the failure. */
+static bool is_full(const char *message) { return ends(message, strerror(ENOSPC)) || ends(message, strerror(EDQUOT)); }
+
 int store_failed(char *message, const char *doing, struct error *error) {
     if (!message) return 0;
-    int code = is_busy(message) ? -EBUSY : -EIO;
+    int code = is_busy(message) ? -EBUSY : is_full(message) ? -ENOSPC : -EIO;
     error_set(error, code, "%s: %s", doing, message);
     rocksdb_free(message);
     return code;
@@ -57,6 +61,14 @@ int store_make_directories(const char *path, struct error *error) {
     }
     free(copy);
     return code;
+}
+
+/* RocksDB keeps a text file LOG beside its tables. On a full disk it writes there once more after a write there has failed, which
+ * the assertions of Debian's build take for a bug: they abort the process. So the file stays empty: everything is below that
+ * level, headers too, as long as the file is not limited in size. Errors carry all that RocksDB would say there of a failure. */
+static void leave_text_log_empty(rocksdb_options_t *options) {
+    rocksdb_options_set_info_log_level(options, LEVEL_FATAL);
+    rocksdb_options_set_keep_log_file_num(options, 2);
 }
 
 /* A filter for what is in memory as well: most keys that are looked up are not there, and finding that out by walking is
@@ -111,8 +123,7 @@ static rocksdb_options_t *make_options(const struct store_options *wanted, size_
     rocksdb_options_set_max_open_files(options, 512);
     rocksdb_options_set_bytes_per_sync(options, 1 << 20);
     rocksdb_options_set_stats_dump_period_sec(options, 0);
-    rocksdb_options_set_keep_log_file_num(options, 2);
-    rocksdb_options_set_max_log_file_size(options, 4 << 20);
+    leave_text_log_empty(options);
     if (wanted->point_lookups) filter_memtables(options);
     return options;
 }
@@ -258,8 +269,12 @@ int store_family(struct store *store, const char *name, struct store_family **fa
     rocksdb_column_family_handle_t *handle =
         rocksdb_create_column_family(store->db, family_options(store, name), name, &failure);
     int code = store_failed(failure, name, error);
-    if (!code) *family = family_add(store, name, handle);
-    return code;
+    if (code) {
+        rocksdb_column_family_handle_destroy(handle); // there is one after a failure, too
+        return code;
+    }
+    *family = family_add(store, name, handle);
+    return 0;
 }
 
 int store_family_drop(struct store *store, const char *name, struct error *error) {

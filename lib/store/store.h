@@ -3,6 +3,9 @@
  * A family is a column family. Reads and writes: any one thread at a time. Memory is bounded: one strict LRU block cache
  * (index and filter blocks in it), small write buffers, and a throttle that flushes when all memtables together pass their
  * share.
+ *
+ * A full disk is -ENOSPC, with the file's name in the error. RocksDB then refuses all further writes, also when there is room
+ * again: the store must be closed and opened anew. Every write that succeeded before is still there.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -27,7 +30,8 @@ struct store_options {
     bool point_lookups;    /* bloom filters on whole keys */
 };
 
-/* Creates directories. -EBUSY: the store is open, here or in another process; -EIO: the disk or its content is damaged. */
+/* Creates directories. -EBUSY: the store is open, here or in another process; -ENOSPC: the disk is full; -EIO: the disk or its content
+ * is damaged. */
 int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error);
 void store_close(struct store *store); /* families die with it; NULL is fine */
 

@@ -368,7 +368,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
     found, groups = eventually(caught_up, 30, what='no lag')
     topics = {topic['topic']: topic for topic in found['topics']}
     assert set(topics) == {shared_cluster.topics.name(name) for name in (
-        'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries')}
+        'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets')}
     locations = topics[shared_cluster.topics.name('locations')]
     assert locations['partitions'] == 4
     assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())
@@ -558,7 +558,7 @@ def test_wrong_usage_ends_with_2_and_the_usage(arguments):
 
 
 def test_help_is_no_failure():
-    for command in 'topics', 'graph', 'watch', 'replay', 'history', 'status':
+    for command in 'topics', 'graph', 'watch', 'replay', 'dlq', 'history', 'status':
         done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
         assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''

@@ -295,9 +295,10 @@ def test_a_session_superseded_before_its_first_roster_tries_once_more(stage, use
         winner = join['session'] + 12345
         stage.deliver(join['route'], superseded(user, winner))
         again = stage.wait_said(user, 'JOIN', 2)
-        assert again == {**join, 'session': winner + 1}
+        assert again == {**join, 'session': again['session']}
+        assert winner < again['session'] <= winner + 2**21  # two that outbid one winner must not take one number
         stage.deliver(join['route'], roster(join, []))  # the old session's: not for this one
-        stage.deliver(join['route'], superseded(user, winner + 2))
+        stage.deliver(join['route'], superseded(user, again['session'] + 1))
         assert phone.wait_closed() == 4001
         assert stage.kinds(user) == ['JOIN', 'JOIN']
 
@@ -310,6 +311,55 @@ def test_nobody_outbids_the_greatest_session(stage, users):
         join = stage.wait_said(user, 'JOIN')
         stage.deliver(join['route'], superseded(user, 2**63 - 1))
         assert phone.wait_closed() == 4001
+
+
+# sessions without a position
+
+
+def test_a_hello_without_a_position_lives_beside_the_users_others(stage, users):
+    user, friend = users(2)
+    stage.share(user, friend)
+    with stage.cluster.phone(user) as watcher, stage.cluster.phone(user) as phone:
+        watcher.send({'type': 'hello', 'token': watcher.token})
+        watcher.expect('welcome')
+        join = stage.join(phone, *HOME)
+        stage.deliver(join['route'], move(friend, at(100), now_ms(), user))
+        phone.wait_screen({friend})
+        watcher.send({'type': 'more'})
+        assert watcher.expect('error')['code'] == 'no_position'
+        watcher.send({'type': 'hello', 'token': watcher.token})  # a renewal, still without
+        watcher.expect('welcome')
+        assert [frame['type'] for frame in watcher.frames] == ['welcome', 'error', 'welcome']
+        assert stage.kinds(user) == ['JOIN']
+        assert phone.closed() is None and watcher.closed() is None
+
+        # From its first position on it is the user's newest session with one.
+        watcher.report(*at(50))
+        second = stage.wait_said(user, 'JOIN', 2)
+        assert second['session'] > join['session']
+        stage.deliver(join['route'], superseded(user, second['session']))
+        stage.deliver(second['route'], roster(second, [(friend, at(100), now_ms())]))
+        assert watcher.expect('nearby')['total'] == 1
+        assert phone.wait_closed() == 4001
+    stage.wait_said(user, 'QUIT')
+    assert stage.kinds(user) == ['JOIN', 'JOIN', 'QUIT']
+
+
+def test_a_session_that_never_says_where_it_is_tells_kafka_nothing(stage, users):
+    user, friend = users(2)
+    stage.share(user, friend)
+    with stage.cluster.phone(user) as watcher:
+        watcher.send({'type': 'hello', 'token': watcher.token})
+        watcher.expect('welcome')
+        stage.share(user, mode='OFF')
+        stage.share(user)
+        for route in range(4):
+            stage.deliver(route, move(friend, at(100), now_ms(), user), left(friend, user), parted(user, friend),
+                          superseded(user, 2**62))
+        watcher.send({'type': 'hello', 'token': watcher.token, 'lat': 91, 'lng': 0, 'time': now_ms()})
+        assert watcher.expect('error')['code'] == 'bad_location'
+        assert [frame['type'] for frame in watcher.frames] == ['welcome', 'error']
+    assert stage.kinds(user) == []
 
 
 # sharing

@@ -70,6 +70,18 @@ def test_the_second_device_has_the_screen(two):
     second.close()
 
 
+def test_of_two_devices_opened_while_off_the_newest_stays(shared_cluster, users):
+    for user in users(4):
+        with shared_cluster.phone(user) as older, shared_cluster.phone(user) as newer:
+            older.hello(*HOME)
+            newer.hello(*at(10))
+            shared_cluster.share(user)
+            assert older.wait_closed() == 4001
+            newer.report(*at(20))
+            newer.more()
+            assert newer.closed() is None
+
+
 def test_a_report_by_http_moves_both_screens(two):
     cluster, a, b = two
     cluster.befriend((a.user, b.user))

@@ -9,6 +9,7 @@ from websockets.exceptions import InvalidHandshake
 from harness.edge import Stage, move, roster
 from harness.forged import bad_tokens
 from harness.geo import e7, north_of
+from harness.http import Http
 from harness.phone import Phone
 from harness.slow import SlowPhone
 from harness.waiting import eventually, now_ms
@@ -204,6 +205,8 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
             'stream_time': 0, 'oldest_received': 0, 'items': []}), partition=join['route'])
         poison = [b'', b'\0', b'not avro at all', good.value[:-1], good.value + b'\0', b'\0\0\0\0\x63' + good.value[5:],
                   b'\0\0\0\0\x06\0\0\x02\x20', b'\0\0\0\0\x09\0\0\x02\x02\0\x20']
+        undecodable = lambda: stage.edge.metrics().total('starling_edge_deliveries_undecodable_total')
+        before = undecodable()
         sent = [stage.topics.produce('deliveries', None, value, partition=join['route']) for value in poison]
         stage.deliver(join['route'], ('Move', {'user': friend, 'lat': 2**31 - 1, 'lng': 0, 'time': 0, 'recipients': [user]}),
                       ('Move', {'user': friend, 'lat': 0, 'lng': 0, 'time': -2**63, 'recipients': [user]}),
@@ -211,6 +214,7 @@ def test_poison_goes_to_the_dead_letters_and_reading_goes_on(stage, users):
                           {'user': friend, 'lat': e7(HOME[0]), 'lng': e7(HOME[1]), 'time': 2**63 - 1}]}))
         stage.deliver(join['route'], move(friend, at(100), now_ms(), user))
         phone.wait_screen({friend})
+        assert undecodable() == before + len(sent)
 
         def dead():
             found = {dict(m.headers)['__connect.errors.offset']: m for m in stage.topics.read('deliveries.dlq')}
@@ -329,6 +333,36 @@ def test_draining_moves_phones_away(make_cluster, users):
         assert stage.kinds(phone.user) == ['JOIN', 'QUIT']
     with pytest.raises(OSError):
         stage.cluster.phone(crowd[0])
+
+
+def test_topics_that_change_their_size_end_an_edge_in_order(make_cluster, users):
+    """The check fails again with each look while the edge drains: that must not cut the drain short."""
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 4}))
+    crowd = users(4)
+    stage.share(*crowd)
+    phones = [stage.cluster.phone(user) for user in crowd]
+    for phone in phones:
+        stage.join(phone, *HOME)
+    stage.topics.grow('sharing', 5)
+    for phone in phones:
+        phone.expect('reconnect', 20)
+        assert phone.wait_closed() == 1012
+    assert stage.edge.wait(30) == 1
+
+
+def test_an_edge_that_fails_while_it_drains_closes_its_connections(make_cluster, users):
+    stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 60}), fanouts=0)
+    edge = stage.cluster.add('fanout', settings={'group.instance.id': 'the-one'})
+    crowd = users(3)
+    stage.share(*crowd)
+    phones = [stage.cluster.phone(user) for user in crowd]
+    for phone in phones:
+        stage.join(phone, *HOME)
+    assert Http(f'http://{edge.ops}').post('/drain').status_code == 202
+    phones[2].expect('reconnect')  # the newest goes first; the others have a minute
+    stage.cluster.add('fanout', settings={'group.instance.id': 'the-one'}, wait=False)
+    assert edge.wait(40) == 1
+    assert [phone.wait_closed() for phone in phones] == [1012] * 3
 
 
 # routes

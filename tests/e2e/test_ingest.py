@@ -1,13 +1,17 @@
 """The HTTP gateway: every endpoint, every named error, and what happens to it when Kafka or the owners are away."""
 import re
+import socket
+import subprocess
 import threading
 import time
 
 import pytest
 
 from harness.broker import REPOSITORY
+from harness.cluster import build_folder
 from harness.forged import bad_tokens
 from harness.geo import e7
+from harness.processes import clean_environment
 from harness.records import decode
 from harness.waiting import eventually, now_ms
 
@@ -80,7 +84,8 @@ BAD_REPORTS = [
     (400, 'bad_location', {'accuracy': '3'}), (400, 'bad_location', {'accuracy': -1}),
     (400, 'bad_time', {'time': -1}), (400, 'bad_time', {'time': '0'}), (400, 'bad_time', {'time': 0.5}),
     (400, 'bad_time', {'time': 1 << 47}), (400, 'bad_time', {'time': None}), (400, 'bad_time', {'time': 4_000_000_000_000}),
-    (400, 'bad_user', {'user': 'me'}), (400, 'bad_user', {'user': -1}), (403, 'not_your_user', {'user': 1}),
+    (400, 'bad_user', {'user': 'me'}), (400, 'bad_user', {'user': -1}), (400, 'bad_user', {'user': None}),
+    (400, 'bad_location', {'accuracy': None}), (403, 'not_your_user', {'user': 1}),
 ]
 
 
@@ -139,6 +144,7 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history')]
+OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
 WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing'
 
 
@@ -195,7 +201,7 @@ def test_profiles(shared_cluster, users):
 def test_bad_profiles_are_named(shared_cluster, users):
     user, = users(1)
     http = shared_cluster.http(user)
-    for body in [{}, {'name': ''}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
+    for body in [{}, {'name': ''}, {'name': None}, {'name': 'x', 'avatar_url': None}, {'name': 5}, {'name': 'x' * 201}, {'name': 'x', 'avatar_url': 7},
                  {'name': 'x', 'avatar_url': 'javascript:alert(1)'}, {'name': 'x', 'avatar_url': 'https://' + 'x' * 1000}]:
         problem(http.put('/v1/profile', json=body), 400, 'bad_profile')
     problem(http.put('/v1/profile', data='x'), 400, 'bad_message')
@@ -291,7 +297,7 @@ def test_bad_friend_commands_are_named_and_produce_nothing(shared_cluster, users
             problem(http.request(method, f'/v1/{path}/{other}'), 400, 'bad_user')
     gateway = shared_cluster.gateway()
     problem(gateway.post('/v1/friendships', json={'a': user, 'b': user}), 400, 'same_user')
-    for body in {}, {'a': 1}, {'a': 1, 'b': '2'}, {'a': -1, 'b': 2}, {'a': 1.5, 'b': 2}:
+    for body in {}, {'a': 1}, {'a': 1, 'b': None}, {'a': 1, 'b': '2'}, {'a': -1, 'b': 2}, {'a': 1.5, 'b': 2}:
         problem(gateway.post('/v1/friendships', json=body), 400, 'bad_user')
     problem(gateway.post('/v1/friendships', data='['), 400, 'bad_message')
     problem(http.post('/v1/friendships', json={'a': user, 'b': 5}), 403, 'gateways_only')
@@ -363,6 +369,67 @@ def test_unknown_paths_and_methods(shared_cluster, member):
         problem(refused, 405, 'bad_method')
         allowed = refused.headers['Allow'].split(', ')
         assert allowed and method not in allowed
+        assert ('HEAD' in allowed) == ('GET' in allowed)
+
+
+def test_head_is_answered_where_get_is(shared_cluster, member):
+    _, http = member
+    for path in '/v1/sharing', '/v1/profile', '/v1/friends', '/v1/nothing', '/v1/config', '/v1/openapi.yaml', '/':
+        head, got = http.head(path), http.get(path)
+        assert (head.status_code, head.headers['Content-Type'], head.content) == \
+            (got.status_code, got.headers['Content-Type'], b'')
+        assert head.headers['Content-Length'] == str(len(got.content)) or 'Content-Encoding' in got.headers
+    problem(shared_cluster.http(None).get('/v1/sharing'), 401, 'no_token')
+    assert shared_cluster.http(None).head('/v1/sharing').status_code == 401
+    assert http.head('/v1/locations').status_code == 405
+
+
+def say(cluster, text) -> str:
+    """Sends those bytes, and reads until the gateway closes."""
+    host, _, port = cluster.http_url.removeprefix('http://').partition(':')
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(text)
+        answer = b''
+        while part := connection.recv(65536):
+            answer += part
+        return answer.decode()
+
+
+def test_what_two_servers_could_read_differently_is_refused(shared_cluster, member):
+    user, _ = member
+    token = shared_cluster.token(user).encode()
+    inner = b'PUT /v1/profile HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ' + token + \
+        b'\r\nContent-Length: 16\r\n\r\n{"name":"inner"}'
+    for framing in (b'Content-Length: 5\r\nContent-Length: %d' % (len(inner) + 5), b'Content-Length: 5\r\nTransfer-Encoding: chunked',
+                    b'Transfer-Encoding: chunked\r\nContent-Length: 5', b'Transfer-Encoding: xchunked'):
+        answer = say(shared_cluster, b'POST /v1/locations HTTP/1.1\r\nHost: x\r\n' + framing + b'\r\n\r\n0\r\n\r\n' + inner)
+        assert re.match(r'HTTP/1.1 (400|501) ', answer) and answer.count('HTTP/1.1') == 1
+        assert 'Connection: close' in answer and 'application/problem+json' in answer
+    for line in b'GET /v1/profile%00 HTTP/1.1', b'GET /v1/\x00 HTTP/1.1', b'GET /' + b'a' * 9000 + b' HTTP/1.1', b'nonsense':
+        answer = say(shared_cluster, line + b'\r\nHost: x\r\n\r\n')
+        assert re.match(r'HTTP/1.1 4(00|14) ', answer) and 'application/problem+json' in answer
+    assert said(shared_cluster, user, 'profiles') == []
+
+
+def total_of(cluster, **labels) -> float:
+    try:
+        return cluster.ingest.metrics().total('starling_ingest_requests_total', **labels)
+    except KeyError:
+        return 0
+
+
+def test_requests_are_counted_by_route_and_status(shared_cluster, member):
+    _, http = member
+    count = lambda **labels: total_of(shared_cluster, **labels)
+    before = count(route='/v1/profiles/{user}', status='404')
+    for user in range(3):
+        problem(http.get(f'/v1/profiles/{user}'), 404, 'no_profile')
+    assert count(method='GET', route='/v1/profiles/{user}', status='404') == before + 3
+    shared_cluster.http(None).get('/v1/nothing')
+    assert count(route='none', status='404') >= 1
+    metrics = shared_cluster.ingest.metrics()
+    assert metrics.total('starling_ingest_request_seconds_count', route='/v1/profiles/{user}') == count(route='/v1/profiles/{user}')
+    assert metrics.total('starling_ingest_connections') >= 1
 
 
 def test_the_page_and_its_settings_need_no_token(shared_cluster):
@@ -373,12 +440,13 @@ def test_the_page_and_its_settings_need_no_token(shared_cluster):
 
 
 def test_the_description_names_what_there_is():
-    """docs/openapi.yaml against the table in ingest/gateway.c and what this file tests: every path and method, both ways;
+    """docs/openapi.yaml against the tables of endpoints in ingest/ and what this file tests: every path and method, both ways;
     and every problem's code."""
-    source = (REPOSITORY / 'ingest/gateway.c').read_text()
-    served = set(re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+\}', source))
+    source = ''.join(file.read_text() for file in (REPOSITORY / 'ingest').rglob('*.c'))
+    served = {(method, re.sub(r':\w+}', '}', path))
+              for method, path in re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+, NEEDS_\w+\}', source)}
     tested = {(method, re.sub(r'/5$', '/{user}', path)) for method, path in ENDPOINTS}
-    assert served == tested
+    assert served == tested | OPEN
     described, path = set(), None
     text = (REPOSITORY / 'docs/openapi.yaml').read_text()
     for line in text.splitlines():
@@ -386,14 +454,15 @@ def test_the_description_names_what_there_is():
             path = match[1]
         elif match := re.match(r'    (get|put|post|delete|patch):$', line):
             described.add((match[1].upper(), path))
-    assert described == served | {('GET', '/v1/config')}
+    assert described == served
 
     def codes(folder):
-        return {code for file in (REPOSITORY / folder).glob('*.c')
+        return {code for file in (REPOSITORY / folder).rglob('*.c')
                 for code in re.findall(r'\b[45]\d\d,\s*"([a-z_]+)"', file.read_text())}
 
     listed = set(re.search(r'enum: &codes\n((?: +- \w+\n)+)', text)[1].replace('-', ' ').split())
-    ours = {'bad_token', 'body_too_large', 'shutting_down', 'bad_location', 'bad_method'}  # said by lib/service and lib/json
+    ours = {'bad_token', 'shutting_down', 'bad_location', 'bad_method', 'bad_path', 'bad_request'}  # not in that form, or in lib
+    ours |= codes('lib/service') - {'unauthorized', 'bad_query'}  # of peers
     assert codes('ingest') | ours == listed
 
 
@@ -469,6 +538,38 @@ def test_a_frozen_broker_is_503_in_time(make_cluster, broker, users):
         broker.resume()
     eventually(lambda: http.put('/v1/profile', json={'name': 'Bea'}).ok, 30)
     cluster.ingest.wait_ready()
+
+
+def start_of(daemon, *arguments, **settings):
+    """Runs the daemon with other settings until it ends: (exit code, what it said)."""
+    changed = [word for key, value in settings.items() for word in ('--set', f'{key.replace("_", ".")}={value}')]
+    done = subprocess.run([build_folder() / f'starling-{daemon.kind}', '--config', daemon.properties, *changed, *arguments],
+                          capture_output=True, text=True, timeout=20, env=clean_environment())
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_gateway_that_could_serve_nobody_does_not_start(shared_cluster, tmp_path):
+    daemon = shared_cluster.ingest
+    nothing = {'auth_hs256_key_file': '', 'auth_rs256_public_key_file': ''}
+    (tmp_path / 'file').touch()
+    for arguments, refused in ([], 2), (['--check'], 1):
+        for settings, reason in ((nothing, 'no key to check tokens with'), ({'web_dir': tmp_path / 'nowhere'}, 'nowhere'),
+                                 ({'web_dir': tmp_path / 'file'}, 'is no folder'), ({'ingest_listen': 'x'}, 'ingest.listen')):
+            code, said_so = start_of(daemon, *arguments, **settings)
+            assert code == refused and reason in said_so, said_so
+    assert start_of(daemon, '--check') == (0, 'starling-ingest: the configuration is good\n')
+    for other in shared_cluster.daemons:
+        assert start_of(other, '--check')[0] == 0
+
+
+def test_tokens_of_other_audiences_and_issuers_are_refused(make_cluster, users):
+    user, = users(1)
+    cluster = make_cluster(settings={'ingest:auth.audience': 'starling', 'ingest:auth.issuer': 'https://id.example.org'})
+    cluster.start(routers=0, sinks=0, fanouts=0)
+    good = {'aud': ['others', 'starling'], 'iss': 'https://id.example.org'}
+    assert cluster.http(user, **good).get('/v1/sharing').ok
+    for claims in {}, {**good, 'aud': 'others'}, {**good, 'iss': 'https://example.org'}, {'aud': 'starling'}:
+        problem(cluster.http(user, **claims).get('/v1/sharing'), 401, 'bad_token')
 
 
 def test_draining_answers_what_is_under_way(make_cluster, users):

@@ -1,10 +1,12 @@
 /* What a phone may say after the handshake: the edge's parser of client frames, and the error frame that answers what it
- * refuses. Whatever comes, what is taken keeps the promises of fanout/request.h, and what is said back is JSON. */
+ * refuses. Whatever comes, what is taken keeps the promises of fanout/request.h and fanout/nearby/request.h, and what is said back is JSON. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "event/types.h"
 #include "fanout/frames.h"
+#include "fanout/nearby/request.h"
 #include "fanout/request.h"
 #include "fuzz.h"
 #include "json/json.h"
@@ -29,22 +31,40 @@ static void check_cursor(struct nearby_cursor cursor) {
     fuzz_require(again.distance_m == cursor.distance_m && again.user == cursor.user);
 }
 
+static void check_report(const struct report *report) {
+    fuzz_require(geo_valid(report->at));
+    fuzz_require(report->time >= 0 && report->time <= EVENT_TIME_MAX);
+    fuzz_require(report->accuracy >= -1 && report->accuracy <= 1000000000);
+}
+
+static int check_hello(const struct request *request, const char **code, struct error *error) {
+    struct report report;
+    memset(&report, 0xa5, sizeof report);
+    fuzz_require(request->token_size < REQUEST_TOKEN_MAX && strlen(request->token) == request->token_size);
+    int result = nearby_hello_parse(request->object, &report, code, error);
+    if (result == 0) check_report(&report);
+    return result == -ENOENT ? 0 : result;
+}
+
+static int check_other(const struct request *request, const char **code, struct error *error) {
+    struct nearby_request nearby;
+    memset(&nearby, 0xa5, sizeof nearby);
+    int result = nearby_request_parse(request->type, request->object, &nearby, code, error);
+    if (result == -ENOENT) return request_unknown(code, error);
+    if (result == 0 && nearby.type == NEARBY_MORE) check_cursor(nearby.after);
+    if (result == 0 && nearby.type == NEARBY_LOCATION) check_report(&nearby.report);
+    return result;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct request request;
+    struct request request;
     const char *code = NULL;
     struct error error = {.text = ""};
-    memset(&request, 0xa5, sizeof request);
     int result = request_parse((const char *)data, size, &request, &code, &error);
-    if (result) {
-        check_refusal(code, &error);
-    } else if (request.type == REQUEST_MORE) {
-        check_cursor(request.after);
-    } else {
-        fuzz_require(geo_valid(request.at));
-        fuzz_require(request.time >= 0 && request.time <= EVENT_TIME_MAX);
-        fuzz_require(request.accuracy >= -1 && request.accuracy <= 1000000000);
+    if (result == 0) {
+        result = request.hello ? check_hello(&request, &code, &error) : check_other(&request, &code, &error);
+        request_free(&request);
     }
-    if (result == 0 && request.type == REQUEST_HELLO)
-        fuzz_require(request.token_size < REQUEST_TOKEN_MAX && strlen(request.token) == request.token_size);
+    if (result) check_refusal(code, &error);
     return 0;
 }

@@ -1,13 +1,16 @@
-/* The local copies of profiles and sharing: read whole, followed, kept over restarts. */
+/* Copies of compacted topics, by those of profiles (on disk) and sharing (in memory): read whole, followed, kept over restarts. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "copies/copies.h"
 #include "event/topics.h"
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
 #include "world.h"
 
 struct fixture {
@@ -15,13 +18,23 @@ struct fixture {
     struct kafka_producer *producer;
     struct metrics *metrics;
     struct copies *copies;
+    struct sharing_modes *modes;
+    struct profiles *names;
     char directory[32];
     int readies, sharings, profiles;
+    bool failing; /* the disk */
     int64_t last_user, last_offset;
     enum sharing_mode last_mode;
 };
 
 static void on_ready(void *context) { ((struct fixture *)context)->readies++; }
+
+static void on_disk(void *context, const struct topic *topic, const char *reason) {
+    struct fixture *f = context;
+    assert_ptr_equal(topic, &TOPIC_PROFILES);
+    assert_true(f->failing != (reason != NULL)); // each change once
+    f->failing = reason != NULL;
+}
 
 static void on_sharing(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
     struct fixture *f = context;
@@ -30,7 +43,7 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode, int6
     f->last_mode = mode;
     f->last_offset = offset;
     int64_t seen;
-    assert_int_equal(copies_sharing(f->copies, user, &seen), mode);
+    assert_int_equal(sharing_modes_find(f->modes, user, &seen), mode);
     assert_int_equal(seen, offset);
 }
 
@@ -41,20 +54,26 @@ static void on_profile(void *context, int64_t user) {
 }
 
 static void start(struct fixture *f, int partitions) {
+    const struct profiles_options names = {
+        .data_dir = f->directory, .partitions = partitions, .context = f, .on_change = on_profile};
+    const struct sharing_modes_options modes = {.metrics = f->metrics, .context = f, .on_change = on_sharing};
+    struct error error = {.text = ""};
+    if (profiles_open(&names, &f->names, &error)) fail_msg("%s", error.text);
+    f->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(f->modes), profiles_copy(f->names)};
     struct copies_options options = {
         .loop = &f->world->loop,
         .settings = &f->world->settings,
-        .data_dir = f->directory,
         .partitions = partitions,
+        .definitions = definitions,
+        .count = 2,
         .log = NULL,
         .metrics = f->metrics,
         .dead_letters = f->producer,
         .context = f,
         .on_ready = on_ready,
-        .on_sharing = on_sharing,
-        .on_profile = on_profile,
+        .on_disk = on_disk,
     };
-    struct error error = {.text = ""};
     f->readies = 0;
     if (copies_new(&options, &f->copies, &error)) fail_msg("%s", error.text);
 }
@@ -71,7 +90,11 @@ static void start_and_wait(struct fixture *f) {
 
 static void stop(struct fixture *f) {
     copies_free(f->copies);
+    sharing_modes_free(f->modes);
+    profiles_close(f->names);
     f->copies = NULL;
+    f->modes = NULL;
+    f->names = NULL;
 }
 
 static int setup(void **state) {
@@ -90,7 +113,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     struct fixture *f = *state;
     if (!f) return 0;
-    copies_free(f->copies);
+    stop(f);
     kafka_producer_free(f->producer, 1000);
     metrics_free(f->metrics);
     char *command = mem_format("rm -rf %s", f->directory);
@@ -126,7 +149,7 @@ static void name(struct fixture *f, int64_t user, const char *text) {
 
 static void assert_name(struct fixture *f, int64_t user, const char *expected) {
     struct profile profile;
-    assert_int_equal(copies_profile(f->copies, user, &profile), expected ? 1 : 0);
+    assert_int_equal(profiles_find(f->names, user, &profile), expected != NULL);
     if (!expected) return;
     assert_int_equal(profile.name.size, strlen(expected));
     assert_memory_equal(profile.name.data, expected, strlen(expected));
@@ -143,9 +166,13 @@ static bool told(void *context) {
     return wanted->fixture->sharings >= wanted->sharings && wanted->fixture->profiles >= wanted->profiles;
 }
 
-static void until_told(struct fixture *f, int sharings, int profiles) {
+static void until_told_at_least(struct fixture *f, int sharings, int profiles) {
     struct wanted wanted = {.fixture = f, .sharings = sharings, .profiles = profiles};
     world_until(f->world, told, &wanted, "the changes are told");
+}
+
+static void until_told(struct fixture *f, int sharings, int profiles) {
+    until_told_at_least(f, sharings, profiles);
     assert_int_equal(f->sharings, sharings);
     assert_int_equal(f->profiles, profiles);
 }
@@ -161,11 +188,11 @@ static void test_reads_what_is_there_and_follows(void **state) {
     share(f, 7, SHARING_OFF);
     start_and_wait(f);
     assert_int_equal(f->sharings + f->profiles, 0); // changes are told after ready only
-    assert_int_equal(copies_sharing(f->copies, 1, &offset), SHARING_FRIENDS);
-    assert_int_equal(copies_sharing(f->copies, 2, NULL), SHARING_PUBLIC);
-    assert_int_equal(copies_sharing(f->copies, 7, &offset), SHARING_OFF);
+    assert_int_equal(sharing_modes_find(f->modes, 1, &offset), SHARING_FRIENDS);
+    assert_int_equal(sharing_modes_find(f->modes, 2, NULL), SHARING_PUBLIC);
+    assert_int_equal(sharing_modes_find(f->modes, 7, &offset), SHARING_OFF);
     assert_true(offset > 0);
-    assert_int_equal(copies_sharing(f->copies, 51, &offset), SHARING_OFF);
+    assert_int_equal(sharing_modes_find(f->modes, 51, &offset), SHARING_OFF);
     assert_int_equal(offset, -1);
     assert_name(f, 1, "Odd");
     assert_name(f, 50, "Even");
@@ -180,7 +207,7 @@ static void test_reads_what_is_there_and_follows(void **state) {
     assert_int_equal(f->last_user, 1);
     assert_name(f, 1, "Changed");
     // Tombstones.
-    copies_sharing(f->copies, 51, &offset);
+    sharing_modes_find(f->modes, 51, &offset);
     produce(f, &TOPIC_SHARING, 51, NULL, 0);
     until_told(f, 2, 1);
     assert_int_equal(f->last_mode, SHARING_OFF);
@@ -210,16 +237,11 @@ static void test_restart_reads_only_what_is_new(void **state) {
     assert_name(f, 1, "Before");
     assert_name(f, 4, "Meanwhile");
     assert_name(f, 5, NULL);
-    assert_int_equal(copies_sharing(f->copies, 3, NULL), SHARING_FRIENDS);
+    assert_int_equal(sharing_modes_find(f->modes, 3, NULL), SHARING_FRIENDS);
     // A second process on the same folder is refused.
-    struct copies *second = NULL;
-    struct copies_options options = {.loop = &f->world->loop,
-                                     .settings = &f->world->settings,
-                                     .data_dir = f->directory,
-                                     .partitions = PARTITIONS,
-                                     .metrics = f->metrics,
-                                     .dead_letters = f->producer};
-    assert_int_equal(copies_new(&options, &second, NULL), -EBUSY);
+    struct profiles *second = NULL;
+    const struct profiles_options options = {.data_dir = f->directory, .partitions = PARTITIONS};
+    assert_int_equal(profiles_open(&options, &second, NULL), -EBUSY);
     assert_null(second);
 }
 
@@ -259,14 +281,60 @@ static void test_bad_records_do_no_harm(void **state) {
     assert_int_equal(kafka_producer_send(f->producer, &TOPIC_SHARING, 0, "short", 5, "x", 1, NULL), 0);
     share(f, 10, SHARING_PUBLIC);
     world_run(f->world, 500);
-    assert_int_equal(copies_sharing(f->copies, 9, NULL), SHARING_FRIENDS);
-    assert_int_equal(copies_sharing(f->copies, 10, NULL), SHARING_PUBLIC);
+    assert_int_equal(sharing_modes_find(f->modes, 9, NULL), SHARING_FRIENDS);
+    assert_int_equal(sharing_modes_find(f->modes, 10, NULL), SHARING_PUBLIC);
     assert_name(f, 9, "Nine");
     assert_int_equal(f->sharings, 1); // of user 10; nothing became of the others
     const char *bad = "starling_copies_bad_records_total";
     assert_int_equal((int)metrics_counter(f->metrics, bad, "", "topic=\"sharing\"")->value, 2);
     assert_int_equal((int)metrics_counter(f->metrics, bad, "", "topic=\"profiles\"")->value, 2);
     assert_int_equal(kafka_producer_dead_lost(f->producer), 0);
+}
+
+static double store_failures(struct fixture *f) {
+    return metrics_counter(f->metrics, "starling_copies_store_failures_total", "", NULL)->value;
+}
+
+static bool disk_fails(void *context) { return store_failures(context) > 0; }
+
+/* A disk that refuses to write (here: files that may not grow) stops profiles, which come when it works again. Sharing needs no
+ * disk and goes on meanwhile, so that nobody is shown longer than they want. */
+static void test_a_disk_that_fails_stops_its_copy_alone(void **state) {
+    NEEDS_BROKER(state);
+    struct fixture *f = *state;
+    enum { USERS = 40, NAME_SIZE = 1000 };
+    char text[NAME_SIZE + 1];
+    struct rlimit limit, before;
+    name(f, 0, "Before");
+    start_and_wait(f);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 20000, .rlim_max = before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int user = 1; user <= USERS; user++) {
+        memset(text, 'a' + user % 26, NAME_SIZE);
+        text[NAME_SIZE] = '\0';
+        name(f, user, text);
+    }
+    world_until(f->world, disk_fails, f, "the disk fails");
+    share(f, 1, SHARING_FRIENDS);
+    until_told_at_least(f, 1, 0);
+    share(f, 1, SHARING_OFF);
+    until_told_at_least(f, 2, 0);
+    assert_int_equal(sharing_modes_find(f->modes, 1, NULL), SHARING_OFF);
+    assert_true(f->failing);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    until_told_at_least(f, 2, USERS);
+    assert_int_equal(f->profiles, USERS);
+    assert_false(f->failing);
+    for (int user = 1; user <= USERS; user++) {
+        memset(text, 'a' + user % 26, NAME_SIZE);
+        assert_name(f, user, text);
+    }
+    stop(f);
+    start_and_wait(f);
+    assert_name(f, 0, "Before");
+    assert_name(f, USERS, text);
 }
 
 static void test_waits_for_a_broker(void **state) {
@@ -289,6 +357,7 @@ int main(void) {
         TEST(test_restart_reads_only_what_is_new),
         TEST(test_other_topics_are_read_anew),
         TEST(test_bad_records_do_no_harm),
+        TEST(test_a_disk_that_fails_stops_its_copy_alone),
         TEST(test_waits_for_a_broker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

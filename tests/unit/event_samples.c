@@ -185,7 +185,7 @@ static int recode_batch(const uint8_t *value, size_t size, struct buffer *out) {
 
 static void put_long(struct buffer *out, int64_t value) {
     uint8_t *at = buffer_reserve(out, VARINT_MAX);
-    buffer_commit(out, (size_t)(varint_put(at, zigzag(value)) - at));
+    buffer_commit(out, (size_t)(zigzag_put(at, value) - at));
 }
 
 /* An item of a batch of version 1, from its recipients and the nearby-item that it was given out as. */

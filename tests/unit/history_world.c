@@ -61,7 +61,7 @@ size_t history_count_files(const char *folder, const char *ending) {
 
 struct segment_published history_publish(const char *folder, int32_t partition, const struct archive_file *before,
                                          int64_t first, int64_t last, int64_t hour) {
-    struct segment *segment;
+    struct history_segment *segment;
     struct segment_published published;
     struct error error = {.text = ""};
     for (int64_t offset = first; offset <= last; offset++) {

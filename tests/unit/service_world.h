@@ -12,8 +12,9 @@ struct world {
     struct http_client *client;
     struct http_request *held[WORLD_HELD]; /* requests of /hold, in order of arrival: the test answers them */
     size_t held_count;
-    size_t handled; /* all requests handed over */
-    char root[64];  /* of /files/... */
+    size_t handled;          /* all requests handed over */
+    char root[64];           /* of /files/... */
+    struct buffer *answered; /* the test's own, for its options.answered */
 };
 
 /* options: loop, context and handle are filled in; listen too, when NULL. */

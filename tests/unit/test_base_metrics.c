@@ -85,10 +85,24 @@ static void text_is_escaped(void **state) {
     struct buffer labels = {0};
     metrics_label(&labels, "topic", "a\"b\\c\nd");
     metrics_label(&labels, "partition", "3");
-    metrics_gauge(metrics, "odd", "One line,\nno \\ more \"quotes\".", buffer_cstring(&labels))->value = NAN;
+    metrics_gauge(metrics, "odd", "One line,\nno \\ more \"quotes\".", buffer_cstring(&labels))->value = -HUGE_VAL;
     assert_page(metrics, "# HELP odd One line,\\nno \\\\ more \"quotes\".\n# TYPE odd gauge\n"
-                         "odd{topic=\"a\\\"b\\\\c\\nd\",partition=\"3\"} NaN\n");
+                         "odd{topic=\"a\\\"b\\\\c\\nd\",partition=\"3\"} -Inf\n");
     buffer_free(&labels);
+    metrics_free(metrics);
+}
+
+static void gauges_are_left_out_until_they_are_known(void **state) {
+    struct metrics *metrics = metrics_new();
+    struct metric *never = metrics_gauge_unknown(metrics, "never", "Never.", NULL),
+                  *later = metrics_gauge_unknown(metrics, "made", "Made.", "k=\"a\"");
+    metrics_gauge(metrics, "made", "Made.", "k=\"b\"")->value = 1;
+    assert_page(metrics, "# HELP made Made.\n# TYPE made gauge\nmade{k=\"b\"} 1\n");
+    later->value = 5;
+    assert_ptr_equal(metrics_gauge_unknown(metrics, "made", "Made.", "k=\"a\""), later);
+    assert_page(metrics, "# HELP made Made.\n# TYPE made gauge\nmade{k=\"a\"} 5\nmade{k=\"b\"} 1\n");
+    later->value = never->value;
+    assert_page(metrics, "# HELP made Made.\n# TYPE made gauge\nmade{k=\"b\"} 1\n");
     metrics_free(metrics);
 }
 
@@ -121,6 +135,7 @@ int main(void) {
         cmocka_unit_test(removed_series),
         cmocka_unit_test(histograms_are_cumulative),
         cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(gauges_are_left_out_until_they_are_known),
         cmocka_unit_test(a_name_of_two_kinds_is_two_families),
         cmocka_unit_test(collectors_run_before_each_rendering),
     };

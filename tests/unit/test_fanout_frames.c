@@ -11,12 +11,14 @@
 
 #include <cmocka.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
-#include "copies/profiles.h"
 #include "event/topics.h"
 #include "fanout/frames.h"
-#include "fanout/request.h"
+#include "fanout/nearby/frames.h"
+#include "fanout/nearby/request.h"
 #include "json/json.h"
+#include "users/profiles.h"
 #include "ws/ws.h"
 
 enum { FRIENDS = 45, PARTITIONS = 1, FACES_BYTES = 8192 }; /* fewer faces than friends */
@@ -24,35 +26,32 @@ enum { FRIENDS = 45, PARTITIONS = 1, FACES_BYTES = 8192 }; /* fewer faces than f
 static const char NASTY[] = "Zoë \"the\\quote\" </script>\n\t\x01 \xf0\x9f\x9a\xb2 \xff.";
 
 struct fixture {
-    uv_loop_t loop;
     char *root;
-    struct kafka_settings settings;
-    struct metrics *metrics;
-    struct copies *copies;
+    struct profiles *profiles;
     struct faces *faces;
     struct lists *lists;
     struct nearby nearby;
     struct buffer frame;
 };
 
-static void put_profile(struct profiles *profiles, int64_t user, const char *name, const char *url) {
+static void put_profile(struct copy_disk *disk, int64_t user, const char *name, const char *url) {
     struct buffer value = {0};
     struct profile profile = {.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
     event_encode_profile(&value, &profile);
-    profiles_put(profiles, user, value.data, value.size);
+    copy_disk_put(disk, key, sizeof key, value.data, value.size);
     buffer_free(&value);
 }
 
 static void make_profiles(const char *root) {
-    struct profiles *profiles;
+    struct copy_disk *disk;
     struct error error = {""};
-    char *path = mem_format("%s/profiles", root);
-    if (profiles_open(path, PARTITIONS, &profiles, &error)) fail_msg("%s", error.text);
-    put_profile(profiles, 1, "Ada", "https://example.org/ada.png?a=1&b=2");
-    put_profile(profiles, 2, NASTY, "");
-    assert_int_equal(profiles_write(profiles, &error), 0);
-    profiles_close(profiles);
-    free(path);
+    if (copy_disk_open(root, TOPIC_PROFILES.name, PARTITIONS, &disk, &error)) fail_msg("%s", error.text);
+    put_profile(disk, 1, "Ada", "https://example.org/ada.png?a=1&b=2");
+    put_profile(disk, 2, NASTY, "");
+    assert_int_equal(copy_disk_write(disk, &error), 0);
+    copy_disk_close(disk);
 }
 
 static int setup(void **state) {
@@ -62,16 +61,9 @@ static int setup(void **state) {
     assert_non_null(mkdtemp(template));
     f->root = mem_string(template);
     make_profiles(f->root);
-    uv_loop_init(&f->loop);
-    f->metrics = metrics_new();
-    f->settings = (struct kafka_settings){.topics = &TOPICS_ALL, .bootstrap = "127.0.0.1:1", .prefix = "test."};
-    struct copies_options options = {.loop = &f->loop,
-                                     .settings = &f->settings,
-                                     .data_dir = f->root,
-                                     .partitions = PARTITIONS,
-                                     .metrics = f->metrics};
-    if (copies_new(&options, &f->copies, &error)) fail_msg("%s", error.text);
-    f->faces = faces_new(f->copies, FACES_BYTES);
+    const struct profiles_options options = {.data_dir = f->root, .partitions = PARTITIONS};
+    if (profiles_open(&options, &f->profiles, &error)) fail_msg("%s", error.text);
+    f->faces = faces_new(f->profiles, FACES_BYTES);
     f->lists = lists_new();
     nearby_init(&f->nearby, f->lists, 8046.72);
     nearby_locate(&f->nearby, (struct geo_point){399847021, 1163184170}, 1000);
@@ -82,10 +74,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
     struct fixture *f = *state;
     faces_free(f->faces);
-    copies_free(f->copies);
-    uv_run(&f->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&f->loop), 0);
-    metrics_free(f->metrics);
+    profiles_close(f->profiles);
     nearby_free(&f->nearby);
     lists_free(f->lists);
     buffer_free(&f->frame);
@@ -183,13 +172,13 @@ static void pages_hold_twenty(void **state) {
         if (page == 2) {
             assert_true(json_is_null(next));
         } else {
-            struct request request;
+            struct nearby_request request;
             struct error error;
             const char *code;
-            char *more = mem_format("{\"type\":\"more\",\"after\":\"%s\"}", json_string_value(next));
-            assert_int_equal(request_parse(more, strlen(more), &request, &code, &error), 0);
+            json_t *more = json_pack("{s:s,s:s}", "type", "more", "after", json_string_value(next));
+            assert_int_equal(nearby_request_parse("more", more, &request, &code, &error), 0);
             cursor = request.after;
-            free(more);
+            json_decref(more);
         }
         json_decref(json);
     }

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "base/hash.h"
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
 
 enum { USERS = 24, HISTORIES = 400, STEPS = 300, PAGE = 4, INACTIVE = 50, CROWD = 131 };
 #define RADIUS_M 1000.0
@@ -269,8 +269,8 @@ static void check(struct world *w) {
         held++;
     }
     uint32_t count = 0;
-    for (uint32_t i = 0; i < w->nearby.capacity; i++) {
-        const struct nearby_friend *friend = &w->nearby.slots[i];
+    for (uint32_t i = 0; i < w->nearby.table.capacity; i++) {
+        const struct nearby_friend *friend = &w->nearby.table.slots[i];
         if (!friend->flags) continue;
         count++;
         assert_ptr_equal(nearby_find(&w->nearby, friend->user), friend);
@@ -279,7 +279,7 @@ static void check(struct world *w) {
         if (!(friend->flags & NEARBY_HELD)) assert_true(friend->flags & NEARBY_DIRTY); /* the phone must hear of it */
         dirty += friend->flags & NEARBY_DIRTY ? 1 : 0;
     }
-    assert_int_equal(w->nearby.count, count);
+    assert_int_equal(w->nearby.table.count, count);
     assert_int_equal(w->nearby.held, held);
     assert_int_equal(w->nearby.dirty, dirty);
     assert_true(w->nearby.hash == hash);
@@ -383,7 +383,7 @@ static void lists_of_every_size_lose_whoever_opts_out(void **state) {
                 left += stays;
             }
             assert_int_equal(nearby.held, left);
-            assert_int_equal(nearby.count, left);
+            assert_int_equal(nearby.table.count, left);
             assert_false(nearby_remove_all(&nearby, users));
             nearby_free(&nearby);
             map_free(users);

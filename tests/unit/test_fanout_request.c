@@ -12,27 +12,76 @@
 
 #include "base/buffer.h"
 #include "base/config.h"
+#include "fanout/nearby/request.h"
 #include "fanout/request.h"
 
-static struct request parse(const char *text) {
+enum { REQUEST_HELLO, REQUEST_LOCATION, REQUEST_MORE };
+
+/* A frame as the core and the nearby screen together read it. */
+struct said {
+    int type;
+    char token[REQUEST_TOKEN_MAX];
+    size_t token_size;
+    bool placed; /* says where it is */
+    struct geo_point at;
+    int64_t time;
+    int32_t accuracy;
+    struct nearby_cursor after;
+};
+
+static int read_hello(const struct request *request, struct said *said, const char **code, struct error *error) {
+    struct report report = {.accuracy = 0};
+    int result = nearby_hello_parse(request->object, &report, code, error);
+    *said = (struct said){.type = REQUEST_HELLO,
+                          .token_size = request->token_size,
+                          .placed = result == 0,
+                          .at = report.at,
+                          .time = report.time,
+                          .accuracy = report.accuracy};
+    memcpy(said->token, request->token, request->token_size);
+    return result == -ENOENT ? 0 : result;
+}
+
+static int read_other(const struct request *request, struct said *said, const char **code, struct error *error) {
+    struct nearby_request nearby = {.type = NEARBY_MORE};
+    int result = nearby_request_parse(request->type, request->object, &nearby, code, error);
+    *said = (struct said){.type = nearby.type == NEARBY_MORE ? REQUEST_MORE : REQUEST_LOCATION,
+                          .placed = nearby.type == NEARBY_LOCATION,
+                          .at = nearby.report.at,
+                          .time = nearby.report.time,
+                          .accuracy = nearby.report.accuracy,
+                          .after = nearby.after};
+    return result == -ENOENT ? request_unknown(code, error) : result;
+}
+
+static int read_said(const char *text, struct said *said, const char **code, struct error *error) {
     struct request request;
+    int result = request_parse(text, strlen(text), &request, code, error);
+    if (result) return result;
+    result = request.hello ? read_hello(&request, said, code, error) : read_other(&request, said, code, error);
+    request_free(&request);
+    return result;
+}
+
+static struct said parse(const char *text) {
+    struct said said;
     struct error error = {""};
     const char *code;
-    if (request_parse(text, strlen(text), &request, &code, &error)) fail_msg("%s: %s: %s", text, code, error.text);
-    return request;
+    if (read_said(text, &said, &code, &error)) fail_msg("%s: %s: %s", text, code, error.text);
+    return said;
 }
 
 static void refused(const char *text, const char *code, const char *reason) {
-    struct request request;
+    struct said read;
     struct error error = {""};
     const char *said = NULL;
-    if (request_parse(text, strlen(text), &request, &said, &error) != -EINVAL) fail_msg("taken: %s", text);
+    if (read_said(text, &read, &said, &error) != -EINVAL) fail_msg("taken: %s", text);
     if (strcmp(said, code) || !strstr(error.text, reason))
         fail_msg("%s: %s: %s, not %s: %s", text, said, error.text, code, reason);
 }
 
 static void good_frames_are_read(void **state) {
-    struct request hello =
+    struct said hello =
         parse("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":39.9847021,\"lng\":-116.5,\"time\":1790000000000}");
     assert_int_equal(hello.type, REQUEST_HELLO);
     assert_string_equal(hello.token, "abc");
@@ -42,17 +91,35 @@ static void good_frames_are_read(void **state) {
     assert_int_equal(hello.time, 1790000000000);
     assert_int_equal(hello.accuracy, -1);
 
-    struct request location =
+    struct said location =
         parse("{\"accuracy\":12.7,\"time\":0,\"lng\":180,\"lat\":-90,\"type\":\"location\",\"new\":[]}");
     assert_int_equal(location.type, REQUEST_LOCATION);
     assert_int_equal(location.at.lat, -900000000);
     assert_int_equal(location.at.lng, 1800000000);
     assert_int_equal(location.accuracy, 12);
 
-    struct request more = parse("{\"type\":\"more\"}");
+    struct said more = parse("{\"type\":\"more\"}");
     assert_int_equal(more.type, REQUEST_MORE);
     assert_true(more.after.distance_m < 0);
     assert_true(parse("{\"type\":\"more\",\"after\":null}").after.distance_m < 0);
+}
+
+static void a_hello_may_say_no_place(void **state) {
+    static const char *const CASES[] = {
+        "{\"type\":\"hello\",\"token\":\"abc\"}",
+        "{\"type\":\"hello\",\"token\":\"abc\",\"time\":1}",
+        "{\"type\":\"hello\",\"token\":\"abc\",\"accuracy\":5,\"new\":[]}",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct said hello = parse(CASES[i]);
+        assert_int_equal(hello.type, REQUEST_HELLO);
+        assert_string_equal(hello.token, "abc");
+        assert_false(hello.placed);
+    }
+    assert_true(parse("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":1,\"lng\":2,\"time\":3}").placed);
+    refused("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":1,\"time\":1}", "bad_location", "\"lng\" is missing");
+    refused("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":null,\"lng\":null}", "bad_location", "\"lat\" is missing");
+    refused("{\"type\":\"location\",\"time\":1}", "bad_location", "\"lat\" is missing");
 }
 
 static void bad_frames_are_named(void **state) {
@@ -83,7 +150,7 @@ static void places_and_times_are_checked(void **state) {
         {"\"lat\":\"1\",\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
         {"\"lat\":true,\"lng\":1,\"time\":1", "bad_location", "\"lat\" must be a number"},
         {"\"lat\":1,\"lng\":[1],\"time\":1", "bad_location", "\"lng\" must be a number"},
-        {"\"lat\":1,\"lng\":null,\"time\":1", "bad_location", "\"lng\" is missing"},
+        {"\"lat\":1,\"lng\":null,\"time\":1", "bad_location", "\"lng\" must be a number"},
         {"\"lat\":1,\"lng\":1", "bad_time", "\"time\" is missing"},
         {"\"lat\":1,\"lng\":1,\"time\":1.5", "bad_time", "whole number"},
         {"\"lat\":1,\"lng\":1,\"time\":\"1\"", "bad_time", "whole number"},
@@ -162,6 +229,7 @@ int main(void) {
         cmocka_unit_test(good_frames_are_read),           cmocka_unit_test(bad_frames_are_named),
         cmocka_unit_test(places_and_times_are_checked),   cmocka_unit_test(a_token_has_a_longest),
         cmocka_unit_test(cursors_come_back_as_they_went), cmocka_unit_test(strange_cursors_are_refused),
+        cmocka_unit_test(a_hello_may_say_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,61 +10,43 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "fanout/edge.h"
-#include "service/internal.h"
+#include "fanout_world.h"
 
-enum { SESSIONS = 5, MANY = LISTS_MOVES + 1000, FLUSH_MS = 700, TOKEN_MS = 100000 };
+enum { SESSIONS = 5, MANY = LISTS_MOVES + 1000 };
 
 static const struct geo_point HERE = {0, 0};
 
 struct world {
-    struct service service;
-    struct metric sessions_open;
-    struct edge edge;
+    struct fanout_world *edge;
     struct session *sessions[MANY];
 };
 
-static struct session *arrive(struct world *w) {
-    struct session *session = session_new(&w->edge, NULL);
-    session->greeted = true;
-    session->token_expires_ms = TOKEN_MS;
-    nearby_locate(&session->nearby, HERE, 1);
-    return session;
+static struct nearby *list_of(const struct world *w, const struct session *session) {
+    return view_list(fanout_world_view(w->edge, session));
 }
 
-/* They never say hello, so that no table has them. */
-static void depart(struct world *w, struct session *session) {
-    session->greeted = false;
-    session_free(&w->edge, session);
+static struct session *arrive(struct world *w) {
+    static int64_t users;
+    return fanout_world_arrive(w->edge, ++users, true);
 }
+
+static void depart(struct world *w, struct session *session) { session_free(w->edge->sessions, session); }
 
 static struct world *world_new(int sessions) {
     struct world *w = mem_zero(1, sizeof *w);
-    w->service.settings.radius_m = 1000;
-    w->edge = (struct edge){.service = &w->service,
-                            .settings.flush_ms = FLUSH_MS,
-                            .settings.hello_s = TOKEN_MS,
-                            .lists = lists_new(),
-                            .session_memory = pool_new((sizeof(struct session) + 63) / 64 * 64),
-                            .metrics.sessions = &w->sessions_open};
-    w->edge.ready_tail = &w->edge.ready;
-    wheel_init(&w->edge.deadlines, 10, 0);
-    wheel_init(&w->edge.expiries, 1000, 0);
+    w->edge = fanout_world_new();
+    w->edge->shares = false; /* nothing is produced */
     for (int i = 0; i < sessions; i++) w->sessions[i] = arrive(w);
     return w;
 }
 
 static void world_free(struct world *w) {
-    while (w->edge.sessions) depart(w, w->edge.sessions);
-    wheel_free(&w->edge.deadlines);
-    wheel_free(&w->edge.expiries);
-    lists_free(w->edge.lists);
-    pool_free(w->edge.session_memory);
+    fanout_world_free(w->edge);
     free(w);
 }
 
 static uint32_t put(struct world *w, int64_t user, int64_t time) {
-    return sessions_move(&w->edge, &(struct lists_move){.user = user, .at = HERE, .time = time});
+    return views_move(w->edge->views, &(struct lists_move){.user = user, .at = HERE, .time = time});
 }
 
 /* Of each session's friends the one who moves is another; there is room for a few of the moves only. */
@@ -78,13 +60,13 @@ static void no_move_is_lost_when_there_is_no_more_room(void **state) {
         /* The first of them hears of a few only, so that what it has pending is old. */
         for (int i = 0; i < SESSIONS; i++) {
             if (n % (i ? i : LISTS_MOVES / 3)) continue;
-            nearby_note(&w->sessions[i]->nearby, move, time);
+            nearby_note(list_of(w, w->sessions[i]), move, time);
             newest[i][user] = time;
         }
     }
     for (int i = 0; i < SESSIONS; i++) {
         for (int64_t user = 0; user < FRIENDS; user++) {
-            const struct nearby_friend *friend = nearby_find(&w->sessions[i]->nearby, user);
+            const struct nearby_friend *friend = nearby_find(list_of(w, w->sessions[i]), user);
             assert_int_equal(friend ? friend->time : 0, newest[i][user]);
         }
     }
@@ -93,8 +75,8 @@ static void no_move_is_lost_when_there_is_no_more_room(void **state) {
 
 static int64_t lists_with_something_pending(const struct world *w) {
     int64_t count = 0;
-    for (const struct session *session = w->edge.sessions; session; session = session->next)
-        count += session->nearby.pending_count > 0;
+    for (struct view *view = views_first(w->edge->views); view; view = view_next(view))
+        count += view_list(view)->pending_count > 0;
     return count;
 }
 
@@ -104,7 +86,7 @@ static void lists_are_settled_a_few_at_a_time(void **state) {
     struct world *w = world_new(MANY);
     for (int64_t round = 1; round <= 3; round++) {
         uint32_t move = put(w, 1, round);
-        for (int i = 0; i < MANY; i++) nearby_note(&w->sessions[i]->nearby, move, round);
+        for (int i = 0; i < MANY; i++) nearby_note(list_of(w, w->sessions[i]), move, round);
         for (int n = 1; n < HALF; n++) put(w, 2, round);
         assert_int_equal(lists_with_something_pending(w), MANY);
         for (int n = 1; n <= HALF; n++) {
@@ -112,7 +94,7 @@ static void lists_are_settled_a_few_at_a_time(void **state) {
             if (n % LOOK_EVERY == 0) assert_true(lists_with_something_pending(w) >= MANY - n * FEW);
         }
         assert_int_equal(lists_with_something_pending(w), 0);
-        for (int i = 0; i < MANY; i++) assert_int_equal(nearby_find(&w->sessions[i]->nearby, 1)->time, round);
+        for (int i = 0; i < MANY; i++) assert_int_equal(nearby_find(list_of(w, w->sessions[i]), 1)->time, round);
     }
     world_free(w);
 }
@@ -126,22 +108,22 @@ static void sessions_come_and_go_while_lists_are_settled(void **state) {
         uint32_t move = put(w, n % FRIENDS, n + 1);
         int i = (int)(hash_u64((uint64_t)n) % COUNT);
         for (int j = 0; j < COUNT && n % 50 == 0; j++) {
-            if (j != i && w->sessions[j] != w->edge.unsettled) continue;
+            if (j != i && fanout_world_view(w->edge, w->sessions[j]) != views_unsettled(w->edge->views)) continue;
             depart(w, w->sessions[j]);
             w->sessions[j] = arrive(w);
             memset(newest[j], 0, sizeof newest[j]);
         }
-        nearby_note(&w->sessions[i]->nearby, move, n + 1);
+        nearby_note(list_of(w, w->sessions[i]), move, n + 1);
         newest[i][n % FRIENDS] = n + 1;
         /* Most are looked at now and then, a few hardly ever. */
         for (int64_t user = 0; user < FRIENDS && i % 50; user++) {
-            const struct nearby_friend *friend = nearby_find(&w->sessions[i]->nearby, user);
+            const struct nearby_friend *friend = nearby_find(list_of(w, w->sessions[i]), user);
             assert_int_equal(friend ? friend->time : 0, newest[i][user]);
         }
     }
     for (int i = 0; i < COUNT; i++) {
         for (int64_t user = 0; user < FRIENDS; user++) {
-            const struct nearby_friend *friend = nearby_find(&w->sessions[i]->nearby, user);
+            const struct nearby_friend *friend = nearby_find(list_of(w, w->sessions[i]), user);
             assert_int_equal(friend ? friend->time : 0, newest[i][user]);
         }
     }
@@ -151,14 +133,35 @@ static void sessions_come_and_go_while_lists_are_settled(void **state) {
 static void what_is_pending_is_owed(void **state) {
     struct world *w = world_new(SESSIONS);
     struct session *session = w->sessions[0];
-    session->paged = true;
-    session->flushed_ms = 300;
-    session_schedule(&w->edge, session);
-    assert_int_equal(session->deadline.due, TOKEN_MS);
-    nearby_note(&session->nearby, put(w, 1, 1), 1);
-    session_schedule(&w->edge, session);
-    assert_int_equal(session->deadline.due, 300 + FLUSH_MS);
+    struct view *view = fanout_world_view(w->edge, session);
+    view->paged = true;
+    session_schedule(w->edge->sessions, session);
+    assert_int_equal(session_deadline(session), WORLD_TOKEN_MS);
+    nearby_note(view_list(view), put(w, 1, 1), 1);
+    view_changed(w->edge->views, view);
+    assert_int_equal(session_deadline(session), WORLD_FLUSH_MS);
     world_free(w);
+}
+
+/* Views come and go with places, not with sessions. */
+static void a_session_without_a_place_has_no_view(void **state) {
+    struct fanout_world *edge = fanout_world_new();
+    struct session *watcher = fanout_world_arrive(edge, 7, false), *phone = fanout_world_arrive(edge, 7, true);
+    assert_ptr_equal(sessions_of(edge->sessions, 7), phone);
+    assert_ptr_equal(session_twin(phone), watcher);
+    assert_int_equal(sessions_count(edge->sessions), 2);
+    assert_int_equal(views_count(edge->views), 1);
+    assert_int_equal(edge->said_count, 1);
+    assert_int_equal(edge->said[0].kind, LOCATION_JOIN);
+
+    /* Its first place opens the view, as the newest session of the user. */
+    int64_t before = uplink_number(view_reporter(fanout_world_view(edge, phone)));
+    view_open(edge->views, edge->uplink, fanout_world_view(edge, watcher), true);
+    fanout_world_report(edge, watcher, 2);
+    assert_int_equal(views_count(edge->views), 2);
+    assert_int_equal(edge->said[1].kind, LOCATION_JOIN);
+    assert_true(edge->said[1].session > before);
+    fanout_world_free(edge);
 }
 
 int main(void) {
@@ -167,6 +170,7 @@ int main(void) {
         cmocka_unit_test(lists_are_settled_a_few_at_a_time),
         cmocka_unit_test(sessions_come_and_go_while_lists_are_settled),
         cmocka_unit_test(what_is_pending_is_owed),
+        cmocka_unit_test(a_session_without_a_place_has_no_view),
     };
     return cmocka_run_group_tests_name("fanout sessions", tests, NULL, NULL);
 }

@@ -145,8 +145,8 @@ static void test_what_is_none_of_ours_is_passed_over(void **state) {
     free(hour);
 }
 
-static struct segment *open_segment(const char *folder, const struct archive_file *before, int64_t first) {
-    struct segment *segment;
+static struct history_segment *open_segment(const char *folder, const struct archive_file *before, int64_t first) {
+    struct history_segment *segment;
     struct history_row row = history_row_at(1, first, (HOUR + 5) * (int64_t)HISTORY_HOUR_MS);
     assert_int_equal(segment_open(folder, before, first, &row, &segment, NULL), 0);
     assert_int_equal(segment_append(segment, &row, NULL), 0);
@@ -155,7 +155,7 @@ static struct segment *open_segment(const char *folder, const struct archive_fil
 
 static void test_only_the_first_publishes(void **state) {
     struct segment_published published, before = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct segment *a = open_segment(*state, &before.file, 10), *b = open_segment(*state, &before.file, 10);
+    struct history_segment *a = open_segment(*state, &before.file, 10), *b = open_segment(*state, &before.file, 10);
     assert_int_equal(history_count_files(*state, ".tmp"), 2);
     assert_int_equal(history_count_files(*state, ".avro"), 1);
     assert_int_equal(segment_publish(a, &published, NULL), 0);
@@ -169,7 +169,7 @@ static void test_only_the_first_publishes(void **state) {
 /* A sink that believes that there is no file yet, or goes on from one that is not the newest any more, under whatever hour. */
 static void test_who_missed_a_file_does_not_publish(void **state) {
     struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct segment *fresh = open_segment(*state, NULL, 0), *late = open_segment(*state, &first.file, 10);
+    struct history_segment *fresh = open_segment(*state, NULL, 0), *late = open_segment(*state, &first.file, 10);
     history_publish(*state, 1, &first.file, 10, 19, HOUR + 1);
     struct error error;
     assert_int_equal(segment_publish(fresh, &published, &error), -EEXIST);
@@ -181,7 +181,7 @@ static void test_who_missed_a_file_does_not_publish(void **state) {
 static void test_who_lost_its_newest_file_does_not_publish(void **state) {
     struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
     struct segment_published second = history_publish(*state, 1, &first.file, 10, 19, HOUR);
-    struct segment *segment = open_segment(*state, &second.file, 20);
+    struct history_segment *segment = open_segment(*state, &second.file, 20);
     char *path = archive_path(*state, 1, second.file);
     assert_int_equal(unlink(path), 0); // an operator's hand
     assert_int_equal(segment_publish(segment, &published, NULL), -EEXIST);
@@ -190,7 +190,7 @@ static void test_who_lost_its_newest_file_does_not_publish(void **state) {
 
 static void test_a_sweep_stops_who_still_writes(void **state) {
     struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct segment *mine = open_segment(*state, &first.file, 10);
+    struct history_segment *mine = open_segment(*state, &first.file, 10);
     struct archive_wanted others = {.partition = 2, .from = INT64_MAX}, wanted = {.partition = 1, .from = INT64_MAX};
     assert_int_equal(archive_scan(*state, &others, 1, true, NULL), 0);
     assert_int_equal(archive_scan(*state, &wanted, 1, false, NULL), 0);

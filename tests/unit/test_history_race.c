@@ -65,7 +65,7 @@ struct owner {
     uint64_t seed; /* of the log */
     uint64_t random;
     struct told *told;
-    struct segment *open;
+    struct history_segment *open;
     bool has_newest;
     struct archive_file newest;
     int64_t end; /* of the chain, as it knows it */
@@ -229,7 +229,7 @@ static void test_owners_race(void **state) {
 /* All at the same moment, from the same file, with different ends: one gets through. */
 static void duellist(const char *folder, const struct archive_file *before, int64_t first, int rows,
                      struct told *told) {
-    struct segment *segment;
+    struct history_segment *segment;
     struct segment_published published;
     struct error error = {.text = ""};
     for (int i = 0; i < rows; i++) {

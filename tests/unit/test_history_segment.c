@@ -23,15 +23,15 @@ enum { HOUR = 492541, PARTITION = 4 };
 static const int64_t HOUR_MS = HOUR * (int64_t)HISTORY_HOUR_MS;
 static const struct segment_limits NEVER = {.rows = INT64_MAX, .bytes = INT64_MAX, .age_ms = INT64_MAX / 1000};
 
-static struct segment *open_at(const char *folder, const struct archive_file *before, int64_t first,
-                               int64_t received_ms) {
-    struct segment *segment;
+static struct history_segment *open_at(const char *folder, const struct archive_file *before, int64_t first,
+                                       int64_t received_ms) {
+    struct history_segment *segment;
     struct history_row row = history_row_at(PARTITION, first, received_ms);
     assert_int_equal(segment_open(folder, before, first, &row, &segment, NULL), 0);
     return segment;
 }
 
-static void append(struct segment *segment, int64_t offset, int64_t received_ms) {
+static void append(struct history_segment *segment, int64_t offset, int64_t received_ms) {
     struct history_row row = history_row_at(PARTITION, offset, received_ms);
     assert_int_equal(segment_append(segment, &row, NULL), 0);
 }
@@ -39,7 +39,7 @@ static void append(struct segment *segment, int64_t offset, int64_t received_ms)
 static void test_full_by_rows(void **state) {
     struct segment_limits limits = NEVER;
     limits.rows = 3;
-    struct segment *segment = open_at(*state, NULL, 0, HOUR_MS);
+    struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS);
     for (int64_t i = 0; i < 3; i++) {
         assert_false(segment_full(segment, &limits));
         append(segment, i, HOUR_MS);
@@ -51,7 +51,7 @@ static void test_full_by_rows(void **state) {
 
 static void test_full_by_age(void **state) {
     struct segment_limits limits = NEVER;
-    struct segment *segment = open_at(*state, NULL, 0, HOUR_MS);
+    struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS);
     limits.age_ms = 60000;
     assert_false(segment_full(segment, &limits));
     limits.age_ms = 1;
@@ -63,7 +63,7 @@ static void test_full_by_age(void **state) {
 static void test_full_by_bytes(void **state) {
     struct segment_limits limits = NEVER;
     limits.bytes = 65536;
-    struct segment *segment = open_at(*state, NULL, 0, HOUR_MS);
+    struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS);
     int64_t rows = 0;
     for (; !segment_full(segment, &limits) && rows < 100000; rows++) append(segment, rows, HOUR_MS + rows % 3600000);
     assert_true(rows > 1000 && rows < 100000);
@@ -75,7 +75,7 @@ static void test_full_by_bytes(void **state) {
 
 static void test_hours(void **state) {
     struct segment_published published;
-    struct segment *segment = open_at(*state, NULL, 0, HOUR_MS + 3599999);
+    struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS + 3599999);
     assert_true(segment_takes(segment, HOUR_MS + 3599999));
     assert_true(segment_takes(segment, HOUR_MS - 1)); // a broker's clock stepped back: the chain's hours do not fall
     assert_false(segment_takes(segment, HOUR_MS + 3600000));
@@ -101,7 +101,7 @@ static void test_hours(void **state) {
 }
 
 static void test_dropped_leaves_nothing(void **state) {
-    struct segment *segment = open_at(*state, NULL, 0, HOUR_MS);
+    struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS);
     append(segment, 0, HOUR_MS);
     assert_int_equal(history_count_files(*state, ""), 1);
     segment_drop(segment);
@@ -121,7 +121,7 @@ static void test_a_full_disk_publishes_nothing(void **state) {
         assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
         signal(SIGXFSZ, SIG_IGN);
         small = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
-        struct segment *segment = open_at(*state, NULL, 0, HOUR_MS); // writes the header
+        struct history_segment *segment = open_at(*state, NULL, 0, HOUR_MS); // writes the header
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
         int code = 0;
         struct error error = {.text = ""};

@@ -1,7 +1,8 @@
 /* The protocol between routers and edges under trouble (docs/EXACTNESS.md): random histories are driven through the real presence,
  * join and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
  * sessions change route, end, open on a second device; people opt out and in, make friends and part. Then everything is
- * delivered, every active session repeats its report twice, and every screen must be exact. Without digests the same
+ * delivered, every active session repeats its report twice, and every screen must be exact. In calm running the newest of a user's
+ * sessions must be the one that stays, also of several that were opened while the user was opted out. Without digests the same
  * histories must go wrong: a check that cannot fail proves nothing. The same again with routers that are far behind now and
  * then, and hold reports until newer ones supersede them (backlog.h).
  *
@@ -20,11 +21,22 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "fanout/nearby.h"
+#include "fanout/nearby/nearby.h"
+#include "fanout/nearby/rival.h"
 #include "router/backlog.h"
 #include "router/join.h"
 
-enum { USERS = 8, PARTITIONS = 4, ROUTES = 4, ROUTERS = 2, INACTIVE = 40, STEPS = 400, ROUNDS = 2, STRIKES = 2 };
+enum {
+    USERS = 8,
+    PARTITIONS = 4,
+    ROUTES = 4,
+    ROUTERS = 2,
+    INACTIVE = 40,
+    STEPS = 400,
+    ROUNDS = 2,
+    STRIKES = 2,
+    NUMBER_BITS = 8
+};
 #define TICK 100000 /* one unit of the world's clock, in the protocol's ms; the report counter stays below it */
 #define RADIUS_M 8046.72
 #define UNIT_E7 (RADIUS_M / 10 / 111195.08 * 1e7) /* a tenth of the radius along a meridian */
@@ -77,8 +89,9 @@ struct router {
 
 struct session {
     int user, route;
-    int64_t id;
+    int opened; /* the how manieth of all */
     bool open, located;
+    struct rival rival;
     struct nearby nearby;
 };
 
@@ -105,6 +118,8 @@ struct world {
     struct lists *screens;
     struct join_result result;
     uint64_t moves, repairs, joins, skipped;
+    bool outbids_late; /* JOINs of an opt-in count as if they had gone out when the session came */
+    uint64_t upsets;   /* sessions that an older one threw out */
 };
 
 /* ---- chance ---- */
@@ -317,7 +332,7 @@ static void take_over(struct world *w) {
 /* ---- phones and their sessions ---- */
 
 static bool opted_in_at_newest(const struct world *w, int user, const struct session *s) {
-    return !s || s->id >= w->newest[user];
+    return !s || s->rival.number >= w->newest[user];
 }
 
 /* A report by a session, or (NULL) by HTTP; opted < 0: as the gateway knows it now. */
@@ -328,8 +343,8 @@ static void report(struct world *w, int user, struct session *s, bool move, int6
     }
     int64_t time = report_ms(w);
     struct geo_point at = place(w->x[user]);
-    if (s && opted < 0 && s->id > w->newest[user]) w->newest[user] = s->id;
-    if (opted < 0 && (!s || s->id == w->newest[user])) {
+    if (s && opted < 0 && s->rival.number > w->newest[user]) w->newest[user] = s->rival.number;
+    if (opted < 0 && (!s || s->rival.number == w->newest[user])) {
         w->reported[user] = true;
         w->last_at[user] = w->now;
         w->last[user] = at;
@@ -344,7 +359,7 @@ static void report(struct world *w, int user, struct session *s, bool move, int6
                                       .lat = at.lat,
                                       .lng = at.lng,
                                       .time = time,
-                                      .session = s ? s->id : 0,
+                                      .session = s ? s->rival.number : 0,
                                       .route = s ? s->route : -1,
                                       .opted = opted < 0 ? w->opted[user] : opted});
 }
@@ -355,17 +370,25 @@ static void rejoin(struct world *w, struct session *s) {
                                       .lat = s->nearby.at.lat,
                                       .lng = s->nearby.at.lng,
                                       .time = s->nearby.time,
-                                      .session = s->id,
+                                      .session = s->rival.number,
                                       .route = s->route,
                                       .opted = w->opted[s->user]});
 }
 
 static void open_session(struct world *w, int user) {
     struct session *s = mem_zero(1, sizeof *s);
-    *s = (struct session){.user = user, .route = random_int(w, ROUTES), .id = ++w->ids, .open = true};
+    *s = (struct session){.user = user,
+                          .opened = w->sessions.count,
+                          .route = random_int(w, ROUTES),
+                          .rival.number = ++w->ids << RIVAL_CHANCE_BITS |
+                                          (int64_t)(hash_u64(w->hiding++) >> (64 - RIVAL_CHANCE_BITS)),
+                          .open = true};
     nearby_init(&s->nearby, w->screens, RADIUS_M);
     PUSH(w->sessions, s);
-    report(w, user, s, false, -1);
+    if (w->sharing[user])
+        report(w, user, s, false, -1);
+    else
+        nearby_locate(&s->nearby, place(w->x[user]), report_ms(w)); /* kept, until the user opts in */
 }
 
 static void close_session(struct world *w, struct session *s, bool quit) {
@@ -373,7 +396,7 @@ static void close_session(struct world *w, struct session *s, bool quit) {
     if (quit)
         log_event_of(w, (struct location){.user = s->user,
                                           .kind = LOCATION_QUIT,
-                                          .session = s->id,
+                                          .session = s->rival.number,
                                           .route = s->route,
                                           .opted = w->opted[s->user]});
 }
@@ -407,10 +430,13 @@ static void share(struct world *w, int user, bool on) {
     w->opted[user] = w->sharing_logs[p].count + 1;
     PUSH(w->sharing_logs[p], (struct sharing_change){user, w->opted[user], on});
     if (on) {
+        bool newest_first = hash_u64(w->hiding++) % 2;
         for (int i = 0; i < count; i++) {
-            mine[i]->located = false;
-            nearby_unbar_all(&mine[i]->nearby);
-            report(w, user, mine[i], false, -1);
+            struct session *s = mine[newest_first ? count - 1 - i : i];
+            s->located = false;
+            s->rival.delayed = !w->outbids_late;
+            nearby_unbar_all(&s->nearby);
+            report(w, user, s, false, -1);
         }
         return;
     }
@@ -448,9 +474,26 @@ static void note(struct world *w, struct session *s, const struct message *m) {
     nearby_note(&s->nearby, move, m->time);
 }
 
+static void beaten(struct world *w, struct session *s, int64_t winner) {
+    switch (rival_beaten(&s->rival, winner)) {
+    case RIVAL_STAYS: break;
+    case RIVAL_JOINS_AGAIN:
+        s->located = false;
+        if (w->sharing[s->user]) report(w, s->user, s, false, -1);
+        break;
+    case RIVAL_LEAVES:
+        for (int i = 0; i < w->sessions.count; i++) {
+            const struct session *other = w->sessions.items[i];
+            w->upsets += other->user == s->user && other->rival.number == winner && other->opened < s->opened;
+        }
+        close_session(w, s, false);
+        break;
+    }
+}
+
 static void receive(struct world *w, struct session *s, const struct message *m) {
     if (m->kind == SUPERSEDED) {
-        if (s->id < m->session) close_session(w, s, false);
+        beaten(w, s, m->session);
         return;
     }
     if (!w->sharing[s->user]) return;
@@ -460,7 +503,8 @@ static void receive(struct world *w, struct session *s, const struct message *m)
     case PARTED: nearby_part(&s->nearby, m->about); return;
     default: break;
     }
-    if (m->session != s->id) return;
+    if (m->session != s->rival.number) return;
+    s->rival.answered |= m->kind == ROSTER;
     if (m->kind == SELF) {
         if (m->time > s->nearby.time) nearby_locate(&s->nearby, m->at, m->time);
     } else if (m->kind == ROSTER) {
@@ -522,9 +566,9 @@ static void trouble(struct world *w, double k, int user, struct session **mine, 
         share(w, user, !w->sharing[user]);
     else if (k < .975)
         befriend(w);
-    else if (k < .98) {
-        if (w->sharing[user]) open_session(w, user);
-    } else if (k < .985) {
+    else if (k < .98)
+        open_session(w, user);
+    else if (k < .985) {
         if (w->sharing[user]) report(w, user, NULL, true, -1);
     } else if (count && w->sharing[user]) {
         mine[0]->route = random_int(w, ROUTES);
@@ -654,9 +698,10 @@ static bool history(uint64_t seed, double loss, bool chaos, bool digests, bool o
 
 /* Calm running: everything is delivered before the next thing happens. Then every screen is exact at once, without a digest:
  * what no repair has to make good is told right in the first place. Returns the step that went wrong, or STEPS. */
-static int calm_history(uint64_t seed) {
+static int calm_history(uint64_t seed, bool outbids_late, uint64_t *upsets) {
     struct world *w = world_new(seed, 0, true, false, false);
     int at;
+    w->outbids_late = outbids_late;
     for (at = 0; at < STEPS; at++) {
         double k = random_real(w);
         int user = random_int(w, USERS);
@@ -673,6 +718,7 @@ static int calm_history(uint64_t seed) {
         drain(w);
         if (wrong(w)) break;
     }
+    *upsets += w->upsets;
     world_free(w);
     return at;
 }
@@ -726,12 +772,23 @@ static void far_behind(void **state) {
 static void calm_running_needs_no_repair(void **state) {
     (void)state;
     int bad = 0, n = histories() / 4 + 1;
+    uint64_t upsets = 0;
     for (int seed = 0; seed < n; seed++) {
-        int at = calm_history((uint64_t)seed);
+        int at = calm_history((uint64_t)seed, false, &upsets);
         if (at < STEPS && bad++ < 5) print_message("wrong: calm running, seed %d, step %d\n", seed, at);
     }
     print_message("calm running, no digests, every step: %d of %d wrong\n", bad, n);
     assert_int_equal(bad, 0);
+    assert_int_equal(upsets, 0);
+}
+
+static void outbidding_on_opting_in_throws_out_the_newest(void **state) {
+    (void)state;
+    uint64_t upsets = 0;
+    int n = histories() / 40 + 20;
+    for (int seed = 0; seed < n; seed++) calm_history((uint64_t)seed, true, &upsets);
+    print_message("calm running, outbidding late: %d newest sessions thrown out\n", (int)upsets);
+    assert_true(upsets > 0);
 }
 
 static void without_digests_it_fails(void **state) {
@@ -751,6 +808,7 @@ int main(void) {
         cmocka_unit_test(much_loss),
         cmocka_unit_test(far_behind),
         cmocka_unit_test(calm_running_needs_no_repair),
+        cmocka_unit_test(outbidding_on_opting_in_throws_out_the_newest),
         cmocka_unit_test(without_digests_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

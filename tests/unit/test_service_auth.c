@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <jwt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "json/json.h"
 #include "service/auth.h"
 #include "service_tokens.h"
 
@@ -106,6 +108,54 @@ static void genuine_tokens_count(void **state) {
     struct auth_claims claims;
     assert_int_equal(verify(keys->both, TOKEN_HS256, &claims), 0);
     assert_int_equal(claims.expires_ms, TOKENS_NOW_MS + 600 * 1000);
+}
+
+/* A good token of the tests' secret with these claims besides; the caller frees. */
+static char *token_having(const char *claims) {
+    jwt_t *jwt = NULL;
+    assert_int_equal(jwt_new(&jwt), 0);
+    jwt_add_grant(jwt, "sub", "42");
+    jwt_add_grant_int(jwt, "exp", TOKENS_NOW_MS / 1000 + 600);
+    assert_int_equal(jwt_add_grants_json(jwt, claims), 0);
+    jwt_set_alg(jwt, JWT_ALG_HS256, (const unsigned char *)TOKENS_SECRET, (int)strlen(TOKENS_SECRET));
+    char *encoded = jwt_encode_str(jwt);
+    jwt_free(jwt);
+    return encoded;
+}
+
+static void tokens_for_others_are_refused(void **state) {
+    struct keys *keys = *state;
+    static const struct {
+        const char *audience, *issuer, *claims;
+        int code;
+    } CASES[] = {
+        {"", "", "{\"aud\":\"anybody\",\"iss\":\"anybody\"}", 0},
+        {"us", NULL, "{\"aud\":\"us\"}", 0},
+        {"us", NULL, "{\"aud\":[\"them\",\"us\"],\"iss\":\"anybody\"}", 0},
+        {"us", NULL, "{\"aud\":\"them\"}", -EACCES},
+        {"us", NULL, "{\"aud\":\"us too\"}", -EACCES},
+        {"us", NULL, "{\"aud\":[\"them\"]}", -EACCES},
+        {"us", NULL, "{\"aud\":{\"us\":1}}", -EACCES},
+        {"us", NULL, "{\"aud\":null}", -EACCES},
+        {"us", NULL, "{}", -EACCES},
+        {NULL, "them", "{\"iss\":\"them\"}", 0},
+        {NULL, "them", "{\"iss\":\"us\"}", -EACCES},
+        {NULL, "them", "{\"iss\":[\"them\"]}", -EACCES},
+        {NULL, "them", "{}", -EACCES},
+        {"us", "them", "{\"aud\":\"us\",\"iss\":\"them\"}", 0},
+        {"us", "them", "{\"aud\":\"us\"}", -EACCES},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct auth *auth = NULL;
+        struct auth_claims claims;
+        struct auth_options options = {
+            .hs256_key_file = keys->secret, .audience = CASES[i].audience, .issuer = CASES[i].issuer};
+        assert_int_equal(auth_new(&options, &auth, NULL), 0);
+        char *token = token_having(CASES[i].claims);
+        if (verify(auth, token, &claims) != CASES[i].code) fail_msg("case %zu", i);
+        free(token);
+        auth_free(auth);
+    }
 }
 
 static void algorithms_that_are_not_configured_do_not_exist(void **state) {
@@ -247,6 +297,7 @@ static void unusable_key_files_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(genuine_tokens_count),
+        cmocka_unit_test(tokens_for_others_are_refused),
         cmocka_unit_test(algorithms_that_are_not_configured_do_not_exist),
         cmocka_unit_test(public_key_is_no_secret),
         cmocka_unit_test(unsigned_and_badly_signed_tokens_are_refused),

@@ -151,7 +151,6 @@ static void nothing_outside_of_the_root_is_served(void **state) {
         "/..",
         "/etc/passwd",
         "//etc/passwd",
-        "/out.txt%00.html",
     };
     for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; i++) {
         char *reply = get(site, PATHS[i], "");

@@ -318,8 +318,11 @@ static void bearer_tokens_are_found(void **state) {
     static const struct {
         const char *line, *wanted;
     } CASES[] = {
-        {"Authorization: Bearer abc.def", "\r\n\r\nabc.def"}, {"authorization: bearer   abc", "\r\n\r\nabc"},
-        {"Authorization: Basic abc", "401 Unauthorized"},     {"Authorization: Bearerabc", "401 Unauthorized"},
+        {"Authorization: Bearer abc.def", "\r\n\r\nabc.def"},
+        {"authorization: bearer   abc", "\r\n\r\nabc"},
+        {"Authorization: Bearer ", "200 OK"},
+        {"Authorization: Basic abc", "401 Unauthorized"},
+        {"Authorization: Bearerabc", "401 Unauthorized"},
         {"X-Other: Bearer abc", "401 Unauthorized"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
@@ -329,6 +332,122 @@ static void bearer_tokens_are_found(void **state) {
         free(reply);
         free(request);
     }
+}
+
+/* The rest of what was sent must not be read as a second request. */
+static void smuggled_requests_are_refused(void **state) {
+    struct world *world = *state;
+    static const char *const FRAMINGS[] = {
+        "Content-Length: 5\r\nContent-Length: 40", "Content-Length: 40\r\nContent-Length: 5",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5"};
+    for (size_t i = 0; i < sizeof FRAMINGS / sizeof *FRAMINGS; i++) {
+        char *request = mem_format("POST /first HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n0\r\n\r\n"
+                                   "GET /second HTTP/1.1\r\nHost: x\r\n\r\n",
+                                   FRAMINGS[i]);
+        char *reply = exchange(world, request, NULL);
+        assert_contains(reply, "HTTP/1.1 400 Bad Request\r\n");
+        assert_contains(reply, "Connection: close\r\n");
+        assert_null(strstr(reply + 1, "HTTP/1.1"));
+        free(reply);
+        free(request);
+    }
+    assert_int_equal(world->handled, 0);
+}
+
+/* Not only the handler's: an app reads one kind of error. */
+static void the_servers_own_errors_are_problems(void **state) {
+    struct world *world = *state;
+    char *line = mem_alloc(70001);
+    memset(line, 'x', 70000);
+    line[70000] = '\0';
+    const struct {
+        char *request;
+        const char *status;
+    } CASES[] = {
+        {mem_format("GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", line), "414 URI Too Long"},
+        {mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", line), "431 Request Header Fields Too Large"},
+        {mem_string("GET /a%00b HTTP/1.1\r\nHost: x\r\n\r\n"), "400 Bad Request"},
+        {mem_string("GET / HTTP/1.1\r\n\r\n"), "400 Bad Request"},
+        {mem_string("\x16\x03\x01\n"), "400 Bad Request"},
+        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n"), "400 Bad Request"},
+        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"), "413 Content Too Large"},
+        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"), "400 Bad Request"},
+        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"), "501 Not Implemented"},
+        {mem_string("GET / HTTP/3.0\r\nHost: x\r\n\r\n"), "505 HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char *reply = exchange(world, CASES[i].request, NULL);
+        assert_contains(reply, CASES[i].status);
+        assert_contains(reply, "Content-Type: application/problem+json\r\n");
+        assert_contains(reply, "Connection: close\r\n");
+        assert_contains(reply, "{\"type\":\"urn:starling:");
+        free(reply);
+        free(CASES[i].request);
+    }
+    free(line);
+    assert_int_equal(world->handled, 0);
+}
+
+static void bodies_are_invited_when_the_client_asks(void **state) {
+    struct world *world = *state;
+    int fd = raw_connect(world);
+    raw_text(world, fd, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    free(raw_read(world, fd, "HTTP/1.1 100 Continue\r\n\r\n"));
+    raw_text(world, fd, "ok");
+    free(raw_read(world, fd, "POST|/|(none)|(none)|ok"));
+    close(fd);
+}
+
+/* Byte by byte, as a slow network brings them. */
+static void requests_may_come_in_pieces(void **state) {
+    struct world *world = *state;
+    static const char TEXT[] =
+        "POST /?a=1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
+        "\r\nGET /?a=2 HTTP/1.1\r\nHost: x\r\n\r\n";
+    int fd = raw_connect(world);
+    for (size_t i = 0; i < sizeof TEXT - 1; i++) raw_send(world, fd, TEXT + i, 1);
+    char *reply = raw_read(world, fd, "|2|(none)|");
+    assert_contains(reply, "\r\n\r\nPOST|/|1|(none)|abc");
+    free(reply);
+    close(fd);
+}
+
+/* Bytes now and then do not keep a place that others wait for. */
+static void a_slow_head_is_cut_off(void **state) {
+    struct world *world = world_new((struct http_server_options){.timeout_s = 1});
+    int fd = raw_connect(world);
+    raw_text(world, fd, "GET / HTTP/1.1\r\nHost: ");
+    int64_t next_us = 0;
+    world_until(world, http_server_connections(world->server) == 1);
+    while (http_server_connections(world->server)) {
+        int64_t now_us = clock_monotonic_us();
+        if (now_us > next_us) raw_text(world, fd, "x");
+        if (now_us > next_us) next_us = now_us + 100000;
+        world_turn(world);
+    }
+    close(fd);
+    world_free(world);
+}
+
+static void ended(void *context, const struct http_request *request, unsigned status) {
+    struct buffer *seen = ((struct world *)context)->answered;
+    buffer_format(seen, "%s %s %u,", http_method(request), http_path(request), status);
+    assert_true(http_age_us(request) >= 0);
+}
+
+static void every_answer_is_told(void **state) {
+    struct buffer seen = {.size = 0};
+    struct world *world = world_new((struct http_server_options){.answered = ended, .max_body = 10});
+    world->answered = &seen;
+    assert_int_equal(world_fetch(world, "GET", "/busy", NULL).status, 503);
+    struct buffer body = {.size = 0};
+    buffer_string(&body, "more than ten bytes");
+    assert_int_equal(world_fetch(world, "PUT", "/a", &body).status, 413);
+    free(exchange(world, "nonsense\r\n\r\n", NULL));
+    assert_string_equal(buffer_cstring(&seen), "GET /busy 503,PUT /a 413,  400,");
+    buffer_free(&seen);
+    buffer_free(&body);
+    world_free(world);
 }
 
 static void garbage_does_not_reach_the_handler(void **state) {
@@ -384,6 +503,12 @@ int main(void) {
         TEST(problems_are_rfc_9457),
         TEST(bearer_tokens_are_found),
         TEST(garbage_does_not_reach_the_handler),
+        TEST(smuggled_requests_are_refused),
+        TEST(the_servers_own_errors_are_problems),
+        TEST(bodies_are_invited_when_the_client_asks),
+        TEST(requests_may_come_in_pieces),
+        cmocka_unit_test(a_slow_head_is_cut_off),
+        cmocka_unit_test(every_answer_is_told),
         cmocka_unit_test(connections_beyond_the_limit_wait),
         cmocka_unit_test(idle_connection_is_closed),
         cmocka_unit_test(freed_server_answers_503),

@@ -72,6 +72,10 @@ struct state {
     atomic_bool busy; // a worker thread is at it
 };
 
+static int daemon_check(const struct service_settings *common, struct error *error) {
+    return settings.number == 8 ? error_set(error, -EINVAL, "no daemon starts with eight") : 0;
+}
+
 static int daemon_start(struct service *service, const struct topics_shape *shape, void **out, struct error *error) {
     shared->started++;
     if (shared->start_fails) return error_set(error, -EIO, "no luck today");
@@ -143,6 +147,7 @@ static const struct service_definition DEFINITION = {
     .peer_listen = "127.0.0.1:0",
     .section = &SECTION,
     .conditions = CONDITIONS,
+    .check = daemon_check,
     .start = daemon_start,
     .reload = daemon_reload,
     .drain = daemon_drain,
@@ -416,6 +421,34 @@ static void second_signal_ends_at_once(void **state) {
     assert_int_equal(shared->freed, 0);
 }
 
+/* As `timeout` does: to the process, and to its group. */
+static void two_signals_at_once_are_one(void **state) {
+    struct child child = run(NULL);
+    wait_for(shared->started);
+    kill(child.pid, SIGTERM);
+    wait_for(shared->drained);
+    kill(child.pid, SIGINT);
+    ends(&child, 0);
+    assert_int_equal(shared->freed, 1);
+}
+
+static void configuration_is_checked(void **state) {
+    char key[] = "/tmp/starling-key-XXXXXX";
+    close(mkstemp(key));
+    char *short_key = mem_format("auth.hs256.key.file=%s", key);
+    refuses(ARGUMENTS("--check"), 0, "the configuration is good");
+    refuses(ARGUMENTS("--check", "--set", "test.number=10"), 1, "test.number");
+    refuses(ARGUMENTS("--set", "test.number=9", "--check", "--set", "test.number=x"), 1, "test.number");
+    refuses(ARGUMENTS("--check", "--config", "/nowhere/x.properties"), 1, "/nowhere/x.properties");
+    refuses(ARGUMENTS("--check", "--set", "ops.listen=127.0.0.1:x"), 1, "ops.listen");
+    refuses(ARGUMENTS("--check", "--set", "auth.jwks.file=/nowhere/keys"), 1, "/nowhere/keys");
+    refuses(ARGUMENTS("--check", "--set", short_key), 1, "fewer than 32 bytes");
+    refuses(ARGUMENTS("--check", "--set", "test.number=8"), 1, "eight");
+    refuses(ARGUMENTS("--set", "test.number=8"), 2, "eight");
+    unlink(key);
+    free(short_key);
+}
+
 static void ends_while_it_waits(void **state) {
     shared->kafka_code = -EHOSTDOWN;
     struct child child = run(NULL);
@@ -564,6 +597,8 @@ int main(void) {
         TEST(a_signal_after_a_drain_by_http_is_the_first),
         TEST(reloads_and_goes_on),
         TEST(second_signal_ends_at_once),
+        TEST(two_signals_at_once_are_one),
+        TEST(configuration_is_checked),
         TEST(ends_while_it_waits),
         TEST(wrong_partitions_are_refused),
         TEST(failed_start_ends),

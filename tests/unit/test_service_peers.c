@@ -150,7 +150,7 @@ static void start(struct bench *bench) {
 
 static struct answer ask(struct bench *bench, int timeout_ms) {
     struct answer answer = {.count = 0};
-    peers_fetch(bench->peers, USER, "/peer/x", timeout_ms, answer_take, &answer);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", timeout_ms, answer_take, &answer);
     world_until(bench->world, answer.count);
     assert_int_equal(answer.count, 1);
     return answer;
@@ -204,6 +204,22 @@ static void nobody_is_the_owner(void **state) {
     assert_int_equal(ask(bench, 5000).code, -EHOSTUNREACH);
 }
 
+/* As Kafka's partitioner chooses for the keys: a user is eight bytes, a subject its text. */
+static void keys_have_partitions(void **state) {
+    struct bench *bench = *state;
+    start(bench);
+    static const char *const SUBJECTS[] = {"post:123", "post:124", "", "page:https://example.org/"};
+    for (int64_t user = 0; user < 100; user++)
+        assert_int_equal(peers_of_user(bench->peers, user), hash_user_partition(user, PARTITIONS));
+    for (size_t i = 0; i < sizeof SUBJECTS / sizeof *SUBJECTS; i++)
+        assert_int_equal(peers_of_subject(bench->peers, SUBJECTS[i]),
+                         hash_partition(SUBJECTS[i], strlen(SUBJECTS[i]), PARTITIONS));
+    struct answer answer = {.count = 0};
+    peers_fetch(bench->peers, peers_of_subject(bench->peers, "post:123"), "/peer/x", 5000, answer_take, &answer);
+    world_until(bench->world, answer.count);
+    assert_right(answer);
+}
+
 /* Everybody who finds no owner waits for the same look. */
 static void broker_is_not_stormed(void **state) {
     struct bench *bench = *state;
@@ -211,7 +227,8 @@ static void broker_is_not_stormed(void **state) {
     start(bench);
     enum { COUNT = 100 };
     struct answer *answers = mem_zero(COUNT, sizeof *answers);
-    for (int i = 0; i < COUNT; i++) peers_fetch(bench->peers, i, "/peer/x", 5000, answer_take, &answers[i]);
+    for (int i = 0; i < COUNT; i++)
+        peers_fetch(bench->peers, peers_of_user(bench->peers, i), "/peer/x", 5000, answer_take, &answers[i]);
     for (int i = 0; i < COUNT; i++) {
         world_until(bench->world, answers[i].count);
         assert_int_equal(answers[i].code, -EHOSTUNREACH);
@@ -242,7 +259,8 @@ static void stale_look_is_not_believed(void **state) {
     kafka_says(0, http_server_port(bench->wrong.server), 200);
     int looks = kafka_looks();
     struct answer answer = {.count = 0};
-    peers_fetch(bench->peers, USER, "/peer/x", 5000, answer_take, &answer); // begins a slow look in the background
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, answer_take,
+                &answer); // begins a slow look in the background
     world_until(bench->world, kafka_looks() == looks + 1);
     kafka_says(0, http_server_port(bench->right.server), 0);
     world_until(bench->world, answer.count);
@@ -255,7 +273,7 @@ static void owner_that_does_not_answer_times_out(void **state) {
     kafka_says(0, http_server_port(bench->world->server), 0);
     start(bench);
     struct answer answer = {.count = 0};
-    peers_fetch(bench->peers, USER, "/hold", 200, answer_take, &answer);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/hold", 200, answer_take, &answer);
     world_until(bench->world, answer.count);
     assert_int_equal(answer.code, -ETIMEDOUT);
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
@@ -266,7 +284,7 @@ static void freed_directory_cancels(void **state) {
     kafka_says(0, http_server_port(bench->world->server), 0);
     start(bench);
     struct answer asked = {.count = 0}, waiting = {.count = 0};
-    peers_fetch(bench->peers, USER, "/hold", 5000, answer_take, &asked);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/hold", 5000, answer_take, &asked);
     world_until(bench->world, bench->world->held_count == 1);
     peers_free(bench->peers);
     assert_int_equal(asked.code, -ECANCELED);
@@ -275,7 +293,7 @@ static void freed_directory_cancels(void **state) {
     kafka_says(0, http_server_port(bench->world->server), 100);
     int looks = kafka_looks(); // the first one may begin before start is back
     start(bench);
-    peers_fetch(bench->peers, USER, "/hold", 5000, answer_take, &waiting);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/hold", 5000, answer_take, &waiting);
     world_until(bench->world, kafka_looks() > looks);
     peers_free(bench->peers); // while the worker is at it
     bench->peers = NULL;
@@ -295,16 +313,16 @@ static void callback_may_free_the_directory(void **state) {
     // From the answer of a look ...
     kafka_says(0, 0, 0);
     start(bench);
-    peers_fetch(bench->peers, USER, "/peer/x", 5000, answer_take, &answer);
-    peers_fetch(bench->peers, USER, "/peer/x", 5000, free_within, bench);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, answer_take, &answer);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, free_within, bench);
     world_until(bench->world, !bench->peers && answer.count);
     // ... and from that of a peer, while another is still asked.
     kafka_says(0, http_server_port(bench->world->server), 0);
     answer.count = 0;
     start(bench);
-    peers_fetch(bench->peers, USER, "/hold", 5000, answer_take, &answer);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/hold", 5000, answer_take, &answer);
     world_until(bench->world, bench->world->held_count == 1);
-    peers_fetch(bench->peers, USER, "/peer/x", 5000, free_within, bench);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, free_within, bench);
     world_until(bench->world, !bench->peers && answer.count);
     assert_int_equal(answer.code, -ECANCELED);
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
@@ -315,6 +333,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(owner_is_found_and_asked),   TEST(moved_partition_is_followed),
         TEST(dead_owner_is_replaced),     TEST(nobody_is_the_owner),
+        TEST(keys_have_partitions),       TEST(known_owners_outlive_the_broker),
         TEST(broker_is_not_stormed),      TEST(known_owners_outlive_the_broker),
         TEST(stale_look_is_not_believed), TEST(owner_that_does_not_answer_times_out),
         TEST(freed_directory_cancels),    TEST(callback_may_free_the_directory),

@@ -5,16 +5,23 @@ kafka_version() { sed -n 's:.*<kafka.version>\(.*\)</kafka.version>.*:\1:p' "$RO
 
 KAFKA_LIB=$CACHE/kafka-$(kafka_version)
 
-fetch_kafka() {
+KAFKA_TOOLS_LIB=$CACHE/kafka-$(kafka_version)-tools
+
+# fetch_jars FOLDER WHAT [MAVEN-ARGUMENT...]
+fetch_jars() {
+    local folder=$1 what=$2
+    shift 2
     need_packages java
-    [ -d "$KAFKA_LIB" ] && return 0
+    [ -d "$folder" ] && return 0
     need_packages maven ca-certificates
-    say "Fetching Apache Kafka $(kafka_version)"
-    rm -rf "$KAFKA_LIB.part"
-    quietly "Fetching Kafka by Maven" mvn -q -B -f "$ROOT/tools/kafka/pom.xml" dependency:copy-dependencies \
-        "-DoutputDirectory=$KAFKA_LIB.part"
-    mv "$KAFKA_LIB.part" "$KAFKA_LIB"
+    say "Fetching $what $(kafka_version)"
+    rm -rf "$folder.part"
+    quietly "Fetching $what by Maven" mvn -q -B -f "$ROOT/tools/kafka/pom.xml" "$@" dependency:copy-dependencies \
+        "-DoutputDirectory=$folder.part"
+    mv "$folder.part" "$folder"
 }
+
+fetch_kafka() { fetch_jars "$KAFKA_LIB" "Apache Kafka"; }
 
 kafka_address() { property "$RUN/kafka/server.properties" advertised.listeners | sed 's:.*//::'; }
 
@@ -47,4 +54,36 @@ start_kafka() {
         sleep 0.1
     done
     fail_of kafka "Kafka did not start within a minute"
+}
+
+# The tools by the names of Kafka's scripts: kafka-topics.sh is topics.
+declare -A KAFKA_TOOLS=(
+    [acls]=org.apache.kafka.tools.AclCommand
+    [broker-api-versions]=org.apache.kafka.tools.BrokerApiVersionsCommand
+    [configs]=kafka.admin.ConfigCommand
+    [console-consumer]=org.apache.kafka.tools.consumer.ConsoleConsumer
+    [console-producer]=org.apache.kafka.tools.ConsoleProducer
+    [consumer-groups]=org.apache.kafka.tools.consumer.group.ConsumerGroupCommand
+    [delete-records]=org.apache.kafka.tools.DeleteRecordsCommand
+    [dump-log]=kafka.tools.DumpLogSegments
+    [get-offsets]=org.apache.kafka.tools.GetOffsetShell
+    [log-dirs]=org.apache.kafka.tools.LogDirsCommand
+    [metadata-quorum]=org.apache.kafka.tools.MetadataQuorumCommand
+    [producer-perf-test]=org.apache.kafka.tools.ProducerPerformance
+    [topics]=org.apache.kafka.tools.TopicCommand
+    [transactions]=org.apache.kafka.tools.TransactionsCommand
+)
+
+# Those that do not ask a broker, or name it by themselves.
+KAFKA_TOOLS_WITHOUT_BROKER=' dump-log producer-perf-test '
+
+command_kafka() {
+    local tool=${1:-} broker=()
+    [ -n "$tool" ] && [ -n "${KAFKA_TOOLS[$tool]:-}" ] ||
+        die "usage: ./dev kafka TOOL [ARGUMENTS]" "TOOL is one of: $(printf '%s\n' "${!KAFKA_TOOLS[@]}" | sort | tr '\n' ' ')"
+    shift
+    [ -s "$RUN/kafka/server.properties" ] || die "there is no Kafka here yet: ./dev up"
+    fetch_jars "$KAFKA_TOOLS_LIB" "Kafka's tools" -P tools >&2
+    [[ $KAFKA_TOOLS_WITHOUT_BROKER == *" $tool "* ]] || broker=(--bootstrap-server "$(kafka_address)")
+    exec java -Xmx256m -cp "$KAFKA_TOOLS_LIB/*" "${KAFKA_TOOLS[$tool]}" "${broker[@]}" "$@"
 }

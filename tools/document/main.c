@@ -11,6 +11,8 @@
 #include "router/router.h"
 #include "service/service.h"
 
+enum { SECTIONS_MAX = 64 };
+
 static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE, &ROUTER_SERVICE, &FANOUT_SERVICE,
                                                            &HISTORY_SINK_SERVICE};
 
@@ -31,10 +33,18 @@ static char *each_fallback(const char *property) {
     return copy;
 }
 
+/* The daemon's own section and its products'; how many they are. */
+static size_t add_sections(const struct service_definition *daemon, struct config_section *to) {
+    size_t count = 0;
+    if (daemon->section) to[count++] = *daemon->section;
+    for (size_t i = 0; daemon->more_sections && daemon->more_sections[i]; i++) to[count++] = *daemon->more_sections[i];
+    return count;
+}
+
 int main(void) {
     static const char *const OWN[] = {"ops.listen", "peer.listen", "data.dir"};
     struct service_settings settings;
-    struct config_section common = service_section(NULL, &settings), sections[1 + ARRAY_SIZE(DAEMONS)];
+    struct config_section common = service_section(NULL, &settings), sections[SECTIONS_MAX];
     struct config_property *properties = mem_alloc(common.count * sizeof *properties);
     char *fallbacks[ARRAY_SIZE(OWN)];
     memcpy(properties, common.properties, common.count * sizeof *properties);
@@ -46,8 +56,7 @@ int main(void) {
 
     size_t count = 1;
     sections[0] = (struct config_section){common.title, properties, common.count, &settings};
-    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++)
-        if (DAEMONS[i]->section) sections[count++] = *DAEMONS[i]->section;
+    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) count += add_sections(DAEMONS[i], sections + count);
     config_document(sections, count, stdout);
 
     for (size_t i = 0; i < ARRAY_SIZE(OWN); i++) free(fallbacks[i]);

@@ -9,7 +9,7 @@ import time
 
 import fastavro
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from .broker import REPOSITORY
 
@@ -123,6 +123,11 @@ class Topics:
         """A plain topic, for tests that want what `starling topics create` does not make."""
         admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3})
         admin.create_topics([NewTopic(self.name(topic), partitions, 1)])[self.name(topic)].result(30)
+
+    def grow(self, topic: str, partitions: int):
+        """Gives a topic more partitions, as nobody should."""
+        admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3})
+        admin.create_partitions([NewPartitions(self.name(topic), partitions)])[self.name(topic)].result(30)
 
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
         """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or

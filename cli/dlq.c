@@ -1,0 +1,234 @@
+/* `starling dlq`: the dead letter queues. A daemon puts a record there that it cannot use, as it was, with the reason. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/reader.h"
+#include "cli/record_text.h"
+#include "cli/sender.h"
+#include "event/topics.h"
+
+enum { QUEUE_PARTITIONS = 1 };
+
+struct dlq {
+    struct cli cli;
+    struct kafka_settings queues; /* the topics' dead letter queues instead of themselves */
+    int64_t from, to;             /* offsets in the queue: from <= offset < to */
+    const char *reason;           /* only those whose reason holds this; NULL: all */
+    bool dry_run;
+    struct codec *codec;
+    struct buffer line;
+    struct sender *sender;
+    int64_t records, cut, bytes; /* chosen; of those, cut; of their values */
+    int64_t newest_ms;
+    char newest_reason[120];
+    int code; /* the first failure of what is done with a record */
+    struct error *error;
+};
+
+static void drained(void *context) {}
+
+static const char *reason_of(const struct kafka_record *record) {
+    const char *reason = kafka_record_header(record, "__connect.errors.exception.message");
+    return reason ? reason : "";
+}
+
+static bool is_chosen(const struct dlq *dlq, const struct kafka_record *record) {
+    if (record->offset < dlq->from || record->offset >= dlq->to) return false;
+    return !dlq->reason || strstr(reason_of(record), dlq->reason);
+}
+
+static int read_queue(struct dlq *dlq, const struct topic *topic,
+                      void (*take)(void *context, const struct kafka_record *record)) {
+    const struct reader_options options = {
+        .settings = &dlq->queues,
+        .topic = topic,
+        .partitions = QUEUE_PARTITIONS,
+        .partition = READER_ALL,
+        .from_ms = 0,
+        .to_ms = INT64_MAX,
+        .context = dlq,
+        .take = take,
+        .drained = drained,
+    };
+    int code = reader_run(&options, dlq->error);
+    return code ? code : dlq->code;
+}
+
+/* ---- list ---- */
+
+static void count(void *context, const struct kafka_record *record) {
+    struct dlq *dlq = context;
+    dlq->records++;
+    dlq->bytes += (int64_t)record->value_size;
+    if (record->timestamp < dlq->newest_ms) return;
+    dlq->newest_ms = record->timestamp;
+    snprintf(dlq->newest_reason, sizeof dlq->newest_reason, "%s", reason_of(record));
+}
+
+static void print_queue(const struct dlq *dlq, const struct topic *topic) {
+    char *name = topic_full_name(&dlq->cli.kafka, topic, true), newest[32] = "";
+    time_t seconds = (time_t)(dlq->newest_ms / 1000);
+    struct tm utc;
+    if (dlq->records) strftime(newest, sizeof newest, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    printf("%-36s %9" PRId64 " %12" PRId64 "  %-20s  %s\n", name, dlq->records, dlq->bytes, newest, dlq->newest_reason);
+    free(name);
+}
+
+static int list(struct dlq *dlq, const struct topic *topic) {
+    int code = 0;
+    printf("%-36s %9s %12s  %-20s  %s\n", "QUEUE", "RECORDS", "BYTES", "NEWEST", "ITS REASON");
+    for (size_t i = 0; !code && i < TOPICS_ALL.count; i++) {
+        dlq->records = dlq->bytes = dlq->newest_ms = 0;
+        dlq->newest_reason[0] = '\0';
+        code = read_queue(dlq, TOPICS_ALL.items[i], count);
+        if (!code) print_queue(dlq, TOPICS_ALL.items[i]);
+    }
+    return code;
+}
+
+/* ---- show ---- */
+
+static void print(void *context, const struct kafka_record *record) {
+    struct dlq *dlq = context;
+    if (!is_chosen(dlq, record)) return;
+    buffer_clear(&dlq->line);
+    record_text(&dlq->line, &dlq->queues, dlq->codec, record);
+    buffer_byte(&dlq->line, '\n');
+    if (fwrite(dlq->line.data, 1, dlq->line.size, stdout) != dlq->line.size)
+        dlq->code = error_set(dlq->error, -EIO, "standard output cannot be written");
+}
+
+static int show(struct dlq *dlq, const struct topic *topic) { return read_queue(dlq, topic, print); }
+
+/* ---- replay ---- */
+
+/* Where the record was; by its key if the letter does not say. */
+static int32_t partition_of(const struct kafka_record *record) {
+    const char *text = kafka_record_header(record, "__connect.errors.partition");
+    int64_t partition;
+    return text && cli_int(text, 0, INT32_MAX, &partition) ? (int32_t)partition : KAFKA_PARTITION_BY_KEY;
+}
+
+static void send_again(void *context, const struct kafka_record *record) {
+    struct dlq *dlq = context;
+    if (dlq->code || !is_chosen(dlq, record)) return;
+    if (kafka_record_header(record, RECORD_CUT_HEADER)) {
+        dlq->cut++;
+        return;
+    }
+    if (!dlq->dry_run)
+        dlq->code = sender_put(dlq->sender, record->topic, partition_of(record), record->key, record->key_size,
+                               record->value, record->value_size, dlq->error);
+    if (!dlq->code) dlq->records++;
+}
+
+static int replay(struct dlq *dlq, const struct topic *topic) {
+    int code = sender_new(&dlq->cli.kafka, &dlq->sender, dlq->error);
+    if (!code) code = read_queue(dlq, topic, send_again);
+    if (!code) code = sender_flush(dlq->sender, dlq->error);
+    char *name = topic_full_name(&dlq->cli.kafka, topic, false);
+    if (!code)
+        printf("%" PRId64 " records of %s.dlq %s to %s.\n", dlq->records, name,
+               dlq->dry_run ? "would be sent again" : "were sent again", name);
+    if (!code && dlq->cut)
+        printf("%" PRId64 " others were cut when they were put there, as they were too large, and cannot be.\n",
+               dlq->cut);
+    free(name);
+    sender_free(dlq->sender);
+    return code;
+}
+
+/* ---- the command ---- */
+
+/* NAME or NAME.dlq, with the prefix or without. */
+static const struct topic *find_queue(const struct dlq *dlq, const char *name) {
+    size_t prefix = strlen(dlq->cli.settings.prefix);
+    if (!strncmp(name, dlq->cli.settings.prefix, prefix)) name += prefix;
+    size_t size = strlen(name);
+    if (size > 4 && !strcmp(name + size - 4, ".dlq")) size -= 4;
+    return topic_find(&TOPICS_ALL, name, size);
+}
+
+/* "N" or "N-M", both ends included. */
+static bool parse_offsets(struct dlq *dlq, const char *text) {
+    char *copy = mem_string(text), *dash = strchr(copy, '-');
+    if (dash) *dash = '\0';
+    bool good = cli_int(copy, 0, INT64_MAX - 1, &dlq->from) &&
+                cli_int(dash ? dash + 1 : copy, dlq->from, INT64_MAX - 1, &dlq->to);
+    dlq->to++;
+    free(copy);
+    return good;
+}
+
+static const struct action {
+    const char *name;
+    int (*run)(struct dlq *dlq, const struct topic *topic); /* topic NULL: of no one */
+    bool of_one;
+} ACTIONS[] = {{"list", list, false}, {"show", show, true}, {"replay", replay, true}};
+
+static const struct action *find_action(const char *name) {
+    for (size_t i = 0; i < ARRAY_SIZE(ACTIONS); i++)
+        if (!strcmp(name, ACTIONS[i].name)) return &ACTIONS[i];
+    return NULL;
+}
+
+static int act(struct dlq *dlq, const struct action *action, const struct topic *topic) {
+    struct topics_shape shape;
+    dlq->codec = codec_new();
+    int code = reader_shape(&dlq->cli.kafka, &shape, dlq->error); // says quickly, and well, what is wrong
+    if (!code) code = action->run(dlq, topic);
+    if (fflush(stdout)) code = error_set(dlq->error, -EIO, "standard output cannot be written");
+    codec_free(dlq->codec);
+    buffer_free(&dlq->line);
+    return code ? cli_fail(&DLQ_COMMAND, 1, "%s", dlq->error->text) : 0;
+}
+
+static int run(int argc, char **argv) {
+    const char *offsets = NULL;
+    bool all = false, done;
+    struct error error = {.text = ""};
+    struct dlq dlq = {.from = 0, .to = INT64_MAX, .error = &error};
+    const struct cli_option options[] = {
+        {"offsets", "N[-M]", "only these, by their offset in the queue", &offsets, NULL},
+        {"reason", "TEXT", "only those whose reason holds TEXT", &dlq.reason, NULL},
+        {"all", NULL, "replay: all of them", NULL, &all},
+        {"dry-run", NULL, "replay: says what would be sent", NULL, &dlq.dry_run},
+    };
+    int code = cli_open(&dlq.cli, &DLQ_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    dlq.queues = dlq.cli.kafka;
+    dlq.queues.dead_letters = true;
+    const struct action *action = dlq.cli.argument_count ? find_action(dlq.cli.arguments[0]) : NULL;
+    const struct topic *topic = dlq.cli.argument_count > 1 ? find_queue(&dlq, dlq.cli.arguments[1]) : NULL;
+    if (!action) {
+        code = cli_fail(&DLQ_COMMAND, 2, "list, show or replay must be given");
+    } else if (dlq.cli.argument_count != (action->of_one ? 2 : 1)) {
+        code = cli_fail(&DLQ_COMMAND, 2, action->of_one ? "one topic must be given" : "list takes no topic");
+    } else if (action->of_one && !topic) {
+        code = cli_fail(&DLQ_COMMAND, 2, "no topic %s: starling dlq list names them", dlq.cli.arguments[1]);
+    } else if (offsets && !parse_offsets(&dlq, offsets)) {
+        code = cli_fail(&DLQ_COMMAND, 2, "--offsets %s: must be an offset, or two with a dash, the lower one first",
+                        offsets);
+    } else if (action->run == replay && !all && !offsets && !dlq.reason) {
+        code = cli_fail(&DLQ_COMMAND, 2, "which ones: --all, --offsets or --reason");
+    } else {
+        code = act(&dlq, action, topic);
+    }
+    cli_close(&dlq.cli);
+    return code;
+}
+
+const struct cli_command DLQ_COMMAND = {
+    .name = "dlq",
+    .synopsis =
+        "list | show TOPIC [--offsets N[-M]] [--reason TEXT] | replay TOPIC (--all | --offsets N[-M] | --reason TEXT) "
+        "[--dry-run]",
+    .summary = "dead letters: counts, records, sending them again",
+    .run = run,
+};

@@ -1,0 +1,20 @@
+/* Records put on Kafka in bulk. Blocking, with a loop of its own. */
+#ifndef CLI_SENDER_H
+#define CLI_SENDER_H
+
+#include "kafka/producer.h"
+
+struct sender;
+
+int sender_new(const struct kafka_settings *settings, struct sender **sender, struct error *error);
+void sender_free(struct sender *sender); /* NULL is fine */
+
+/* A record, as kafka_producer_send takes it. Waits while the queue is full; -EHOSTDOWN after 30 s without a broker. A record that was
+ * sent before and not acknowledged fails this. */
+int sender_put(struct sender *sender, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
+               const void *value, size_t value_size, struct error *error);
+
+/* Waits until everything sent is acknowledged. */
+int sender_flush(struct sender *sender, struct error *error);
+
+#endif

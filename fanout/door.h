@@ -1,0 +1,41 @@
+/* The door: whether new phones are let in, and when those are to come back who are sent away.
+ *
+ *     closed    the edge does not want anybody (no route, copies incomplete, draining); or it is crowded, and another process
+ *               listens on the same port
+ *     open      those beyond what the process can take are told when to come back, and closed with 1013
+ *     crowded   edge.max.sessions are here, or the loop is behind by more than edge.max.loop.lag.ms
+ *
+ * Loop's thread.
+ */
+#ifndef FANOUT_DOOR_H
+#define FANOUT_DOOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fanout/sessions.h"
+#include "fanout/settings.h"
+#include "service/service.h"
+#include "ws/ws.h"
+
+struct door;
+
+struct door_options {
+    struct service *service;
+    const struct fanout_settings *settings;
+    struct sessions *sessions;
+    void *context;
+    bool (*wants)(void *context); /* whether the edge could serve a new phone */
+};
+
+struct door *door_new(const struct door_options *options);
+void door_free(struct door *door); /* NULL is fine */
+
+void door_attach(struct door *door, struct ws_server *server); /* which is open; borrowed */
+void door_update(struct door *door);                           /* opens or closes it, as things are now */
+void door_look(struct door *door, int64_t period_ms);          /* every period_ms, as far as the loop keeps to it */
+int64_t door_delay(struct door *door, int64_t least_ms); /* when somebody who is sent away is to come back, in ms */
+/* False: the connection was told so and is being closed. */
+bool door_admits(struct door *door, struct ws_connection *connection);
+
+#endif

@@ -1,0 +1,215 @@
+#include "fanout/nearby/faces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "json/json.h"
+
+enum {
+    WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
+    DISTANCE_MAX = 16,     /* of the short ones */
+    DISTANCE_SHORT = 9999, /* metres: four digits, when it is rounded, too */
+    LINE = 64,
+    POOLS = 16, /* for faces of so many lines at most; others are on the heap */
+    ASKED = 4   /* lines, of a face of the usual size */
+};
+
+/* The next number below a half: a whole half would lift what is just under it, too, when the sum is rounded. */
+static const double HALF = 0.49999999999999994;
+
+/*   table   user -> face                ring   [ face | face | face | ... ]   in no order
+ *                                                       ^ hand: the next to go, unless it was used since the last round */
+struct face {
+    int64_t user, time;
+    struct geo_point at;
+    uint32_t place;      /* in the ring */
+    uint32_t who_size;   /* of the text: what the profile says */
+    uint32_t size;       /* all of it; equal to who_size until a position was asked for */
+    uint32_t lines : 31; /* of memory, head and text */
+    uint32_t used : 1;
+    char text[];
+};
+
+struct faces {
+    struct profiles *profiles;
+    struct map *table;
+    struct face **ring;
+    struct pool *pools[POOLS]; /* by lines, less one */
+    size_t count, ring_room, hand;
+    size_t bytes, bytes_max;
+    uint64_t changes;
+    struct buffer scratch;
+};
+
+struct faces *faces_new(struct profiles *profiles, size_t bytes) {
+    struct faces *faces = mem_alloc(sizeof *faces);
+    *faces = (struct faces){.profiles = profiles, .table = map_new(), .bytes_max = bytes};
+    return faces;
+}
+
+static struct face *face_new(struct faces *faces, uint32_t lines) {
+    if (lines > POOLS) return mem_alloc((size_t)lines * LINE);
+    struct pool **pool = &faces->pools[lines - 1];
+    if (!*pool) *pool = pool_new((size_t)lines * LINE);
+    return pool_take(*pool);
+}
+
+static void face_free(struct faces *faces, struct face *face) {
+    if (face->lines > POOLS)
+        free(face);
+    else
+        pool_give(faces->pools[face->lines - 1], face);
+}
+
+void faces_free(struct faces *faces) {
+    if (!faces) return;
+    for (size_t i = 0; i < faces->count; i++) face_free(faces, faces->ring[i]);
+    for (size_t i = 0; i < POOLS; i++) pool_free(faces->pools[i]);
+    free(faces->ring);
+    map_free(faces->table);
+    buffer_free(&faces->scratch);
+    free(faces);
+}
+
+/* With its place in the ring; the table is counted by itself. */
+static size_t cost(uint32_t lines) { return (size_t)lines * LINE + sizeof(struct face *); }
+
+static void remove_face(struct faces *faces, struct face *face) {
+    struct face *last = faces->ring[--faces->count];
+    faces->changes++;
+    faces->ring[face->place] = last;
+    last->place = face->place;
+    faces->bytes -= cost(face->lines);
+    map_remove(faces->table, (uint64_t)face->user, NULL);
+    face_free(faces, face);
+}
+
+static void make_room(struct faces *faces, size_t bytes) {
+    while (faces->count && faces->bytes + bytes + map_bytes(faces->table) > faces->bytes_max) {
+        if (faces->hand >= faces->count) faces->hand = 0;
+        struct face *face = faces->ring[faces->hand];
+        if (face->used) {
+            face->used = 0;
+            faces->hand++;
+        } else {
+            remove_face(faces, face);
+        }
+    }
+}
+
+static struct face *add_face(struct faces *faces, int64_t user) {
+    struct buffer *text = &faces->scratch;
+    struct profile profile = {0};
+    profiles_find(faces->profiles, user, &profile);
+    buffer_clear(text);
+    buffer_string(text, "{\"user\":");
+    json_put_int(text, user);
+    buffer_string(text, ",\"name\":");
+    json_put_text(text, profile.name.data, profile.name.size);
+    buffer_string(text, ",\"avatar_url\":");
+    json_put_text(text, profile.avatar_url.data, profile.avatar_url.size);
+
+    uint32_t lines = (uint32_t)((sizeof(struct face) + text->size + WHERE_MAX + LINE - 1) / LINE);
+    make_room(faces, cost(lines));
+    struct face *face = face_new(faces, lines);
+    *face = (struct face){.user = user,
+                          .place = (uint32_t)faces->count,
+                          .who_size = (uint32_t)text->size,
+                          .size = (uint32_t)text->size,
+                          .lines = lines & INT32_MAX};
+    memcpy(face->text, text->data, text->size);
+    if (faces->count == faces->ring_room) {
+        faces->ring_room = faces->ring_room ? faces->ring_room * 2 : 64;
+        faces->ring = mem_resize(faces->ring, faces->ring_room, sizeof(struct face *));
+    }
+    faces->ring[faces->count++] = face;
+    faces->bytes += cost(lines);
+    *map_put(faces->table, (uint64_t)user, NULL) = (uint64_t)(uintptr_t)face;
+    return face;
+}
+
+static void place_face(struct faces *faces, struct face *face, struct geo_point at, int64_t time) {
+    struct buffer *text = &faces->scratch;
+    buffer_clear(text);
+    buffer_string(text, ",\"lat\":");
+    json_put_degrees(text, at.lat);
+    buffer_string(text, ",\"lng\":");
+    json_put_degrees(text, at.lng);
+    buffer_string(text, ",\"time\":");
+    json_put_int(text, time);
+    buffer_string(text, ",\"distance_m\":");
+    memcpy(face->text + face->who_size, text->data, text->size);
+    face->size = face->who_size + (uint32_t)text->size;
+    face->at = at;
+    face->time = time;
+}
+
+/* Two digits, the first one in the lower byte. */
+static uint32_t two_digits(uint32_t value) { return value / 10 | value % 10 << 8; }
+
+/* What json_put_fixed1 writes. Without loops or branches: how many digits there are is different each time. */
+static uint8_t *put_tenths(uint8_t *at, uint32_t tenths) {
+    uint32_t whole = tenths / 10, digits = 1 + (whole >= 10) + (whole >= 100) + (whole >= 1000);
+    uint32_t four = (two_digits(whole / 100) | two_digits(whole % 100) << 16) + 0x30303030;
+    bytes_put_le32(at, four >> 8 * (4 - digits));
+    at[digits] = '.';
+    at[digits + 1] = (uint8_t)('0' + tenths % 10);
+    return at + digits + 2;
+}
+
+static void put(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                double distance_m) {
+    face->used = 1;
+    bool placed = face->size > face->who_size;
+    if (!placed || face->time != time || face->at.lat != at.lat || face->at.lng != at.lng)
+        place_face(faces, face, at, time);
+    uint8_t *text = buffer_reserve(frame, face->size + DISTANCE_MAX), *end = text + face->size;
+    memcpy(text, face->text, face->size);
+    if (distance_m >= 0 && distance_m < DISTANCE_SHORT) {
+        end = put_tenths(end, (uint32_t)(distance_m * 10 + HALF));
+        *end++ = '}';
+        buffer_commit(frame, (size_t)(end - text));
+    } else {
+        buffer_commit(frame, face->size);
+        json_put_fixed1(frame, distance_m);
+        buffer_byte(frame, '}');
+    }
+}
+
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+               double distance_m) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    put(faces, face ? face : add_face(faces, user), frame, at, time, distance_m);
+}
+
+void faces_prefetch(const struct faces *faces, int64_t user) { map_prefetch(faces->table, (uint64_t)user); }
+
+void faces_fetch(const struct face *face) {
+    for (int i = 0; i < ASKED; i++) __builtin_prefetch((const char *)face + i * LINE);
+}
+
+struct face *faces_ask(const struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (face) faces_fetch(face);
+    return face;
+}
+
+uint64_t faces_changes(const struct faces *faces) { return faces->changes; }
+
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                    double distance_m) {
+    put(faces, face, frame, at, time, distance_m);
+}
+
+void faces_forget(struct faces *faces, int64_t user) {
+    struct face *face = map_pointer(faces->table, (uint64_t)user);
+    if (face) remove_face(faces, face);
+}
+
+size_t faces_bytes(const struct faces *faces) { return faces->bytes + map_bytes(faces->table); }
+
+size_t faces_count(const struct faces *faces) { return faces->count; }

@@ -1,0 +1,42 @@
+/* What frames say of a friend, kept ready as text: an update names the same friend at the same place to everybody who is
+ * near them, and only the distance differs.
+ *
+ *     {"user":7,"name":"Ada","avatar_url":"...","lat":39.98,"lng":116.31,"time":1790000000000,"distance_m":
+ *     `------- from the profile ------------' `--- from the position last asked for ----------------------'
+ *
+ * A cache, of at most so many bytes, over the local copy of the profiles; who was not asked for longest goes (roughly: a
+ * second chance round). One thread.
+ */
+#ifndef FANOUT_FACES_H
+#define FANOUT_FACES_H
+
+#include "base/buffer.h"
+#include "users/profiles.h"
+#include "geo/geo.h"
+
+struct faces;
+
+/* profiles: borrowed. bytes: 0 for a cache of one. */
+struct faces *faces_new(struct profiles *profiles, size_t bytes);
+void faces_free(struct faces *faces); /* NULL is fine */
+
+/* Appends the friend's entry, whole. A profile that is not there is empty names, never a delay. */
+void faces_put(struct faces *faces, struct buffer *frame, int64_t user, struct geo_point at, int64_t time,
+               double distance_m);
+
+/* For many friends one after the other, whose faces are in memory that the processor has not at hand: ask for them all first,
+ * in two rounds, and put them then. */
+struct face;
+void faces_prefetch(const struct faces *faces, int64_t user);
+struct face *faces_ask(const struct faces *faces, int64_t user); /* NULL: not there; good until the next put of one
+                                                                          that was not there */
+void faces_fetch(const struct face *face);                       /* has the processor fetch it */
+uint64_t faces_changes(const struct faces *faces);               /* rises whenever what faces_ask gave may be gone */
+void faces_put_face(struct faces *faces, struct face *face, struct buffer *frame, struct geo_point at, int64_t time,
+                    double distance_m);
+
+void faces_forget(struct faces *faces, int64_t user); /* the profile has changed */
+size_t faces_bytes(const struct faces *faces);        /* memory in use */
+size_t faces_count(const struct faces *faces);
+
+#endif

@@ -1,0 +1,20 @@
+/* What the nearby screen says: the pages and updates of starling.v1, written straight into a frame buffer (docs/PROTOCOL.md).
+ *
+ * Every function starts the frame anew (ws_frame_start). Loop's thread.
+ */
+#ifndef FANOUT_NEARBY_FRAMES_H
+#define FANOUT_NEARBY_FRAMES_H
+
+#include "base/buffer.h"
+#include "fanout/nearby/faces.h"
+#include "fanout/nearby/nearby.h"
+
+enum { FRAMES_PAGE = 20 };
+
+/* The page after a cursor; marks its entries known. Returns how many it holds. */
+size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_cursor after, struct faces *faces);
+
+/* All that is dirty; tells it. Returns how many entries it holds (0: nothing was to be told, the frame is empty). */
+size_t frame_update(struct buffer *frame, struct nearby *nearby, struct faces *faces);
+
+#endif

@@ -1,0 +1,27 @@
+/* What routers say about nearby, applied to the views that it is for (docs/ARCHITECTURE.md). Loop's thread. */
+#ifndef FANOUT_NEARBY_ITEMS_H
+#define FANOUT_NEARBY_ITEMS_H
+
+#include "event/delivery.h"
+#include "fanout/clock.h"
+#include "fanout/nearby/uplink.h"
+#include "fanout/nearby/view.h"
+#include "fanout/sessions.h"
+#include "users/sharing_modes.h"
+
+struct items { /* where they are applied; all of it borrowed */
+    struct sessions *sessions;
+    struct views *views;
+    struct uplink *uplink;
+    const struct sharing_modes *modes;
+    struct codec *codec;
+    const struct protocol_clock *clock;
+    size_t offset; /* of a session's view in its memory */
+    int64_t inactive_ms;
+    uint32_t strikes; /* digests in a row that must differ before a list is asked for again */
+};
+
+/* The item in the envelope's payload. 0; -EBADMSG: it is malformed, or is for one recipient and has another number of them. */
+int items_apply(const struct items *items, int32_t route, const struct deliver_envelope *envelope);
+
+#endif

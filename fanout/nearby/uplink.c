@@ -1,0 +1,302 @@
+#include "fanout/nearby/uplink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/bytes.h"
+#include "base/chance.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "event/codec.h"
+
+enum { RETRY_MS = 500, REJOIN_AGAIN_MS = 500, REJOIN_SPREAD_MS = 1000, STEPS_A_MS = 1024 };
+
+struct uplink {
+    struct uplink_options options;
+    struct map *numbers; /* a session's number -> its reporter */
+    int64_t last_number; /* that was given out */
+    struct reporter *unsent, **unsent_tail;
+    size_t unsent_count;
+    struct loop_timer *retry;
+    struct loop_idle *sender; /* while unsent reports are being produced */
+    struct chance chance;
+    struct buffer record;
+    struct {
+        struct metric *reports, *unsent, *rejoins, *replaced, *superseded;
+    } metrics;
+};
+
+/* ---- a session's number ---- */
+
+static void set_number(struct uplink *uplink, struct reporter *reporter, int64_t number) {
+    reporter->rival.number = number;
+    *map_put(uplink->numbers, (uint64_t)number, NULL) = (uint64_t)(uintptr_t)reporter;
+}
+
+/* Each is higher than all before, also within a millisecond and when the machine's date is set back; and nobody guesses it. */
+static int64_t new_number(struct uplink *uplink) {
+    const uint32_t chances = 1u << RIVAL_CHANCE_BITS;
+    uint32_t random = 0;
+    while (getrandom(&random, sizeof random, 0) != sizeof random) continue;
+    int64_t number = clock_wall_ms() << RIVAL_CHANCE_BITS | (random & (chances - 1));
+    if (number <= uplink->last_number) number = uplink->last_number + 1 + random % (chances / STEPS_A_MS);
+    while (map_find(uplink->numbers, (uint64_t)number)) number++;
+    uplink->last_number = number;
+    return number;
+}
+
+/* ---- unsent reports ---- */
+
+static void unsent_remove(struct uplink *uplink, struct reporter *reporter) {
+    if (!reporter->unsent_link) return;
+    *reporter->unsent_link = reporter->unsent_next;
+    if (reporter->unsent_next)
+        reporter->unsent_next->unsent_link = reporter->unsent_link;
+    else
+        uplink->unsent_tail = reporter->unsent_link;
+    reporter->unsent_link = NULL;
+    uplink->unsent_count--;
+}
+
+static void unsent_add(struct uplink *uplink, struct reporter *reporter) {
+    if (reporter->unsent_link) return;
+    reporter->unsent_next = NULL;
+    reporter->unsent_link = uplink->unsent_tail;
+    *uplink->unsent_tail = reporter;
+    uplink->unsent_tail = &reporter->unsent_next;
+    uplink->unsent_count++;
+}
+
+/* ---- producing ---- */
+
+static bool shares(const struct uplink *uplink, const struct reporter *reporter) {
+    int64_t opted;
+    return uplink->options.shares(uplink->options.context, session_user(reporter->session), &opted);
+}
+
+static int produce(struct uplink *uplink, const struct reporter *reporter, enum location_kind kind,
+                   const struct report *report) {
+    const struct uplink_options *options = &uplink->options;
+    uint8_t key[8];
+    struct location location = {
+        .user = session_user(reporter->session),
+        .lat = report->at.lat,
+        .lng = report->at.lng,
+        .time = report->time,
+        .kind = kind,
+        .session = reporter->rival.number,
+        .route = session_route(reporter->session),
+        .accuracy = report->accuracy,
+    };
+    options->shares(options->context, location.user, &location.opted);
+    /* A record that is queued while no broker is there would be sent before the latest, for nothing. */
+    if (!options->up(options->context)) return -EHOSTDOWN;
+    buffer_clear(&uplink->record);
+    event_encode_location(&uplink->record, &location);
+    bytes_put_be64(key, (uint64_t)location.user);
+    int code = options->send(options->context, key, sizeof key, uplink->record.data, uplink->record.size,
+                             (void *)(uintptr_t)reporter->rival.number);
+    if (code == 0) uplink->metrics.reports->value++;
+    return code;
+}
+
+/* The session's own place, as it is now. */
+static struct report place_of(const struct reporter *reporter) {
+    return (struct report){reporter->list->at, reporter->list->time, reporter->accuracy};
+}
+
+void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+    nearby_locate(reporter->list, report->at, report->time);
+    reporter->accuracy = report->accuracy;
+    uplink->options.moved(uplink->options.context, reporter);
+}
+
+/* Takes a report that is held back as its place; nobody is told. */
+static void keep(struct uplink *uplink, struct reporter *reporter) {
+    bool held = reporter->held;
+    reporter->held = false;
+    if (held && reporter->held_report.time >= reporter->list->time)
+        uplink_place(uplink, reporter, &reporter->held_report);
+}
+
+/* Its place goes out, once more or for the first time. delayed: later than the session took it. */
+static void send_latest(struct uplink *uplink, struct reporter *reporter, bool delayed) {
+    unsent_remove(uplink, reporter);
+    keep(uplink, reporter);
+    if (session_leaving(reporter->session) || reporter->list->time < 0 || !shares(uplink, reporter)) return;
+    struct report place = place_of(reporter);
+    reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
+    reporter->rival.delayed |= delayed && !reporter->joined;
+    if (produce(uplink, reporter, reporter->joined ? LOCATION_REPORT : LOCATION_JOIN, &place))
+        unsent_add(uplink, reporter);
+    else
+        reporter->joined = true;
+}
+
+/* Too soon after the last: what is newest when the time is up goes out then. A JOIN never waits. */
+static bool hold(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+    bool due = clock_coarse_ms() >= reporter->report_ms, held = reporter->held;
+    bool older = report->time < (held ? reporter->held_report.time : reporter->list->time);
+    if (!reporter->joined || (due && !held)) return false;
+    if (held || older) uplink->metrics.replaced->value++;
+    if (older) return true;
+    reporter->held = !due;
+    reporter->held_report = *report;
+    if (reporter->held && !held) session_schedule(uplink->options.sessions, reporter->session);
+    return reporter->held;
+}
+
+void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report) {
+    if (hold(uplink, reporter, report)) return;
+    bool older = report->time < reporter->list->time, first = reporter->list->time < 0;
+    if (!older) uplink_place(uplink, reporter, report);
+    /* An older one is for history. A session that nobody knows of must first be known where it is now. */
+    if (older && reporter->joined && shares(uplink, reporter)) {
+        reporter->report_ms = clock_coarse_ms() + uplink->options.min_report_ms;
+        produce(uplink, reporter, LOCATION_REPORT, report);
+    } else {
+        send_latest(uplink, reporter, !first);
+    }
+}
+
+/* ---- the list again ---- */
+
+void uplink_rejoin(struct uplink *uplink, struct reporter *reporter) {
+    struct report place = place_of(reporter);
+    reporter->rejoin_ms = 0;
+    if (reporter->held) { /* its position is news, and goes as a report */
+        reporter->rejoin_ms = reporter->report_ms + 1;
+        session_schedule(uplink->options.sessions, reporter->session);
+        return;
+    }
+    if (!reporter->joined || session_leaving(reporter->session) || !shares(uplink, reporter))
+        return; /* its JOIN will bring the list */
+    if (produce(uplink, reporter, LOCATION_REJOIN, &place)) {
+        reporter->rejoin_ms = clock_coarse_ms() + REJOIN_AGAIN_MS;
+        session_schedule(uplink->options.sessions, reporter->session);
+    } else {
+        uplink->metrics.rejoins->value++;
+    }
+}
+
+void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter) {
+    reporter->rejoin_ms = clock_coarse_ms() + 1 + chance_next(&uplink->chance) % REJOIN_SPREAD_MS;
+}
+
+int64_t uplink_deadline(const struct reporter *reporter) {
+    int64_t due = reporter->rejoin_ms ? reporter->rejoin_ms : INT64_MAX;
+    return reporter->held && reporter->report_ms < due ? reporter->report_ms : due;
+}
+
+void uplink_due(struct uplink *uplink, struct reporter *reporter) {
+    if (!reporter->held && !reporter->rejoin_ms) return;
+    int64_t now = clock_coarse_ms();
+    if (reporter->held && now >= reporter->report_ms) send_latest(uplink, reporter, false);
+    if (reporter->rejoin_ms && now >= reporter->rejoin_ms) uplink_rejoin(uplink, reporter);
+}
+
+/* ---- other sessions of the user, and opting in and out ---- */
+
+void uplink_answered(struct reporter *reporter) { reporter->rival.answered = true; }
+
+bool uplink_superseded(struct uplink *uplink, struct reporter *reporter, int64_t winner) {
+    int64_t number = reporter->rival.number;
+    switch (rival_beaten(&reporter->rival, winner)) {
+    case RIVAL_STAYS: return false;
+    case RIVAL_JOINS_AGAIN:
+        map_remove(uplink->numbers, (uint64_t)number, NULL);
+        set_number(uplink, reporter, reporter->rival.number);
+        reporter->joined = false;
+        send_latest(uplink, reporter, false);
+        return false;
+    case RIVAL_LEAVES: break;
+    }
+    uplink->metrics.superseded->value++;
+    reporter->superseded = true;
+    return true;
+}
+
+void uplink_opted_out(struct uplink *uplink, struct reporter *reporter) {
+    reporter->joined = false;
+    keep(uplink, reporter);
+    unsent_remove(uplink, reporter);
+}
+
+void uplink_opted_in(struct uplink *uplink, struct reporter *reporter) { send_latest(uplink, reporter, true); }
+
+/* ---- the end of a session ---- */
+
+void uplink_leave(struct uplink *uplink, struct reporter *reporter) {
+    if (reporter->held && !reporter->superseded) send_latest(uplink, reporter, false);
+}
+
+void uplink_quit(struct uplink *uplink, struct reporter *reporter) {
+    uplink_leave(uplink, reporter);
+    struct report place = place_of(reporter);
+    if (reporter->joined && !reporter->superseded) produce(uplink, reporter, LOCATION_QUIT, &place);
+}
+
+void uplink_begin(struct uplink *uplink, struct reporter *reporter, struct session *session, struct nearby *list) {
+    *reporter = (struct reporter){.session = session, .list = list, .accuracy = -1};
+    set_number(uplink, reporter, new_number(uplink));
+}
+
+void uplink_end(struct uplink *uplink, struct reporter *reporter) {
+    if (!reporter->session) return;
+    unsent_remove(uplink, reporter);
+    map_remove(uplink->numbers, (uint64_t)reporter->rival.number, NULL);
+    reporter->session = NULL;
+}
+
+/* ---- a broker goes and comes back ---- */
+
+void uplink_produced(struct uplink *uplink, void *opaque, int code) {
+    struct reporter *reporter = code ? map_pointer(uplink->numbers, (uint64_t)(uintptr_t)opaque) : NULL;
+    if (!reporter) return;
+    reporter->joined = false; /* it may have been the JOIN that was lost */
+    unsent_add(uplink, reporter);
+}
+
+static void send_some(void *context) {
+    struct uplink *uplink = context;
+    bool up = uplink->options.up(uplink->options.context);
+    for (int i = 0; up && i < UPLINK_SLICE && uplink->unsent; i++) {
+        struct reporter *reporter = uplink->unsent;
+        send_latest(uplink, reporter, true);
+        up = !reporter->unsent_link; /* it may have been put back: the others wait, too */
+    }
+    uplink->metrics.unsent->value = (double)uplink->unsent_count;
+    loop_idle_on(uplink->sender, up && uplink->unsent);
+}
+
+struct uplink *uplink_new(const struct uplink_options *options) {
+    struct metrics *m = options->metrics;
+    struct uplink *uplink = mem_alloc(sizeof *uplink);
+    *uplink = (struct uplink){.options = *options, .numbers = map_new(), .chance = chance_new()};
+    uplink->unsent_tail = &uplink->unsent;
+    uplink->metrics.reports = metrics_counter(m, "starling_edge_locations_produced_total",
+                                              "Location records produced, repairs included.", NULL);
+    uplink->metrics.unsent =
+        metrics_gauge(m, "starling_edge_unsent_sessions", "Sessions whose latest position waits for a broker.", NULL);
+    uplink->metrics.rejoins = metrics_counter(m, "starling_edge_rejoins_total",
+                                              "Complete lists asked for: routes changed, and repairs.", NULL);
+    uplink->metrics.replaced =
+        metrics_counter(m, "starling_edge_reports_replaced_total",
+                        "Reports that a later one within edge.min.report.ms took the place of.", NULL);
+    uplink->metrics.superseded = metrics_counter(m, "starling_edge_superseded_total",
+                                                 "Sessions closed because the user connected elsewhere.", NULL);
+    uplink->retry = loop_timer_new(options->loop, RETRY_MS, RETRY_MS, send_some, uplink);
+    uplink->sender = loop_idle_new(options->loop, send_some, uplink);
+    return uplink;
+}
+
+void uplink_free(struct uplink *uplink) {
+    if (!uplink) return;
+    loop_timer_free(uplink->retry);
+    loop_idle_free(uplink->sender);
+    map_free(uplink->numbers);
+    buffer_free(&uplink->record);
+    free(uplink);
+}

@@ -1,0 +1,95 @@
+/* What Kafka is told of the sessions that have a place: their reports, and that each came, wants its list again, or went. Records of
+ * `locations`, keyed by the user.
+ *
+ *     JOIN      the first report since the session came, or since its user opted in: routers answer with the list
+ *     REPORT    each later one, at most one in edge.min.report.ms; one that comes sooner is held, and the newest goes out
+ *     REJOIN    the list is asked for again
+ *     QUIT      the connection is gone
+ *
+ * Nothing is said of a user who is opted out; the newest place is kept, and goes out as a JOIN when the user opts in. What cannot
+ * be produced, as no broker is there, is unsent: it goes out when one is there again, a few sessions in a turn of the loop.
+ *
+ * Loop's thread.
+ */
+#ifndef FANOUT_NEARBY_UPLINK_H
+#define FANOUT_NEARBY_UPLINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "base/metrics.h"
+#include "fanout/nearby/nearby.h"
+#include "fanout/nearby/request.h"
+#include "fanout/nearby/rival.h"
+#include "fanout/sessions.h"
+
+struct uplink;
+
+/* One session's part, inside of the nearby screen's; uplink.c's own. */
+struct reporter {
+    /* What uplink_deadline looks at. */
+    int64_t report_ms; /* clock_coarse_ms: its report is held back until then, or the next one is */
+    int64_t rejoin_ms; /* when it asks for its list; 0: it does not */
+    bool held;         /* held_report is to be produced at report_ms */
+
+    bool joined;             /* a JOIN was produced since it opted in */
+    bool superseded;         /* says no QUIT */
+    int32_t accuracy;        /* of the latest report */
+    struct session *session; /* NULL: it has not reported yet */
+    struct nearby *list;     /* holds its place */
+    struct rival rival;
+    struct reporter *unsent_next, **unsent_link; /* uplink->unsent; link NULL: its latest report was produced */
+    struct report
+        held_report; /* its place counts once routers are told: they would not send whom it brings near again */
+};
+
+enum { UPLINK_SLICE = 256 }; /* unsent reports that are produced in one turn */
+
+struct uplink_options {
+    uv_loop_t *loop;
+    struct metrics *metrics;
+    struct sessions *sessions;
+    int64_t min_report_ms;
+    void *context;
+    /* The user's sharing now: whether it is on, and the number of the record that says so. */
+    bool (*shares)(void *context, int64_t user, int64_t *opted);
+    bool (*up)(void *context); /* a broker is there */
+    /* Produces a record of `locations`; `opaque` comes back by uplink_produced. 0, or a negative errno code. */
+    int (*send)(void *context, const void *key, size_t key_size, const void *value, size_t size, void *opaque);
+    void (*moved)(void *context, struct reporter *reporter); /* the session's place (list) is another one */
+};
+
+struct uplink *uplink_new(const struct uplink_options *options);
+void uplink_free(struct uplink *uplink); /* after the last reporter; NULL is fine */
+
+/* The session says where it is for the first time; uplink_report comes next. */
+void uplink_begin(struct uplink *uplink, struct reporter *reporter, struct session *session, struct nearby *list);
+void uplink_end(struct uplink *uplink, struct reporter *reporter); /* is about to be freed; also one that never began */
+
+/* The phone's report: from now on or, if it is held back, later the session's own place, unless it is an older one. */
+void uplink_report(struct uplink *uplink, struct reporter *reporter, const struct report *report);
+/* A place from elsewhere: the session's own from now on, and Kafka is not told. */
+void uplink_place(struct uplink *uplink, struct reporter *reporter, const struct report *report);
+void uplink_rejoin(struct uplink *uplink, struct reporter *reporter);      /* asks for the complete list, now */
+void uplink_rejoin_soon(struct uplink *uplink, struct reporter *reporter); /* within a second: its route is another */
+void uplink_answered(struct reporter *reporter);                           /* a Roster came */
+/* Another session of the user has the screen. True: this one is to leave. */
+bool uplink_superseded(struct uplink *uplink, struct reporter *reporter, int64_t winner);
+void uplink_opted_out(struct uplink *uplink, struct reporter *reporter);
+void uplink_opted_in(struct uplink *uplink, struct reporter *reporter); /* one that has not joined */
+void uplink_leave(struct uplink *uplink, struct reporter *reporter);    /* a report that is held back goes out now */
+void uplink_quit(struct uplink *uplink, struct reporter *reporter);     /* a QUIT; one that is lost is made good by the
+                                                                        next JOIN or by inactivity */
+
+int64_t uplink_deadline(const struct reporter *reporter); /* when uplink_due must be called; INT64_MAX: never */
+void uplink_due(struct uplink *uplink, struct reporter *reporter);
+
+/* The producer's word about a record of `locations`. */
+void uplink_produced(struct uplink *uplink, void *opaque, int code);
+
+static inline bool uplink_joined(const struct reporter *reporter) { return reporter->joined; }
+static inline int64_t uplink_number(const struct reporter *reporter) { return reporter->rival.number; }
+
+#endif

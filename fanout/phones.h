@@ -1,0 +1,40 @@
+/* The WebSocket server, its connections, and what the phones on them say. Hellos and their tokens are checked here; everything else
+ * is the screens'.
+ * Loop's thread.
+ */
+#ifndef FANOUT_PHONES_H
+#define FANOUT_PHONES_H
+
+#include "fanout/clock.h"
+#include "fanout/door.h"
+#include "fanout/routes.h"
+#include "fanout/screen_set.h"
+#include "fanout/sessions.h"
+#include "service/auth.h"
+#include "ws/ws.h"
+
+struct phone_server;
+
+struct phones_options { /* all of it outlives the phones */
+    uv_loop_t *loop;
+    struct metrics *metrics;
+    const struct service_settings *common;
+    const struct fanout_settings *settings;
+    const struct protocol_clock *clock;
+    const struct screen_set *screens;
+    struct sessions *sessions;
+    struct routes *routes;
+    struct door *door;
+    struct auth *auth;
+};
+
+/* Listens from now on. 0, or a negative errno code with the reason in error. At start-up, not inside a callback of the loop. */
+int phones_new(const struct phones_options *options, struct phone_server **phones, struct error *error);
+struct ws_server *phones_server(const struct phone_server *phones); /* for the door */
+/* Reads the certificate and its key again, for connections from then on. 0, or the old ones stay. */
+int phones_renew(struct phone_server *phones, struct error *error);
+/* Closes all connections with 1012 and calls closed then; phones_free comes after that. */
+void phones_shutdown(struct phone_server *phones, loop_fn *closed, void *context);
+void phones_free(struct phone_server *phones); /* NULL is fine */
+
+#endif

@@ -1,0 +1,179 @@
+#include "history-sink/history_sink.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "history-sink/look.h"
+#include "history-sink/partitions.h"
+#include "history-sink/query.h"
+#include "history-sink/rebuild.h"
+#include "history-sink/records.h"
+#include "history-sink/sink.h"
+
+enum { PRODUCER_FLUSH_MS = 5000, EXPIRE_EVERY_S = 3600, EXPIRE_USERS = 500 };
+
+/* Once an hour all users are looked at, some at each tick. */
+static void expire(struct sink *sink) {
+    struct error error;
+    int64_t now = clock_monotonic_us();
+    if (!sink->settings.store_days) return;
+    if (sink->expire_user < 0) {
+        if (now - sink->expired_us < (int64_t)EXPIRE_EVERY_S * 1000000) return;
+        sink->expired_us = now;
+        sink->expire_user = 0;
+        sink->expire_before = sink_horizon(sink);
+    }
+    int more = rows_expire(sink->rows, sink->expire_before, EXPIRE_USERS, &sink->expire_user, &error);
+    if (more < 0) service_fail(sink->service, error.text);
+    if (more <= 0) sink->expire_user = -1;
+}
+
+static void tick(void *context) {
+    partitions_tick(context);
+    expire(context);
+}
+
+/* Gauges that are worked out when somebody looks. */
+static void collect(void *context) {
+    struct sink *sink = context;
+    int64_t now = clock_wall_ms(), oldest = now;
+    size_t refused = 0;
+    for (size_t i = 0; i < sink->count; i++) {
+        const struct sink_partition *partition = &sink->partitions[i];
+        int64_t waiting = sink_partition_oldest(partition, now);
+        int64_t lag = partition->state == PARTITION_READING
+                          ? kafka_consumer_lag(sink->consumer, &TOPIC_LOCATIONS, partition->id)
+                          : -1;
+        if (lag >= 0) partition->lag->value = (double)lag;
+        if (waiting < oldest) oldest = waiting;
+        refused += partition->refused;
+    }
+    sink->metrics.refused->value = (double)refused;
+    sink->metrics.oldest->value = (double)(now - oldest) / 1000;
+    sink->metrics.files_left->value = (double)rebuild_files_left(sink);
+    sink->metrics.store_bytes->value = (double)rows_bytes(sink->rows);
+}
+
+/* A member again only as a new process. */
+static void given_up(void *context, const char *reason) {
+    struct sink *sink = context;
+    service_fail(sink->service, reason);
+}
+
+static int start_kafka(struct sink *sink, struct error *error) {
+    static const struct topic *const SUBSCRIBED[] = {&TOPIC_LOCATIONS};
+    struct service *service = sink->service;
+    int code = kafka_producer_new(
+        &(struct kafka_producer_options){.loop = service_loop(service), .settings = service_kafka(service)},
+        &sink->producer, error);
+    if (code) return code;
+    return kafka_consumer_new(
+        &(struct kafka_consumer_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .group = sink->settings.group,
+            .instance_id = service_settings(service)->group_instance_id,
+            .subscribe = SUBSCRIBED,
+            .subscribe_count = ARRAY_SIZE(SUBSCRIBED),
+            .context = sink,
+            .on_records = records_arrived,
+            .on_assigned = partitions_assigned,
+            .on_revoked = partitions_revoked,
+            .on_offset_lost = partitions_offset_lost,
+            .on_fatal = given_up,
+        },
+        &sink->consumer, error);
+}
+
+static struct look *start_look(struct sink *sink) {
+    return look_new(&(struct look_options){
+        .loop = service_loop(sink->service),
+        .worker = sink->worker,
+        .consumer = sink->consumer,
+        .dir = sink->settings.dir,
+        .context = sink,
+        .on_seen = partitions_seen,
+    });
+}
+
+static bool sink_busy(void *state) {
+    const struct sink *sink = state;
+    return worker_busy(sink->worker);
+}
+
+static void sink_free(void *state) {
+    struct sink *sink = state;
+    if (!sink) return;
+    loop_timer_free(sink->tick);
+    loop_idle_free(sink->loader);
+    partitions_clear(sink);
+    look_free(sink->look);
+    worker_free(sink->worker);
+    kafka_consumer_free(sink->consumer);
+    kafka_producer_free(sink->producer, PRODUCER_FLUSH_MS);
+    rows_close(sink->rows);
+    codec_free(sink->codec);
+    free(sink);
+}
+
+static int sink_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
+    const struct history_settings *settings = HISTORY_SECTION.values;
+    struct sink *sink = mem_alloc(sizeof *sink);
+    *sink = (struct sink){
+        .service = service,
+        .settings = *settings,
+        .limits = {.rows = settings->roll_rows, .bytes = settings->roll_bytes, .age_ms = settings->roll_s * 1000},
+        .partitions_total = shape->partitions[TOPIC_SPACE_USERS],
+        .codec = codec_new(),
+        .expired_us = -(int64_t)EXPIRE_EVERY_S * 1000000, // at once
+        .expire_user = -1,
+        .worker = worker_new(service_loop(service)),
+        .metrics = sink_metrics_new(service_metrics(service)),
+    };
+    sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
+    sink->loader = loop_idle_new(service_loop(service), rebuild_more, sink);
+    char *path = mem_format("%s/rows", service_settings(service)->data_dir);
+    int code = archive_create(settings->dir, error);
+    if (code == 0)
+        code = rows_open(path, (size_t)settings->store_cache, (size_t)settings->store_memtables, &sink->rows, error);
+    if (code == 0) code = start_kafka(sink, error);
+    if (code == 0) sink->look = start_look(sink);
+    free(path);
+    if (code) {
+        sink_free(sink);
+        return code;
+    }
+    metrics_on_collect(service_metrics(service), collect, sink);
+    *state = sink;
+    return 0;
+}
+
+/* What is open is published, so that whoever takes over finds it: the membership ends after that, in sink_free. */
+static void sink_drain(void *state) {
+    struct sink *sink = state;
+    kafka_consumer_hold(sink->consumer, true);
+    partitions_publish(sink);
+    sink->draining = true;
+    service_finished(sink->service);
+}
+
+static const char *const CONDITIONS[] = {"history", NULL};
+
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
+const struct service_definition HISTORY_SINK_SERVICE = {
+    .name = "starling-history-sink",
+    .ops_listen = "127.0.0.1:9140",
+    .peer_listen = "127.0.0.1:9240",
+    .section = &HISTORY_SECTION,
+    .topics = &TOPICS,
+    .conditions = CONDITIONS,
+    .start = sink_start,
+    .drain = sink_drain,
+    .busy = sink_busy,
+    .free = sink_free,
+    .peer = query_answer,
+};

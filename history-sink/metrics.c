@@ -1,0 +1,31 @@
+#include "history-sink/metrics.h"
+
+struct sink_metrics sink_metrics_new(struct metrics *m) {
+    return (struct sink_metrics){
+        .rows = metrics_counter(m, "starling_history_rows_total", "Rows written to open files.", NULL),
+        .published_rows = metrics_counter(m, "starling_history_published_rows_total", "Rows in published files.", NULL),
+        .files = metrics_counter(m, "starling_history_files_total", "Files published.", NULL),
+        .bytes = metrics_counter(m, "starling_history_file_bytes_total", "Bytes of files published.", NULL),
+        .races = metrics_counter(m, "starling_history_races_lost_total",
+                                 "Files dropped because another sink had published first.", NULL),
+        .undecodable = metrics_counter(m, "starling_history_undecodable_total",
+                                       "Records that could not be read, sent to the dead letter queue.", NULL),
+        .dropped = metrics_counter(m, "starling_history_dropped_offsets_total",
+                                   "Offsets that Kafka dropped before they were read.", NULL),
+        .queries = metrics_counter(m, "starling_history_queries_total", "Well-formed queries of peers.", NULL),
+        .owned =
+            metrics_gauge(m, "starling_history_partitions", "Partitions of locations that this process owns.", NULL),
+        .refused = metrics_gauge(m, "starling_history_refused_partitions",
+                                 "Owned partitions that do not work because of their files; the log says why.", NULL),
+        .oldest =
+            metrics_gauge(m, "starling_history_oldest_unpublished_seconds",
+                          "Age of the oldest row that may be in no published file; of a partition that does not work, "
+                          "how long it has not. 0: all are.",
+                          NULL),
+        .files_left = metrics_gauge(m, "starling_history_rebuild_files",
+                                    "Published files that are still to be read back into the store.", NULL),
+        .loaded_rows = metrics_counter(m, "starling_history_rebuilt_rows_total",
+                                       "Rows read back from files into the store.", NULL),
+        .store_bytes = metrics_gauge(m, "starling_history_store_bytes", "The store's size on disk.", NULL),
+    };
+}

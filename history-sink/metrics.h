@@ -1,0 +1,14 @@
+/* What the sink counts. Loop's thread. */
+#ifndef HISTORY_SINK_METRICS_H
+#define HISTORY_SINK_METRICS_H
+
+#include "base/metrics.h"
+
+struct sink_metrics {
+    struct metric *rows, *published_rows, *files, *bytes, *races, *undecodable, *dropped, *queries, *owned, *refused,
+        *oldest, *files_left, *loaded_rows, *store_bytes;
+};
+
+struct sink_metrics sink_metrics_new(struct metrics *metrics);
+
+#endif

@@ -1,0 +1,10 @@
+/* GET /peer/history/{user}?from=&to=&after=&limit=, times in ms: from <= time < to. A cursor is the time and the offset of the
+ * last row before it, TIME-OFFSET. Loop's thread. */
+#ifndef HISTORY_SINK_QUERY_H
+#define HISTORY_SINK_QUERY_H
+
+#include "history-sink/sink.h"
+
+void query_answer(void *sink, struct http_request *request); /* service_definition's peer */
+
+#endif

@@ -1,0 +1,36 @@
+#include "ingest/call.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+json_t *call_body(const struct call *call) {
+    size_t size;
+    struct error error;
+    const void *text = http_body(call->request, &size);
+    json_t *object = json_parse(text, size, &error);
+    if (object && json_is_object(object)) return object;
+    http_problem(call->request, 400, "bad_message", object ? "the body must be a JSON object" : error.text, 0);
+    json_decref(object);
+    return NULL;
+}
+
+bool call_query_int(const struct call *call, const char *name, int64_t *value) {
+    return call_query_range(call, name, 0, INT64_MAX, value);
+}
+
+bool call_query_range(const struct call *call, const char *name, int64_t min, int64_t max, int64_t *value) {
+    const char *text = http_query(call->request, name);
+    int64_t number;
+    if (!text) return true;
+    if (path_parse_int(text, strlen(text), &number) == 0 && number >= min && number <= max) {
+        *value = number;
+        return true;
+    }
+    struct error error;
+    if (max == INT64_MAX)
+        error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64, name, min);
+    else
+        error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+    http_problem(call->request, 400, "bad_query", error.text, 0);
+    return false;
+}

@@ -1,0 +1,26 @@
+/* A request with who sent it, as endpoints see it; and what many endpoints do first. The functions that return false, NULL or -1
+ * have answered the request. Loop's thread. */
+#ifndef INGEST_CALL_H
+#define INGEST_CALL_H
+
+#include "ingest/path.h"
+#include "json/json.h"
+#include "service/auth.h"
+#include "service/http.h"
+
+struct call {
+    struct http_request *request;
+    struct auth_claims claims;                 /* user -1 where the endpoint needs no token, or the token names none */
+    struct path_value values[PATH_VALUES_MAX]; /* the path's parameters, in order */
+};
+
+/* Parses the body as a JSON object. Free with json_decref. */
+json_t *call_body(const struct call *call);
+
+/* A whole number of the query string, from 0; *value unchanged if absent. */
+bool call_query_int(const struct call *call, const char *name, int64_t *value);
+
+/* The same, and from min to max: 400 bad_query says so. */
+bool call_query_range(const struct call *call, const char *name, int64_t min, int64_t max, int64_t *value);
+
+#endif

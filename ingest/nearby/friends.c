@@ -1,0 +1,163 @@
+#include "ingest/nearby/friends.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "ingest/owners.h"
+#include "event/codec.h"
+
+enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000 };
+
+struct friends {
+    struct writer *writer;
+    struct peers *routers;
+    int64_t outcome_wait_ms;
+    struct metric *commands;
+};
+
+/* ---- commands ---- */
+
+struct outcome { /* what the answer to a command needs when it is known */
+    struct friends *friends;
+    struct http_request *request;
+    int64_t from, to;
+};
+
+static void reply_state(struct outcome *outcome, unsigned status, const char *state, int64_t since) {
+    struct buffer body = {0};
+    buffer_string(&body, "{\"user\":");
+    json_put_int(&body, outcome->to);
+    buffer_string(&body, ",\"state\":");
+    json_put_text(&body, state, strlen(state));
+    if (since) {
+        buffer_string(&body, ",\"since\":");
+        json_put_int(&body, since);
+    }
+    buffer_byte(&body, '}');
+    http_reply_json(outcome->request, status, &body);
+    buffer_free(&body);
+}
+
+/* Whatever keeps the owner from answering, the command itself is safe on Kafka: 202. */
+static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
+    struct outcome *outcome = context;
+    const char *state = "pending";
+    int64_t since = 0;
+    json_t *object = code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
+    bool known = object && json_want_text(object, "state", &state, NULL) == 0;
+    if (known) json_want_int(object, "since", 0, INT64_MAX, &since, NULL);
+    reply_state(outcome, known ? 200 : 202, state, since);
+    json_decref(object);
+    free(outcome);
+}
+
+static void ask_outcome(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct outcome *outcome = context;
+    struct friends *friends = outcome->friends;
+    char path[PATH_MAX_BYTES];
+    if (code) {
+        write_problem(request, code);
+        free(outcome);
+        return;
+    }
+    friends->commands->value++;
+    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64 "?offset=%" PRId64 "&wait_ms=%" PRId64,
+             outcome->from, outcome->to, offset, friends->outcome_wait_ms);
+    peers_fetch(friends->routers, partition, path, (int)friends->outcome_wait_ms + 500, answered, outcome);
+}
+
+static void command(struct friends *friends, const struct call *call, enum friend_command_kind kind, int64_t from,
+                    int64_t to) {
+    if (from == to) {
+        http_problem(call->request, 400, "same_user", "the two users are the same", 0);
+        return;
+    }
+    struct friend_command command = {.kind = kind, .from = from, .to = to, .time = clock_wall_ms()};
+    struct outcome *outcome = mem_alloc(sizeof *outcome);
+    *outcome = (struct outcome){.friends = friends, .request = call->request, .from = from, .to = to};
+    struct buffer record = {0};
+    event_encode_friend_command(&record, &command);
+    struct write *write = write_new(friends->writer, call->request, ask_outcome, outcome);
+    write_user(write, &TOPIC_FRIEND_COMMANDS, from < to ? from : to, &record);
+    write_end(write);
+    buffer_free(&record);
+}
+
+static void own_command(struct friends *friends, const struct call *call, enum friend_command_kind kind) {
+    command(friends, call, kind, call->claims.user, call->values[0].user);
+}
+
+static void put_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REQUEST); }
+static void delete_friend(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_REMOVE); }
+static void put_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_BLOCK); }
+static void delete_block(void *state, const struct call *call) { own_command(state, call, FRIEND_COMMAND_UNBLOCK); }
+
+static void post_friendship(void *state, const struct call *call) {
+    json_t *object = call_body(call);
+    if (!object) return;
+    int64_t a, b;
+    struct error error;
+    if (json_want_int(object, "a", 0, INT64_MAX, &a, &error) || json_want_int(object, "b", 0, INT64_MAX, &b, &error))
+        http_problem(call->request, 400, "bad_user", error.text, 0);
+    else
+        command(state, call, FRIEND_COMMAND_BEFRIEND, a, b);
+    json_decref(object);
+}
+
+/* ---- lists ---- */
+
+static bool known_state(const char *state) {
+    static const char *const STATES[] = {"friends", "requested", "invited", "blocked", "all"};
+    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
+        if (strcmp(state, STATES[i]) == 0) return true;
+    }
+    return false;
+}
+
+static void get_friends(void *state, const struct call *call) {
+    struct friends *friends = state;
+    int64_t user = call->claims.user, after = -1, limit = 100;
+    const char *wanted = http_query(call->request, "state");
+    char path[PATH_MAX_BYTES], from[32] = "";
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    if (!wanted) wanted = "friends";
+    if (!known_state(wanted)) {
+        http_problem(call->request, 400, "bad_query", "\"state\" must be friends, requested, invited, blocked or all",
+                     0);
+        return;
+    }
+    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
+    snprintf(path, sizeof path, "/peer/friends/%" PRId64 "?state=%s&limit=%" PRId64 "%s", user, wanted, limit, from);
+    owners_pass_on(friends->routers, peers_of_user(friends->routers, user), path, PEER_TIMEOUT_MS, call->request);
+}
+
+struct friends *friends_new(struct metrics *metrics, struct writer *writer, struct peers *routers,
+                            int64_t outcome_wait_ms) {
+    struct friends *friends = mem_alloc(sizeof *friends);
+    *friends = (struct friends){
+        .writer = writer,
+        .routers = routers,
+        .outcome_wait_ms = outcome_wait_ms,
+        .commands = metrics_counter(metrics, "starling_ingest_friend_commands_total",
+                                    "Friend commands that Kafka acknowledged.", NULL),
+    };
+    return friends;
+}
+
+void friends_free(struct friends *friends) { free(friends); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/friends", get_friends, NEEDS_USER},
+    {"PUT", "/v1/friends/{user}", put_friend, NEEDS_USER},
+    {"DELETE", "/v1/friends/{user}", delete_friend, NEEDS_USER},
+    {"PUT", "/v1/blocks/{user}", put_block, NEEDS_USER},
+    {"DELETE", "/v1/blocks/{user}", delete_block, NEEDS_USER},
+    {"POST", "/v1/friendships", post_friendship, NEEDS_GATEWAY},
+};
+const struct endpoint_list FRIENDS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

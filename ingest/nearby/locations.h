@@ -1,0 +1,23 @@
+/* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is produced. */
+#ifndef INGEST_NEARBY_LOCATIONS_H
+#define INGEST_NEARBY_LOCATIONS_H
+
+#include "users/sharing_modes.h"
+#include "ingest/endpoints.h"
+#include "ingest/write.h"
+
+struct locations_options {
+    struct metrics *metrics;
+    struct writer *writer;
+    const struct sharing_modes *modes;
+    size_t max_batch;
+    bool wall_clock; /* times ahead of this machine's are refused */
+};
+
+struct locations;
+struct locations *locations_new(const struct locations_options *options);
+void locations_free(struct locations *locations); /* NULL is fine */
+
+extern const struct endpoint_list LOCATIONS_ENDPOINTS; /* state: struct locations */
+
+#endif

@@ -1,0 +1,171 @@
+#include "ingest/nearby/nearby.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "event/topics.h"
+#include "ingest/nearby/friends.h"
+#include "ingest/nearby/history.h"
+#include "ingest/nearby/locations.h"
+#include "ingest/nearby/page.h"
+#include "ingest/nearby/profiles.h"
+#include "ingest/nearby/settings.h"
+#include "ingest/nearby/sharing.h"
+#include "service/peers.h"
+
+/* Its parts, and what several of them use. */
+struct nearby_gateway {
+    struct service *service;
+    struct nearby_settings settings;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *names;
+    struct peers *routers, *sinks;
+    struct locations *locations;
+    struct profile_writes *profiles;
+    struct sharing_writes *sharing;
+    struct friends *friends;
+    struct page_config *page;
+};
+
+static void copies_are_ready(void *context) {
+    struct nearby_gateway *nearby = context;
+    service_ready(nearby->service, "copies", true);
+}
+
+static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
+    struct nearby_gateway *nearby = context;
+    (void)mode;
+    (void)offset;
+    sharing_writes_noticed(nearby->sharing, user);
+}
+
+static bool ready(const void *of) {
+    const struct nearby_gateway *nearby = of;
+    return copies_ready(nearby->copies);
+}
+
+static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct nearby_gateway *nearby = context;
+    if (reason)
+        log_error(service_log(nearby->service), "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(service_log(nearby->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int start_copies(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
+    struct service *service = nearby->service;
+    const struct profiles_options names = {
+        .data_dir = service_settings(service)->data_dir,
+        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .log = service_log(service),
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = service_metrics(service), .context = nearby, .on_change = sharing_changed};
+    int code = profiles_open(&names, &nearby->names, error);
+    if (code) return code;
+    nearby->modes = sharing_modes_new(&modes);
+    const struct copy_definition definitions[] = {sharing_modes_copy(nearby->modes), profiles_copy(nearby->names)};
+    return copies_new(
+        &(struct copies_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
+            .log = service_log(service),
+            .metrics = service_metrics(service),
+            .dead_letters = writer_producer(options->writer),
+            .context = nearby,
+            .on_ready = copies_are_ready,
+            .on_disk = copy_disk_told,
+        },
+        &nearby->copies, error);
+}
+
+static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
+    struct service *service = nearby->service;
+    struct peers_options peers = {
+        .loop = service_loop(service),
+        .settings = service_kafka(service),
+        .group = nearby->settings.router_group,
+        .topic = &TOPIC_LOCATIONS,
+        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .token = service_settings(service)->peer_token,
+    };
+    int code = peers_new(&peers, &nearby->routers, error);
+    if (code) return code;
+    peers.group = nearby->settings.history_group;
+    return peers_new(&peers, &nearby->sinks, error);
+}
+
+static void start_parts(struct nearby_gateway *nearby, const struct product_options *options) {
+    struct service *service = nearby->service;
+    struct metrics *metrics = service_metrics(service);
+    const struct service_settings *common = service_settings(service);
+    nearby->locations = locations_new(&(struct locations_options){
+        .metrics = metrics,
+        .writer = options->writer,
+        .modes = nearby->modes,
+        .max_batch = (size_t)nearby->settings.max_batch,
+        .wall_clock = common->clock == SERVICE_CLOCK_WALL,
+    });
+    nearby->profiles = profile_writes_new(options->writer, nearby->names);
+    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, nearby->modes);
+    nearby->friends = friends_new(metrics, options->writer, nearby->routers, nearby->settings.outcome_wait_ms);
+    nearby->page = page_config_new(&nearby->settings, common->radius_m);
+}
+
+static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpoints) {
+    endpoints_add(endpoints, &LOCATIONS_ENDPOINTS, nearby->locations, ready, nearby);
+    endpoints_add(endpoints, &PROFILES_ENDPOINTS, nearby->profiles, ready, nearby);
+    endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
+    endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
+    endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
+    endpoints_add(endpoints, &PAGE_ENDPOINTS, nearby->page, NULL, NULL);
+}
+
+static void nearby_stop(void *state) {
+    struct nearby_gateway *nearby = state;
+    if (!nearby) return;
+    if (nearby->sharing) sharing_writes_give_up(nearby->sharing);
+    peers_free(nearby->routers);
+    peers_free(nearby->sinks);
+    nearby->routers = nearby->sinks = NULL;
+}
+
+static void nearby_free(void *state) {
+    struct nearby_gateway *nearby = state;
+    if (!nearby) return;
+    page_config_free(nearby->page);
+    friends_free(nearby->friends);
+    sharing_writes_free(nearby->sharing);
+    profile_writes_free(nearby->profiles);
+    locations_free(nearby->locations);
+    copies_free(nearby->copies);
+    sharing_modes_free(nearby->modes);
+    profiles_close(nearby->names);
+    free(nearby);
+}
+
+static int nearby_start(const struct product_options *options, void **state, struct error *error) {
+    struct nearby_gateway *nearby = mem_alloc(sizeof *nearby);
+    *nearby = (struct nearby_gateway){
+        .service = options->service,
+        .settings = *(const struct nearby_settings *)NEARBY_SECTION.values,
+    };
+    int code = start_copies(nearby, options, error);
+    if (code == 0) code = start_peers(nearby, options, error);
+    if (code) {
+        nearby_stop(nearby);
+        nearby_free(nearby);
+        return code;
+    }
+    start_parts(nearby, options);
+    add_endpoints(nearby, options->endpoints);
+    *state = nearby;
+    return 0;
+}
+
+const struct product NEARBY_PRODUCT = {.start = nearby_start, .stop = nearby_stop, .free = nearby_free};

@@ -1,0 +1,104 @@
+#include "ingest/nearby/profiles.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+#include "event/topics.h"
+
+enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
+
+struct profile_writes {
+    struct writer *writer;
+    struct profiles *profiles;
+};
+
+static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
+    buffer_string(body, "{\"user\":");
+    json_put_int(body, user);
+    buffer_string(body, ",\"name\":");
+    json_put_text(body, profile->name.data, profile->name.size);
+    buffer_string(body, ",\"avatar_url\":");
+    json_put_text(body, profile->avatar_url.data, profile->avatar_url.size);
+    buffer_byte(body, '}');
+}
+
+static void reply_profile(struct profile_writes *writes, const struct call *call, int64_t user) {
+    struct profile profile;
+    if (!profiles_find(writes->profiles, user, &profile)) {
+        http_problem(call->request, 404, "no_profile", "the user has no profile", 0);
+        return;
+    }
+    struct buffer body = {0};
+    put_profile_json(&body, user, &profile);
+    http_reply_json(call->request, 200, &body);
+    buffer_free(&body);
+}
+
+static void get_profile(void *state, const struct call *call) { reply_profile(state, call, call->claims.user); }
+
+static void get_profile_of(void *state, const struct call *call) { reply_profile(state, call, call->values[0].user); }
+
+/* The answer was made when the request was; it is sent when Kafka has the record. */
+static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct buffer *body = context;
+    (void)partition;
+    (void)offset;
+    if (code)
+        write_problem(request, code);
+    else
+        http_reply_json(request, 200, body);
+    buffer_free(body);
+    free(body);
+}
+
+static int parse_profile(const json_t *object, struct profile *profile, struct error *error) {
+    const char *name, *url = "";
+    if (json_want_text(object, "name", &name, error)) return -EINVAL;
+    if (json_want_text(object, "avatar_url", &url, error) == -EINVAL) return -EINVAL;
+    *profile = (struct profile){.name = {name, strlen(name)}, .avatar_url = {url, strlen(url)}};
+    if (profile->name.size == 0 || profile->name.size > NAME_MAX_BYTES)
+        return error_set(error, -EINVAL, "\"name\" must have 1 to %d bytes", NAME_MAX_BYTES);
+    if (profile->avatar_url.size > URL_MAX_BYTES)
+        return error_set(error, -EINVAL, "\"avatar_url\" must have at most %d bytes", URL_MAX_BYTES);
+    if (*url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
+        return error_set(error, -EINVAL, "\"avatar_url\" must begin with https:// or http://");
+    return 0;
+}
+
+static void put_profile(void *state, const struct call *call) {
+    struct profile_writes *writes = state;
+    json_t *object = call_body(call);
+    if (!object) return;
+    struct profile profile;
+    struct error error;
+    if (parse_profile(object, &profile, &error)) {
+        http_problem(call->request, 400, "bad_profile", error.text, 0);
+    } else {
+        struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
+        put_profile_json(body, call->claims.user, &profile);
+        event_encode_profile(&record, &profile);
+        struct write *write = write_new(writes->writer, call->request, written, body);
+        write_user(write, &TOPIC_PROFILES, call->claims.user, &record);
+        write_end(write);
+        buffer_free(&record);
+    }
+    json_decref(object);
+}
+
+struct profile_writes *profile_writes_new(struct writer *writer, struct profiles *profiles) {
+    struct profile_writes *writes = mem_alloc(sizeof *writes);
+    *writes = (struct profile_writes){.writer = writer, .profiles = profiles};
+    return writes;
+}
+
+void profile_writes_free(struct profile_writes *writes) { free(writes); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/profile", get_profile, NEEDS_USER},
+    {"PUT", "/v1/profile", put_profile, NEEDS_USER},
+    {"GET", "/v1/profiles/{user}", get_profile_of, NEEDS_TOKEN},
+};
+const struct endpoint_list PROFILES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -1,0 +1,15 @@
+/* What of the configuration is nearby's. */
+#ifndef INGEST_NEARBY_SETTINGS_H
+#define INGEST_NEARBY_SETTINGS_H
+
+#include "base/config.h"
+
+struct nearby_settings {
+    const char *router_group, *history_group;
+    const char *web_ws_url, *web_tile_url;
+    int64_t max_batch, outcome_wait_ms;
+};
+
+extern const struct config_section NEARBY_SECTION; /* values: struct nearby_settings */
+
+#endif

@@ -1,0 +1,106 @@
+#include "ingest/path.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { WORD_MAX = 32, TEXT_MAX = 256 };
+
+struct span {
+    const char *text;
+    size_t size;
+};
+
+int path_parse_int(const char *text, size_t size, int64_t *value) {
+    uint64_t number = 0;
+    if (size == 0 || size > 19) return -EINVAL;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9') return -EINVAL;
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (number > INT64_MAX) return -EINVAL;
+    *value = (int64_t)number;
+    return 0;
+}
+
+static bool is_word(struct span span) {
+    if (span.size > WORD_MAX || span.text[0] < 'a' || span.text[0] > 'z') return false;
+    for (size_t i = 0; i < span.size; i++) {
+        char c = span.text[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_') return false;
+    }
+    return true;
+}
+
+static bool is_text(struct span span) {
+    if (span.size > TEXT_MAX) return false;
+    for (size_t i = 0, length; i < span.size; i += length) {
+        length = text_utf8_length(span.text + i, span.size - i);
+        if (!length || (unsigned char)span.text[i] < ' ' || span.text[i] == 0x7f) return false;
+    }
+    return true;
+}
+
+static bool equals(struct span span, const char *word) {
+    return span.size == strlen(word) && !memcmp(span.text, word, span.size);
+}
+
+/* Splits what is in the braces: "name:type", or "type", which is its own name. */
+static void split(struct span inner, struct span *name, struct span *type) {
+    const char *colon = memchr(inner.text, ':', inner.size);
+    *name = *type = inner;
+    if (!colon) return;
+    name->size = (size_t)(colon - inner.text);
+    *type = (struct span){colon + 1, inner.size - name->size - 1};
+}
+
+static int parse_value(struct span inner, struct span given, struct path_value *value, const char **wrong,
+                       struct error *error) {
+    struct span name, type;
+    split(inner, &name, &type);
+    *value = (struct path_value){.user = -1, .text = given.text, .size = given.size};
+    *wrong = equals(type, "user") ? "bad_user" : "bad_path";
+    if (equals(type, "user")) {
+        if (path_parse_int(given.text, given.size, &value->user) == 0) return 0;
+        return error_set(error, -EINVAL, "{%.*s} in the path must be a user id, a whole number from 0", (int)name.size,
+                         name.text);
+    }
+    if (equals(type, "word") ? is_word(given) : is_text(given)) return 0;
+    return error_set(error, -EINVAL,
+                     equals(type, "word") ? "{%.*s} in the path must be a word of a-z, 0-9, - and _, at most 32"
+                                          : "{%.*s} in the path must be text of at most 256 bytes",
+                     (int)name.size, name.text);
+}
+
+static struct span segment(const char *at) { return (struct span){at, strcspn(at, "/")}; }
+
+int path_match(const char *pattern, const char *path, struct path_value values[PATH_VALUES_MAX], const char **wrong,
+               struct error *error) {
+    struct span inner[PATH_VALUES_MAX], given[PATH_VALUES_MAX];
+    size_t count = 0;
+    while (*pattern == '/' && *path == '/') {
+        struct span wanted = segment(++pattern), here = segment(++path);
+        if (*pattern == '{' && here.size && count < PATH_VALUES_MAX) {
+            inner[count] = (struct span){wanted.text + 1, wanted.size - 2};
+            given[count++] = here;
+        } else if (wanted.size != here.size || memcmp(wanted.text, here.text, here.size) != 0)
+            return 0;
+        pattern += wanted.size;
+        path += here.size;
+    }
+    if (*pattern || *path) return 0;
+    /* Only now: a path that does not match has no wrong values. */
+    for (size_t i = 0; i < count; i++) {
+        int code = parse_value(inner[i], given[i], &values[i], wrong, error);
+        if (code) return code;
+    }
+    return 1;
+}
+
+void path_put(struct buffer *out, const char *pattern) {
+    for (bool type = false; *pattern; pattern++) {
+        if (*pattern == ':' || *pattern == '}') type = *pattern == ':';
+        if (!type) buffer_byte(out, (uint8_t)*pattern);
+    }
+}

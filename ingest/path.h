@@ -1,0 +1,37 @@
+/* Patterns of paths: "/v1/comments/{type:word}/{id:text}/like". A segment in braces is a parameter of a type, {name:type}; {user} alone
+ * is a user. Pure; any thread.
+ *
+ *     user   a user id: a whole number from 0 to 2^63-1, of digits alone
+ *     word   1 to 32 of a-z, 0-9, - and _, a letter first
+ *     text   1 to 256 bytes of valid UTF-8 without control characters
+ */
+#ifndef INGEST_PATH_H
+#define INGEST_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+enum { PATH_VALUES_MAX = 4 };
+
+struct path_value {
+    int64_t user;     /* of type user; else -1 */
+    const char *text; /* as it stands in the path, not ended by a NUL */
+    size_t size;
+};
+
+/* 1 the path matches, values in order; 0 it does not; -EINVAL it does but for a value that is not of its type: the reason in error, and
+ * the problem's code in *wrong (bad_user, bad_path). */
+int path_match(const char *pattern, const char *path, struct path_value values[PATH_VALUES_MAX], const char **wrong,
+               struct error *error);
+
+/* The pattern without types, as the API's description has it: "/v1/comments/{type}/{id}/like". */
+void path_put(struct buffer *out, const char *pattern);
+
+/* A whole number from 0 of digits alone; -EINVAL: it is none, or more than 2^63-1. */
+int path_parse_int(const char *text, size_t size, int64_t *value);
+
+#endif

@@ -1,0 +1,14 @@
+#include "ingest/products.h"
+
+#include "event/topics.h"
+#include "ingest/nearby/nearby.h"
+#include "ingest/nearby/settings.h"
+
+const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT};
+
+const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, NULL};
+
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES, &TOPIC_SHARING};
+const struct topic_list PRODUCT_TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
+const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};

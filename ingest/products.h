@@ -1,0 +1,14 @@
+/* The products that this gateway serves, and what they need of the daemon. */
+#ifndef INGEST_PRODUCTS_H
+#define INGEST_PRODUCTS_H
+
+#include "ingest/product.h"
+
+enum { PRODUCTS_COUNT = 1 };
+extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
+
+extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated */
+extern const struct topic_list PRODUCT_TOPICS;
+extern const char *const PRODUCT_CONDITIONS[]; /* NULL-terminated, with the gateway's own */
+
+#endif

@@ -1,0 +1,77 @@
+/* A decider's insides: decider.c takes records and tells of partitions and outcomes, transactions.c decides and commits. */
+#ifndef DECIDER_PRIVATE_H
+#define DECIDER_PRIVATE_H
+
+#include "base/worker.h"
+#include "decider/decider.h"
+#include "decider/queue.h"
+#include "decider/waiters.h"
+
+enum { SLICE = 4000 }; /* commands decided in one go, before the loop may do something else */
+
+enum stage {
+    STAGE_DOWN,     /* no producer; the timer makes one */
+    STAGE_STARTING, /* the worker thread starts transactions */
+    STAGE_IDLE,
+    STAGE_OPEN,      /* a transaction is being filled */
+    STAGE_COMMITTING /* the worker thread commits */
+};
+
+/* A topic of state, and what was written to it. */
+struct written {
+    struct overlay *overlay;
+    /* By partition: behind the last record that was written; and how far it is read back, as what was read while the commit was
+     * under way counts after it. */
+    int64_t *ends, *read;
+};
+
+/* A partition of a topic of commands; its place is topic number * partitions + partition. */
+struct course {
+    int64_t expected; /* the next record that is taken; -1: not begun */
+    size_t position;  /* 1 + its index in `positions`; 0: nothing of it is in the transaction */
+};
+
+struct decider {
+    struct decider_options options;
+    char *transactional_id;
+    struct worker *worker;
+    struct kafka_producer *producer;
+    struct kafka_consumer *consumer;
+    struct loop_timer *timer, *turn;
+    struct waiters *waiters;
+    enum stage stage;
+    bool stopped;
+    bool revoked; /* since the transaction that is under way was begun */
+
+    struct decider_queue queue;
+    struct course *courses; /* by place */
+    int64_t *handled;       /* by place; -1: not begun */
+    size_t places;
+    struct written *written; /* by number of the state topic */
+
+    struct kafka_position *positions; /* of the transaction: the next command of each partition in it */
+    size_t position_count;
+    size_t taken; /* commands in it */
+    int64_t opened_us;
+    unsigned failures; /* in a row */
+    int64_t pause_us;  /* no transaction is opened before */
+
+    struct decider_command slice[SLICE];
+
+    int code; /* the worker's result */
+    struct error reason;
+};
+
+/* decider.c */
+struct written *decider_written(const struct decider *decider, const struct topic *topic); /* NULL: no topic of state */
+void decider_overlays_tell(struct decider *decider);
+void decider_overlays_clear(struct decider *decider);
+void decider_overlays_commit(struct decider *decider);
+void decider_queue_tell(struct decider *decider);
+void decider_forget(struct decider *decider); /* queue, overlays, and what was begun */
+
+/* transactions.c */
+void decider_start(void *context);            /* makes the producer if there is none */
+void decider_commit(struct decider *decider); /* ends the transaction that is open, by its code */
+
+#endif

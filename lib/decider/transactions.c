@@ -1,0 +1,238 @@
+#include "decider/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "decider/command_offset.h"
+
+enum {
+    INIT_TIMEOUT_MS = 10000,
+    COMMIT_TIMEOUT_MS = 5000, /* the transaction itself is given up by the broker after 2 s */
+    RETRY_MS = 500,
+    MANY = 500,         /* so many at once are bulk: their transaction waits for more of them, */
+    HOLD_MS = 100,      /* so long; and takes no more when it is so old, */
+    FULL_MS = 300,      /* or so old where more are there: nothing is decided while one is committed */
+    PAUSE_MS = 50,      /* before the next one after the second failure, and twice as long after each further one, */
+    PAUSE_MAX_MS = 3200 /* up to this */
+};
+
+/* ---- the producer ---- */
+
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
+    struct written *written = decider_written(context, topic);
+    if (!code && written && offset >= written->ends[partition]) written->ends[partition] = offset + 1;
+}
+
+static void producer_drop(struct decider *decider) {
+    kafka_producer_free(decider->producer, 0);
+    decider->producer = NULL;
+    decider->stage = STAGE_DOWN;
+    if (!decider->stopped) loop_timer_again(decider->timer, RETRY_MS, 0);
+}
+
+static void init_work(void *context) {
+    struct decider *decider = context;
+    decider->code = kafka_transactions_init(decider->producer, INIT_TIMEOUT_MS, &decider->reason);
+}
+
+static void init_done(void *context) {
+    struct decider *decider = context;
+    if (decider->code) {
+        log_warn(decider->options.log, "transactions cannot be started yet", LOG_TEXT("reason", decider->reason.text));
+        producer_drop(decider);
+        return;
+    }
+    decider->stage = STAGE_IDLE;
+    decider->options.on_handled(decider->options.context);
+}
+
+static void producer_start(struct decider *decider) {
+    struct kafka_producer_options options = {
+        .loop = decider->options.loop,
+        .settings = decider->options.settings,
+        .metrics = decider->options.registry,
+        .transactional_id = decider->transactional_id,
+        .linger_ms = HOLD_MS, // committing sends what is left
+        .context = decider,
+        .on_delivered = delivered,
+    };
+    decider->code = kafka_producer_new(&options, &decider->producer, &decider->reason);
+    if (decider->code) {
+        log_error(decider->options.log, "no producer for transactions", LOG_TEXT("reason", decider->reason.text));
+        producer_drop(decider);
+        return;
+    }
+    decider->stage = STAGE_STARTING;
+    worker_run(decider->worker, init_work, init_done, decider);
+}
+
+void decider_start(void *context) {
+    struct decider *decider = context;
+    if (decider->stage == STAGE_DOWN && !decider->stopped) producer_start(decider);
+}
+
+/* ---- what a transaction holds ---- */
+
+int decider_write(struct decider *decider, const struct topic *topic, int32_t partition, const void *key,
+                  size_t key_size, const void *value, size_t value_size) {
+    return kafka_producer_send(decider->producer, topic, partition, key, key_size, value, value_size, NULL);
+}
+
+static void position_put(struct decider *decider, const struct queued_command *queued) {
+    struct course *course = &decider->courses[queued->place];
+    if (!course->position) course->position = ++decider->position_count;
+    decider->positions[course->position - 1] =
+        (struct kafka_position){.topic = queued->topic, .partition = queued->partition, .offset = queued->offset + 1};
+}
+
+static void positions_clear(struct decider *decider) {
+    for (size_t place = 0; place < decider->places; place++) decider->courses[place].position = 0;
+    decider->position_count = 0;
+}
+
+/* The commands' offsets as state: what the group's are compared with. */
+static int write_offsets(struct decider *decider, struct error *error) {
+    const struct topic *offsets = decider->options.offsets;
+    int code = 0;
+    for (size_t i = 0; offsets && !code && i < decider->position_count; i++) {
+        const struct kafka_position *position = &decider->positions[i];
+        uint8_t value[COMMAND_OFFSET_BYTES];
+        size_t size = command_offset_put(value, position->offset);
+        const char *name = position->topic->name;
+        code = decider_write(decider, offsets, position->partition, name, strlen(name), value, size);
+    }
+    return code ? error_set(error, code, "an offset could not be written: %s", strerror(-code)) : 0;
+}
+
+static int bury(struct decider *decider, const struct dead_command *dead, struct error *error) {
+    decider->options.metrics.dead->value++;
+    int code = kafka_producer_send_dead(decider->producer, &dead->record, dead->reason);
+    return code ? error_set(error, code, "a dead letter could not be written: %s", strerror(-code)) : 0;
+}
+
+/* One slice of the queue into the transaction. */
+static int fill(struct decider *decider, struct error *error) {
+    struct decider_queue *queue = &decider->queue;
+    size_t room = decider->options.batch - decider->taken, count = 0, taken = 0;
+    int code = 0;
+    for (; !code && taken < queue->count && taken < room && taken < SLICE; taken++) {
+        const struct queued_command *queued = queue_at(queue, taken);
+        if (queued->dead)
+            code = bury(decider, queued->dead, error);
+        else
+            decider->slice[count++] = (struct decider_command){.topic = queued->topic,
+                                                               .partition = queued->partition,
+                                                               .offset = queued->offset,
+                                                               .item = queue_item(queue, taken)};
+        position_put(decider, queued);
+    }
+    if (!code && count) code = decider->options.decide(decider->options.context, decider->slice, count, error);
+    queue_drop(queue, taken);
+    decider_queue_tell(decider);
+    decider_overlays_tell(decider);
+    decider->taken += taken;
+    return code;
+}
+
+/* ---- transactions ---- */
+
+static void commit_work(void *context) {
+    struct decider *decider = context;
+    if (!decider->code)
+        decider->code = kafka_transaction_commit(decider->producer, decider->positions, decider->position_count,
+                                                 COMMIT_TIMEOUT_MS, &decider->reason);
+    bool given_up = decider->code == -EAGAIN || decider->code == -ESTALE;
+    // Whose abort fails too is replaced: a new producer of the same id ends what it left.
+    if (given_up && kafka_transaction_abort(decider->producer, COMMIT_TIMEOUT_MS, NULL)) decider->code = -EIO;
+}
+
+static void committed(struct decider *decider) {
+    decider->failures = 0;
+    decider->options.metrics.transactions->value++;
+    decider->options.metrics.commands->value += (double)decider->taken;
+    if (decider->revoked) {
+        // Other state may have been written since by another owner: nothing of this is to be relied on.
+        decider_overlays_clear(decider);
+    } else {
+        decider_overlays_commit(decider);
+        for (size_t place = 0; place < decider->places; place++) {
+            size_t position = decider->courses[place].position;
+            if (position) decider->handled[place] = decider->positions[position - 1].offset;
+        }
+        waiters_handled(decider->waiters, decider->handled);
+    }
+    decider->options.on_handled(decider->options.context);
+    decider_run(decider);
+}
+
+/* One that fails at once again and again must not keep the broker and the log busy. */
+static void note_failure(struct decider *decider) {
+    int64_t pause_ms = decider->failures ? PAUSE_MS << (decider->failures - 1) : 0;
+    if (decider->failures && pause_ms >= PAUSE_MAX_MS)
+        pause_ms = PAUSE_MAX_MS;
+    else
+        decider->failures++;
+    decider->pause_us = clock_monotonic_us() + pause_ms * 1000;
+    decider->options.metrics.failed->value++;
+    log_warn(decider->options.log, "commands were not committed and will be decided again",
+             LOG_INT("commands", (int64_t)decider->taken), LOG_TEXT("reason", decider->reason.text));
+}
+
+static void commit_done(void *context) {
+    struct decider *decider = context;
+    bool revoked = decider->revoked;
+    decider->stage = STAGE_IDLE;
+    if (!decider->code) {
+        committed(decider);
+        return;
+    }
+    note_failure(decider);
+    if (revoked)
+        decider_overlays_clear(decider);
+    else
+        decider_forget(decider);
+    if (decider->code != -EAGAIN && decider->code != -ESTALE) producer_drop(decider);
+    // A stale member is told by the group what it owns; until then nothing of it may be asked for.
+    decider->options.on_reset(decider->options.context);
+}
+
+void decider_commit(struct decider *decider) {
+    loop_timer_stop(decider->turn);
+    if (!decider->code && write_offsets(decider, &decider->reason)) decider->code = -EAGAIN;
+    decider->stage = STAGE_COMMITTING;
+    worker_run(decider->worker, commit_work, commit_done, decider);
+}
+
+/* False: not yet; the timer calls again. */
+static bool open_transaction(struct decider *decider) {
+    int64_t now_us = clock_monotonic_us(), pause_us = decider->pause_us - now_us;
+    if (pause_us > 0) {
+        loop_timer_again(decider->turn, (uint64_t)pause_us / 1000 + 1, 0);
+        return false;
+    }
+    positions_clear(decider);
+    decider->taken = 0;
+    decider->revoked = false;
+    decider->opened_us = now_us;
+    decider->code = kafka_transaction_begin(decider->producer, decider->consumer, &decider->reason);
+    decider->stage = STAGE_OPEN;
+    return true;
+}
+
+void decider_run(struct decider *decider) {
+    if (decider->stopped || !decider->consumer) return;
+    if (decider->stage == STAGE_IDLE && (!decider->queue.count || !open_transaction(decider))) return;
+    if (decider->stage != STAGE_OPEN) return;
+    if (!decider->code) decider->code = fill(decider, &decider->reason);
+    // What could not be put into the transaction, whatever it was, is given up with it.
+    if (decider->code) decider->code = -EAGAIN;
+    size_t left = decider->queue.count;
+    int64_t left_ms = (left ? FULL_MS : HOLD_MS) - (clock_monotonic_us() - decider->opened_us) / 1000;
+    bool full = decider->taken >= decider->options.batch || left_ms <= 0;
+    if (decider->code || full || (!left && decider->taken < MANY))
+        decider_commit(decider);
+    else
+        loop_timer_again(decider->turn, left ? 0 : (uint64_t)left_ms, 0);
+}

@@ -1,0 +1,20 @@
+/* An HTTP client on the event loop (libcurl). Loop's thread. */
+#ifndef SERVICE_HTTP_CLIENT_H
+#define SERVICE_HTTP_CLIENT_H
+
+#include "base/buffer.h"
+#include "base/loop.h"
+
+struct http_client;
+struct http_client *http_client_new(uv_loop_t *loop);
+/* Pending fetches get code -ECANCELED. May be called from within a done. NULL is fine. */
+void http_client_free(struct http_client *client);
+
+/* One request; `done` is called once on the loop, never from within this call unless the client is being freed: code 0 with
+ * status and body (valid during the call), or negative errno (-ETIMEDOUT; -ECONNREFUSED; -EIO: broken off, or more than
+ * 16 MiB). method "GET"/"POST"/"PUT"/"DELETE"; token NULL: no Authorization; body NULL: none (JSON). */
+void http_fetch(struct http_client *client, const char *method, const char *url, const char *token,
+                const struct buffer *body, int timeout_ms,
+                void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
+
+#endif

@@ -1,0 +1,21 @@
+/* Answers. Each is the end of its request. Loop's thread. */
+#ifndef SERVICE_HTTP_REPLY_H
+#define SERVICE_HTTP_REPLY_H
+
+#include "base/buffer.h"
+#include "service/http_request.h"
+
+struct http_field {
+    const char *name, *value;
+};
+
+/* Copies the body. fields: further response headers, may be NULL. */
+void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
+                const struct http_field *fields, size_t field_count);
+void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body);
+/* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
+void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                  int retry_after_s);
+/* 405, with the methods that the path knows ("GET, HEAD, PUT") in Allow. */
+void http_bad_method(struct http_request *request, const char *allowed);
+#endif

@@ -1,0 +1,22 @@
+/* A request as its handler sees it. The texts live as long as the request. Loop's thread. */
+#ifndef SERVICE_HTTP_REQUEST_H
+#define SERVICE_HTTP_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_request;
+
+const char *http_method(const struct http_request *request);
+const char *http_path(const struct http_request *request);                     /* decoded, without query */
+const char *http_query(const struct http_request *request, const char *name);  /* decoded; NULL: absent */
+const char *http_header(const struct http_request *request, const char *name); /* case-insensitive; NULL: absent */
+const void *http_body(const struct http_request *request, size_t *size);
+int64_t http_age_us(const struct http_request *request);            /* since its head was read */
+void http_set_context(struct http_request *request, void *context); /* for the handler's own use */
+void *http_context(const struct http_request *request);
+
+/* The bearer token of Authorization; NULL: none. */
+const char *http_bearer(const struct http_request *request, size_t *size);
+
+#endif

@@ -1,0 +1,83 @@
+#include "users/sharing_modes.h"
+
+#include <stdlib.h>
+
+#include "base/maps.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "users/user_key.h"
+
+enum { BITS = 10 }; /* of the parts of the map */
+
+struct sharing_modes {
+    struct sharing_modes_options options;
+    struct codec *codec;
+    struct maps *maps; /* user -> offset << 2 | mode */
+    struct metric *users;
+};
+
+struct sharing_modes *sharing_modes_new(const struct sharing_modes_options *options) {
+    struct sharing_modes *modes = mem_alloc(sizeof *modes);
+    *modes = (struct sharing_modes){
+        .options = *options,
+        .codec = codec_new(),
+        .users = metrics_gauge(options->metrics, "starling_copies_sharing_users",
+                               "Users whose sharing mode is held in memory.", NULL),
+    };
+    modes->maps = maps_new(BITS);
+    return modes;
+}
+
+void sharing_modes_free(struct sharing_modes *modes) {
+    if (!modes) return;
+    maps_free(modes->maps);
+    codec_free(modes->codec);
+    free(modes);
+}
+
+static int apply(void *context, const struct kafka_record *record, struct error *error) {
+    struct sharing_modes *modes = context;
+    struct sharing sharing = {.mode = SHARING_OFF}; // a tombstone
+    int64_t user = -1;
+    int code = user_key_read(record, &user, error);
+    if (!code && record->value)
+        code = event_decode_sharing(modes->codec, record->value, record->value_size, &sharing, error);
+    if (code) return code;
+    bool created;
+    *maps_put(modes->maps, (uint64_t)user, &created) = (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
+    modes->users->value += created;
+    return 0;
+}
+
+static void forget(void *context) {
+    struct sharing_modes *modes = context;
+    maps_free(modes->maps);
+    modes->maps = maps_new(BITS);
+    modes->users->value = 0; // counted up from here on
+}
+
+static void changed(void *context, const struct kafka_record *record) {
+    struct sharing_modes *modes = context;
+    int64_t user = -1, offset;
+    if (!modes->options.on_change || user_key_read(record, &user, NULL)) return;
+    enum sharing_mode mode = sharing_modes_find(modes, user, &offset);
+    // A record that a later one of the batch replaced is told with that.
+    if (offset == record->offset) modes->options.on_change(modes->options.context, user, mode, offset);
+}
+
+struct copy_definition sharing_modes_copy(struct sharing_modes *modes) {
+    return (struct copy_definition){
+        .topic = &TOPIC_SHARING,
+        .disk = NULL,
+        .context = modes,
+        .apply = apply,
+        .forget = forget,
+        .changed = changed,
+    };
+}
+
+enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t user, int64_t *offset) {
+    const uint64_t *found = maps_find(modes->maps, (uint64_t)user);
+    if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
+    return found ? (enum sharing_mode)(*found & 3) : SHARING_OFF;
+}

@@ -1,0 +1,135 @@
+/* The copies of sharing and profiles, as the table entries that lib/copies calls. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "store/store.h"
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
+
+struct told {
+    int count;
+    int64_t user, offset;
+    enum sharing_mode mode;
+};
+
+static void on_change(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
+    struct told *told = context;
+    *told = (struct told){.count = told->count + 1, .user = user, .offset = offset, .mode = mode};
+}
+
+/* A record of that user; `key` and `value` are the caller's. */
+static struct kafka_record record_of(const struct topic *topic, uint8_t key[8], int64_t user, int64_t offset,
+                                     const struct buffer *value) {
+    bytes_put_be64(key, (uint64_t)user);
+    return (struct kafka_record){.topic = topic,
+                                 .offset = offset,
+                                 .key = key,
+                                 .key_size = 8,
+                                 .value = value ? (const uint8_t *)value->data : NULL,
+                                 .value_size = value ? value->size : 0};
+}
+
+static void test_sharing(void **state) {
+    struct told told = {.count = 0};
+    struct metrics *metrics = metrics_new();
+    struct sharing_modes *modes = sharing_modes_new(
+        &(struct sharing_modes_options){.metrics = metrics, .context = &told, .on_change = on_change});
+    const struct copy_definition copy = sharing_modes_copy(modes);
+    const struct metric *users = metrics_gauge(metrics, "starling_copies_sharing_users", "", NULL);
+    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+    uint8_t key[8], key2[8];
+    int64_t offset;
+    assert_ptr_equal(copy.topic, &TOPIC_SHARING);
+    assert_null(copy.disk);
+    event_encode_sharing(&value, &(struct sharing){.mode = SHARING_FRIENDS});
+    struct kafka_record first = record_of(&TOPIC_SHARING, key, 7, 10, &value);
+    assert_int_equal(copy.apply(copy.context, &first, NULL), 0);
+    assert_int_equal(sharing_modes_find(modes, 7, &offset), SHARING_FRIENDS);
+    assert_int_equal(offset, 10);
+    copy.changed(copy.context, &first);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.user, 7);
+    assert_int_equal(told.mode, SHARING_FRIENDS);
+    // A tombstone in the same batch: only it is told.
+    struct kafka_record gone = record_of(&TOPIC_SHARING, key2, 7, 11, NULL);
+    assert_int_equal(copy.apply(copy.context, &gone, NULL), 0);
+    copy.changed(copy.context, &first);
+    assert_int_equal(told.count, 1);
+    copy.changed(copy.context, &gone);
+    assert_int_equal(told.count, 2);
+    assert_int_equal(told.offset, 11);
+    assert_int_equal(told.mode, SHARING_OFF);
+    // Refused: a value that is none, and a key that is no user.
+    struct error error = {.text = ""};
+    value.size--;
+    struct kafka_record bad = record_of(&TOPIC_SHARING, key, 7, 12, &value);
+    assert_true(copy.apply(copy.context, &bad, &error) < 0);
+    assert_true(*error.text);
+    struct kafka_record nobody = record_of(&TOPIC_SHARING, key, -5, 13, NULL);
+    assert_int_equal(copy.apply(copy.context, &nobody, &error), -EBADMSG);
+    sharing_modes_find(modes, 7, &offset);
+    assert_int_equal(offset, 11);
+    assert_int_equal((int)users->value, 1);
+    // The topic is read anew: what it does not say any more is gone.
+    copy.forget(copy.context);
+    assert_int_equal(sharing_modes_find(modes, 7, &offset), SHARING_OFF);
+    assert_int_equal(offset, -1);
+    assert_int_equal((int)users->value, 0);
+    buffer_free(&value);
+    sharing_modes_free(modes);
+    metrics_free(metrics);
+}
+
+static void on_profile(void *context, int64_t user) { *(int64_t *)context = user; }
+
+static void test_profiles(void **state) {
+    char folder[] = "/tmp/test-users-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    int64_t told = -1;
+    struct profiles *profiles = NULL;
+    const struct profiles_options options = {
+        .data_dir = folder, .partitions = 2, .context = &told, .on_change = on_profile};
+    assert_int_equal(profiles_open(&options, &profiles, NULL), 0);
+    const struct copy_definition copy = profiles_copy(profiles);
+    struct buffer value = {.data = NULL, .size = 0, .capacity = 0};
+    struct profile found, ada = {.name = {"Ada", 3}, .avatar_url = {"", 0}};
+    uint8_t key[8];
+    event_encode_profile(&value, &ada);
+    struct kafka_record record = record_of(&TOPIC_PROFILES, key, 3, 0, &value);
+    assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
+    copy_disk_put(copy.disk, record.key, record.key_size, record.value, record.value_size); // as lib/copies does
+    assert_int_equal(copy_disk_write(copy.disk, NULL), 0);
+    copy.changed(copy.context, &record);
+    assert_int_equal(told, 3);
+    assert_true(profiles_find(profiles, 3, &found));
+    assert_int_equal(found.name.size, 3);
+    assert_memory_equal(found.name.data, "Ada", 3);
+    assert_false(profiles_find(profiles, 4, &found));
+    value.size--;
+    struct kafka_record bad = record_of(&TOPIC_PROFILES, key, 3, 1, &value);
+    assert_true(copy.apply(copy.context, &bad, NULL) < 0);
+    struct kafka_record gone = record_of(&TOPIC_PROFILES, key, 3, 2, NULL);
+    assert_int_equal(copy.apply(copy.context, &gone, NULL), 0);
+    profiles_close(profiles);
+    buffer_free(&value);
+    char *path = mem_format("%s/profiles", folder);
+    assert_int_equal(store_remove(path, NULL), 0);
+    assert_int_equal(remove(folder), 0);
+    free(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_profiles)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -135,7 +135,7 @@ static void forget(struct relations *relations, int32_t partition) {
 }
 
 void relations_lost(struct relations *relations, int32_t partition) {
-    log_warn(relations->options.log, "friend lists are read anew: what they reflect is not in the topic",
+    log_warn(relations->options.log, "friend lists are read anew: their offset is not in the topic",
              LOG_INT("partition", partition), LOG_INT("offset", graph_next(relations->options.graph, partition)));
     forget(relations, partition);
 }

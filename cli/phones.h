@@ -14,7 +14,7 @@
 
 struct phones;
 
-struct phones_options {
+struct city_phones_options {
     uv_loop_t *loop;
     const char *const *urls; /* phones are dealt out over them, and go to the next when one refuses */
     size_t url_count;
@@ -22,7 +22,7 @@ struct phones_options {
     int64_t token_ttl_ms;
 };
 
-int phones_new(const struct phones_options *options, struct phones **phones, struct error *error);
+int phones_new(const struct city_phones_options *options, struct phones **phones, struct error *error);
 void phones_shutdown(struct phones *phones, loop_fn *closed, void *context); /* closes all; then phones_free */
 void phones_free(struct phones *phones);
 

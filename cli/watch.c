@@ -47,7 +47,7 @@ struct live_watch {
     struct token_issuer *issuer;
     struct ws_clients *clients;
     struct ws_connection *connection; /* NULL: none, or not open yet */
-    struct screen *screen;
+    struct watched *screen;
     struct buffer frame, picture;
     bool terminal;
     bool welcomed, ever_welcomed, closing;
@@ -373,7 +373,7 @@ static bool parse_place(const char *text, struct geo_point *at) {
 }
 
 static int start(struct live_watch *watch, const char *authorities) {
-    const struct screen_options options = {.context = watch, .on_change = on_change};
+    const struct watched_options options = {.context = watch, .on_change = on_change};
     int code = watch->placed ? 0 : find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);

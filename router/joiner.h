@@ -2,7 +2,7 @@
  * them.
  *
  *     reports.c    locations: presence, join, outbox        relations.c  friendships: friend lists on disk
- *     overload.c   what is not joined when far behind       opting.c     sharing: consents, opt-outs
+ *     overload.c   holds reports back when far behind       opting.c     sharing: consents, opt-outs
  *     telling.c    a join's result as deliveries            cap.c        friendships beyond the cap
  *     commands.c   friend commands, decided                 sending.c    everything that is produced, and its fate
  *     peer.c       questions of other processes

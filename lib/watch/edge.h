@@ -54,7 +54,7 @@ void watch_edge_free(struct watch_edge *edge); /* NULL is fine; nothing is writt
 void watch_edge_route(struct watch_edge *edge, int32_t route);
 
 /* The session shows a thing, and its page has that version (NULL: it did not say, and is told the version as soon as the edge
- * knows it). The same again says which version the page has now. 0; -EINVAL: a what of no or too many bytes; -E2BIG: the session
+ * knows it). A repeated call says which version the page has now. 0; -EINVAL: an empty or too long what; -E2BIG: the session
  * shows too many things; -ENOSPC: the edge does. */
 int watch_edge_show(struct watch_edge *edge, uint64_t session, const void *what, size_t size,
                     const struct watch_version *version);

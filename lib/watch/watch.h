@@ -71,7 +71,7 @@ enum {
 
 /* The version of a thing. It comes in two kinds, and a thing keeps to one of them:
  * - A counter, hash 0: the number never falls, and tells which of two versions is older. For comments.
- * - A fingerprint, hash not 0: the number is that of the newest item (0: none), and the hash is that of the newest items. Two
+ * - A fingerprint, hash not 0: the number of the newest item (0: none), and a hash over the newest items. Two
  *   versions are the same if both members are. A smaller number means most likely that a version is older, but not for sure:
  *   the number falls when the newest item is deleted. For feeds.
  * A page of an app shows a version as a string of the product's choice. */

@@ -2,7 +2,7 @@
  *
  *     HEAD --complete--> BODY --complete--> HANDED --http_reply--> WRITE --all sent--> HEAD (keep-alive), or closed
  *       |                  |                                        ^        |
- *       +--- what is wrong is answered by the connection itself ----+        +--> LINGER --> closed
+ *       +--- the connection itself answers bad requests ------------+        +--> LINGER --> closed
  *
  * An answer from within handle is sent at once; one that comes later is sent in the next turn of the loop. LINGER is for answers to
  * requests that were not read to their end: closing at once would reset the connection, and the client would never read them.

@@ -1,5 +1,5 @@
 /* Reads HTTP/1.1 requests (RFC 9112), strictly: a request that another server on the way could read differently is refused, so that
- * nobody can hide a second request in the first one's body. Pure; any thread.
+ * no client can hide a second request in the first one's body. Pure; any thread.
  *
  *     GET /v1/friends?limit=5 HTTP/1.1\r\n     request line --+
  *     Host: example.org\r\n                    fields       --+-- head: http_head_end, http_head_parse

@@ -116,6 +116,21 @@ function(starling_test_tools)
     endforeach()
 endfunction()
 
+# starling_test_spine(USES ours...): tests/spine/NAME.c is BUILD/test-spine-NAME, a daemon on the spine's libraries that tests run;
+# each is linked with tests/spine/common.
+function(starling_test_spine)
+    cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+    list(TRANSFORM ARG_USES PREPEND starling_)
+    file(GLOB common CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/spine/common/*.c")
+    file(GLOB daemons CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/spine/*.c")
+    foreach(file IN LISTS daemons)
+        get_filename_component(name "${file}" NAME_WE)
+        add_executable(test-spine-${name} "${file}" ${common})
+        target_link_libraries(test-spine-${name} PRIVATE ${ARG_USES})
+        target_include_directories(test-spine-${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests/spine/common")
+    endforeach()
+endfunction()
+
 # starling_integration_tests(USES ours...): tests/integration/test_*.c are programs against a real broker, which ctest has
 # not: the end-to-end tests run them. The other files there are linked to each.
 function(starling_integration_tests)

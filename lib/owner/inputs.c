@@ -305,6 +305,19 @@ void inputs_restore_again(struct owner *owner, int32_t partition) {
 
 /* ---- offsets ---- */
 
+/* Without inputs there is nothing to tell but that this member is there: by how far it has read what the decider has written, which
+ * nobody goes on from. */
+static size_t commit_sign(struct owner *owner) {
+    if (owner->input_count || !owner->options.offsets) return 0;
+    for (int32_t p = 0; p < owner->options.partitions; p++) {
+        int64_t next = owner_position(owner, owner->state_count, p);
+        if (stages_of(owner->stages, p) != STAGE_LIVE) continue;
+        owner->positions[0] = at(owner->options.offsets, p, next < 0 ? 0 : next);
+        return 1;
+    }
+    return 0;
+}
+
 /* Offsets that were not told yet, or the first one once more: the group's answer is a sign that this member has its place. */
 static size_t commit_positions(struct owner *owner) {
     size_t count = 0, input = 0;
@@ -317,7 +330,7 @@ static size_t commit_positions(struct owner *owner) {
     partition = -1;
     if (stages_commit(owner->stages, true, &input, &partition, &offset))
         owner->positions[count++] = at(owner->inputs[input], partition, offset);
-    return count;
+    return count ? count : commit_sign(owner);
 }
 
 static void commit(struct owner *owner) {

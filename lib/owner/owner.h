@@ -93,7 +93,9 @@ struct owner_options {
     int32_t partitions;
     const struct owner_topic *topics;
     size_t topic_count;
-    const struct topic *offsets; /* where the decider writes its progress; NULL: there is no decider */
+    const struct topic
+        *offsets; /* where the decider writes its progress; NULL: there is no decider. The group's offset of it is
+                                  * committed as a sign of life where there are no inputs: nobody goes on from there */
     const struct topic *leaving; /* a state: members that hand their partitions over subscribe to it instead */
     size_t batch;                /* records of inputs handled in one go */
     size_t state_batch;

@@ -89,35 +89,42 @@ static void offset_lost(void *context, size_t state, int32_t partition) {
 
 /* ---- partitions come and go ---- */
 
-static int attach(struct owner *owner, int32_t partition, struct error *error) {
-    int64_t from[STAGES_TOPICS_MAX + 1];
+/* from: where each state goes on; the caller has it read. */
+static int attach(struct owner *owner, int32_t partition, int64_t from[STAGES_TOPICS_MAX + 1], struct error *error) {
     int code = PRODUCT(owner, attach, partition, from, error);
     if (code) return code;
     from[owner->state_count] = KAFKA_OFFSET_BEGINNING; // options.offsets has a record a topic of commands
     for (size_t c = 0; c < owner->command_count; c++) *decided_of(owner, c, partition) = -1;
     owner->attached[partition] = true;
-    follower_add(owner->follower, partition, from);
     return 0;
 }
 
 int states_own(struct owner *owner, int32_t partition, const struct stages_answer *answer, struct error *error) {
-    int64_t again[STAGES_TOPICS_MAX];
+    int64_t from[STAGES_TOPICS_MAX + 1], again[STAGES_TOPICS_MAX];
     bool fresh = !owner->attached[partition];
-    int code = fresh ? attach(owner, partition, error) : 0;
+    int code = fresh ? attach(owner, partition, from, error) : 0;
     if (code) return code;
     owner->standing[partition] = false;
     for (size_t s = 0; s < owner->state_count; s++) again[s] = KAFKA_OFFSET_NONE;
     PRODUCT(owner, own, partition, fresh, answer->states, again);
-    for (size_t s = 0; !code && !fresh && s < owner->state_count; s++) {
-        if (again[s] != KAFKA_OFFSET_NONE) code = follower_seek(owner->follower, s, partition, again[s], error);
+    for (size_t s = 0; !code && s < owner->state_count; s++) {
+        if (again[s] == KAFKA_OFFSET_NONE) continue;
+        if (fresh)
+            from[s] = again[s];
+        else
+            code = follower_seek(owner->follower, s, partition, again[s], error);
     }
+    if (fresh) follower_add(owner->follower, partition, from);
     return code;
 }
 
 int states_keep(struct owner *owner, int32_t partition, struct error *error) {
+    int64_t from[STAGES_TOPICS_MAX + 1];
+    bool fresh = !owner->attached[partition];
     if (owner->standing[partition]) return 0;
-    int code = owner->attached[partition] ? 0 : attach(owner, partition, error);
+    int code = fresh ? attach(owner, partition, from, error) : 0;
     if (code) return code;
+    if (fresh) follower_add(owner->follower, partition, from);
     owner->standing[partition] = true;
     PRODUCT(owner, silence, partition);
     return 0;

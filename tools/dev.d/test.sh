@@ -62,6 +62,23 @@ pytest_in() {
         STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
 }
 
+# The unit tests of the libraries that every product stands on (docs/SPINE.md), and the counters that stand on them alone.
+SPINE_UNITS='^test_(owner|decider|deliver|adjacency|watch|question|topics|fakes)'
+
+# test_named BUILD-FOLDER PATTERN: the tests of either kind that match; it fails if there are none of either.
+test_named() {
+    local folder=$1 pattern=$2 units status=0 code=0
+    units=$(ctest --test-dir "$ROOT/build-asan" -N -R "$pattern" | sed -n 's/^Total Tests: //p')
+    [ "${units:-0}" = 0 ] || test_unit -R "$pattern" || status=$?
+    test_e2e "$folder" -k "$pattern" || code=$?
+    if [ "$code" = 5 ]; then # pytest found none
+        [ "${units:-0}" != 0 ] || die "no test has a name that matches $pattern"
+    elif [ "$code" != 0 ]; then
+        status=$code
+    fi
+    return "$status"
+}
+
 prepare_unit() {
     build_sanitized
     build_web tests
@@ -104,14 +121,11 @@ command_test() {
         test_page || status=$?
         test_e2e "$folder" "${BESIDE[@]}" || status=$?
         ;;
-    *)
-        if [ "$(ctest --test-dir "$ROOT/build-asan" -N -R "$what" | sed -n 's/^Total Tests: //p')" != 0 ]; then
-            test_unit -R "$what" || status=$?
-            test_e2e "$folder" -k "$what" || [ $? = 5 ] || status=1 # 5: no test of that name
-        else
-            test_e2e "$folder" -k "$what" || status=$?
-        fi
+    spine)
+        test_unit -R "$SPINE_UNITS" || status=$?
+        test_e2e "$folder" -k test_spine || status=$?
         ;;
+    *) test_named "$folder" "$what" || status=$? ;;
     esac
     [ "$status" = 0 ] || die "tests failed"
     say "All tests passed"

@@ -168,7 +168,7 @@ static void connect_phone(struct phones *phones, struct phone *phone) {
     set_connecting(phones, phone, true);
 }
 
-/* Lets some of those who wait connect: a crowd at the door makes nobody faster. */
+/* Lets some of the waiting phones connect: a crowd at the door would not make any of them faster. */
 static void tick(void *context) {
     struct phones *phones = context;
     struct phone *phone = phones->waiting;

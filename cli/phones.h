@@ -1,6 +1,5 @@
-/* Very many phones in one process, over real WebSockets: each says hello, reports, pages through its list, and keeps on its
- * screen just what the server sends. A connection that is lost is made again, after the server's delay or a growing one.
- * Loop's thread.
+/* Many simulated phones in one process, over real WebSockets. Each says hello, reports, pages through its list, and shows exactly what
+ * the server sends. It reconnects a lost connection after the server's delay, or a growing one. Loop's thread.
  */
 #ifndef CLI_PHONES_H
 #define CLI_PHONES_H
@@ -27,7 +26,7 @@ int phones_new(const struct city_phones_options *options, struct phones **phones
 void phones_shutdown(struct phones *phones, loop_fn *closed, void *context); /* closes all; then phones_free */
 void phones_free(struct phones *phones);
 
-/* The user's phone is there now, at that time (ms): the first time it connects; else it reports. */
+/* The user's phone is at that place at that time (ms): at the first call it connects, later it reports. */
 void phones_report(struct phones *phones, int64_t user, struct geo_point at, int64_t time);
 
 /* Every phone reports its last place once more, a millisecond later than before. */

@@ -109,7 +109,7 @@ static int show_all(struct watched *screen, const json_t *items) {
     return code;
 }
 
-/* All pages of a new session have come: who is on none of them is gone. */
+/* All pages of a new session have come: removes friends who were on none of them. */
 static void drop_old(struct watched *screen) {
     size_t found = 0, cursor = 0;
     uint64_t key, value;
@@ -202,7 +202,7 @@ void screen_put_age(struct buffer *out, int64_t age_ms) {
     }
 }
 
-/* Pads what was appended since `start` to so many characters, or cuts it. */
+/* Pads or cuts the text since `start` to so many characters. */
 static void fit(struct buffer *out, size_t start, int columns) {
     int used = 0;
     size_t at = start;

@@ -1,4 +1,4 @@
-/* One user's list as the server's frames say it is, and how it looks in a terminal. One thread. */
+/* One user's list, kept up to date by the server's frames, and its picture in a terminal. One thread. */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 
@@ -27,7 +27,7 @@ void screen_free(struct watched *screen); /* NULL is fine */
 
 void screen_place(struct watched *screen, struct geo_point at); /* where the user is: distances are from there */
 
-/* A session begins: who is not on the pages that follow is gone when the last of them has come. */
+/* A session begins: when its last page has come, friends who were on none of its pages are removed. */
 void screen_begin(struct watched *screen);
 
 /* A frame of type nearby or update; -EBADMSG when it cannot be understood. *next: cursor of the page to ask for, borrowed from
@@ -38,7 +38,7 @@ int screen_update(struct watched *screen, const json_t *frame);
 /* The friends, nearest first; valid until the next call of anything. */
 const struct screen_friend *screen_sorted(struct watched *screen, size_t *count);
 
-/* Appends a name without what a terminal would obey. */
+/* Appends a name, with '?' in place of characters that a terminal would obey. */
 void screen_put_name(struct buffer *out, const char *name);
 /* "523 m", "1.24 km". */
 void screen_put_distance(struct buffer *out, double metres);

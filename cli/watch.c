@@ -1,5 +1,5 @@
-/* `starling watch`: what one user's phone would show, in a terminal. It is one more device of that user: their phone's
- * connection ends when this one begins. */
+/* `starling watch` shows the list of one user's phone in a terminal. It is one more device of that user: the phone's connection ends
+ * when this one begins. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -106,7 +106,7 @@ static void draw(struct live_watch *watch) {
     free(heading);
 }
 
-/* A line for those who read no terminal. */
+/* A line, when the output is no terminal. */
 static void note(struct live_watch *watch, const char *what) {
     char when[WHEN_TEXT_SIZE];
     if (watch->terminal) return;

@@ -96,7 +96,7 @@ static struct member *members_of(struct standby *standby, char *own_id, size_t *
     return members;
 }
 
-/* The assignor is given; an owner that is not who it should be means that members of another kind are in the group. */
+/* Whether all owners are as computed. The assignor is known, so another owner means that members of another kind are in the group. */
 static bool as_computed(struct standby *standby, const struct member *members, size_t count) {
     int32_t partitions = standby->owner->options.partitions;
     for (size_t i = 0; i < standby->group.count; i++) {
@@ -111,7 +111,7 @@ static bool as_computed(struct standby *standby, const struct member *members, s
     return true;
 }
 
-/* What this member stands by for; of one that has yet to join, what it would own as well. */
+/* Chooses the partitions for which this member stands by. If it has yet to join, it also chooses those that it would own. */
 static void choose(struct standby *standby, const struct member *members, size_t count) {
     struct owner *owner = standby->owner;
     size_t list[REPLICAS_MAX], replicas = owner->options.standbys;

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "service/http_connection.h"
+#include "service/http_reply.h"
 
 static const char *content_type(const char *path) {
     static const struct {
@@ -87,14 +88,17 @@ void http_reply_file(struct http_request *request, const char *root, const char 
     snprintf(tag, sizeof tag, "\"%jx-%jx-%lx\"", (uintmax_t)info.st_size, (uintmax_t)info.st_mtim.tv_sec,
              info.st_mtim.tv_nsec);
     bool unchanged = tag_matches(http_header(request, "If-None-Match"), tag);
-    // Kept, but asked for again each time: a new version of the page is seen at the next load.
-    const struct http_field fields[] = {{"ETag", tag},
-                                        {"Cache-Control", "no-cache"},
-                                        {"X-Content-Type-Options", "nosniff"},
-                                        {"Content-Type", content_type(path)}};
+    struct MHD_Response *response;
     if (unchanged) {
         close(fd);
-        http_answer(request, 304, fields, 3, NULL, 0, -1);
+        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     } else
-        http_answer(request, 200, fields, 4, NULL, (uint64_t)info.st_size, fd);
+        response = MHD_create_response_from_fd64((uint64_t)info.st_size, fd); // which closes it in the end
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    MHD_add_response_header(response, "ETag", tag);
+    // Kept, but asked for again each time: a new version of the page is seen at the next load.
+    MHD_add_response_header(response, "Cache-Control", "no-cache");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (!unchanged) MHD_add_response_header(response, "Content-Type", content_type(path));
+    http_answer(request, unchanged ? 304 : 200, response);
 }

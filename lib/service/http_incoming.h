@@ -2,23 +2,20 @@
 #ifndef SERVICE_HTTP_INCOMING_H
 #define SERVICE_HTTP_INCOMING_H
 
-#include "service/http_parse.h"
+#include <microhttpd.h>
+
 #include "service/http_request.h"
 
 struct http_connection;
 
-/* Its age counts from now. */
-struct http_request *http_request_new(struct http_connection *connection);
+/* method and path live as long as the request. Its age counts from now. handle: where its fields and its query are looked up. */
+struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
+                                      const char *method, const char *path);
 void http_request_free(struct http_request *request); /* NULL is fine */
 struct http_connection *http_request_connection(const struct http_request *request);
 
-/* Takes the head, as http_head_parse does. */
-int http_request_begin(struct http_request *request, const char *text, size_t size, struct http_fault *fault);
-const struct http_head *http_request_head(const struct http_request *request); /* empty before its head was taken */
-
-/* Takes what belongs to the body, of which `room` bytes are kept. *used: bytes taken. 1: it is complete; 0: more is wanted; negative:
- * it is malformed. */
-int http_request_read(struct http_request *request, const char *data, size_t size, size_t room, size_t *used);
+/* Takes a part of the body, of which `room` bytes are kept. */
+void http_request_read(struct http_request *request, const char *data, size_t size, size_t room);
 uint64_t http_request_excess(const struct http_request *request); /* bytes of the body that were thrown away */
 
 #endif

@@ -1,24 +1,21 @@
 #include "service/http_reply.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json/json.h"
 #include "service/http_connection.h"
-#include "service/http_response.h"
-
-enum { FIELDS_MAX = 8 };
 
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count) {
-    struct http_field all[1 + FIELDS_MAX];
-    size_t count = 0;
-    assert(field_count <= FIELDS_MAX);
-    if (content_type) all[count++] = (struct http_field){"Content-Type", content_type};
-    for (size_t i = 0; i < field_count; i++) all[count++] = fields[i];
-    http_answer(request, status, all, count, body, size, -1);
+    // libmicrohttpd copies, whatever the type of its parameter says.
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
+    for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
+    http_answer(request, status, response);
 }
 
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {
@@ -38,7 +35,7 @@ static void problem(struct http_request *request, unsigned status, const char *c
     char type[128];
     snprintf(type, sizeof type, "urn:starling:%s", code);
     put_member(&body, "{", "type", type);
-    put_member(&body, ",", "title", http_reason(status));
+    put_member(&body, ",", "title", MHD_get_reason_phrase_for(status));
     buffer_format(&body, ",\"status\":%u", status);
     put_member(&body, ",", "detail", detail);
     put_member(&body, ",", "code", code);

@@ -4,30 +4,31 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "service/http_incoming.h"
 
 struct http_request {
     struct http_connection *connection;
-    struct http_head head;
+    struct MHD_Connection *handle;
+    const char *method, *path;
     struct buffer body;
-    struct http_chunks chunks;
     uint64_t excess; // bytes of the body beyond the limit, thrown away
     int64_t began_us;
     void *context;
 };
 
-struct http_request *http_request_new(struct http_connection *connection) {
+struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
+                                      const char *method, const char *path) {
     struct http_request *request = mem_alloc(sizeof *request);
     *request = (struct http_request){
-        .connection = connection, .head = {.method = "", .path = ""}, .began_us = clock_monotonic_us()};
+        .connection = connection, .handle = handle, .method = method, .path = path, .began_us = clock_monotonic_us()};
     return request;
 }
 
 void http_request_free(struct http_request *request) {
     if (!request) return;
-    http_head_free(&request->head);
     buffer_free(&request->body);
     free(request);
 }
@@ -36,41 +37,29 @@ struct http_connection *http_request_connection(const struct http_request *reque
     return request->connection;
 }
 
-int http_request_begin(struct http_request *request, const char *text, size_t size, struct http_fault *fault) {
-    return http_head_parse(text, size, &request->head, fault);
-}
-
-const struct http_head *http_request_head(const struct http_request *request) { return &request->head; }
-
-static int read_plain(struct http_request *request, const char *data, size_t size, size_t room, size_t *used) {
-    uint64_t left = request->head.length - request->body.size - request->excess;
-    size_t here = size < left ? size : (size_t)left, free_room = room - request->body.size,
-           taken = here < free_room ? here : free_room;
-    buffer_append(&request->body, data, taken);
-    request->excess += here - taken;
-    *used = here;
-    return here == left;
-}
-
-int http_request_read(struct http_request *request, const char *data, size_t size, size_t room, size_t *used) {
-    if (!request->head.chunked) return read_plain(request, data, size, room, used);
-    return http_chunks_read(&request->chunks, data, size, used, &request->body, room, &request->excess);
+void http_request_read(struct http_request *request, const char *data, size_t size, size_t room) {
+    size_t left = room - request->body.size, taken = size < left ? size : left;
+    if (taken) buffer_append(&request->body, data, taken);
+    request->excess += size - taken;
 }
 
 uint64_t http_request_excess(const struct http_request *request) { return request->excess; }
 
-const char *http_method(const struct http_request *request) { return request->head.method; }
+const char *http_method(const struct http_request *request) { return request->method; }
 
-const char *http_path(const struct http_request *request) { return request->head.path; }
+const char *http_path(const struct http_request *request) { return request->path; }
 
 const char *http_query(const struct http_request *request, const char *name) {
-    for (size_t i = 0; i < request->head.parameter_count; i++)
-        if (!strcmp(request->head.parameters[i].name, name)) return request->head.parameters[i].value;
-    return NULL;
+    const char *value = NULL;
+    size_t size;
+    if (MHD_lookup_connection_value_n(request->handle, MHD_GET_ARGUMENT_KIND, name, strlen(name), &value, &size) !=
+        MHD_YES)
+        return NULL;
+    return value ? value : "";
 }
 
 const char *http_header(const struct http_request *request, const char *name) {
-    return http_head_field(&request->head, name);
+    return MHD_lookup_connection_value(request->handle, MHD_HEADER_KIND, name);
 }
 
 const char *http_bearer(const struct http_request *request, size_t *size) {

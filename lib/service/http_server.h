@@ -1,10 +1,11 @@
 /* An HTTP/1.1 server on the event loop, which answers now or later.
  *
  * A request is handed over complete, body included; it stays valid until http_reply, which must be called exactly once, at
- * once or any time later, whether or not the client is still there. The server itself answers requests that it cannot take:
- * 400 bad_request (also for what two servers could read differently, as two Content-Length do), 413 body_too_large, 414 uri_too_long,
- * 417 bad_expectation, 431 head_too_large, 501 bad_coding, 505 bad_version; all as http_problem does. HEAD is handed over as such,
- * and its answer loses its body on the way. Loop's thread.
+ * once or any time later, whether or not the client is still there. The server itself answers requests that it cannot take, as
+ * http_problem does: 400 bad_request (also for what two servers could read differently, as two Content-Length do), 413 body_too_large,
+ * 414 uri_too_long, 417 bad_expectation, 431 head_too_large, 501 bad_coding. What libmicrohttpd cannot read it refuses by itself, with
+ * a page of its own or by closing the connection. HEAD is handed over as such, and its answer loses its body on the way. Loop's
+ * thread.
  */
 #ifndef SERVICE_HTTP_SERVER_H
 #define SERVICE_HTTP_SERVER_H
@@ -26,7 +27,7 @@ struct http_server_options {
     bool reuse_port;          /* share the port between processes */
     void *context;
     void (*handle)(void *context, struct http_request *request);
-    /* Each request's end, whoever answered it; the last that is heard of it. NULL: not wanted. */
+    /* Each request that is answered, by the handler or by the server itself; the last that is heard of it. NULL: not wanted. */
     void (*answered)(void *context, const struct http_request *request, unsigned status);
 };
 

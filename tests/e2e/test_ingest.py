@@ -405,11 +405,14 @@ def test_what_two_servers_could_read_differently_is_refused(shared_cluster, memb
     for framing in (b'Content-Length: 5\r\nContent-Length: %d' % (len(inner) + 5), b'Content-Length: 5\r\nTransfer-Encoding: chunked',
                     b'Transfer-Encoding: chunked\r\nContent-Length: 5', b'Transfer-Encoding: xchunked'):
         answer = say(shared_cluster, b'POST /v1/locations HTTP/1.1\r\nHost: x\r\n' + framing + b'\r\n\r\n0\r\n\r\n' + inner)
-        assert re.match(r'HTTP/1.1 (400|501) ', answer) and answer.count('HTTP/1.1') == 1
+        assert re.match(r'HTTP/1.1 (400|501) ', answer) and answer.count('HTTP/1.1 ') == 1
         assert 'Connection: close' in answer and 'application/problem+json' in answer
-    for line in b'GET /v1/profile%00 HTTP/1.1', b'GET /v1/\x00 HTTP/1.1', b'GET /' + b'a' * 9000 + b' HTTP/1.1', b'nonsense':
-        answer = say(shared_cluster, line + b'\r\nHost: x\r\n\r\n')
-        assert re.match(r'HTTP/1.1 4(00|14) ', answer) and 'application/problem+json' in answer
+    for line in b'GET /v1/profile%00 HTTP/1.1', b'GET /v1/\x00 HTTP/1.1', b'GET /' + b'a' * 9000 + b' HTTP/1.1':
+        answer = say(shared_cluster, line + b'\r\nHost: x\r\n\r\n' + inner)
+        assert re.match(r'HTTP/1.1 4(00|14) ', answer) and answer.count('HTTP/1.1 ') == 1
+        assert 'Connection: close' in answer and 'application/problem+json' in answer
+    for line in b'nonsense', b'GET / HTTP/3.0', b'POST / HTTP/1.1\r\nContent-Length: x':  # libmicrohttpd closes by itself
+        assert ' 200 ' not in say(shared_cluster, line + b'\r\nHost: x\r\n\r\n' + inner)
     assert said(shared_cluster, user, 'profiles') == []
 
 

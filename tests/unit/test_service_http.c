@@ -334,57 +334,83 @@ static void bearer_tokens_are_found(void **state) {
     }
 }
 
-/* The rest of what was sent must not be read as a second request. */
+/* The request is refused with that status, by the server itself, as a problem; nothing behind it is read as a second request. */
+static void assert_refused(struct world *world, const char *status, const char *request) {
+    char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", request), *reply = exchange(world, both, NULL);
+    assert_contains(reply, status);
+    assert_contains(reply, "Content-Type: application/problem+json\r\n");
+    assert_contains(reply, "Connection: close\r\n");
+    assert_contains(reply, "{\"type\":\"urn:starling:");
+    if (strstr(reply + 1, "HTTP/1.1 ")) fail_msg("more than one answer: %s", reply);
+    assert_int_equal(world->handled, 0);
+    free(reply);
+    free(both);
+}
+
+/* What servers read differently hides a second request in the first one's body. */
 static void smuggled_requests_are_refused(void **state) {
-    struct world *world = *state;
-    static const char *const FRAMINGS[] = {
-        "Content-Length: 5\r\nContent-Length: 40", "Content-Length: 40\r\nContent-Length: 5",
-        "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5"};
-    for (size_t i = 0; i < sizeof FRAMINGS / sizeof *FRAMINGS; i++) {
-        char *request = mem_format("POST /first HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n0\r\n\r\n"
-                                   "GET /second HTTP/1.1\r\nHost: x\r\n\r\n",
-                                   FRAMINGS[i]);
-        char *reply = exchange(world, request, NULL);
-        assert_contains(reply, "HTTP/1.1 400 Bad Request\r\n");
-        assert_contains(reply, "Connection: close\r\n");
-        assert_null(strstr(reply + 1, "HTTP/1.1"));
-        free(reply);
+    static const struct {
+        const char *status, *fields;
+    } CASES[] = {
+        {"400 Bad Request", "Content-Length: 5\r\nContent-Length: 40\r\n"},
+        {"400 Bad Request", "Content-Length: 40\r\nContent-Length: 5\r\n"},
+        {"400 Bad Request", "Content-Length: 5\r\ncontent-length: 5\r\n"},
+        {"400 Bad Request", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"},
+        {"400 Bad Request", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"},
+        {"400 Bad Request", "Content-Length : 5\r\n"},
+        {"400 Bad Request", "X: a\rContent-Length: 5\r\n"},
+        {"400 Bad Request", "Host: x\r\n"},
+        {"501 Not Implemented", "Transfer-Encoding: gzip, chunked\r\n"},
+        {"501 Not Implemented", "Transfer-Encoding: xchunked\r\n"},
+        {"501 Not Implemented", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char *request = mem_format("POST /first HTTP/1.1\r\nHost: x\r\n%s\r\n0\r\n\r\n", CASES[i].fields);
+        assert_refused(*state, CASES[i].status, request);
         free(request);
     }
-    assert_int_equal(world->handled, 0);
+    assert_refused(*state, "400 Bad Request", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    assert_refused(*state, "400 Bad Request", "POST / HTTP/1.1\r\n Content-Length: 5\r\nHost: x\r\n\r\n");
 }
 
 /* Not only the handler's: an app reads one kind of error. */
 static void the_servers_own_errors_are_problems(void **state) {
-    struct world *world = *state;
-    char *line = mem_alloc(70001);
-    memset(line, 'x', 70000);
-    line[70000] = '\0';
-    const struct {
-        char *request;
-        const char *status;
+    static const struct {
+        const char *status, *request;
     } CASES[] = {
-        {mem_format("GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", line), "414 URI Too Long"},
-        {mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", line), "431 Request Header Fields Too Large"},
-        {mem_string("GET /a%00b HTTP/1.1\r\nHost: x\r\n\r\n"), "400 Bad Request"},
-        {mem_string("GET / HTTP/1.1\r\n\r\n"), "400 Bad Request"},
-        {mem_string("\x16\x03\x01\n"), "400 Bad Request"},
-        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n"), "400 Bad Request"},
-        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"), "413 Content Too Large"},
-        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"), "400 Bad Request"},
-        {mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"), "501 Not Implemented"},
-        {mem_string("GET / HTTP/3.0\r\nHost: x\r\n\r\n"), "505 HTTP Version Not Supported"},
+        {"400 Bad Request", "GET / HTTP/1.1\r\n\r\n"},
+        {"400 Bad Request", "GET /a b HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"400 Bad Request", "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"400 Bad Request", "GET /a%00b HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"400 Bad Request", "GET /?a=%00 HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"413 Content Too Large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"},
+        {"417 Expectation Failed", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: tea\r\n\r\n"},
     };
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        char *reply = exchange(world, CASES[i].request, NULL);
-        assert_contains(reply, CASES[i].status);
-        assert_contains(reply, "Content-Type: application/problem+json\r\n");
-        assert_contains(reply, "Connection: close\r\n");
-        assert_contains(reply, "{\"type\":\"urn:starling:");
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) assert_refused(*state, CASES[i].status, CASES[i].request);
+    char *address = mem_format("GET /%09000d HTTP/1.1\r\nHost: x\r\n\r\n", 0);
+    assert_refused(*state, "414 URI Too Long", address);
+    free(address);
+    char *field = mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %040000d\r\n\r\n", 0);
+    assert_refused(*state, "431 Request Header Fields Too Large", field);
+    free(field);
+}
+
+/* Here our text ends, and others' goes on. */
+static void a_raw_nul_in_the_request_line_is_refused(void **state) {
+    struct world *world = *state;
+    static const char TEXTS[][48] = {"GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /?a\0 HTTP/1.1\r\nHost: x\r\n\r\n",
+                                     "G\0T / HTTP/1.1\r\nHost: x\r\n\r\n"};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        size_t size = sizeof TEXTS[i];
+        while (!TEXTS[i][size - 1]) size--;
+        int fd = raw_connect(world);
+        raw_send(world, fd, TEXTS[i], size);
+        char *reply = raw_read(world, fd, NULL);
+        assert_contains(reply, "HTTP/1.1 400 Bad Request\r\n");
+        assert_contains(reply, "application/problem+json");
         free(reply);
-        free(CASES[i].request);
+        close(fd);
     }
-    free(line);
     assert_int_equal(world->handled, 0);
 }
 
@@ -443,22 +469,42 @@ static void every_answer_is_told(void **state) {
     struct buffer body = {.size = 0};
     buffer_string(&body, "more than ten bytes");
     assert_int_equal(world_fetch(world, "PUT", "/a", &body).status, 413);
-    free(exchange(world, "nonsense\r\n\r\n", NULL));
-    assert_string_equal(buffer_cstring(&seen), "GET /busy 503,PUT /a 413,  400,");
+    free(exchange(world, "GET /b HTTP/1.1\r\n\r\n", NULL));
+    assert_string_equal(buffer_cstring(&seen), "GET /busy 503,PUT /a 413,GET /b 400,");
     buffer_free(&seen);
     buffer_free(&body);
     world_free(world);
 }
 
+/* What libmicrohttpd refuses by itself, with a page of its own or without a word: the connection is closed, and nothing behind it is
+ * read as a second request. */
 static void garbage_does_not_reach_the_handler(void **state) {
     struct world *world = *state;
-    static const char *const INPUTS[] = {"\x16\x03\x01\x02garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
-                                         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"};
-    for (size_t i = 0; i < sizeof INPUTS / sizeof *INPUTS; i++) {
-        char *reply = exchange(world, INPUTS[i], NULL);
+    char *line = mem_format("%070000d", 0);
+    char *inputs[] = {
+        mem_string("\x16\x03\x01\x02garbage\r\n\r\n"),
+        mem_string("nonsense\r\n\r\n"),
+        mem_string("GET\r\n\r\n"),
+        mem_string("GET / HTTP/1.1x\r\nHost: x\r\n\r\n"),
+        mem_string("GET / HTTP/3.0\r\nHost: x\r\n\r\n"),
+        mem_string("GET / HTTP/1.1\r\nHost: x\r\nno field\r\n\r\n"),
+        mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
+        mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello"),
+        mem_string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\nhello"),
+        mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"),
+        mem_string("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhellox\r\n"),
+        mem_format("GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", line),
+        mem_format("GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", line),
+    };
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        char *both = mem_format("%sGET /second HTTP/1.1\r\nHost: x\r\n\r\n", inputs[i]);
+        char *reply = exchange(world, both, NULL);
         assert_null(strstr(reply, " 200 "));
         free(reply);
+        free(both);
+        free(inputs[i]);
     }
+    free(line);
     assert_int_equal(world->handled, 0);
     assert_int_equal(world_fetch(world, "GET", "/", NULL).status, 200);
 }
@@ -505,6 +551,7 @@ int main(void) {
         TEST(garbage_does_not_reach_the_handler),
         TEST(smuggled_requests_are_refused),
         TEST(the_servers_own_errors_are_problems),
+        TEST(a_raw_nul_in_the_request_line_is_refused),
         TEST(bodies_are_invited_when_the_client_asks),
         TEST(requests_may_come_in_pieces),
         cmocka_unit_test(a_slow_head_is_cut_off),

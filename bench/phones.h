@@ -51,12 +51,12 @@ struct phones {
     uint8_t source;      /* last byte of the address they come from: 127.0.1.SOURCE, as one has only 28,000 ports */
     size_t connecting;   /* attempts under way at once */
     unsigned page_frame; /* which text frame is "the first page" (2: after the welcome) */
-    /* Phones read in rounds, so long after one another, and nobody waits in between: else each send that finds the reader
-     * asleep pays for waking it, which says more about the machine than about the server. 0: read at once. */
+    /* The time between two rounds in which all phones read; no thread waits in a read. Otherwise each send that finds the reader asleep
+     * would pay for waking it, which says more about the machine than about the server. 0: phones read at once. */
     int64_t round_us;
     int64_t again_us; /* a connection that fails or ends is made again after this; 0: never */
     void *context;
-    /* A text frame that came in one piece (NULL: wanted by nobody). In the thread of the phones. */
+    /* A text frame that came in one piece (NULL: not wanted). In the thread of the phones. */
     void (*on_frame)(void *context, size_t phone, const char *text, size_t size);
 
     size_t count;

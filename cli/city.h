@@ -1,5 +1,5 @@
-/* A city that never was: people with homes, work, errands and friends nearby. Seeded: the same seed gives the same people.
- * Pure; user ids are 1 to count. */
+/* An invented city: people with homes, work, errands and friends nearby. The same seed gives the same people. Pure; user ids are 1 to
+ * count. */
 #ifndef CLI_CITY_H
 #define CLI_CITY_H
 

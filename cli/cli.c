@@ -74,7 +74,7 @@ static void print_help(const struct cli_command *command, const struct cli_optio
     printf("  %-26s %s\n", "kafka.*", "Any property of librdkafka.");
 }
 
-/* "--name" or "--name=VALUE" is that option; *value is what stands behind the equals sign, or NULL. */
+/* Whether the argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
 static bool is_option(const char *argument, const char *name, const char **value) {
     size_t length = strlen(name);
     if (strncmp(argument, "--", 2) || strncmp(argument + 2, name, length)) return false;
@@ -138,7 +138,7 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
     return taken;
 }
 
-/* Moves what is no option to the front of argv, behind the name. */
+/* Moves the arguments that are not options to the front of argv, behind the name. */
 static int take_arguments(struct cli *cli, struct parse *parse, int argc, char **argv) {
     bool options_end = false;
     for (int i = 1; i < argc;) {

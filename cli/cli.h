@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "kafka/settings.h"
 
-struct cli_settings { /* of --config, environment and --set, as the daemons have them */
+struct cli_settings { /* from --config, environment and --set, as for the daemons */
     const char *bootstrap, *prefix;
     const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
     const char *peer_token;
@@ -31,7 +31,7 @@ struct cli {
     struct config *config;
     struct cli_settings settings;
     struct kafka_settings kafka;
-    char **arguments; /* what is no option, in order; borrowed from argv */
+    char **arguments; /* the arguments that are not options, in order; borrowed from argv */
     int argument_count;
 };
 
@@ -42,9 +42,9 @@ struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
 };
 
-/* Parses options and configuration (--config FILE, --set key=value and --help are understood everywhere, before or after
- * arguments). 0; else the exit code to return, everything was said: 2 wrong usage; --help prints and gives exit code 0 by
- * *done = true. cli_close gives all back. */
+/* Parses options and configuration (--config FILE, --set key=value and --help may stand anywhere, before or after arguments). 0, or the
+ * exit code to return (2: wrong usage), after the reason was printed. --help prints, and sets *done for exit code 0. cli_close
+ * frees everything. */
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done);
 void cli_close(struct cli *cli);
@@ -53,7 +53,7 @@ void cli_close(struct cli *cli);
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Numbers of options; false: not one within the range. */
+/* Numbers of options; false: not a number, or out of range. */
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
 bool cli_real(const char *text, double min, double max, double *value);
 

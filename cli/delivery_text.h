@@ -1,4 +1,4 @@
-/* Delivery batches for people and their tools: of what is in them, more than avro-c can tell. */
+/* Delivery batches as JSON for people and their tools. It shows payloads too, which avro-c alone cannot read. */
 #ifndef CLI_DELIVERY_TEXT_H
 #define CLI_DELIVERY_TEXT_H
 

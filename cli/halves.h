@@ -1,6 +1,6 @@
 /* The friendships that a compacted topic holds: the last word about each pair wins. One thread.
  *
- *     entries: [ (a,b,friends) (a,b,friends) ... | newest ]     sorted and freed of what is outdated whenever they have doubled
+ *     entries: [ (a,b,friends) (a,b,friends) ... | newest ]     sorted, and outdated ones dropped, whenever they have doubled
  */
 #ifndef CLI_HALVES_H
 #define CLI_HALVES_H

@@ -1,6 +1,5 @@
-/* Keeps a bulk sender from running far ahead of the routers: their memory, Kafka's page cache and the time until everything
- * is handled are all better off with a short backlog. Where nothing is handled (no router runs) it lets everything pass.
- * Blocking; one thread. */
+/* Keeps a bulk sender from running far ahead of the routers: a short backlog is better for their memory, for Kafka's page cache and for
+ * the total time. If no router runs, everything passes. Blocking; one thread. */
 #ifndef CLI_PACE_H
 #define CLI_PACE_H
 
@@ -9,7 +8,7 @@
 
 struct pace;
 
-/* group: the routers', whose committed offsets of `topic` say what is handled. */
+/* group: the routers' group; its committed offsets of `topic` say how many records are handled. */
 int pace_new(const struct kafka_settings *settings, const char *group, const struct topic *topic, int partitions,
              struct pace **pace, struct error *error);
 void pace_free(struct pace *pace); /* NULL is fine */

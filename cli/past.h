@@ -1,4 +1,4 @@
-/* A user's stored reports, asked of the history sink that owns the user. Blocking, with a loop of its own. */
+/* Asks the history sink that owns a user for the user's stored reports. Blocking, with a loop of its own. */
 #ifndef CLI_PAST_H
 #define CLI_PAST_H
 

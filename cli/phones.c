@@ -21,7 +21,7 @@ enum {
     MESSAGE_MAX = 4 << 20
 };
 
-struct entry {
+struct ring_entry {
     int64_t user;
     struct geo_point at;
 };
@@ -36,12 +36,12 @@ struct phone {
     int64_t retry_us;
     int retry_ms;
     size_t url;
-    struct entry *screen;
+    struct ring_entry *screen;
     size_t count, capacity;
 };
 
 struct phones {
-    struct phones_options options;
+    struct city_phones_options options;
     struct ws_clients *clients;
     struct token_issuer *issuer;
     struct map *by_user;
@@ -55,15 +55,15 @@ struct phones {
 
 /* ---- the screen ---- */
 
-static struct entry *find(const struct phone *phone, int64_t user) {
+static struct ring_entry *find(const struct phone *phone, int64_t user) {
     for (size_t i = 0; i < phone->count; i++) {
         if (phone->screen[i].user == user) return &phone->screen[i];
     }
     return NULL;
 }
 
-static void show(struct phone *phone, const struct entry *entry) {
-    struct entry *there = find(phone, entry->user);
+static void show(struct phone *phone, const struct ring_entry *entry) {
+    struct ring_entry *there = find(phone, entry->user);
     if (!there) {
         if (phone->count == phone->capacity) {
             phone->capacity = phone->capacity ? phone->capacity * 2 : 8;
@@ -75,7 +75,7 @@ static void show(struct phone *phone, const struct entry *entry) {
 }
 
 static void hide(struct phone *phone, int64_t user) {
-    struct entry *there = find(phone, user);
+    struct ring_entry *there = find(phone, user);
     if (there) *there = phone->screen[--phone->count];
 }
 
@@ -168,7 +168,7 @@ static void connect_phone(struct phones *phones, struct phone *phone) {
     set_connecting(phones, phone, true);
 }
 
-/* Lets some of those who wait connect: a crowd at the door makes nobody faster. */
+/* Lets some of the waiting phones connect: a crowd at the door would not make any of them faster. */
 static void tick(void *context) {
     struct phones *phones = context;
     struct phone *phone = phones->waiting;
@@ -188,7 +188,7 @@ static void tick(void *context) {
 
 /* ---- from the server ---- */
 
-static bool parse_entry(const json_t *item, struct entry *entry) {
+static bool parse_entry(const json_t *item, struct ring_entry *entry) {
     return json_want_int(item, "user", 0, INT64_MAX, &entry->user, NULL) == 0 &&
            json_want_degrees(item, "lat", 90, &entry->at.lat, NULL) == 0 &&
            json_want_degrees(item, "lng", 180, &entry->at.lng, NULL) == 0;
@@ -198,7 +198,7 @@ static bool show_all(struct phones *phones, struct phone *phone, const json_t *i
     size_t i;
     json_t *item;
     json_array_foreach(items, i, item) {
-        struct entry entry;
+        struct ring_entry entry;
         if (!parse_entry(item, &entry)) return false;
         show(phone, &entry);
         phones->counts.entries++;
@@ -290,7 +290,7 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 
 /* ---- the door ---- */
 
-int phones_new(const struct phones_options *options, struct phones **phones, struct error *error) {
+int phones_new(const struct city_phones_options *options, struct phones **phones, struct error *error) {
     struct phones *made = mem_alloc(sizeof *made);
     *made = (struct phones){.options = *options, .by_user = map_new(), .chance = chance_new()};
     made->waiting_tail = &made->waiting;

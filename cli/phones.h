@@ -1,6 +1,5 @@
-/* Very many phones in one process, over real WebSockets: each says hello, reports, pages through its list, and keeps on its
- * screen just what the server sends. A connection that is lost is made again, after the server's delay or a growing one.
- * Loop's thread.
+/* Many simulated phones in one process, over real WebSockets. Each says hello, reports, pages through its list, and shows exactly what
+ * the server sends. It reconnects a lost connection after the server's delay, or a growing one. Loop's thread.
  */
 #ifndef CLI_PHONES_H
 #define CLI_PHONES_H
@@ -15,7 +14,7 @@
 
 struct phones;
 
-struct phones_options {
+struct city_phones_options {
     uv_loop_t *loop;
     const char *const *urls; /* phones are dealt out over them, and go to the next when one refuses */
     size_t url_count;
@@ -23,11 +22,11 @@ struct phones_options {
     int64_t token_ttl_ms;
 };
 
-int phones_new(const struct phones_options *options, struct phones **phones, struct error *error);
+int phones_new(const struct city_phones_options *options, struct phones **phones, struct error *error);
 void phones_shutdown(struct phones *phones, loop_fn *closed, void *context); /* closes all; then phones_free */
 void phones_free(struct phones *phones);
 
-/* The user's phone is there now, at that time (ms): the first time it connects; else it reports. */
+/* The user's phone is at that place at that time (ms): at the first call it connects, later it reports. */
 void phones_report(struct phones *phones, int64_t user, struct geo_point at, int64_t time);
 
 /* Every phone reports its last place once more, a millisecond later than before. */

@@ -1,4 +1,4 @@
-/* How far a long job is, on standard error: a line rewritten in place on a terminal, else a line every few seconds. One
+/* Shows the progress of a long job on standard error: a line rewritten in place on a terminal, else a line every few seconds. One
  * thread. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

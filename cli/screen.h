@@ -1,11 +1,11 @@
-/* One user's list as the server's frames say it is, and how it looks in a terminal. One thread. */
+/* One user's list, kept up to date by the server's frames, and its picture in a terminal. One thread. */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 
 #include "geo/geo.h"
 #include "json/json.h"
 
-struct screen;
+struct watched;
 
 struct screen_friend {
     int64_t user;
@@ -17,28 +17,28 @@ struct screen_friend {
 
 enum screen_change { SCREEN_CAME, SCREEN_MOVED, SCREEN_LEFT };
 
-struct screen_options {
+struct watched_options {
     void *context;
     void (*on_change)(void *context, enum screen_change change, const struct screen_friend *who);
 };
 
-struct screen *screen_new(const struct screen_options *options);
-void screen_free(struct screen *screen); /* NULL is fine */
+struct watched *screen_new(const struct watched_options *options);
+void screen_free(struct watched *screen); /* NULL is fine */
 
-void screen_place(struct screen *screen, struct geo_point at); /* where the user is: distances are from there */
+void screen_place(struct watched *screen, struct geo_point at); /* where the user is: distances are from there */
 
-/* A session begins: who is not on the pages that follow is gone when the last of them has come. */
-void screen_begin(struct screen *screen);
+/* A session begins: when its last page has come, friends who were on none of its pages are removed. */
+void screen_begin(struct watched *screen);
 
 /* A frame of type nearby or update; -EBADMSG when it cannot be understood. *next: cursor of the page to ask for, borrowed from
  * the frame, or NULL. */
-int screen_nearby(struct screen *screen, const json_t *frame, const char **next);
-int screen_update(struct screen *screen, const json_t *frame);
+int screen_nearby(struct watched *screen, const json_t *frame, const char **next);
+int screen_update(struct watched *screen, const json_t *frame);
 
 /* The friends, nearest first; valid until the next call of anything. */
-const struct screen_friend *screen_sorted(struct screen *screen, size_t *count);
+const struct screen_friend *screen_sorted(struct watched *screen, size_t *count);
 
-/* Appends a name without what a terminal would obey. */
+/* Appends a name, with '?' in place of characters that a terminal would obey. */
 void screen_put_name(struct buffer *out, const char *name);
 /* "523 m", "1.24 km". */
 void screen_put_distance(struct buffer *out, double metres);
@@ -46,6 +46,6 @@ void screen_put_distance(struct buffer *out, double metres);
 void screen_put_age(struct buffer *out, int64_t age_ms);
 
 /* A full picture, `rows` lines at most (heading included), each ended by erase-to-end-of-line. */
-void screen_draw(struct screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
+void screen_draw(struct watched *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
 
 #endif

@@ -105,7 +105,7 @@ static int ask_left(struct handled *handled, const struct topic *topic, int64_t 
     return 0;
 }
 
-/* Until the group has handled what the topic holds now. What arrives later is not waited for. */
+/* Waits until the group has handled the records that the topic holds now, but not later ones. */
 static int wait_topic(struct handled *handled, const struct topic *topic, const char *what, struct error *error) {
     int64_t left = 0;
     int code = kafka_group_offsets(handled->admin, handled->group, topic, handled->partitions, handled->committed,

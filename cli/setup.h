@@ -19,9 +19,8 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
 /* Waits until everything sent is acknowledged. */
 int setup_flush(struct setup *setup, struct error *error);
 
-/* Waits until the routers' group has handled all friend commands that are on Kafka now, and has what came of them on its friend
- * lists, up to timeout_s; progress (may be NULL) is called about once a second with how many are left, and of what.
- * -ETIMEDOUT. */
+/* Waits up to timeout_s until the routers have decided all friend commands that are in Kafka now, and have applied the results to their
+ * friend lists. Calls progress (may be NULL) about once a second with how many records are left, and of which sort. -ETIMEDOUT. */
 int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s,
                        void (*progress)(void *context, int64_t left, const char *what), void *context,
                        struct error *error);

@@ -293,7 +293,7 @@ static void interrupted(uv_signal_t *handle, int number) {
 static int run(struct simulation *s, const char *const *urls, size_t url_count, struct error *error) {
     uv_loop_init(&s->loop);
     int result = phones_new(
-        &(struct phones_options){
+        &(struct city_phones_options){
             .loop = &s->loop,
             .urls = urls,
             .url_count = url_count,

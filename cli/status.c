@@ -1,4 +1,4 @@
-/* `starling status`: who is in which group, what they have read and how fast it goes. */
+/* `starling status` shows the groups, their members, how far they have read and how fast. */
 #include "cli/status.h"
 
 #include <stdio.h>

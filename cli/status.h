@@ -1,4 +1,4 @@
-/* What `starling status` knows: gathered from the broker by status.c, told by status_text.c. One thread. */
+/* The data of `starling status`: status.c gathers it from the broker, status_text.c prints it. One thread. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
 

@@ -60,8 +60,7 @@ static int run(int argc, char **argv) {
     } else if (replication && !cli_int(replication, 1, 1000, &copies)) {
         code = cli_fail(&TOPICS_COMMAND, 2, "--replication %s: must be a number from 1 to 1000", replication);
     } else if (min_insync && !cli_int(min_insync, 1, copies < 0 ? 1000 : copies, &insync)) {
-        code =
-            cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be a number from 1 to that of the copies", min_insync);
+        code = cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be from 1 to the number of copies", min_insync);
     } else {
         code = create(&cli, &(struct topics_plan){.topics = &TOPICS_ALL,
                                                   .partitions = {[TOPIC_SPACE_USERS] = (int)count,

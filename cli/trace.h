@@ -1,5 +1,5 @@
-/* A trace of positions: what the simulator's phones report. Files are CSV, gzip or plain: t_s,user,lat_e7,lon_e7 with a header
- * line; t_s is a time of day in seconds. Pure but for reading the file. */
+/* A trace of positions, which the simulator's phones report. Files are CSV, gzip or plain: t_s,user,lat_e7,lon_e7 with a header line;
+ * t_s is a time of day in seconds. Pure except for reading the file. */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 

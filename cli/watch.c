@@ -1,5 +1,5 @@
-/* `starling watch`: what one user's phone would show, in a terminal. It is one more device of that user: their phone's
- * connection ends when this one begins. */
+/* `starling watch` shows the list of one user's phone in a terminal. It is one more device of that user: the phone's connection ends
+ * when this one begins. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ struct live_watch {
     struct token_issuer *issuer;
     struct ws_clients *clients;
     struct ws_connection *connection; /* NULL: none, or not open yet */
-    struct screen *screen;
+    struct watched *screen;
     struct buffer frame, picture;
     bool terminal;
     bool welcomed, ever_welcomed, closing;
@@ -106,7 +106,7 @@ static void draw(struct live_watch *watch) {
     free(heading);
 }
 
-/* A line for those who read no terminal. */
+/* A line, when the output is no terminal. */
 static void note(struct live_watch *watch, const char *what) {
     char when[WHEN_TEXT_SIZE];
     if (watch->terminal) return;
@@ -373,7 +373,7 @@ static bool parse_place(const char *text, struct geo_point *at) {
 }
 
 static int start(struct live_watch *watch, const char *authorities) {
-    const struct screen_options options = {.context = watch, .on_change = on_change};
+    const struct watched_options options = {.context = watch, .on_change = on_change};
     int code = watch->placed ? 0 : find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);

@@ -1,8 +1,8 @@
-/* Who may come in now, and when the others are to come back: so that the sessions of an edge that is gone return to the
- * others as a ramp, at the rate that those can take, and not as a wall.
+/* Admission decides which sessions may come in now, and when the others should come back. So the sessions of a lost edge return to the
+ * other edges as a ramp, at the rate that these can take, and not as a wall.
  *
- *     tokens fill at `rate` a second up to one second's worth; each session that is let in takes one
- *     who finds none is given the next free place in the time ahead, the places being 1/rate apart:
+ *     tokens fill at `rate` a second up to one second's worth; each admitted session takes one
+ *     a session that finds none gets the next free place in the time ahead; places are 1/rate apart:
  *
  *         now            slot
  *          |  given away  | | | | free
@@ -27,9 +27,9 @@ struct admission {
 void admission_init(struct admission *admission, double rate, int64_t now_ms);
 bool admission_take(struct admission *admission, int64_t now_ms);
 
-/* When somebody who is sent away now should come back: the next free place at least `least_ms` from now, and no more than
- * ADMISSION_DELAY_MAX_MS (the places begin again there). `chance` is any random number; with a rate of 0 the delay is spread
- * by it over another second. */
+/* When a session that is sent away now should come back: the next free place at least `least_ms` from now, and no more than
+ * ADMISSION_DELAY_MAX_MS (the places begin again there). `chance` is any random number; with a rate of 0 it spreads the delay over
+ * another second. */
 int64_t admission_delay(struct admission *admission, int64_t now_ms, int64_t least_ms, uint32_t chance);
 
 #endif

@@ -1,4 +1,4 @@
-/* The door: whether new phones are let in, and when those are to come back who are sent away.
+/* The door admits new phones, or sends them away with a time to come back.
  *
  *     closed    the edge does not want anybody (no route, copies incomplete, draining); or it is crowded, and another process
  *               listens on the same port
@@ -34,7 +34,7 @@ void door_free(struct door *door); /* NULL is fine */
 void door_attach(struct door *door, struct ws_server *server); /* which is open; borrowed */
 void door_update(struct door *door);                           /* opens or closes it, as things are now */
 void door_look(struct door *door, int64_t period_ms);          /* every period_ms, as far as the loop keeps to it */
-int64_t door_delay(struct door *door, int64_t least_ms); /* when somebody who is sent away is to come back, in ms */
+int64_t door_delay(struct door *door, int64_t least_ms); /* when a phone that is sent away should come back, in ms */
 /* False: the connection was told so and is being closed. */
 bool door_admits(struct door *door, struct ws_connection *connection);
 

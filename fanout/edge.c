@@ -21,8 +21,7 @@
 #include "fanout/routes.h"
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
-#include "users/profiles.h"
-#include "users/sharing_modes.h"
+#include "users/user_copies.h"
 
 enum { TICK_MS = 10, ASK_TIMEOUT_MS = 2000, PRODUCER_FLUSH_MS = 5000, GATHER_SHARE = 50, GATHER_MAX_MS = 20 };
 
@@ -34,9 +33,7 @@ struct edge {
     struct fanout_settings settings;
     struct topics_shape shape;
     struct auth *auth;
-    struct copies *copies; /* of the two: */
-    struct sharing_modes *modes;
-    struct profiles *profiles;
+    struct user_copies *copies;
     struct kafka_producer *producer;
     struct kafka_consumer *consumer;
     enum closing closing;
@@ -150,7 +147,7 @@ static void routes_changed(void *context) {
 
 static bool wants_phones(void *context) {
     const struct edge *edge = context;
-    return routes_count(edge->routes) && copies_ready(edge->copies) && !edge->draining;
+    return routes_count(edge->routes) && user_copies_ready(edge->copies) && !edge->draining;
 }
 
 /* ---- start ---- */
@@ -175,42 +172,20 @@ static int start_producer(struct edge *edge, struct error *error) {
         &edge->producer, error);
 }
 
-static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
-    const struct edge *edge = context;
-    if (reason)
-        log_error(service_log(edge->service), "a copy on disk failed; it is tried again each second",
-                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
-    else
-        log_info(service_log(edge->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
-}
-
 static int start_copies(struct edge *edge, struct error *error) {
-    const struct profiles_options profiles = {
-        .data_dir = service_settings(edge->service)->data_dir,
-        .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
-        .log = service_log(edge->service),
-        .context = edge,
-        .on_change = profile_changed,
-    };
-    const struct sharing_modes_options modes = {
-        .metrics = service_metrics(edge->service), .context = edge, .on_change = sharing_changed};
-    int result = profiles_open(&profiles, &edge->profiles, error);
-    if (result) return result;
-    edge->modes = sharing_modes_new(&modes);
-    const struct copy_definition definitions[] = {sharing_modes_copy(edge->modes), profiles_copy(edge->profiles)};
-    return copies_new(
-        &(struct copies_options){
+    return user_copies_new(
+        &(struct user_copies_options){
             .loop = service_loop(edge->service),
             .settings = service_kafka(edge->service),
+            .data_dir = service_settings(edge->service)->data_dir,
             .partitions = edge->shape.partitions[TOPIC_SPACE_USERS],
-            .definitions = definitions,
-            .count = ARRAY_SIZE(definitions),
             .log = service_log(edge->service),
             .metrics = service_metrics(edge->service),
             .dead_letters = edge->producer,
             .context = edge,
             .on_ready = copies_are_ready,
-            .on_disk = copy_disk_told,
+            .on_sharing = sharing_changed,
+            .on_profile = profile_changed,
         },
         &edge->copies, error);
 }
@@ -223,8 +198,8 @@ static int start_screens(struct edge *edge, struct error *error) {
                 .service = edge->service,
                 .settings = &edge->settings,
                 .clock = &edge->clock,
-                .modes = edge->modes,
-                .profiles = edge->profiles,
+                .modes = user_copies_modes(edge->copies),
+                .profiles = user_copies_profiles(edge->copies),
                 .producer = edge->producer,
                 .sessions = edge->sessions,
                 .offset = sessions_offset(edge->sessions, i),
@@ -289,9 +264,7 @@ static void edge_free(void *state) {
     routes_free(edge->routes);
     deliveries_free(edge->deliveries);
     sessions_free(edge->sessions);
-    copies_free(edge->copies);
-    sharing_modes_free(edge->modes);
-    profiles_close(edge->profiles);
+    user_copies_free(edge->copies);
     kafka_producer_free(edge->producer, PRODUCER_FLUSH_MS);
     free(edge);
 }

@@ -29,14 +29,14 @@ struct routes_options {
     void *context;
     void (*changed)(void *context); /* the routes are other ones now, or were read anew */
     /* The consumer of deliveries. ends: each position's offset becomes its partition's end; blocks, on a worker thread. read:
-     * replaces what is read. position: the next offset that is read of a partition; KAFKA_OFFSET_NONE: unknown. */
+     * replaces the partitions that are read. position: the next offset to read of a partition; KAFKA_OFFSET_NONE: unknown. */
     int (*ends)(void *context, struct kafka_position *positions, size_t count, struct error *error);
     int (*read)(void *context, const struct kafka_position *positions, size_t count, struct error *error);
     int64_t (*position)(void *context, int32_t partition);
 };
 
 struct routes *routes_new(const struct routes_options *options);
-/* Forgets what was assigned. True: the worker thread is still asking; turn the loop, and do not free yet. */
+/* Forgets the assignment. True: the worker thread is still asking; turn the loop, and do not free yet. */
 bool routes_end(struct routes *routes);
 void routes_free(struct routes *routes); /* NULL is fine */
 

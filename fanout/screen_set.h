@@ -17,7 +17,7 @@ struct screen_set { /* filled by edge.c before the first session; all others rea
 /* NULL: no screen has that kind. */
 const struct screen_running *screens_of_kind(const struct screen_set *set, int32_t kind);
 
-/* As the callbacks of struct screen. What comes before a product was started passes it by. */
+/* As the callbacks of struct screen. Calls before a product was started skip it. */
 int screens_check(const struct screen_set *set, const json_t *hello, const char **code, struct error *error);
 void screens_hello(const struct screen_set *set, struct session *session, const json_t *hello);
 int screens_message(const struct screen_set *set, struct session *session, const char *type, const json_t *message,

@@ -1,5 +1,5 @@
-/* The folder of history files, history.dir: what is in it, and how a file gets into it. Shared by all sinks, and the truth
- * about which records are in history.
+/* The folder of history files, history.dir: finds files in it and publishes new ones. All sinks share it, and only its files decide
+ * which records are in history.
  *
  *     history.dir/date=2026-01-31/hour=13/00003-0000000000000104729.avro     partition 3, records from offset 104729 on
  *                                         .00003-0000000000000110006-5a..c4.tmp   being written
@@ -12,7 +12,7 @@
  * A file covers the offsets from the one in its name to that of its last row, whatever lies between its rows (records that
  * are no rows, such as QUIT). A partition's first file covers from 0, even when Kafka has dropped its oldest records.
  *
- * Why no row is ever in two files, whoever believes to own the partition: all owners read the same log. The name follows
+ * No row is ever in two files, even if two sinks believe that they own the partition: all owners read the same log. The name follows
  * from where the file before ends; the hour from the first row at or behind that offset, and is never before the hour of
  * the file before (a broker's clock may step back). So two owners that go on from the same file publish under the same
  * path, and link(2), which replaces nothing, lets one of them through. The other drops its rows and looks again. Where

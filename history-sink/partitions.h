@@ -1,11 +1,11 @@
-/* Which partitions are owned, and what is due for each: a look, reading, publishing, committing, readiness. Loop's thread. */
+/* The owned partitions, and the work that is due for each: looking, reading, publishing, committing, readiness. Loop's thread. */
 #ifndef HISTORY_SINK_PARTITIONS_H
 #define HISTORY_SINK_PARTITIONS_H
 
 #include "history-sink/look.h"
 #include "history-sink/sink.h"
 
-/* kafka_consumer's callbacks, and that of the look. */
+/* Callbacks for the consumer, and for the look. */
 void partitions_assigned(void *sink, const struct kafka_position *owned, size_t count);
 void partitions_revoked(void *sink, bool lost);
 void partitions_offset_lost(void *sink, const struct topic *topic, int32_t id);

@@ -1,6 +1,6 @@
 /* Files of one partition on their way to being published, by a worker, one behind the other. A file may be written on top of one
  * that is not published yet, so if one fails, all behind it fail as well: another sink may have published a file of the same name
- * that ends elsewhere, and what was written on top of ours would not fit behind that one.
+ * that ends elsewhere, and files written on top of ours would not fit behind it.
  *
  *     line: [ file from 10 ][ file from 31 ][ file from 60 ]      fails: another sink's file from 10 reaches to 50
  *                  |                |

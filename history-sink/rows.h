@@ -27,9 +27,9 @@ struct rows_mark {
 };
 
 int rows_open(const char *path, size_t cache_bytes, size_t memtable_bytes, struct rows **rows, struct error *error);
-void rows_close(struct rows *rows); /* NULL is fine; what was not written is lost */
+void rows_close(struct rows *rows); /* NULL is fine; unwritten rows are lost */
 
-/* Gathers into one atomic batch, which rows_write writes; rows_waiting counts what waits. */
+/* Gathers rows into one atomic batch, which rows_write writes; rows_waiting counts gathered rows. */
 void rows_put(struct rows *rows, const struct history_row *row);
 void rows_put_mark(struct rows *rows, int32_t partition, const struct rows_mark *mark);
 size_t rows_waiting(const struct rows *rows);

@@ -27,7 +27,7 @@ bool segment_full(const struct history_segment *segment, const struct segment_li
 int64_t segment_rows(const struct history_segment *segment);
 int64_t segment_oldest(const struct history_segment *segment); /* when its first row arrived, ms */
 
-/* What was published. */
+/* A published file. */
 struct segment_published {
     struct archive_file file;
     int64_t last; /* offset of the last row: the next file starts behind it */

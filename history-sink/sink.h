@@ -56,7 +56,7 @@ struct sink_partition *sink_find(const struct sink *sink, int32_t id); /* NULL: 
 bool sink_answers(const struct sink *sink, const struct sink_partition *partition);
 /* All that is due is looked at soon, instead of with the next tick. */
 void sink_settle_soon(struct sink *sink);
-/* Writes what waits for the store, with how far it is. */
+/* Writes the rows that wait for the store, and up to which offset it then holds them. */
 void sink_write(struct sink *sink);
 /* Drops the open file and looks again at the folder. code -EEXIST: at once, another sink was faster; else after a while. */
 void sink_restart(struct sink *sink, struct sink_partition *partition, int code, const char *reason);

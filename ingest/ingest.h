@@ -1,5 +1,5 @@
-/* starling-ingest, the HTTP gateway: writes onto Kafka, and reads from those who own what is asked for. docs/openapi.yaml describes
- * what it answers. */
+/* starling-ingest, the HTTP gateway: writes records to Kafka, and asks the owners of state for answers. docs/openapi.yaml describes its
+ * API. */
 #ifndef INGEST_INGEST_H
 #define INGEST_INGEST_H
 

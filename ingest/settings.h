@@ -1,4 +1,4 @@
-/* What of the configuration is the gateway's own; each product has a section beside it. */
+/* The gateway's own section of the configuration; each product has one beside it. */
 #ifndef INGEST_SETTINGS_H
 #define INGEST_SETTINGS_H
 

@@ -10,7 +10,7 @@
 struct writer;
 
 int writer_new(struct service *service, int timeout_ms, struct writer **writer, struct error *error);
-/* Waits up to flush_ms for what is under way; every write is told its fate. NULL is fine. */
+/* Waits up to flush_ms for records under way; every write gets its callback. NULL is fine. */
 void writer_free(struct writer *writer, int flush_ms);
 struct kafka_producer *writer_producer(struct writer *writer); /* for dead letters; the writer's own */
 

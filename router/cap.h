@@ -1,5 +1,5 @@
-/* Keeps friend lists within the cap: friendships beyond it are noticed when they are applied, and the owner asks for the removal of
- * those that came last (router/excess.h has the ledger). Loop's thread.
+/* Keeps friend lists within the cap. The owner notices friendships beyond it when it applies them, and sends REMOVE commands for the
+ * newest ones (router/excess.h keeps the list). Loop's thread.
  */
 #ifndef ROUTER_CAP_H
 #define ROUTER_CAP_H
@@ -22,10 +22,11 @@ struct cap_options {
 struct cap *cap_new(const struct cap_options *options);
 void cap_free(struct cap *cap); /* NULL is fine */
 
-/* graph's on_excess. */
+/* For the graph's on_excess. */
 void cap_notice(struct cap *cap, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
 
-/* Of an owned partition: asks for what is still too many. Of a stand-by: forgets what is no longer. 0, or the graph's failure. */
+/* cap_remove, for an owned partition: sends REMOVE for friendships that are still too many. cap_prune, for a stand-by's: forgets those
+ * that no longer are. 0, or the graph's failure. */
 int cap_remove(struct cap *cap, int32_t partition, struct error *error);
 int cap_prune(struct cap *cap, int32_t partition, struct error *error);
 
@@ -33,7 +34,7 @@ void cap_acknowledge(struct cap *cap, uint64_t ticket, bool stored);
 void cap_parted(struct cap *cap, int64_t user, int64_t other); /* they are friends no more */
 void cap_second(struct cap *cap, int64_t now_ms);
 
-void cap_silence(struct cap *cap, int32_t partition); /* somebody else asks now */
+void cap_silence(struct cap *cap, int32_t partition); /* another process sends the REMOVEs now */
 void cap_detach(struct cap *cap, int32_t partition);
 
 #endif

@@ -1,5 +1,5 @@
-/* Friend commands: what lib/decider is told of them. Each one is decided against the lower user's half of the pair and written as
- * both halves, in the partitions of the two users, in one transaction: both halves change, or neither, whatever happens.
+/* Friend commands, as a product of lib/decider. Each command is decided against the lower user's half of the pair. Both halves are
+ * written in one transaction, each to its user's partition, so both change or neither (docs/EXACTNESS.md, rule 7).
  *
  *     friend-commands --> decider --> decide (overlay, else friend lists) --> both halves --> friendships
  *

@@ -1,7 +1,7 @@
-/* Who has opted in, of the users of owned partitions: what the topic sharing says, and which opt-outs are still to be told.
+/* Consents: which users of the owned partitions have opted in, by the topic sharing, and which opt-outs still need a LEAVE.
  *
- * An OFF that nobody has told yet becomes a LEAVE event; the group's committed offset of sharing says up to where they are
- * told. Here is only the bookkeeping: no I/O. One thread.
+ * Each OFF becomes a LEAVE event. The group's committed offset of sharing says up to which record this is done. Bookkeeping only: no I/O.
+ * One thread.
  */
 #ifndef ROUTER_CONSENTS_H
 #define ROUTER_CONSENTS_H
@@ -21,31 +21,31 @@ void consents_free(struct consents *consents); /* NULL is fine */
 void consents_attach(struct consents *consents, int32_t partition, int64_t told);
 void consents_detach(struct consents *consents, int32_t partition);
 
-/* Of a stand-by: records are kept, nothing is told or acknowledged any more. A partition that is not attached begins at its
- * beginning. */
+/* This process stands by for the partition: it keeps records, and sends and acknowledges no LEAVE any more. A partition that is not
+ * attached begins at its beginning. */
 void consents_watch(struct consents *consents, int32_t partition);
 
-/* The watched partition is ours to tell of. True: to be read again from *from, as some of what is kept may need a LEAVE. */
+/* This process owns the watched partition now. True: it must be read again from *from, because records after that may need a LEAVE. */
 bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from);
 
 /* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. */
 bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
                      int64_t offset);
 
-/* The next record says nothing (it cannot be read). */
+/* Skips the next record, which cannot be read. */
 void consents_pass(struct consents *consents, int32_t partition, int64_t offset);
 
-/* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF and that is not
- * older (no record is OFF at -1). *offset: of the user's record. */
+/* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF, by a record that is not
+ * older than `opted`. A user without a record counts as OFF at -1. *offset: of the user's record. */
 bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
 
-/* A LEAVE was handed to the producer: the ticket comes back with its fate. */
+/* A LEAVE was handed to the producer. Returns a ticket, with which the producer later says whether the LEAVE was stored. */
 uint64_t consents_sent(struct consents *consents, int32_t partition);
 void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
 /* A LEAVE could not even be handed over. */
 void consents_failed(struct consents *consents, int32_t partition);
 
-/* True, and *told, when the LEAVEs of everything before that offset of sharing are stored and that is news. */
+/* True when *told has advanced: the LEAVEs for everything before that offset of sharing are stored. */
 bool consents_committable(struct consents *consents, int32_t partition, int64_t *told);
 void consents_committed(struct consents *consents, int32_t partition, int64_t told);
 

@@ -1,11 +1,11 @@
-/* Friendships beyond the cap, until their removal is on its way and done.
+/* The list of friendships beyond the cap, each until its removal is done.
  *
  *     noticed --REMOVE sent--> sent --acknowledged--> asked --parted, or a minute later--> forgotten
  *        ^_________________________|  (lost)
  *
- * The friend lists' stored offset must stay at or before what is noticed or sent, so that a restart notices it again. What is
- * asked still counts: the list is as good as shorter by it. Bookkeeping only; one thread. However many there are, each step
- * takes logarithmic time, but for those that walk through a partition once (hold, expire, detach, renotice).
+ * The friend lists' stored offset must not pass a noticed or sent item, so that a restart notices it again. An item that was asked for
+ * counts as removed already. Bookkeeping only; one thread. Each step takes logarithmic time, except those that walk through a
+ * partition once (hold, expire, detach, renotice).
  */
 #ifndef ROUTER_EXCESS_H
 #define ROUTER_EXCESS_H
@@ -27,8 +27,8 @@ void excess_free(struct excess *excess); /* NULL is fine */
 void excess_notice(struct excess *excess, int32_t partition, int64_t user, int64_t other, int64_t since,
                    int64_t offset);
 
-/* Of the partition's users the next one's newest that is noticed and not sent; false: none. The caller says what becomes of it;
- * all of a user come one behind the other: */
+/* The newest noticed item of the partition's next user; false: there is none. Items of a user come one behind the other. The caller
+ * then calls excess_drop or excess_sent: */
 bool excess_next(const struct excess *excess, int32_t partition, struct excess_item *item);
 void excess_drop(struct excess *excess, uint64_t ticket); /* the list is not too long any more */
 void excess_sent(struct excess *excess, uint64_t ticket);
@@ -37,10 +37,11 @@ void excess_acknowledge(struct excess *excess, uint64_t ticket, bool stored, int
 void excess_parted(struct excess *excess, int64_t user, int64_t other); /* read back */
 void excess_expire(struct excess *excess, int64_t now_ms);              /* REMOVEs that turned out to mean nothing */
 void excess_detach(struct excess *excess, int32_t partition);
-/* Somebody else asks now: whatever was sent or asked for is only noticed. */
+/* Another process sends the REMOVEs now: sent and asked items become noticed again. */
 void excess_renotice(struct excess *excess, int32_t partition);
 
-size_t excess_on_the_way(const struct excess *excess, int64_t user); /* sent or asked: friends as good as gone */
+size_t excess_on_the_way(const struct excess *excess,
+                         int64_t user); /* sent or asked items: they will soon be removed */
 int64_t excess_hold(const struct excess *excess, int32_t partition); /* lowest offset noticed or sent; INT64_MAX */
 size_t excess_count(const struct excess *excess);
 

@@ -31,7 +31,7 @@ static void enter_quietly(struct friendship *half, enum friendship_state state, 
     enter(half, state, blocked ? half->since : since);
 }
 
-/* Being blocked does not show: a blocked user who asks has asked, and the other, who does not see it, may unblock later. */
+/* A block must not show: a blocked user's request is stored as any other. The blocker does not see it, but may unblock later. */
 static void request(struct friendship *mine, const struct friend_command *command, bool full) {
     if (mine->blocked_by_me) return;
     if (mine->state == FRIENDSHIP_NONE)

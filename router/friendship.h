@@ -1,7 +1,7 @@
-/* What a FriendCommand makes of a pair (DESIGN 3, "Friendship needs both").
+/* Decides what a FriendCommand changes about a pair; a friendship needs the consent of both (docs/EXACTNESS.md, rule 7).
  *
- * The half of the pair's lower user is the whole truth: the higher user's half is its mirror (REQUESTED and INVITED change
- * places, and so do the two block flags). A half that is NONE without flags is no record at all. Pure; any thread.
+ * The lower user's half holds everything; the higher user's half is its mirror (REQUESTED and INVITED change places, and so do the two
+ * block flags). A half that is NONE without flags is a tombstone. Pure; any thread.
  */
 #ifndef ROUTER_FRIENDSHIP_H
 #define ROUTER_FRIENDSHIP_H
@@ -22,24 +22,24 @@ static inline bool friendship_command_valid(const struct friend_command *command
 /* The other user's half of the same pair. */
 struct friendship friendship_mirror(const struct friendship *half);
 
-/* Nothing needs to be remembered: the record is a tombstone. */
+/* The half holds nothing: its record is a tombstone. */
 static inline bool friendship_empty(const struct friendship *half) {
     return half->state == FRIENDSHIP_NONE && !half->blocked_by_me && !half->blocked_by_them;
 }
 
-/* On each other's friend lists. */
+/* The two are on each other's friend lists. */
 static inline bool friendship_made(const struct friendship *half) {
     return half->state == FRIENDSHIP_FRIENDS && !half->blocked_by_me && !half->blocked_by_them;
 }
 
 bool friendship_equal(const struct friendship *a, const struct friendship *b);
 
-/* What a valid command makes of the lower user's half. full: the lower user's friend list is at its cap, so that it takes
- * nobody more. True: changed, *next is the new half; false: *next is the same as before. */
+/* Applies a valid command to the lower user's half. full: the lower user's friend list has reached its cap and takes no more friends.
+ * True: *next is the changed half; false: nothing changed, and *next is the same half. */
 bool friendship_decide(const struct friendship *lower, const struct friend_command *command, bool full,
                        struct friendship *next);
 
-/* A half as its own user may know it: being blocked is never disclosed, nor what somebody asks whom the user blocks. */
+/* A half as its own user may see it. It never discloses that the user is blocked, nor requests by a user whom this user blocks. */
 enum friendship_view {
     FRIENDSHIP_VIEW_NONE,
     FRIENDSHIP_VIEW_REQUESTED,
@@ -49,8 +49,8 @@ enum friendship_view {
     FRIENDSHIP_VIEWS
 };
 enum friendship_view friendship_view(const struct friendship *half);
-/* The part of a half's `since` that goes with its view. 0 for a request of one's own: the half may keep the time of a block
- * instead, which would show that there is one. */
+/* The `since` that goes with a view. 0 for a request of one's own: the half may hold the time of a block instead, which would disclose
+ * the block. */
 int64_t friendship_view_since(enum friendship_view view, int64_t since);
 const char *friendship_view_name(enum friendship_view view); /* "none", "requested", ... */
 

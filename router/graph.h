@@ -1,11 +1,11 @@
-/* The friend lists of owned partitions, on disk: what the topic friendships says, in the form that the join reads.
+/* The friend lists of owned partitions on disk: the content of the topic friendships, in the form that the join reads.
  *
- * The lists are lib/adjacency's, of one kind: a user's friends are the members, and every other half that is more than nothing
- * (a request, a block) is an aside. A list up to twice the cap is one value. `since` is a stamp: of a friendship it is kept for a
- * day or two, as commands live a day, and only a REMOVE of the cap asks for it; of other halves it stays.
+ * The lists are lib/adjacency's, of one kind: a user's friends are the members, and every other half that is not empty (a request, a
+ * block) is an aside. A list up to twice the cap is one value. `since` is a stamp. For a friendship it is kept for a day or two,
+ * because only a REMOVE of the cap needs it, and commands live for a day; for other halves it stays.
  *
- * Functions return what lib/adjacency's do. A list that is damaged on disk makes them return -EBADMSG, and is told to
- * on_damaged; graph_rebuild and reading the topic anew mend it.
+ * Functions return the codes of lib/adjacency. When a list is damaged on disk they return -EBADMSG and call on_damaged; graph_rebuild
+ * and reading the topic anew mend it.
  */
 #ifndef ROUTER_GRAPH_H
 #define ROUTER_GRAPH_H
@@ -28,15 +28,15 @@ struct graph_options {
     void *context;
     /* A friendship made or ended, after it was written. Not called while restoring. */
     void (*on_change)(void *context, int64_t user, int64_t other, bool made);
-    /* The friendship of this record takes the user's list beyond the cap. The stored offset stays at or before it until
-     * graph_release says otherwise. */
+    /* The friendship of this record takes the user's list beyond the cap. The stored offset does not pass this record until
+     * graph_release allows it. */
     void (*on_excess)(void *context, int32_t partition, int64_t user, int64_t other, int64_t since, int64_t offset);
     /* A list of the partition is damaged. Called from within what reads it, so it may only take note. May be NULL. */
     void (*on_damaged)(void *context, int32_t partition, const struct error *error);
 };
 
 int graph_open(const struct graph_options *options, struct graph **graph, struct error *error);
-void graph_close(struct graph *graph); /* NULL is fine; what is queued is lost, and read again by its offset */
+void graph_close(struct graph *graph); /* NULL is fine; queued records are lost, and read again by their offset */
 
 /* Opens a partition's family. *from: the offset to go on reading from, GRAPH_FROM_BEGINNING for one that is new or was too
  * old. Harmless when it is open. */
@@ -49,18 +49,18 @@ void graph_add(struct graph *graph, int32_t partition, int64_t offset, int64_t u
                const struct friendship *half);
 size_t graph_queued(const struct graph *graph, int32_t partition);
 
-/* Writes what is queued, and that everything before `next` is reflected. restoring: silent, and no `since` is kept of what is
- * older than a day. A family that is being built takes it for later, or is finished first when not restoring. While a
- * worker is finishing it, nothing happens: what is queued waits, and so does the caller with what it believes applied. */
+/* Writes the queued records, and that everything before `next` is reflected. restoring: makes no callback, and keeps no `since` that is
+ * older than a day. A family that is being built keeps the records for later; if not restoring, it is finished first. While a worker
+ * is finishing it, the call does nothing: the records stay in the queue, and the caller must not count them as applied. */
 int graph_apply(struct graph *graph, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                 struct error *error);
 
-/* A family being built has been given records, or a worker has it: to be read, it must be finished. */
+/* The family is being built: it has records, or a worker has it. It must be finished before it can be read. */
 bool graph_building(const struct graph *graph, int32_t partition);
 bool graph_finishing(const struct graph *graph, int32_t partition); /* between graph_finish_begin and _end */
 
-/* What was applied can be read from now on. Takes its time (a second for a million friendships); harmless when it is not
- * being built. An excess is told at its end. */
+/* Finishes a family, so that it can be read. Takes a second for a million friendships; harmless when the family is not being built.
+ * Calls on_excess at its end. */
 int graph_finish(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error);
 
 /* The same in three steps, the second on a worker thread while the graph is used as always. The family may be detached,
@@ -72,7 +72,7 @@ int graph_finish_end(struct adjacency_build *build, int code, struct error *erro
 /* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
 void graph_release(struct graph *graph, int32_t partition, int64_t hold);
 
-/* Says again that the family reflects what it reflects (its age is counted from then), and drops what a day has made useless. */
+/* Writes the family's offset again, so that its age counts from now, and drops `since` values that are too old to be of use. */
 int graph_touch(struct graph *graph, int32_t partition, int64_t now_ms, struct error *error);
 
 int64_t graph_next(const struct graph *graph, int32_t partition); /* everything before is applied; -1: nothing */
@@ -80,7 +80,8 @@ int64_t graph_next(const struct graph *graph, int32_t partition); /* everything 
 /* A user's friends. The hot path: no allocation once the list has grown. */
 int graph_friends(struct graph *graph, int32_t partition, int64_t user, struct id_list *list, struct error *error);
 
-/* Of several users, in rising order, each named once: cheaper than one by one. Lists by user; after a failure of no use. */
+/* The friends of several users, in rising order, each named once; cheaper than one by one. One list for each user; the lists are
+ * undefined after a failure. */
 enum { GRAPH_MANY = ADJACENCY_MANY };
 int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *users, size_t count,
                        struct id_list *lists, struct error *error);
@@ -89,8 +90,8 @@ int graph_friends_many(struct graph *graph, int32_t partition, const int64_t *us
 int graph_half(struct graph *graph, int32_t partition, int64_t user, int64_t other, struct friendship *half,
                size_t *friends, struct error *error);
 
-/* The same, of a user whose friends are at hand (graph_friends; nothing was applied since). with_since: that of a friendship,
- * which takes a look, is wanted; else it is 0. */
+/* The same for a user whose friends the caller has just read (graph_friends; nothing was applied since). with_since: also looks up the
+ * `since` of a friendship; else it is 0. */
 int graph_half_beside(struct graph *graph, int32_t partition, int64_t user, const struct id_list *friends,
                       int64_t other, bool with_since, struct friendship *half, struct error *error);
 
@@ -106,7 +107,7 @@ int graph_page(struct graph *graph, int32_t partition, int64_t user, unsigned vi
 /* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
 int graph_checkpoint(struct graph *graph, const char *path, struct error *error);
 
-/* Written out and merged: what is left is what the disk needs. Takes its time. */
+/* Writes the family out and merges it fully, so that it takes no more disk than it needs. May take long. */
 int graph_compact(struct graph *graph, int32_t partition, struct error *error);
 
 struct adjacency_usage graph_usage(struct graph *graph);

@@ -1,4 +1,4 @@
-/* What graph.c, its tests and benches know of how friend lists are kept. */
+/* The form in which friend lists are kept: for graph.c, its tests and benches. */
 #ifndef ROUTER_GRAPH_PRIVATE_H
 #define ROUTER_GRAPH_PRIVATE_H
 

@@ -92,7 +92,7 @@ static void add_to_roster(struct join_result *result, const struct presence_slot
         (struct roster_friend){.user = slot->user, .lat = slot->at.lat, .lng = slot->at.lng, .time = slot->time};
 }
 
-/* Everybody who has a route hears that the user left, however old their own last report. */
+/* All friends with a route hear that the user left, however old their own last reports are. */
 static void leave(struct join_result *result, size_t known) {
     for (size_t i = 0; i < known; i++) {
         const struct presence_slot *slot = result->found[i];

@@ -1,4 +1,4 @@
-/* The join: what one event means for the friends of its user (DESIGN 3, rule 2; model.py, Router.join and befriend).
+/* The join: what one event means for the friends of its user (docs/EXACTNESS.md, rule 2).
  *
  * Pure: an event, the user's friend list and presence go in, decisions come out. No Kafka, no RocksDB, no clock, and no
  * allocation but for join_reserve. Two steps, so that the friend list is only read when it matters:
@@ -27,19 +27,19 @@ struct join_context {
 struct join_result {
     int64_t user;
 
-    /* Superseded {user, beaten_by} to the route of the event, whose session has been beaten. route NONE: not to be sent. */
+    /* Superseded {user, beaten_by} goes to the route of the event, whose session is beaten. NONE: nothing is sent. */
     int32_t beaten_route;
     int64_t beaten_by;
-    /* Superseded {user, session} to the route that the user's older session had. */
+    /* Superseded {user, session} goes to the route of the user's older session. NONE: nothing is sent. */
     int32_t older_route;
 
-    /* The user now: route and session to answer to (route NONE: nobody to answer), position and its time. */
+    /* The user now: the route and session to answer (route NONE: no session is reachable), the position and its time. */
     int32_t route;
     int64_t session;
     struct geo_point at;
     int64_t time;
 
-    bool self;   /* Self to route: the position came past its session */
+    bool self;   /* Self to route: the position came by HTTP, past the user's session */
     bool left;   /* Left {user} to recipients; else Move {user, at, time} to them */
     bool roster; /* Roster to route: roster_friends, complete or not */
     bool complete;
@@ -57,7 +57,7 @@ struct join_result {
     const struct presence_slot **found;
     size_t capacity;
     bool had_position; /* `before` is where friends last heard the user to be */
-    bool everyone;     /* the roster names all who are near, not only those who have become so */
+    bool everyone;     /* the roster names all near friends, not only new ones */
     struct geo_point before;
 };
 
@@ -65,14 +65,14 @@ void join_result_init(struct join_result *result);
 void join_result_free(struct join_result *result);
 void join_reserve(struct join_result *result, size_t friends); /* room for that many friends */
 
-/* Applies the event to presence. True: the friends are wanted next; false: the result is complete (perhaps only Superseded). */
+/* Applies the event to presence. True: the caller calls join_friends next; false: the result is complete (perhaps only Superseded). */
 bool join_event(const struct join_context *context, const struct location *event, struct join_result *result);
 
-/* Fills the result in for the friend list (any order, no duplicates). */
+/* Completes the result by the friend list (any order, no duplicates). */
 void join_friends(const struct join_context *context, const int64_t *friends, size_t count, struct join_result *result);
 
-/* user and other have just become friends: a partial Roster to user that names the other, wherever they are (result->roster): an
- * edge that was told of an earlier parting bars them until then. Time -1: not both are active. */
+/* user and other have just become friends: result->roster is a partial Roster to user that names the other, near or not, because an
+ * edge that was told of an earlier parting bars the other until then. Time -1: one of the two is not active. */
 void join_befriended(const struct join_context *context, int64_t user, int64_t other, struct join_result *result);
 
 #endif

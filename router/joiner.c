@@ -22,7 +22,7 @@ static void store_failed(void *context, const struct error *error) {
     joiner_fail(context, "the store of friend lists failed", error);
 }
 
-/* ---- what the parts say to each other ---- */
+/* ---- calls between the parts ---- */
 
 static void commands_decided(void *context) {
     struct joiner *joiner = context;
@@ -88,6 +88,7 @@ static void measure(struct joiner *joiner) {
 }
 
 void joiner_tenth(struct joiner *joiner) {
+    relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
     if (owner_joined(joiner->owner)) measure(joiner);
     joiner->options.ready(joiner->options.context, "assigned", owner_was_assigned(joiner->owner));
@@ -110,7 +111,7 @@ void joiner_collect(struct joiner *joiner) {
     metrics->outbox_bytes->value = (double)deliver_bytes(joiner->outbox);
 }
 
-/* ---- what comes from outside ---- */
+/* ---- calls from outside ---- */
 
 void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made) {
     (made ? joiner->metrics.made : joiner->metrics.parted)->value++;

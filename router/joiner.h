@@ -1,8 +1,8 @@
-/* Nearby friends on an owner of partitions: presence, join, friend lists, friend commands, opt-outs and deliveries, and what
- * connects them.
+/* Nearby friends on an owner of partitions: makes presence, join, friend lists, friend commands, opt-outs and deliveries, and connects
+ * them.
  *
  *     reports.c    locations: presence, join, outbox        relations.c  friendships: friend lists on disk
- *     overload.c   what is not joined when far behind       opting.c     sharing: consents, opt-outs
+ *     overload.c   holds reports back when far behind       opting.c     sharing: consents, opt-outs
  *     telling.c    a join's result as deliveries            cap.c        friendships beyond the cap
  *     commands.c   friend commands, decided                 sending.c    everything that is produced, and its fate
  *     peer.c       questions of other processes
@@ -33,14 +33,14 @@ struct joiner_options {
     void *context;
     void (*ready)(void *context, const char *condition, bool ready); /* "warm", "assigned", "restored" */
     void (*drained)(void *context);
-    void (*failed)(void *context, const char *doing, const struct error *error); /* there is no going on */
+    void (*failed)(void *context, const char *doing, const struct error *error); /* the process must end */
 };
 
-/* *joiner is set also when this fails: half-built, to be freed. */
+/* Sets *joiner also when it fails: the caller then frees the half-built joiner. */
 int joiner_new(const struct joiner_options *options, struct joiner **joiner, struct error *error);
 void joiner_free(struct joiner *joiner);  /* not while busy; NULL is fine */
 void joiner_drain(struct joiner *joiner); /* the orderly end; drained is called when it is over */
-bool joiner_busy(struct joiner *joiner);  /* begins nothing any more; whether worker threads are still at it */
+bool joiner_busy(struct joiner *joiner);  /* begins no more work; true while worker threads are busy */
 
 void joiner_second(struct joiner *joiner); /* once a second */
 void joiner_tenth(struct joiner *joiner);  /* ten times a second */
@@ -50,7 +50,7 @@ void joiner_peer(struct joiner *joiner, struct http_request *request);
 bool joiner_whole(
     const struct joiner *joiner); /* it owns partitions, all of them are restored, and it is not about to end */
 
-/* The graph's callbacks. */
+/* For the graph's callbacks. */
 void joiner_friends_changed(struct joiner *joiner, int64_t user, int64_t other, bool made);
 void joiner_friends_exceeded(struct joiner *joiner, int32_t partition, int64_t user, int64_t other, int64_t since,
                              int64_t offset);

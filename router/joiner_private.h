@@ -1,4 +1,4 @@
-/* What joiner.c (the parts, made, ended and timed) and product.c (what the owner calls) share. */
+/* Shared by joiner.c (makes, ends and times the parts) and product.c (the owner's callbacks). */
 #ifndef ROUTER_JOINER_PRIVATE_H
 #define ROUTER_JOINER_PRIVATE_H
 
@@ -36,7 +36,7 @@ struct joiner {
     bool draining;
 };
 
-/* There is no going on. */
+/* Something failed so that the process must end. */
 void joiner_fail(struct joiner *joiner, const char *doing, const struct error *error);
 
 /* ---- product.c ---- */

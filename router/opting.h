@@ -1,5 +1,5 @@
-/* The owner's view of who shares (router/consents.h has the ledger): reads the topic sharing of its partitions, refuses reports of
- * those who have not opted in, and produces a LEAVE event for each opt-out that nobody has told yet. Loop's thread.
+/* Opting in and out, on the owner's side (docs/EXACTNESS.md, rule 6; router/consents.h does the bookkeeping): reads the topic sharing of
+ * its partitions, refuses reports of users who have not opted in, and produces a LEAVE event for each opt-out. Loop's thread.
  */
 #ifndef ROUTER_OPTING_H
 #define ROUTER_OPTING_H
@@ -22,16 +22,16 @@ struct opting_options {
 struct opting *opting_new(const struct opting_options *options);
 void opting_free(struct opting *opting); /* NULL is fine */
 
-/* The owner's callbacks. opting_own: where sharing is to be read again, KAFKA_OFFSET_NONE: nowhere. */
+/* For the owner's callbacks. opting_own returns the offset from which sharing must be read again; KAFKA_OFFSET_NONE: it need not be. */
 int64_t opting_own(struct opting *opting, int32_t partition, bool fresh, int64_t told);
 void opting_silence(struct opting *opting, int32_t partition);
 void opting_detach(struct opting *opting, int32_t partition);
 void opting_take(struct opting *opting, const struct kafka_record *record);
 
-/* A LEAVE's fate. */
+/* Whether a LEAVE was stored. */
 void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored);
 
-/* Tells the group up to where opt-outs are told, and reads again those whose LEAVE was lost. */
+/* Commits the offset of sharing up to which all LEAVEs are stored, and reads the records of lost LEAVEs again. */
 void opting_second(struct opting *opting, struct owner *owner);
 
 /* Whether a report that was checked against the sharing record at `opted` is refused. *offset: of the user's record; -1: none. */

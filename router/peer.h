@@ -1,5 +1,5 @@
-/* Answers the questions of other processes about users that this one owns: lists of friends, and friendships, also those that a
- * command is about to make. Loop's thread.
+/* Answers questions of other processes about the users of owned partitions: lists of friends, and single friendships. The answer about
+ * a friendship can wait until the command at a given offset has been decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
  */
@@ -20,7 +20,7 @@ struct peer_options {
 };
 
 struct peer *peer_new(const struct peer_options *options);
-void peer_free(struct peer *peer); /* after the commands, which tell those who wait; NULL is fine */
+void peer_free(struct peer *peer); /* after the commands, which answer waiting questions; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
 
 #endif

@@ -1,4 +1,4 @@
-/* Presence: where everybody is, in memory, in every router.
+/* Presence: the last position, session and route of every user, in the memory of every router.
  *
  * One slot of 40 bytes a user, in open addressing with one control byte a slot (a 7-bit fingerprint, or empty, or deleted).
  * The table is cut into segments by the hash's upper bits; each grows on its own and by little, so that there is neither a
@@ -44,16 +44,16 @@ struct presence;
 struct presence *presence_new(void);
 void presence_free(struct presence *presence); /* NULL is fine */
 
-/* What an event did to presence (model.py, Router.apply). */
+/* What an event did to presence (docs/EXACTNESS.md, rule 1). */
 enum presence_change {
-    PRESENCE_UNCHANGED, /* nothing that friends should hear of (route or session may have changed) */
+    PRESENCE_UNCHANGED, /* friends need not hear of it (route or session may have changed) */
     PRESENCE_MOVED,     /* the event's position is the user's */
-    PRESENCE_JOINED,    /* JOIN or REJOIN older than presence: goes on with presence's position */
+    PRESENCE_JOINED,    /* a JOIN or REJOIN older than presence: the join goes on with presence's position */
     PRESENCE_LEFT,
-    PRESENCE_SUPERSEDED /* of a session that has been beaten: nothing changed */
+    PRESENCE_SUPERSEDED /* the event is from a smaller session: nothing changed */
 };
 
-/* True when every number of the event is one that presence can hold; others must not reach presence_apply. */
+/* True when presence can hold every number of the event. Other events must not reach presence_apply. */
 bool presence_valid(const struct location *event);
 
 /* Applies one event of the topic locations. old (may be NULL) gets the slot before it, or had is false. */
@@ -62,8 +62,8 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
 
 const struct presence_slot *presence_find(const struct presence *presence, int64_t user); /* NULL: unknown */
 
-/* Looks up many at once, memory latencies overlapped. found gets the slots of those who are known, in the order of users (room
- * for count of them); returns how many. */
+/* Looks up many users at once, with overlapping memory latencies. found (room for count) gets the slots of the known ones, in the order
+ * of users; returns how many. */
 size_t presence_find_many(const struct presence *presence, const int64_t *users, size_t count,
                           const struct presence_slot **found);
 
@@ -72,8 +72,8 @@ static inline bool presence_active(const struct presence_slot *slot, int64_t now
     return slot && !slot->left && now - slot->time < inactive_ms;
 }
 
-/* Forgets users whose last report (or LEAVE) is older than `before` (ms), looking at about `budget` slots, going on where the
- * last call ended. Returns how many were forgotten. */
+/* Forgets users whose last report (or LEAVE) is older than `before` (ms). Looks at about `budget` slots, and continues where the last
+ * call ended. Returns how many were forgotten. */
 size_t presence_sweep(struct presence *presence, int64_t before, size_t budget);
 
 size_t presence_count(const struct presence *presence); /* users known, opted-out ones included */

@@ -1,4 +1,4 @@
-/* Nearby as a product of lib/owner: the topics that it names, and what the owner calls. */
+/* Nearby as a product of lib/owner: the topics that it names, and the owner's callbacks. */
 #include "base/clock.h"
 #include "event/topics.h"
 #include "router/joiner_private.h"

@@ -11,8 +11,8 @@
 #include "event/codec.h"
 #include "event/topics.h"
 
-/* While restoring, records are gathered and applied in large lots: a list is then read and written once for many of them. What is
- * live, or a stand-by's, goes by adjacency/lots.h. */
+/* While a partition is restored, its records are gathered and applied in large lots, so that a list is read and written once for many
+ * of them. Records of live and stand-by partitions go by adjacency/lots.h. */
 enum { RESTORE_LOT = 262144, RESTORE_LOT_MIN = 4096, RESTORE_LOT_BESIDE_LIVE = 16384, NEARLY = 10000 };
 
 enum { RETELL_S = 10, TOUCH_S = 60 };
@@ -115,7 +115,7 @@ static void apply_due(struct relations *relations) {
     if (wait_ms >= 0) loop_timer_again(relations->turn, (uint64_t)wait_ms, 0);
 }
 
-/* What was read as news of a partition that is ours no longer is told before the rest is not. */
+/* The partition is no longer ours: first tells the changes that were read while it was live. */
 static void end_live(struct relations *relations, int32_t partition) {
     if (!relations->parts[partition].live) return;
     if (graph_queued(relations->options.graph, partition)) apply(relations, partition);
@@ -135,7 +135,7 @@ static void forget(struct relations *relations, int32_t partition) {
 }
 
 void relations_lost(struct relations *relations, int32_t partition) {
-    log_warn(relations->options.log, "friend lists are read anew: what they reflect is not in the topic",
+    log_warn(relations->options.log, "friend lists are read anew: their offset is not in the topic",
              LOG_INT("partition", partition), LOG_INT("offset", graph_next(relations->options.graph, partition)));
     forget(relations, partition);
 }
@@ -191,7 +191,7 @@ static void finish_done(void *context) {
     owner_progress(relations->owner);
 }
 
-/* Read to the end that it had when that was asked, or nearly so if nobody has asked. */
+/* Whether the partition is read to the end for which the owner has asked, or nearly to the end if it has not asked. */
 static bool read_through(const struct relations *relations, int32_t partition) {
     const int64_t *ends = owner_ends(relations->owner, partition);
     size_t state = relations->options.state;
@@ -356,7 +356,7 @@ bool relations_reached(const struct relations *relations, int32_t partition, int
     return (part->reflected >= end || (!queued && read)) && !graph_building(graph, partition) && !part->damaged;
 }
 
-/* What is read is of no use yet while it waits to be put together. */
+/* Records that wait to be built into lists are of no use yet. */
 int64_t relations_unapplied(const struct relations *relations, int32_t partition) {
     const struct graph *graph = relations->options.graph;
     return graph_building(graph, partition) || (graph_next(graph, partition) < 0 && graph_queued(graph, partition));
@@ -382,8 +382,8 @@ bool relations_current(const struct relations *relations) {
 
 /* ---- once a second ---- */
 
-/* How far friend lists are, as an offset of the group: nobody goes on from there, but whoever waits for an import to arrive, or
- * looks for the lag of a group, finds it where all the other progress is. */
+/* Commits how far friend lists are, as the group's offset of friendships. No router goes on from there, but tools that wait for an import
+ * or show a group's lag find it beside all other progress. */
 static void tell(struct relations *relations, bool again) {
     size_t count = 0;
     for (int32_t p = 0; p < relations->options.partitions; p++) {
@@ -412,10 +412,11 @@ static void keep(struct relations *relations, int32_t partition, int64_t now) {
     if (code) store_failed(relations, code, &error);
 }
 
+void relations_tenth(struct relations *relations) { progress(relations); }
+
 void relations_second(struct relations *relations) {
     int64_t now = clock_wall_ms();
     cap_second(relations->options.cap, now);
     for (int32_t p = 0; p < relations->options.partitions; p++) keep(relations, p, now);
     tell(relations, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    progress(relations);
 }

@@ -1,6 +1,6 @@
-/* Keeps the friend lists of attached partitions as the topic friendships says: queues records, applies them in lots, has lists that
- * are read from the beginning put together by a worker, and keeps them within the cap. The owner calls it as a product's state.
- * Loop's thread.
+/* Keeps the friend lists of attached partitions up to date with the topic friendships: queues records, applies them in lots, has a worker
+ * build lists that are read from the beginning, and keeps lists within the cap. The owner calls it as a product's state. Loop's
+ * thread.
  *
  *     records --> graph_add --> lots: now, or when many have come together --> graph_apply --> on_change (live partitions)
  */
@@ -26,7 +26,7 @@ struct relations_options {
     struct decider *decider;
     struct sending *sending;
     void *context;
-    void (*failed)(void *context, const struct error *error); /* the store failed: there is no going on */
+    void (*failed)(void *context, const struct error *error); /* the store failed: the process must end */
 };
 
 struct relations *relations_new(const struct relations_options *options);
@@ -37,23 +37,24 @@ void relations_stop(struct relations *relations); /* begins nothing more on work
 /* Before all that follow. */
 void relations_set_owner(struct relations *relations, struct owner *owner);
 
-/* The owner's callbacks (struct owner_product), of this state. */
+/* For the owner's callbacks (struct owner_product) about this state. */
 int relations_attach(struct relations *relations, int32_t partition, int64_t *from, struct error *error);
 void relations_detach(struct relations *relations, int32_t partition);
 void relations_own(struct relations *relations, int32_t partition);
 void relations_silence(struct relations *relations, int32_t partition);
 void relations_take(struct relations *relations, const struct kafka_record *records,
-                    size_t count); /* others are passed by */
+                    size_t count); /* skips records of other states */
 void relations_idle(struct relations *relations);
 void relations_lost(struct relations *relations, int32_t partition);
 bool relations_reached(const struct relations *relations, int32_t partition, int64_t end);
 int64_t relations_unapplied(const struct relations *relations, int32_t partition);
 void relations_live(struct relations *relations, int32_t partition);
 
-/* The graph's on_damaged: the lists of that partition are read anew, from the next turn of the loop on. */
+/* For the graph's on_damaged: reads the lists of that partition anew, from the next turn of the loop on. */
 void relations_damaged(struct relations *relations, int32_t partition, const struct error *error);
 
+void relations_tenth(struct relations *relations);
 void relations_second(struct relations *relations);
-bool relations_current(const struct relations *relations); /* nothing is left to read of what is live */
+bool relations_current(const struct relations *relations); /* live partitions are read to their ends */
 
 #endif

@@ -1,4 +1,4 @@
-/* What time it is for the join: the machine's clock, or the highest report time of the stream.
+/* The join's clock: the machine's clock, or the highest report time of the stream (docs/EXACTNESS.md, rule 9).
  *
  * Times in ms. Pure but for the machine's clock; one thread.
  */
@@ -18,11 +18,11 @@ struct report_clock;
 struct report_clock *report_clock_new(bool stream, int32_t partitions, int64_t ahead_ms, int64_t jump_ms);
 void report_clock_free(struct report_clock *timeline); /* NULL is fine */
 
-/* Takes notice of an event of that partition; false: its time is not believable, and it is to be ignored. A LEAVE or a QUIT
- * always is; the LEAVE's time is brought down to now, so that it is forgotten in time. */
+/* Takes note of an event of that partition. False: its time is not believable, and the caller ignores the event. A LEAVE or QUIT is
+ * always accepted; the time of a LEAVE is limited to now, so that presence forgets it in time. */
 bool report_clock_accept(struct report_clock *timeline, int32_t partition, struct location *event);
 
-/* Reads the machine's clock. Once a batch is enough. */
+/* Reads the machine's clock. Calling it once a batch is enough. */
 void report_clock_tick(struct report_clock *timeline);
 
 int64_t report_clock_now(

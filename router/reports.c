@@ -45,8 +45,8 @@ static const char *complaint(const struct reports *reports, int32_t partition, c
     return NULL;
 }
 
-/* Reports by those who have not opted in. What other routers may have taken for a presence is cleared as well: presence of
- * this one is marked at once, so that it is done once. */
+/* Refuses reports of users who have not opted in. A LEAVE clears the presence that other routers may have taken from the report; this
+ * router marks its own presence at once, so that it sends only one LEAVE. */
 static bool refused(struct reports *reports, int32_t partition, const struct location *event) {
     const struct reports_options *options = &reports->options;
     int64_t offset;

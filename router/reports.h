@@ -1,5 +1,5 @@
-/* Locations become deliveries: each one that is believable feeds presence, and those of owned partitions are joined with the friend
- * list of their user and the presence of these friends. What comes of that goes to the outbox. Loop's thread.
+/* Turns locations into deliveries. Each believable location feeds presence; those of owned partitions are joined with the friend list of
+ * their user and with the friends' presence, and the results go to the outbox. Loop's thread.
  */
 #ifndef ROUTER_REPORTS_H
 #define ROUTER_REPORTS_H
@@ -27,7 +27,7 @@ struct reports_options {
     struct deliver *outbox;
     struct sending *sending;
     void *context;
-    void (*failed)(void *context, const struct error *error); /* the store failed: there is no going on */
+    void (*failed)(void *context, const struct error *error); /* the store failed: the process must end */
 };
 
 struct reports *reports_new(const struct reports_options *options);
@@ -36,10 +36,10 @@ void reports_free(struct reports *reports); /* NULL is fine */
 /* Before reports of owned partitions come. */
 void reports_set_owner(struct reports *reports, struct owner *owner);
 
-/* One location. owned: it is joined; else it only feeds presence. now_us: monotonic. */
+/* Handles one location. owned: joins it; else it only feeds presence. now_us: monotonic. */
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us);
 
-/* Two have become friends, or have parted: the user, whose list it is, is told. */
+/* Tells the user that the other has become a friend, or is no friend any more. */
 void reports_befriended(struct reports *reports, int64_t user, int64_t other);
 void reports_parted(struct reports *reports, int64_t user, int64_t other);
 
@@ -47,11 +47,12 @@ void reports_parted(struct reports *reports, int64_t user, int64_t other);
 void reports_warm(struct reports *reports);
 bool reports_are_warm(const struct reports *reports);
 
-/* Ten times a second: how far behind the reading is. More than a second: no digests are sent. */
+/* Ten times a second: lag_ms says how far reading is behind. At more than a second no digests are sent. */
 void reports_measure(struct reports *reports, int64_t lag_ms);
 bool reports_lagging(const struct reports *reports);
 
-/* What is held because the reading is far behind: all of it is joined now. Offsets (by partition) before it are lowered to. */
+/* reports_settle joins all reports that are held because reading is far behind. reports_lower lowers offsets (by partition) to the first
+ * held report. */
 void reports_settle(struct reports *reports);
 void reports_lower(const struct reports *reports, int64_t *offsets);
 

@@ -158,7 +158,11 @@ static int start_joiner(struct router *router, struct error *error) {
     };
     code = joiner_new(&options, &router->joiner, error);
     free(id);
-    if (code) return code;
+    if (code) { // half-built, and nothing of it runs yet
+        joiner_free(router->joiner);
+        router->joiner = NULL;
+        return code;
+    }
     router->second = loop_timer_new(options.loop, SECOND_MS, SECOND_MS, each_second, router);
     router->tenth = loop_timer_new(options.loop, TENTH_MS, TENTH_MS, each_tenth, router);
     metrics_on_collect(options.registry, collect, router);

@@ -83,7 +83,7 @@ int sending_batch(void *context, int32_t route, const void *bytes, size_t size, 
     return code;
 }
 
-/* What is encoded in sending->value, keyed by a user. */
+/* Sends the record that is encoded in sending->value, keyed by a user. */
 static int send_value(struct sending *sending, const struct topic *topic, int64_t user, uint64_t ticket) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);

@@ -1,5 +1,5 @@
-/* Everything that a router produces but for what commands decide: delivery batches, LEAVE events, REMOVE commands, dead letters; and
- * what became of each. Loop's thread.
+/* Produces everything that a router writes outside of transactions: delivery batches, LEAVE events, REMOVE commands and dead letters; and
+ * reports which of them were stored. Loop's thread.
  */
 #ifndef ROUTER_SENDING_H
 #define ROUTER_SENDING_H
@@ -23,19 +23,19 @@ struct sending_options {
 };
 
 int sending_new(const struct sending_options *options, struct sending **sending, struct error *error);
-void sending_free(struct sending *sending); /* tells the fate of what is under way; NULL is fine */
+void sending_free(struct sending *sending); /* first calls back for everything under way; NULL is fine */
 bool sending_up(const struct sending *sending);
 
 /* A delivery batch: the outbox's sender; sending is its context. */
 int sending_batch(void *sending, int32_t route, const void *bytes, size_t size, uint64_t epoch);
 
-/* LEAVE {opted} of a user; time: now, ms. ticket 0: nobody waits for its fate. 0 or -EAGAIN, ... */
+/* LEAVE {opted} of a user; time: now, ms. ticket: comes back by on_leave; 0: no caller waits for it. 0 or -EAGAIN, ... */
 int sending_leave(struct sending *sending, int64_t user, int64_t opted, int64_t time, uint64_t ticket);
 
-/* REMOVE of a friendship that is too many; the item's ticket comes back with its fate. */
+/* REMOVE of a friendship beyond the cap; the item's ticket comes back by on_remove. */
 int sending_remove(struct sending *sending, const struct excess_item *item);
 
-/* A record that nobody can read goes to its dead letters. */
+/* Sends an unreadable record to its topic's dead letter queue. */
 void sending_dead(struct sending *sending, const struct kafka_record *record, const char *reason);
 
 #endif

@@ -5,7 +5,7 @@
 static const struct config_property PROPERTIES[] = {
     {"group.id", CONFIG_STRING, AT(group_id), "starling-router",
      .doc =
-         "Consumer group of the routers, who share the partitions among themselves. ingest finds them by this name."},
+         "Consumer group of the routers, which divide the partitions among themselves. ingest finds them by this name."},
     {"friends.cap", CONFIG_INT, AT(friends_cap), "5000", .min = 1, .max = 20000,
      .doc = "How many friends a user may have."},
     {"friends.rebuild.after.h", CONFIG_INT, AT(friends_rebuild_after_h), "84", .min = 1, .max = 8760,

@@ -1,4 +1,4 @@
-/* What nearby tells its edges: what a join found, as nearby-items in envelopes of the outbox. Pure but for the outbox. */
+/* Tells edges the result of a join, as nearby-items in envelopes of the outbox. Pure except for the outbox. */
 #ifndef ROUTER_TELLING_H
 #define ROUTER_TELLING_H
 
@@ -14,10 +14,10 @@ void telling_put(struct deliver *outbox, int32_t route, int64_t recipient, const
 void telling_put_many(struct deliver *outbox, const struct nearby_item *item,
                       const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us);
 
-/* All that a join found, in the order in which an edge must hear it. Returns how many deliveries (recipients) that were. */
+/* Everything that a join found, in the order in which an edge must hear it. Returns the number of deliveries (recipients). */
 size_t telling_result(struct deliver *outbox, const struct join_result *result, int64_t received, int64_t now_us);
 
-/* The user, who is behind that route, and the friend are friends no more. */
+/* The user, whose session is behind that route, and the friend are no longer friends. */
 void telling_parted(struct deliver *outbox, int32_t route, int64_t user, int64_t friend, int64_t now_us);
 
 #endif

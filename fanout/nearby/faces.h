@@ -1,11 +1,11 @@
-/* What frames say of a friend, kept ready as text: an update names the same friend at the same place to everybody who is
- * near them, and only the distance differs.
+/* Friends' entries in frames, kept ready as text: an update names the same friend at the same place to all who are near, and only
+ * the distance differs.
  *
  *     {"user":7,"name":"Ada","avatar_url":"...","lat":39.98,"lng":116.31,"time":1790000000000,"distance_m":
  *     `------- from the profile ------------' `--- from the position last asked for ----------------------'
  *
- * A cache, of at most so many bytes, over the local copy of the profiles; who was not asked for longest goes (roughly: a
- * second chance round). One thread.
+ * A cache of bounded size over the local copy of the profiles. It drops the entry that was not used for longest (roughly: a
+ * second-chance round). One thread.
  */
 #ifndef FANOUT_FACES_H
 #define FANOUT_FACES_H

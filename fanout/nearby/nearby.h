@@ -1,15 +1,14 @@
-/* What one session's screen should show, and what its phone has been told of it.
+/* The list of one session: the friends that its screen should show, and the ones that its phone knows (docs/EXACTNESS.md, rule 3).
  *
- * State, not a queue: one entry a friend within the radius (table.h), each with what is newest and whether the phone knows it.
+ * State, not a queue: one entry for each friend within the radius (table.h), with the newest position and whether the phone knows it.
  *
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
  *     An entry that is neither HELD nor KNOWN is removed at once.
  *
- *     pending      what friends have reported and the table does not say yet: put down by nearby_note, which looks at nothing but
- *                  that, and brought into the table together, when its memory has been asked for, before anything else is
- *                  done. A list is true once it is settled.
+ *     pending      reports of friends that are not in the table yet. nearby_note only appends to this array; nearby_settle later brings
+ *                  all of them into the table together, after prefetching its memory, and before any other use of the list.
  *
  * Pure: no clock, no I/O. Times in ms, points in 1e-7 degrees. Pointers to entries are valid until the next change. One thread.
  */
@@ -56,7 +55,7 @@ static inline bool nearby_note(struct nearby *nearby, uint32_t move, int64_t tim
 static inline void nearby_prefetch_note(const struct nearby *nearby); /* has the processor fetch where it will write */
 void nearby_settle(struct nearby *nearby); /* nothing is pending then; all functions below begin with it */
 
-/* The session's own report (or Self, if newer than its own): who is outside now is dropped. */
+/* The session's own report (or Self, if newer): drops friends who are outside now. */
 void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time);
 
 /* A friend's position (Move, or an entry of a Roster): ignored when barred or older than what is held. */
@@ -64,11 +63,11 @@ void nearby_upsert(struct nearby *nearby, int64_t user, struct geo_point at, int
 
 void nearby_remove(struct nearby *nearby, int64_t user); /* Left */
 void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
-/* What comes next is a JOIN's Roster, after a time in which Rosters that would have named them were not listened to. */
+/* Lifts all bars before a JOIN's Roster: the session ignored Rosters while its user was opted out, and they may have named friends. */
 void nearby_unbar_all(struct nearby *nearby);
 void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
-/* Takes off all of these users (the map's keys): they opted out. False: none was there. Settles nothing, as it is for every list there is:
- * lists_void first, or what is pending brings them back. */
+/* Takes off all of these users (the map's keys), who opted out. False: none was on the list. It settles nothing, because it runs over
+ * every list: call lists_void first, or pending moves bring the users back. */
 bool nearby_remove_all(struct nearby *nearby, const struct map *users);
 
 /* A Roster: start, one entry a friend, end. complete: friends that it does not name are dropped. time -1: it names a friend who is not
@@ -78,7 +77,7 @@ void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point a
 void nearby_roster_end(struct nearby *nearby, bool complete);
 
 /* Drops friends whose report is `inactive_ms` old at `now`. Returns the time (ms) at which it must be called again at the latest,
- * INT64_MAX: nobody is held. */
+ * INT64_MAX: no friend is held. */
 int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
 
 /* A Digest; only one of the latest report counts. Call nearby_expire first. True: it has differed `strikes` times in a row:

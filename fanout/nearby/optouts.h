@@ -1,14 +1,14 @@
-/* Users who opt out are taken off the screens of all others at once, before the routers' Left says so. Every edge reads of
- * everybody in the system who does, and only looking into each list says whether one of its sessions shows them. So they are
- * gathered, and looked for together, in slices between which the loop turns:
+/* Takes users who opt out off the screens of all others at once, before the routers' Left arrives (docs/EXACTNESS.md, rule 6). Every
+ * edge reads every opt-out in the system, and must look into each list to find out whether a session shows the user. So opt-outs
+ * are gathered, and looked for together, in slices between which the loop turns:
  *
  *     opted out ----> waiting ----> users     a pass:  view -> view -> view -> view -> NULL
  *                            (it begins)                        ^ next
  *
- * A user who has opted out is shown to nobody from then on (items.c), so a list needs one look, and a view that was opened after the
- * pass began needs none. A user who has opted in again is looked for no more: what a list holds may be of the new JOIN by now, and
- * what is older the routers take off with the Left of the opt-out, or correct with the JOIN's Moves, if it comes before. That is
- * what they do when an edge reads both records at once, too.
+ * items.c shows a user who has opted out on no list any more, so each list needs one look, and a view that was opened after the pass
+ * began needs none. The pass stops looking for users who have opted in again: an entry may be from the new JOIN already. An older
+ * entry goes with the Left of the opt-out, or is corrected by the JOIN's Moves if that comes first, as when an edge reads
+ * both records at once.
  *
  * One thread.
  */

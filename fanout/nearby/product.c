@@ -26,7 +26,7 @@ enum {
     AHEAD_MAX_MS = 60000 /* a report further ahead of the machine's clock is refused */
 };
 
-struct product {
+struct nearby_screen {
     struct screen_options core;
     struct codec *codec;
     struct faces *faces;
@@ -38,57 +38,57 @@ struct product {
     struct loop_idle *hider; /* while one is under way */
 };
 
-static struct view *view_of(const struct product *product, const struct session *session) {
+static struct view *view_of(const struct nearby_screen *product, const struct session *session) {
     return session_part(session, product->core.offset);
 }
 
 /* ---- what the uplink needs ---- */
 
 static bool shares(void *context, int64_t user, int64_t *opted) {
-    const struct product *product = context;
+    const struct nearby_screen *product = context;
     return sharing_modes_find(product->core.modes, user, opted) != SHARING_OFF;
 }
 
 static bool broker_up(void *context) {
-    const struct product *product = context;
+    const struct nearby_screen *product = context;
     return kafka_producer_up(product->core.producer);
 }
 
 static int send_location(void *context, const void *key, size_t key_size, const void *value, size_t size,
                          void *opaque) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     return kafka_producer_send(product->core.producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, key_size, value,
                                size, opaque);
 }
 
 static void moved(void *context, struct reporter *reporter) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     view_moved(product->views, view_of_reporter(reporter));
 }
 
 /* ---- phones ---- */
 
-static bool shares_now(struct product *product, const struct session *session) {
+static bool shares_now(struct nearby_screen *product, const struct session *session) {
     int64_t opted;
     return shares(product, session_user(session), &opted);
 }
 
-static bool time_is_ahead(const struct product *product, int64_t time) {
+static bool time_is_ahead(const struct nearby_screen *product, int64_t time) {
     return !product->core.clock->stream && time > clock_wall_ms() + AHEAD_MAX_MS;
 }
 
-static void open_view(struct product *product, struct session *session) {
+static void open_view(struct nearby_screen *product, struct session *session) {
     struct view *view = view_of(product, session);
     if (!view_is_open(view)) view_open(product->views, product->uplink, view, shares_now(product, session));
 }
 
-static void take_report(struct product *product, struct session *session, const struct report *report) {
+static void take_report(struct nearby_screen *product, struct session *session, const struct report *report) {
     struct view *view = view_of(product, session);
     uplink_report(product->uplink, view_reporter(view), report);
     if (!shares_now(product, session)) view_first_page(product->views, view); /* no router will answer */
 }
 
-static void refuse_time(struct product *product, struct session *session) {
+static void refuse_time(struct nearby_screen *product, struct session *session) {
     session_send_error(product->core.sessions, session, "bad_time",
                        "the time is ahead of the server's by more than a minute");
 }
@@ -100,7 +100,7 @@ static int check(const json_t *hello, const char **code, struct error *error) {
 }
 
 static void hello(void *context, struct session *session, const json_t *message) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct report report;
     struct error error;
     const char *code;
@@ -114,8 +114,8 @@ static void hello(void *context, struct session *session, const json_t *message)
     }
 }
 
-static int want_page(struct product *product, struct session *session, struct nearby_cursor after, const char **code,
-                     struct error *error) {
+static int want_page(struct nearby_screen *product, struct session *session, struct nearby_cursor after,
+                     const char **code, struct error *error) {
     struct view *view = view_of(product, session);
     *code = "no_position";
     if (!view_is_open(view)) return error_set(error, -EINVAL, "say where you are first");
@@ -125,7 +125,7 @@ static int want_page(struct product *product, struct session *session, struct ne
 
 static int message(void *context, struct session *session, const char *type, const json_t *object, const char **code,
                    struct error *error) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct nearby_request request;
     int result = nearby_request_parse(type, object, &request, code, error);
     if (result) return result;
@@ -142,28 +142,28 @@ static int message(void *context, struct session *session, const char *type, con
 /* ---- Kafka ---- */
 
 static int delivery(void *context, int32_t route, const struct deliver_envelope *envelope) {
-    const struct product *product = context;
+    const struct nearby_screen *product = context;
     return items_apply(&product->items, route, envelope);
 }
 
 static void produced(void *context, void *opaque, int code, const struct topic *topic) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     if (topic == &TOPIC_LOCATIONS) uplink_produced(product->uplink, opaque, code);
 }
 
-static void opt_out(struct product *product, struct view *view) {
+static void opt_out(struct nearby_screen *product, struct view *view) {
     uplink_opted_out(product->uplink, view_reporter(view));
     view_empty(product->views, view);
 }
 
-static void opt_in(struct product *product, struct view *view) {
+static void opt_in(struct nearby_screen *product, struct view *view) {
     if (uplink_joined(view_reporter(view))) return;
     nearby_unbar_all(view_list(view));
     uplink_opted_in(product->uplink, view_reporter(view));
 }
 
 static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct session *session = sessions_of(product->core.sessions, user);
     for (; session; session = session_twin(session)) {
         struct view *view = view_of(product, session);
@@ -181,19 +181,19 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
 }
 
 static void on_profile(void *context, int64_t user) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     faces_forget(product->faces, user);
 }
 
 /* ---- frames and time ---- */
 
 static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     return view_fill(product->views, view_of(product, session), frame);
 }
 
 static void fetch(void *context, const struct session *session, enum screen_ahead ahead) {
-    const struct product *product = context;
+    const struct nearby_screen *product = context;
     const struct view *view = view_of(product, session);
     switch (ahead) {
     case SCREEN_NEXT: view_fetch_slots(view); break;
@@ -203,7 +203,7 @@ static void fetch(void *context, const struct session *session, enum screen_ahea
 }
 
 static int64_t deadline(const void *context, const struct session *session) {
-    const struct product *product = context;
+    const struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (!view_is_open(view)) return INT64_MAX;
     int64_t page = view_deadline(view), record = uplink_deadline(view_reporter(view));
@@ -211,7 +211,7 @@ static int64_t deadline(const void *context, const struct session *session) {
 }
 
 static void due(void *context, struct session *session) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (!view_is_open(view)) return;
     uplink_due(product->uplink, view_reporter(view));
@@ -219,17 +219,17 @@ static void due(void *context, struct session *session) {
 }
 
 static void expire(void *context) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     views_expire(product->views);
 }
 
 static void begin_pass(void *context) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     if (optouts_begin(product->optouts, clock_coarse_ms())) loop_idle_on(product->hider, 1);
 }
 
 static void hide_more(void *context) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     loop_idle_on(product->hider, optouts_slice(product->optouts));
     sessions_flush_ready(product->core.sessions);
 }
@@ -237,25 +237,25 @@ static void hide_more(void *context) {
 /* ---- a session's life ---- */
 
 static void routed(void *context, struct session *session) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (view_is_open(view)) uplink_rejoin_soon(product->uplink, view_reporter(view));
 }
 
 static void leave(void *context, struct session *session) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (view_is_open(view)) uplink_leave(product->uplink, view_reporter(view));
 }
 
 static void closed(void *context, struct session *session) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (view_is_open(view)) uplink_quit(product->uplink, view_reporter(view));
 }
 
 static void close_view(void *context, struct session *session) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     struct view *view = view_of(product, session);
     if (!view_is_open(view)) return;
     optouts_forget(product->optouts, view);
@@ -265,7 +265,7 @@ static void close_view(void *context, struct session *session) {
 /* ---- the product's own ---- */
 
 static void stop(void *context) {
-    struct product *product = context;
+    struct nearby_screen *product = context;
     if (!product) return;
     loop_timer_free(product->tick);
     loop_idle_free(product->hider);
@@ -280,9 +280,10 @@ static void stop(void *context) {
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct service_settings *common = service_settings(options->service);
     const struct fanout_settings *settings = options->settings;
-    struct product *product = mem_alloc(sizeof *product);
-    *product =
-        (struct product){.core = *options, .codec = codec_new(), .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)};
+    struct nearby_screen *product = mem_alloc(sizeof *product);
+    *product = (struct nearby_screen){.core = *options,
+                                      .codec = codec_new(),
+                                      .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)};
     product->views = views_new(&(struct views_options){
         .sessions = options->sessions,
         .clock = options->clock,

@@ -1,13 +1,13 @@
-/* What Kafka is told of the sessions that have a place: their reports, and that each came, wants its list again, or went. Records of
- * `locations`, keyed by the user.
+/* The uplink produces the records of `locations` for sessions that have a place, keyed by the user: their reports, and that a session
+ * came, wants its list again, or went.
  *
  *     JOIN      the first report since the session came, or since its user opted in: routers answer with the list
  *     REPORT    each later one, at most one in edge.min.report.ms; one that comes sooner is held, and the newest goes out
  *     REJOIN    the list is asked for again
  *     QUIT      the connection is gone
  *
- * Nothing is said of a user who is opted out; the newest place is kept, and goes out as a JOIN when the user opts in. What cannot
- * be produced, as no broker is there, is unsent: it goes out when one is there again, a few sessions in a turn of the loop.
+ * It produces nothing for a user who is opted out; it keeps the newest place, and sends it as a JOIN when the user opts in. While no
+ * broker is there, reports stay unsent; they go out when one is back, a few sessions in each turn of the loop.
  *
  * Loop's thread.
  */

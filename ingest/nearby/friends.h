@@ -1,5 +1,5 @@
-/* Friend commands: onto Kafka, keyed by the lower user of the pair, whose owner then says what came of it; and the lists, which
- * their owner reads out. */
+/* Writes friend commands to Kafka, keyed by the lower user of the pair, and asks that user's owner for the outcome; and asks owners
+ * for lists of friends. */
 #ifndef INGEST_NEARBY_FRIENDS_H
 #define INGEST_NEARBY_FRIENDS_H
 

@@ -12,14 +12,13 @@
 #include "ingest/nearby/settings.h"
 #include "ingest/nearby/sharing.h"
 #include "service/peers.h"
+#include "users/user_copies.h"
 
 /* Its parts, and what several of them use. */
 struct nearby_gateway {
     struct service *service;
     struct nearby_settings settings;
-    struct copies *copies; /* of the two: */
-    struct sharing_modes *modes;
-    struct profiles *names;
+    struct user_copies *copies;
     struct peers *routers, *sinks;
     struct locations *locations;
     struct profile_writes *profiles;
@@ -42,44 +41,23 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
 
 static bool ready(const void *of) {
     const struct nearby_gateway *nearby = of;
-    return copies_ready(nearby->copies);
-}
-
-static void copy_disk_told(void *context, const struct topic *topic, const char *reason) {
-    const struct nearby_gateway *nearby = context;
-    if (reason)
-        log_error(service_log(nearby->service), "a copy on disk failed; it is tried again each second",
-                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
-    else
-        log_info(service_log(nearby->service), "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+    return user_copies_ready(nearby->copies);
 }
 
 static int start_copies(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
     struct service *service = nearby->service;
-    const struct profiles_options names = {
-        .data_dir = service_settings(service)->data_dir,
-        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-        .log = service_log(service),
-    };
-    const struct sharing_modes_options modes = {
-        .metrics = service_metrics(service), .context = nearby, .on_change = sharing_changed};
-    int code = profiles_open(&names, &nearby->names, error);
-    if (code) return code;
-    nearby->modes = sharing_modes_new(&modes);
-    const struct copy_definition definitions[] = {sharing_modes_copy(nearby->modes), profiles_copy(nearby->names)};
-    return copies_new(
-        &(struct copies_options){
+    return user_copies_new(
+        &(struct user_copies_options){
             .loop = service_loop(service),
             .settings = service_kafka(service),
+            .data_dir = service_settings(service)->data_dir,
             .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-            .definitions = definitions,
-            .count = ARRAY_SIZE(definitions),
             .log = service_log(service),
             .metrics = service_metrics(service),
             .dead_letters = writer_producer(options->writer),
             .context = nearby,
             .on_ready = copies_are_ready,
-            .on_disk = copy_disk_told,
+            .on_sharing = sharing_changed,
         },
         &nearby->copies, error);
 }
@@ -107,12 +85,12 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     nearby->locations = locations_new(&(struct locations_options){
         .metrics = metrics,
         .writer = options->writer,
-        .modes = nearby->modes,
+        .modes = user_copies_modes(nearby->copies),
         .max_batch = (size_t)nearby->settings.max_batch,
         .wall_clock = common->clock == SERVICE_CLOCK_WALL,
     });
-    nearby->profiles = profile_writes_new(options->writer, nearby->names);
-    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, nearby->modes);
+    nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
+    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
     nearby->friends = friends_new(metrics, options->writer, nearby->routers, nearby->settings.outcome_wait_ms);
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
@@ -143,9 +121,7 @@ static void nearby_free(void *state) {
     sharing_writes_free(nearby->sharing);
     profile_writes_free(nearby->profiles);
     locations_free(nearby->locations);
-    copies_free(nearby->copies);
-    sharing_modes_free(nearby->modes);
-    profiles_close(nearby->names);
+    user_copies_free(nearby->copies);
     free(nearby);
 }
 

@@ -1,4 +1,4 @@
-/* What of the configuration is nearby's. */
+/* Nearby's section of the configuration. */
 #ifndef INGEST_NEARBY_SETTINGS_H
 #define INGEST_NEARBY_SETTINGS_H
 

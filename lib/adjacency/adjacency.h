@@ -1,20 +1,20 @@
-/* Lists of ids on disk, one for each (owner, kind): friends, followers, whom somebody follows. A list may hold three ids or ten
- * million; a change of one id reads and writes one chunk of it.
+/* Lists of ids on disk, one for each (owner, kind): friends, followers, followed users. A list may hold three ids or ten million; a
+ * change of one id reads and writes one chunk of it.
  *
  * Each (list, id) is one of three things, named by its tag:
  *
  *     ADJACENCY_NONE      nothing
  *     ADJACENCY_MEMBER    the id is on the list. Its stamp, a number that came with it (a time, say), is kept for a day or two,
  *                         and only where the options ask for it
- *     1 to 62             anything else that a product must remember of the two (a request, a block), kept beside the list
- *                         with its stamp: an aside
+ *     1 to 62             an aside: something else that a product must remember about owner and id (a request, a block), kept
+ *                         beside the list with its stamp
  *
- * The lists come from a compacted topic: adjacency_add queues a record, adjacency_apply writes what is queued in one batch with
- * the offset that the store then reflects, so that after a crash the topic is read on from there. A partition's lists are one
- * family of the store ("friends-7"), its keys in this order. P is the owner (8 bytes), for kinds from 1 on also 0x80 + kind:
+ * The lists come from a compacted topic. adjacency_add queues a record; adjacency_apply writes the queue in one batch, together with
+ * the offset up to which the store then reflects the topic, so that reading goes on from there after a crash. A partition's lists
+ * are one family of the store ("friends-7"), its keys in this order. P is the owner (8 bytes), for kinds from 1 on also 0x80 + kind:
  *
- *     P                   the root: how many asides there are (most lists have none, and nobody looks for any), then the sorted
- *                         ids as id_list.h encodes them. Of a list that has outgrown one value:
+ *     P                   the root: the number of asides (0 for most lists, which then need no look-up), then the sorted ids as
+ *                         id_list.h encodes them. The root of a list that has outgrown one value:
  *                         0x80 0x00, number of asides, number of ids, 0x80 (a varint cut short, so that a program that knows
  *                         no chunks takes the list for damaged)
  *     P id (8)            an aside: tag, stamp
@@ -27,17 +27,17 @@
  *
  *     partition (4) day (4) P id
  *
- * Hardly anybody asks for a stamp. Beside the lists they would be most of what RocksDB merges and of what look-ups walk
- * through; apart, a day's are dropped at once. Numbers are big-endian; owners and ids are at least 0, so that their first byte
+ * Stamps are hardly ever read. If they lay beside the lists, most of RocksDB's merging and most keys in the way of a look-up would be
+ * stamps; apart, the stamps of a day are dropped at once. Numbers are big-endian; owners and ids are at least 0, so their first byte
  * is below 0x80.
  *
- * A family that is read from the beginning is built aside: adjacency_apply sorts what it is given into runs (runs.h), and
- * adjacency_finish merges those into sorted files, which the family takes in all at once with the offset that they reflect.
- * Until then nothing of it can be read, and after a crash it is empty and says so.
+ * A family that is read from the topic's beginning is built outside of the store: adjacency_apply sorts records into runs (runs.h), and
+ * adjacency_finish merges the runs into sorted files, which the family ingests all at once with the offset that they reflect. Until
+ * then the family cannot be read, and after a crash it is empty and says so.
  *
  * Functions return 0 or a negative errno. -EBADMSG: a list is damaged on disk; adjacency_rebuild and reading the topic from
- * its beginning mend it. -ESTALE: the partition is not attached. -EAGAIN: a worker is still building it. One thread, but
- * where a function says otherwise.
+ * its beginning mend it. -ESTALE: the partition is not attached. -EAGAIN: a worker is still building it. One thread, except where a
+ * function says otherwise.
  */
 #ifndef ADJACENCY_ADJACENCY_H
 #define ADJACENCY_ADJACENCY_H
@@ -81,16 +81,16 @@ struct adjacency_options {
     size_t memory_bytes; /* of RocksDB, all included, and of families being built (a quarter of it); 0: 96 MiB */
     size_t build_bytes;  /* of runs in memory, of all families being built together; more goes to disk. 0: an eighth */
     void *context;
-    /* An id has become a member or is none any more, after it was written. Not called while restoring. May be NULL. */
+    /* An id has become a member or is no longer one. Called after the change was written, and not while restoring. May be NULL. */
     void (*on_change)(void *context, struct adjacency_list list, int64_t id, bool member);
-    /* This member takes the list beyond its limit. The stored offset stays at or before its offset until adjacency_release
-     * says otherwise. */
+    /* This member takes the list beyond its limit. The stored offset does not pass this record's until adjacency_release allows
+     * it. */
     void (*on_excess)(void *context, struct adjacency_list list, int64_t id, int64_t stamp, int64_t offset);
 };
 
 int adjacency_open(const struct adjacency_options *options, struct adjacency **adjacency, struct error *error);
 void adjacency_close(
-    struct adjacency *adjacency); /* NULL is fine; what is queued is lost, and read again by its offset */
+    struct adjacency *adjacency); /* NULL is fine; queued records are lost, and read again by their offset */
 
 /* ---- partitions ---- */
 
@@ -108,33 +108,32 @@ int64_t adjacency_next(const struct adjacency *adjacency,
 /* The lowest offset of an excess that is not settled yet; INT64_MAX: none. */
 void adjacency_release(struct adjacency *adjacency, int32_t partition, int64_t hold);
 
-/* Says again that the family reflects what it reflects (its age is counted from then), and drops stamps that a day has made
- * useless. */
+/* Writes the family's offset again, so that its age counts from now, and drops stamps that are too old to be of use. */
 int adjacency_touch(struct adjacency *adjacency, int32_t partition, int64_t now_ms, struct error *error);
 
 /* ---- writing ---- */
 
-/* Queues one record of an attached partition: what the id is to the list from now on. */
+/* Queues one record of an attached partition: the id has this tag on the list from now on. */
 void adjacency_add(struct adjacency *adjacency, struct adjacency_list list, int64_t id, uint8_t tag, int64_t stamp,
                    int64_t offset);
 size_t adjacency_queued(const struct adjacency *adjacency, int32_t partition);
 
-/* Writes what is queued, and that everything before `next` is reflected; a list or chunk is read and written once for all its
- * changes. restoring: silent, and no stamp is kept that is older than a day. A family that is being built takes the records for
- * later, or is finished first when not restoring. While a worker is finishing it, nothing happens: what is queued waits, and
- * so must the caller with what it believes applied. */
+/* Writes the queued records, and that the store reflects everything before `next`; it reads and writes a list or chunk once for all its
+ * changes. restoring: makes no callback, and keeps no stamp that is older than a day. A family that is being built keeps the records
+ * for later; if not restoring, it is finished first. While a worker is finishing it, the call does nothing: the records stay in the
+ * queue, and the caller must not count them as applied. */
 int adjacency_apply(struct adjacency *adjacency, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                     struct error *error);
 
 /* ---- building ---- */
 
-/* A family being built has been given records, or a worker has it: to be read, it must be finished. */
+/* The family is being built: it has records, or a worker has it. It must be finished before it can be read. */
 bool adjacency_building(const struct adjacency *adjacency, int32_t partition);
 bool adjacency_finishing(const struct adjacency *adjacency,
                          int32_t partition); /* between adjacency_finish_begin and _end */
 
-/* What was applied can be read from now on. Takes its time (a second for a million records); harmless when the family is not
- * being built. An excess is told at its end. */
+/* Finishes a family, so that it can be read. Takes a second for a million records; harmless when the family is not being built. Calls
+ * on_excess at its end. */
 int adjacency_finish(struct adjacency *adjacency, int32_t partition, int64_t now_ms, struct error *error);
 
 /* The same in three steps, the second on a worker thread while everything else is used as always. The family may be detached,
@@ -150,8 +149,8 @@ int adjacency_finish_end(struct adjacency_build *build, int code, struct error *
 int adjacency_members(struct adjacency *adjacency, struct adjacency_list list, struct id_list *ids,
                       struct error *error);
 
-/* The same for several owners of a partition, in rising order, each named once: cheaper than one by one. Lists by owner;
- * after a failure of no use. */
+/* The same for several owners of a partition, in rising order, each named once; cheaper than one by one. One list for each owner; the
+ * lists are undefined after a failure. */
 int adjacency_members_many(struct adjacency *adjacency, int32_t partition, uint8_t kind, const int64_t *owners,
                            size_t count, struct id_list *lists, struct error *error);
 
@@ -163,20 +162,20 @@ int adjacency_slice(struct adjacency *adjacency, struct adjacency_list list, int
 /* How many members the list has, as it is kept: one look-up, however long the list is. */
 int adjacency_count(struct adjacency *adjacency, struct adjacency_list list, size_t *members, struct error *error);
 
-/* What one id is to a list. */
+/* One id of a list. */
 struct adjacency_entry {
     int64_t id, stamp; /* stamp of a member: 0 where it is not kept */
     uint8_t tag;
     bool stamped; /* the stamp is known */
 };
 
-/* One entry: the root, of a long list one chunk, and what of aside and stamp there is. members: how many the list has; may be
- * NULL. */
+/* Finds one entry, by reading the root, one chunk of a long list, and aside or stamp if there is one. members: how many the list has;
+ * may be NULL. */
 int adjacency_find(struct adjacency *adjacency, struct adjacency_list list, int64_t id, struct adjacency_entry *entry,
                    size_t *members, struct error *error);
 
-/* The same, of a list whose members are at hand (adjacency_members; nothing was applied since). with_stamp: that of a member,
- * which takes a look, is wanted. */
+/* The same for a list whose members the caller has just read (adjacency_members; nothing was applied since). with_stamp: also looks up
+ * the stamp of a member. */
 int adjacency_find_beside(struct adjacency *adjacency, struct adjacency_list list, const struct id_list *members,
                           int64_t id, bool with_stamp, struct adjacency_entry *entry, struct error *error);
 
@@ -190,7 +189,7 @@ int adjacency_page(struct adjacency *adjacency, struct adjacency_list list, uint
 /* All families as they are, each with the offset that it reflects (store_checkpoint). On a worker thread. */
 int adjacency_checkpoint(struct adjacency *adjacency, const char *path, struct error *error);
 
-/* Written out and merged: what is left is what the disk needs. Takes its time. */
+/* Writes the family out and merges it fully, so that it takes no more disk than it needs. May take long. */
 int adjacency_compact(struct adjacency *adjacency, int32_t partition, struct error *error);
 
 struct adjacency_usage {

@@ -170,7 +170,7 @@ static void note_change(struct change *change, const struct adjacency_update *up
         (struct adjacency_change){.list = change->list, .id = update->id, .member = adjacency_update_member(update)};
 }
 
-/* What the updates mean beside the members, once it is known who was one. */
+/* Writes asides and stamps of the updates, after it is known which ids were members. */
 static int settle(struct change *change, struct error *error) {
     int code = 0;
     for (size_t i = 0; !code && i < change->count; i++) {
@@ -209,7 +209,7 @@ static int change_whole(struct change *change, struct error *error) {
     return 0;
 }
 
-/* Chunk by chunk, those that have updates. What is left of one that has become small goes into the next. */
+/* Goes through the chunks that have updates. A chunk that has become small is joined with the next. */
 static int change_chunks(struct change *change, struct error *error) {
     struct adjacency *adjacency = change->adjacency;
     struct id_list *old = &adjacency->old, *merged = &adjacency->merged;

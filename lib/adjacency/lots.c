@@ -46,7 +46,7 @@ static void count_fresh(struct lots *lots, int64_t now_us) {
     lots->came += lots->fresh;
 }
 
-/* What comes behind bulk waits with it; but by itself a trickle, of which something always waits, would go on to for ever. */
+/* Records behind bulk wait with it. But a trickle alone, of which some record always waits, must not count as bulk for ever. */
 void lots_added(struct lots *lots, int64_t now_us) {
     count_fresh(lots, now_us);
     bool much = lots->total >= LOTS_MANY || lots->came + lots->came_before >= LOTS_MANY;

@@ -1,10 +1,10 @@
-/* When records that were read are applied to their lists. A few are applied at once. Many (an import, a contest that makes
- * everybody follow somebody) wait for more of the same partition, so that a lot is sorted, each list read and written once for
- * it, and all of it in the order of the store.
+/* Lots decide when records are applied to their lists. A few records are applied at once. Many (an import, a contest that makes
+ * everybody follow one user) wait for more records of the same partition. The lot is then sorted, and each list is read and written
+ * once, in the order of the store.
  *
  *     partition   0: 812 since 0.3 s      3: 4,096 since 0.2 s: due      7: 90 since 0.5 s: due
  *
- * Due is one partition at a time: the loop does other things before the next. Pure: no clock, no store; one thread. */
+ * Partitions become due one at a time, so that the loop can do other things in between. Pure: no clock, no store; one thread. */
 #ifndef ADJACENCY_LOTS_H
 #define ADJACENCY_LOTS_H
 
@@ -14,7 +14,7 @@
 
 enum {
     LOTS_MANY =
-        500, /* so many read in one go are bulk; and what follows, while so many do in LOTS_HOLD_US or twice that */
+        500, /* this many records in one go are bulk, and so are those that follow, while as many come in LOTS_HOLD_US or twice that */
     LOTS_FULL = 4096,  /* of a partition: applying them takes some 20 ms, during which reports wait */
     LOTS_MOST = 131072 /* of all partitions */
 };
@@ -25,11 +25,11 @@ struct lots;
 struct lots *lots_new(int32_t partitions);
 void lots_free(struct lots *lots); /* NULL is fine */
 
-/* A record of the partition was read; records were, and no more for now. */
+/* lots_add: a record of the partition was read. lots_added: that was the last one for now. */
 void lots_add(struct lots *lots, int32_t partition, int64_t now_us);
 void lots_added(struct lots *lots, int64_t now_us);
 
-/* The partition has been applied, or what waits of it is not to be applied any more. */
+/* The partition's records have been applied, or need not be applied any more. */
 void lots_remove(struct lots *lots, int32_t partition);
 
 bool lots_waits(const struct lots *lots, int32_t partition);

@@ -1,5 +1,5 @@
-/* What families.c (partitions), keys.c and chunks.c (what lies on the disk), read.c, apply.c (writing) and build.c (writing from the
- * beginning) share. */
+/* Shared by families.c (partitions), keys.c and chunks.c (the form on disk), read.c, apply.c (writing) and build.c (writing from the
+ * beginning). */
 #ifndef ADJACENCY_PRIVATE_H
 #define ADJACENCY_PRIVATE_H
 
@@ -83,7 +83,7 @@ bool adjacency_aside_decode(const uint8_t *value, size_t size, struct adjacency_
 void adjacency_meta_encode(const struct adjacency *adjacency, uint8_t value[ADJACENCY_META_SIZE], int64_t next,
                            int64_t now_ms);
 
-/* What a list's root says. */
+/* The content of a list's root. */
 struct adjacency_root {
     bool chunked;
     size_t asides;
@@ -112,7 +112,7 @@ struct adjacency_walk {
     struct store_cursor *cursor; /* NULL: the list is one value */
     int64_t bound;               /* of the chunk at hand */
 };
-/* Appends the first members to `ids`, which are those of the chunk where `from` lies; some of them may be below it. */
+/* Appends the members of the chunk in which `from` lies to `ids`; some of them may be below `from`. */
 int adjacency_walk_begin(struct adjacency *adjacency, struct adjacency_walk *walk, struct adjacency_list list,
                          const struct adjacency_root *root, int64_t from, struct id_list *ids, struct error *error);
 /* Appends the next chunk's. 1: there was one; 0: the end. */
@@ -127,7 +127,7 @@ int adjacency_walk_all(struct adjacency *adjacency, struct adjacency_list list, 
 
 /* ---- read.c ---- */
 
-/* Before a family is read: what is being built is not there yet. */
+/* Called before a family is read. Fails while the family is being built. */
 int adjacency_ready(struct adjacency *adjacency, int32_t partition, struct error *error);
 
 /* The roots of several lists of a partition, in rising order, whose keys are of one length. All pins are to be released. */
@@ -136,26 +136,27 @@ int adjacency_roots(struct adjacency *adjacency, const struct adjacency_list *li
 
 /* ---- apply.c ---- */
 
-/* Of a list's updates, adds the too_many members that came last. *hold: lowered to the first of them. */
+/* Adds the too_many newest members among a list's updates to the excess. *hold: lowered to the first of their offsets. */
 void adjacency_note_excess(struct adjacency_excess *excess, const struct adjacency_update *updates, size_t count,
                            size_t too_many, int64_t *hold);
 void adjacency_tell_excess(struct adjacency *adjacency, int32_t partition, const struct adjacency_excess *excess);
 
 /* ---- build.c ---- */
 
-/* Makes build_folder, and empties it of what a crash has left. */
+/* Makes build_folder, and removes files that a crash has left there. */
 int adjacency_build_clear(struct adjacency *adjacency, struct error *error);
 
 void adjacency_build_new(struct adjacency *adjacency, int32_t partition);
 void adjacency_build_free(struct adjacency *adjacency, int32_t partition); /* not while running; NULL is fine */
 
-/* What is queued is applied, up to `next`. */
+/* Applies the queued records, up to `next`. */
 int adjacency_build_take(struct adjacency *adjacency, int32_t partition, int64_t next, struct error *error);
 
 size_t adjacency_build_cut(const struct adjacency_build *build); /* of the queue, applied and in no run yet */
 size_t adjacency_build_bytes(const struct adjacency_build *build);
 
-/* Detached meanwhile (the worker goes on, and who comes back goes on behind it); attached again; wanted empty. */
+/* The partition was detached meanwhile (the worker goes on; an attach that follows continues after it); was attached again; is to be
+ * empty. */
 void adjacency_build_abandon(struct adjacency *adjacency, int32_t partition);
 void adjacency_build_resume(struct adjacency_build *build);
 void adjacency_build_discard(struct adjacency_build *build);

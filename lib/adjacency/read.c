@@ -129,8 +129,8 @@ int adjacency_count(struct adjacency *adjacency, struct adjacency_list list, siz
 
 enum { STAMP_SOURCES = 2, STAMP_DAYS = 3 };
 
-/* The key of a stamp: what was applied later (source 0) comes before what the family was built of, and the newest day first.
- * The clock may have gone back over midnight. */
+/* The key of a stamp. Stamps that were applied later (source 0) come before those from the build of the family, and the newest day
+ * comes first. The clock may have gone back over midnight. */
 static struct adjacency_key stamp_key(struct adjacency_list list, int source, int64_t day, int64_t id) {
     return source ? adjacency_built_key(day, list.owner, list.kind, id)
                   : adjacency_late_key(list.partition, day, list.owner, list.kind, id);

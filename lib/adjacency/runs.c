@@ -223,13 +223,13 @@ static int merge_open(struct runs_merge *merge, struct error *error) {
     return 0;
 }
 
-/* What is gathered of the list at hand, while records are merged. */
+/* The records of the current list that are gathered while runs are merged. */
 struct list_piece {
     struct adjacency_update *updates;
     size_t count, capacity;
 };
 
-/* The next record is known: what is gathered is of another list, or is a piece. */
+/* The next record is of another list, or the piece is full: hands over the gathered records. */
 static int hand_over(struct list_piece *gathered, const struct adjacency_update *next, adjacency_runs_fn *fn,
                      void *context, struct error *error) {
     size_t count = gathered->count;

@@ -1,8 +1,8 @@
-/* Records sorted outside of the store: what a family that is built from the beginning is made of.
+/* Records sorted outside of the store. A family that is built from the topic's beginning is made of them.
  *
- * A run is a lot of records, sorted by (owner, kind, id) with the last of each kept, as bytes; runs are in the order of
- * reading, so that of two records of the same entry the later one is right. They are kept in memory, or in a file without a
- * name that ends with its process.
+ * A run is a lot of records as bytes, sorted by (owner, kind, id), with only the last record of each entry. Runs are kept in the order of
+ * reading, so of two records of an entry the later one counts. They lie in memory, or in a file without a name, which goes
+ * away with the process.
  *
  *     record: flags (1) [owner - owner before, kind (1)] id - id before | id, offset - offset before, stamp - stamp before
  *
@@ -26,7 +26,7 @@ static inline bool adjacency_update_same_list(const struct adjacency_update *a, 
     return a->owner == b->owner && a->kind == b->kind;
 }
 
-/* Sorts by (owner, kind, id) and keeps of each entry the record with the greatest offset; returns how many are left. */
+/* Sorts by (owner, kind, id) and keeps only the record with the greatest offset of each entry; returns how many are left. */
 size_t adjacency_updates_tidy(struct adjacency_update *updates, size_t count);
 
 struct adjacency_runs;
@@ -38,7 +38,7 @@ void adjacency_runs_free(struct adjacency_runs *runs); /* NULL is fine */
 void adjacency_runs_add(struct adjacency_runs *runs, struct adjacency_update *updates,
                         size_t count);                                      /* one run; tidies them */
 size_t adjacency_runs_bytes(const struct adjacency_runs *runs);             /* of memory */
-int adjacency_runs_spill(struct adjacency_runs *runs, struct error *error); /* what is in memory goes to the file */
+int adjacency_runs_spill(struct adjacency_runs *runs, struct error *error); /* moves the runs in memory to the file */
 
 /* Calls fn with the last record of each entry, list by list in rising order, until it returns not 0, which is returned. A
  * list of many records comes in pieces of at most ADJACENCY_PIECE; whole: the list ends with this one. */

@@ -1,4 +1,5 @@
-/* A growable run of bytes. Owned by whoever holds the struct; zero-initialised is empty and valid. One thread at a time. */
+/* A growable run of bytes. The holder of the struct owns the bytes; a zero-initialised struct is empty and valid. One thread at a
+ * time. */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 

@@ -1,4 +1,5 @@
-/* Integers as bytes: big-endian for keys, little-endian for looks at eight bytes at once, zigzag varints (Avro's long) for values. Pure; any thread. */
+/* Integers as bytes: big-endian for keys, little-endian for reading eight bytes at once, zigzag varints (Avro's long) for values.
+ * Pure; any thread. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 

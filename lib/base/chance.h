@@ -1,6 +1,4 @@
-/* Random numbers for delays and spreads: other ones in each process, and nothing that a secret may depend on. The value is its
- * owner's, and so is the thread.
- */
+/* Random numbers for delays and spreads. Each process draws other ones; they are not for secrets. One thread at a time. */
 #ifndef BASE_CHANCE_H
 #define BASE_CHANCE_H
 

@@ -13,8 +13,8 @@ union config_value {
     int choice;
 };
 
-/* Reads the text as the property's type. -EINVAL, with name, value and what is allowed, when it is none. A text value
- * points to `text` itself. */
+/* Reads the text as the property's type. -EINVAL, with name, value and the allowed values, when the text is not of that type. A
+ * text value points to `text` itself. */
 int config_value_parse(const struct config_property *property, const char *text, union config_value *value,
                        struct error *error);
 

@@ -1,7 +1,7 @@
 /* The reason of a failure, for people.
  *
- * Functions return 0 or a negative errno code; those whose failure a person must understand also take a struct error to
- * write the reason to (NULL: not wanted). Owned by the caller, written only on failure.
+ * Functions return 0 or a negative errno code. If a person must understand the failure, the function also takes a struct error and
+ * writes the reason to it (NULL: not wanted). The caller owns the struct; it is written only on failure.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

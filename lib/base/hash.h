@@ -14,8 +14,8 @@ static inline uint64_t hash_u64(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* One multiplication, folded: half the work of hash_u64, and for tables in memory as good (test_base_hash holds it to that for the
- * shapes that ids come in). Never to leave the process. */
+/* One multiplication, folded: half the work of hash_u64, and as good for tables in memory (a unit test checks this for the shapes
+ * that ids come in). The result must not leave the process. */
 static inline uint64_t hash_fold(uint64_t x) {
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)(x ^ 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;

@@ -3,8 +3,8 @@
  *     log_info(log, "partition assigned", LOG_TEXT("topic", topic), LOG_INT("partition", partition));
  *     -> time=2026-01-31T12:00:00.123Z level=info daemon=starling-router event="partition assigned" topic=locations partition=3
  *
- * A token or a position is never logged at info or above. A struct log is owned by its maker and passed down; NULL as log
- * is silence. Any thread (a line is one write).
+ * Nothing logs a token or a position at info or above. The maker of a struct log owns it and passes it down; a NULL log writes
+ * nothing. Any thread (a line is one write).
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -105,7 +105,7 @@ uint64_t *map_put(struct map *map, uint64_t key, bool *created) {
     return &slot->value;
 }
 
-/* Makes the slot at `hole` free, and fills it with what may not stay behind a free slot, and so on to the run's end. */
+/* Frees the slot at `hole`. If a later entry of the run may not stand behind a free slot, moves it there, and so on to the run's end. */
 static void close_hole(struct map *map, size_t hole) {
     for (size_t i = (hole + 1) & map->mask; map->slots[i].key; i = (i + 1) & map->mask) {
         size_t from_home = (i - home(map, map->slots[i].key)) & map->mask;

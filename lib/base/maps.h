@@ -1,5 +1,5 @@
-/* One map in many parts, by the key's hash: growing a part takes microseconds, where growing one map of millions would hold up
- * a loop for a second. For the rest as base/map.h says. */
+/* One map in many parts, chosen by the key's hash. Growing a part takes microseconds; growing one map of millions would hold up a
+ * loop for a second. Otherwise like base/map.h. */
 #ifndef BASE_MAPS_H
 #define BASE_MAPS_H
 

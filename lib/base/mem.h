@@ -1,7 +1,7 @@
 /* Allocation that cannot fail.
  *
- * A process that the kernel refuses memory is of no more use; it aborts and is replaced (REQUIREMENTS N11), and no
- * caller carries an error path that can never be tested. Any thread. Free with free(), but for pages.
+ * When the kernel refuses memory, the process aborts and its supervisor replaces it. So no caller carries an error path that can
+ * never be tested. Any thread. Free with free(), except pages.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -16,9 +16,9 @@ char *mem_string(const char *text);                        /* like strdup; NULL 
 char *mem_stringn(const char *text, size_t length);
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Pages from the kernel, zeroed and aligned to MEM_LARGE_PAGE. large: such pages are asked for, for what is looked at in random
- * order and is too much for the processor's caches: with small ones, finding the page costs as much as the look itself. The size
- * is a multiple of 4 KiB; given back with the same one. */
+/* Pages from the kernel, zeroed and aligned to MEM_LARGE_PAGE. large: asks the kernel for large pages. They pay for tables that are
+ * read in random order and are larger than the processor's caches: with small pages, finding the page costs as much as the read
+ * itself. The size is a multiple of 4 KiB; mem_pages_free takes the same size. */
 enum { MEM_LARGE_PAGE = 2 << 20 };
 void *mem_pages(size_t size, bool large);
 void mem_pages_free(void *memory, size_t size);

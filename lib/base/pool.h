@@ -2,10 +2,10 @@
  *
  *     chunk (2 MiB, aligned)  | head | piece | piece | free | piece | ...      full chunks stand in no list
  *
- * Why large ones: mem_pages. The first chunk has small pages, so that a process with little in it stays small. Of the
- * chunks in which nothing is left one is kept, so that a load that goes to and fro over a chunk's edge does not map, zero and unmap
- * it each time; the others go back to the kernel. One thread at a time. Built with AddressSanitizer, pieces come from the heap, of which
- * that sees more.
+ * mem_pages (base/mem.h) says why large pages pay. The first chunk has small pages, so that a process with few pieces stays small.
+ * The pool keeps one empty chunk, so that a load that goes to and fro over a chunk's edge does not map, zero and unmap it each time;
+ * it returns other empty chunks to the kernel. With AddressSanitizer, pieces come from the heap, where it finds more errors.
+ * One thread at a time.
  */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H

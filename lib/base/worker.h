@@ -1,6 +1,6 @@
-/* A thread of one's own for work that blocks, beside the event loop. Jobs run one at a time, in the order in which they were
- * given. libuv's pool (loop_work) has four threads for everything: slow work there delays whatever waits behind it. Work
- * that must be quick gets a worker. All calls: the loop's thread. */
+/* A thread for blocking work beside the event loop. It runs jobs one at a time, in the order in which they were given. libuv's
+ * pool (loop_work) has four threads for everything, and slow work there delays all jobs behind it; work that must be quick gets a
+ * worker of its own. All calls: the loop's thread. */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H
 

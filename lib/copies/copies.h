@@ -26,9 +26,9 @@ struct copy_definition {
     /* Checks a record and, in memory, keeps it (value NULL: its key is gone). Negative, with the reason: it goes to the dead
      * letters and changes nothing. */
     int (*apply)(void *context, const struct kafka_record *record, struct error *error);
-    /* In memory: drops everything. The topic is read anew, as what it removed meanwhile cannot be known. On disk: NULL. */
+    /* In memory: drops everything. The topic is read anew, because records that it removed meanwhile are not known. On disk: NULL. */
     void (*forget)(void *context);
-    /* A record that was applied, after ready; those of a batch are told when all of it is applied. NULL: not wanted. */
+    /* A record was applied, after ready. Called for the records of a batch when all of them are applied. NULL: not wanted. */
     void (*changed)(void *context, const struct kafka_record *record);
 };
 
@@ -50,8 +50,8 @@ struct copies_options {
 struct copies;
 
 int copies_new(const struct copies_options *options, struct copies **copies, struct error *error);
-/* Calls nobody any more, and uses nothing of the definitions. Gives its memory back in a later turn of the loop, when a broker that
- * is being asked has answered or the question has run out of time. NULL is fine. */
+/* Makes no more callbacks, and uses the definitions no longer. Frees its memory in a later turn of the loop, when a question that is
+ * under way is answered or has run out of time. NULL is fine. */
 void copies_free(struct copies *copies);
 bool copies_ready(const struct copies *copies);
 

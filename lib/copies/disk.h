@@ -1,5 +1,5 @@
 /* A copy of a compacted topic on this machine's disk: the newest value of each key, as it came, and how far the topic was read.
- * Both are in one atomic write, so that a restart reads only what is new. One process a path. One thread.
+ * Both are written atomically, so that a restart reads only new records. One process a path. One thread.
  *
  *     family TOPIC       the record's key                  -> the Kafka value as it came
  *     family "offsets"   partition (4 bytes, big-endian)   -> next offset to read (8 bytes, big-endian)

@@ -12,7 +12,7 @@ enum { COMMAND_OFFSET_BYTES = 15 };
  * not decided. */
 size_t command_offset_put(uint8_t *value, int64_t next);
 
-/* -EBADMSG for what is no such value, or has a negative offset. */
+/* -EBADMSG when the bytes are no such value, or the offset is negative. */
 int command_offset_get(const void *value, size_t size, int64_t *next);
 
 #endif

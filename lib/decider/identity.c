@@ -43,7 +43,7 @@ static int read_name(const char *file, char name[NAME_SIZE + 1], struct error *e
     return strspn(name, "0123456789abcdef") == NAME_SIZE;
 }
 
-/* A disk that is full takes what there is room for, without an error: that comes with the next write. */
+/* A full disk writes as much as there is room for, without an error; the error comes with the next write. */
 static int write_whole(int fd, const char *name, const char *file, struct error *error) {
     for (size_t written = 0; written < NAME_SIZE;) {
         ssize_t took = write(fd, name + written, NAME_SIZE - written);

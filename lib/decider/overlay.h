@@ -1,10 +1,10 @@
-/* State that a decider has written and not yet read back from its topic: what the next command must be decided by.
+/* State that a decider has written and not yet read back from its topic. The next command must see it.
  *
  *     key --> value        bytes of up to key_max and value_max
  *     group --> its entries, in no order        a number of the product's choice, such as the user whose list an entry changes
  *
- * An entry is open while its transaction is. Committing closes it with the offset up to which the topic's partition must have
- * been read for the entry to be of no more use; reading back up to there drops it. One thread.
+ * An entry is open while its transaction is open. The commit closes it and notes an offset; when the topic's partition has been read
+ * back up to that offset, the entry is dropped. One thread.
  */
 #ifndef DECIDER_OVERLAY_H
 #define DECIDER_OVERLAY_H
@@ -22,7 +22,7 @@ size_t overlay_count(const struct overlay *overlay);
 /* The value that was written last, aligned to 8 bytes; NULL: none waits. Valid until the next change. size: NULL is fine. */
 const void *overlay_find(const struct overlay *overlay, const void *key, size_t key_size, size_t *size);
 
-/* Takes what was written in the transaction that is open. partition: where the topic has it; the same for all times of a key. */
+/* Takes a value that was written in the open transaction. partition: the partition of the record, always the same for a key. */
 void overlay_put(struct overlay *overlay, int32_t partition, uint64_t group, const void *key, size_t key_size,
                  const void *value, size_t value_size);
 

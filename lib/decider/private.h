@@ -17,11 +17,11 @@ enum stage {
     STAGE_COMMITTING /* the worker thread commits */
 };
 
-/* A topic of state, and what was written to it. */
+/* A topic of state, and how far it was written and read back. */
 struct written {
     struct overlay *overlay;
-    /* By partition: behind the last record that was written; and how far it is read back, as what was read while the commit was
-     * under way counts after it. */
+    /* By partition. ends: behind the last written record. read: how far the topic is read back; records that were read during a commit
+     * count after it. */
     int64_t *ends, *read;
 };
 

@@ -1,5 +1,5 @@
-/* Records of command topics that are not yet decided, in the order of their coming, each with what the product has made of it or
- * with the reason why it is no command. Private to lib/decider. One thread. */
+/* The queue of records of command topics that are not yet decided, in their order of arrival, each with its decoded command or with the
+ * reason why it is no command. Private to lib/decider. One thread. */
 #ifndef DECIDER_QUEUE_H
 #define DECIDER_QUEUE_H
 

@@ -1,4 +1,4 @@
-/* Those who wait until a partition's commands are decided up to an offset. Private to lib/decider. Loop's thread. */
+/* Waiters wait until a partition's commands are decided up to an offset. Private to lib/decider. Loop's thread. */
 #ifndef DECIDER_WAITERS_H
 #define DECIDER_WAITERS_H
 
@@ -9,15 +9,15 @@ struct waiters;
 typedef void waiters_fn(void *context, int code);
 
 struct waiters *waiters_new(uv_loop_t *loop, size_t max);
-void waiters_free(struct waiters *waiters); /* all hear -ECANCELED; NULL is fine */
+void waiters_free(struct waiters *waiters); /* all get -ECANCELED; NULL is fine */
 
 /* -EAGAIN: too many. place: the partition, as the caller numbers them. */
 int waiters_add(struct waiters *waiters, size_t place, int64_t offset, int64_t deadline_us, void *context,
                 waiters_fn *done);
 void waiters_cancel(struct waiters *waiters, const void *context);
 
-/* Calls those whose offsets are below handled[place], with 0, and those whose time is over, with -ETIMEDOUT. */
+/* Calls waiters whose offset is below handled[place] with 0, and waiters whose deadline has passed with -ETIMEDOUT. */
 void waiters_handled(struct waiters *waiters, const int64_t *handled);
-void waiters_fail(struct waiters *waiters, size_t place, int code); /* calls those of one place */
+void waiters_fail(struct waiters *waiters, size_t place, int code); /* calls all waiters of one place */
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* The batch that one destination's envelopes are gathered in. */
-struct batch {
+struct waiting_batch {
     uint8_t *data; /* DELIVER_HEAD_MAX bytes for the head, then the envelopes, then room for the byte that ends them */
     size_t size;   /* of head room and envelopes */
     size_t capacity;
@@ -33,7 +33,7 @@ struct waiting {
 struct deliver {
     struct deliver_options options;
     int64_t stream_time;
-    struct batch *batches; /* by destination */
+    struct waiting_batch *batches; /* by destination */
 
     struct filled *filled; /* ring of all destinations that hold envelopes, oldest first; each at most once */
     size_t filled_first, filled_count;
@@ -110,7 +110,7 @@ static bool offer(struct deliver *deliver, int32_t destination, const uint8_t *b
     return true;
 }
 
-static void reserve(struct batch *batch, size_t extra) {
+static void reserve(struct waiting_batch *batch, size_t extra) {
     size_t wanted = batch->size + extra + 1; // the byte that ends the envelopes
     if (wanted <= batch->capacity) return;
     size_t capacity = batch->capacity ? batch->capacity : BATCH_BYTES_FIRST;
@@ -121,7 +121,7 @@ static void reserve(struct batch *batch, size_t extra) {
 
 /* Sends what is gathered for the destination, even nothing. */
 static void send_batch(struct deliver *deliver, int32_t destination) {
-    struct batch *batch = &deliver->batches[destination];
+    struct waiting_batch *batch = &deliver->batches[destination];
     reserve(batch, 0);
     batch->data[batch->size] = 0;
     const uint8_t *head =
@@ -150,7 +150,7 @@ static int32_t take_filled(struct deliver *deliver) {
 }
 
 static void add_filled(struct deliver *deliver, int32_t destination) {
-    struct batch *batch = &deliver->batches[destination];
+    struct waiting_batch *batch = &deliver->batches[destination];
     size_t at = (deliver->filled_first + deliver->filled_count++) % (size_t)deliver->options.destinations;
     deliver->filled[at] = (struct filled){.destination = destination, .since_us = batch->first_us};
     batch->filled = true;
@@ -210,7 +210,7 @@ uint8_t *deliver_payload(struct deliver *deliver, size_t size_max) {
 
 static void append(struct deliver *deliver, int32_t destination, const struct deliver_envelope *envelope,
                    int64_t received, int64_t now_us) {
-    struct batch *batch = &deliver->batches[destination];
+    struct waiting_batch *batch = &deliver->batches[destination];
     size_t most = deliver_envelope_size_max(envelope->recipient_count, envelope->payload_size);
     if (batch->count && batch->size - DELIVER_HEAD_MAX + most > deliver->options.flush_bytes)
         send_batch(deliver, destination);

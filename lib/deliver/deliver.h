@@ -1,12 +1,12 @@
-/* The outbox: envelopes gathered by destination, sent as DeliveryBatches, and counted in epochs until they are acknowledged.
+/* The outbox gathers envelopes by destination, sends them as DeliveryBatches, and counts them in epochs until they are acknowledged.
  *
  *     destination 0   [ headroom | envelope envelope envelope .... ]    a buffer each; the head is written before the envelopes
  *     destination 1   [ headroom | envelope ]                           when the batch is sent: it is full (64 KiB), or old
  *     ...                                                               (5 ms), or nothing more is coming
  *     waiting   { destination 3, bytes } { destination 0, bytes }       batches that the sender had no room for, in order
  *
- * A destination is a number: the route of an edge, or the partition of another topic. Which topic that is, is the sender's
- * business. Each batch belongs to the epoch (deliver/epochs.h) that is open when it is sent; the owner calls deliver_flush
+ * A destination is a number: the route of an edge, or the partition of another topic; only the sender knows the
+ * topic. Each batch belongs to the epoch (deliver/epochs.h) that is open when it is sent; the owner calls deliver_flush
  * before it closes that epoch, and epochs_acknowledge when a batch has arrived.
  *
  * No I/O: the sender is the owner's. No allocation an envelope. One thread.
@@ -38,7 +38,7 @@ struct deliver_recipient {
 };
 
 struct deliver *deliver_new(const struct deliver_options *options);
-void deliver_free(struct deliver *deliver); /* NULL is fine; what was not sent is lost */
+void deliver_free(struct deliver *deliver); /* NULL is fine; unsent envelopes are lost */
 
 /* From now on a batch waits for that long (options.flush_us until then). */
 void deliver_set_flush_us(struct deliver *deliver, int64_t flush_us);
@@ -58,7 +58,7 @@ void deliver_put(struct deliver *deliver, int32_t destination, const struct deli
 void deliver_put_many(struct deliver *deliver, const struct deliver_envelope *envelope,
                       const struct deliver_recipient *recipients, size_t count, int64_t received, int64_t now_us);
 
-void deliver_flush_old(struct deliver *deliver, int64_t now_us); /* what is older than flush_us */
+void deliver_flush_old(struct deliver *deliver, int64_t now_us); /* batches that are older than flush_us */
 void deliver_flush(struct deliver *deliver);                     /* everything */
 void deliver_beat(struct deliver *deliver); /* everything, and an empty batch to destinations with nothing */
 

@@ -1,12 +1,12 @@
-/* A DeliveryBatch as bytes (schemas/delivery-batch-v2.avsc): what one process has for one destination, of all products.
+/* A DeliveryBatch as bytes (schemas/delivery-batch-v2.avsc): the envelopes of all products from one process for one destination.
  *
  *     0x00 | schema id | stream_time | oldest_received | count | envelope ... | 0
  *     `--------------------- head -----------------------------'
  *
  *     envelope:  kind | recipients | size of the payload | payload
  *
- * Only the outside of envelopes is known here: a kind says whose payload it is, and a reader skips kinds it does not know.
- * Written and read an envelope at a time, so that a batch is never materialised. Pure.
+ * This library does not look into payloads: the kind names the product whose payload it is, and a reader skips kinds that it does not
+ * know. Batches are written and read one envelope at a time, so none is ever materialised. Pure.
  */
 #ifndef DELIVER_ENVELOPE_H
 #define DELIVER_ENVELOPE_H
@@ -33,9 +33,9 @@ static inline size_t deliver_envelope_size_max(size_t recipients, size_t payload
     return (recipients + 4) * VARINT_MAX + payload; /* kind, block count, end of the recipients, size of the payload */
 }
 
-/* The head of a batch whose `count` envelopes are written already: it ENDS at `before` (the first envelope's first byte);
- * returns where it starts. At most DELIVER_HEAD_MAX bytes. The envelopes must be followed by the byte 0; without any, the head
- * has no count, and with that byte it is whole. */
+/* Writes the head of a batch whose `count` envelopes are written already. The head ENDS at `before` (the first envelope's first byte);
+ * the function returns its start. At most DELIVER_HEAD_MAX bytes. The byte 0 must follow the envelopes. A batch without envelopes
+ * is a head without a count, and that byte. */
 enum { DELIVER_HEAD_MAX = 5 + 3 * VARINT_MAX };
 uint8_t *deliver_head_write_before(uint8_t *before, int64_t stream_time, int64_t oldest_received, uint64_t count);
 

@@ -1,11 +1,11 @@
-/* Epochs: which input may be committed, because all that came of it is acknowledged.
+/* Epochs say which input may be committed: input whose effects are all acknowledged.
  *
  *     ... settled | settled | 3 unacknowledged | 0 unacknowledged | open
  *                             ^ epochs_settled()                    ^ epochs_open()
  *
- * Whatever is sent belongs to the epoch that is open then. From time to time the owner closes the open epoch and notes how far
- * it has read. An epoch is settled when it is closed and everything of it, and of all epochs before it, is acknowledged: then
- * the owner commits what it noted when it closed that epoch. Several senders may share the epochs of one owner.
+ * Each thing that is sent belongs to the epoch that is open at that moment. From time to time the owner closes the open epoch and notes
+ * how far it has read. An epoch is settled when it is closed and everything in it, and in all epochs before it, is acknowledged. The
+ * owner then commits the offsets that it noted when it closed the epoch. Several senders may share the epochs of one owner.
  *
  * Pure. One thread.
  */
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { EPOCHS_MAX = 64 }; /* unsettled ones, with the open one: what an owner notes of each fits a ring of so many */
+enum { EPOCHS_MAX = 64 }; /* unsettled epochs, the open one included: a ring of this size holds an owner's notes */
 
 struct epochs;
 struct epochs *epochs_new(void);
@@ -34,7 +34,7 @@ void epochs_acknowledge(struct epochs *epochs, uint64_t epoch);
 /* Closes the open epoch and opens the next one. False: too many are unsettled, it stays open. */
 bool epochs_close(struct epochs *epochs);
 
-/* Forgets what was sent: everything up to now counts as settled. A new epoch is open. */
+/* Forgets everything that was sent: it counts as settled. A new epoch is open. */
 void epochs_forget(struct epochs *epochs);
 
 #endif

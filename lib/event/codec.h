@@ -26,9 +26,9 @@
  * A record whose only field is a union, as nearby_item, is a kind and a C union: struct nearby_item { enum nearby_item_kind
  * kind; union { struct move move; struct roster roster; ... }; } with kinds NEARBY_ITEM_MOVE and so on.
  *
- * Of a DeliveryBatch only the schemas are here: lib/deliver writes and reads it, an envelope at a time, so that a batch is
- * never materialised; event/delivery.h has what its envelopes hold. The records of watching (watch, roll_call, watch_note) are
- * written and read by lib/watch, which does not include this header; tests hold its bytes to these codecs.
+ * For DeliveryBatches, only the schemas are here: lib/deliver writes and reads them an envelope at a time, so that a batch is never
+ * materialised, and event/delivery.h reads the payloads. lib/watch writes and reads the records of watching (watch, roll_call,
+ * watch_note) without this header; tests compare its bytes with these codecs.
  */
 #ifndef EVENT_CODEC_H
 #define EVENT_CODEC_H

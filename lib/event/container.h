@@ -15,7 +15,7 @@ int container_writer_append(struct container_writer *writer, const struct histor
 int container_writer_finish(struct container_writer *writer, struct error *error);
 /* Finishes unless that was done, fsyncs, closes and frees, also on failure. The directory's fsync is the caller's. */
 int container_writer_close(struct container_writer *writer, struct error *error);
-void container_writer_abandon(struct container_writer *writer); /* closes and frees without caring; NULL is fine */
+void container_writer_abandon(struct container_writer *writer); /* closes and frees, ignoring errors; NULL is fine */
 
 struct container_reader;
 int container_reader_open(const char *path, struct container_reader **reader, struct error *error);

@@ -1,9 +1,9 @@
-/* What the envelopes of a DeliveryBatch hold (lib/deliver knows only their outside), and the batches from before there
- * were envelopes.
+/* The payloads in the envelopes of a DeliveryBatch (lib/deliver knows only the envelopes), and batches of version 1, which had no
+ * envelopes.
  *
- * An envelope's kind says which product its payload is for, and so which schema the payload has. Kinds are given once, like
- * schema ids. A payload names no version of its schema: later versions of a union only add branches at the end, and the
- * process that reads them is upgraded before the one that writes them.
+ * An envelope's kind says which product its payload is for, and so which schema the payload has. A kind is never reused, like
+ * a schema id. A payload names no version of its schema: later versions of a union only add branches at the end, and readers are
+ * upgraded before writers.
  */
 #ifndef EVENT_DELIVERY_H
 #define EVENT_DELIVERY_H
@@ -17,9 +17,9 @@ enum delivery_kind {
 /* Reads the payload of a DELIVERY_NEARBY envelope. 0 or -EBADMSG (item then is undefined). */
 int delivery_read_nearby(struct codec *codec, const void *payload, size_t size, struct nearby_item *item);
 
-/* Reads DeliveryBatches of version 1, one after the other, item by item. Their items are nearby's alone, and each carries its
- * recipients inside; they are given out as the envelopes of kind DELIVERY_NEARBY that hold the same. Routers of the release
- * before write this version while they are replaced. */
+/* Reads DeliveryBatches of version 1, one after the other, item by item. All their items are nearby's, and each carries its
+ * recipients inside. The reader presents them as envelopes of kind DELIVERY_NEARBY. Routers of the previous release write this
+ * version until they are replaced. */
 enum { DELIVERY_BATCH_V1_SCHEMA_ID = 6 };
 
 struct delivery_v1_item {

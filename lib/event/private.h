@@ -1,4 +1,4 @@
-/* What lib/event's files share. Private to lib/event. */
+/* Shared by lib/event's files, and private to them. */
 #ifndef EVENT_PRIVATE_H
 #define EVENT_PRIVATE_H
 
@@ -14,7 +14,7 @@ struct codec {
     avro_value_t *values;         /* for event_to_json: as event_schemas; iface NULL until first asked for */
 };
 
-/* Forgets what is in the scratch memory. */
+/* Empties the scratch memory. */
 void codec_scratch_reset(struct codec *codec);
 
 /* Takes the wire header off a value: where the record begins, and its id. NULL with the reason in error. */

@@ -1,6 +1,6 @@
-/* The catalogue of topics: what starling's records travel on. docs/ARCHITECTURE.md says who writes and who reads each.
+/* The catalogue of starling's topics. docs/ARCHITECTURE.md says which process writes and which ones read each topic.
  *
- * A program names the topics that it needs, and only those are checked at its start: an upgrade that adds topics stops nobody.
+ * A program names the topics that it needs and checks only those at its start. So an upgrade that adds topics stops no program.
  * Pure data; any thread.
  */
 #ifndef EVENT_TOPICS_H

@@ -1,14 +1,14 @@
-/* What the generated records are made of. Pure data; see event/codec.h for who owns what they point to. */
+/* The building blocks of the generated records. Pure data; event/codec.h says who owns the memory that they point to. */
 #ifndef EVENT_TYPES_H
 #define EVENT_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The greatest time (ms) and the greatest offset of sharing that starling takes in a location: what presence has room for. */
+/* The greatest time (ms) and the greatest offset of sharing that starling accepts in a location: presence has 48 bits for each. */
 #define EVENT_TIME_MAX ((INT64_C(1) << 47) - 1)
 
-/* An Avro string: UTF-8 says Avro, but nobody has checked; not NUL-terminated. */
+/* An Avro string. Avro requires UTF-8, but this one has not been checked; it is not NUL-terminated. */
 struct event_text {
     const char *data;
     size_t size;

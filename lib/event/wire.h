@@ -1,4 +1,4 @@
-/* Avro's binary encoding, value by value: what the generated readers and writers are made of. Private to lib/event.
+/* Avro's binary encoding, value by value: the generated readers and writers consist of these. Private to lib/event.
  *
  * wire_get_X reads one X and wire_skip_X passes over one; both return where it ends, or NULL when it is malformed or cut
  * short at `end`, and never read beyond. Values that the type does not allow (an int of more than 32 bits, a boolean that
@@ -45,7 +45,7 @@ static inline const uint8_t *wire_get_boolean(const uint8_t *at, const uint8_t *
     return at + 1;
 }
 
-/* What a string and a bytes value have in common: a length, and that many bytes, at *data. */
+/* The common form of a string and a bytes value: a length, and that many bytes, at *data. */
 static inline const uint8_t *wire_get_sized(const uint8_t *at, const uint8_t *end, const uint8_t **data, size_t *size) {
     int64_t length;
     at = wire_get_long(at, end, &length);

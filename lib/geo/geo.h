@@ -1,4 +1,4 @@
-/* Distance on the Earth: the one function that says what "near" means, for routers, edges and clients alike.
+/* Distance on the Earth: the one function that decides what "near" means, for routers, edges and clients alike.
  *
  * Haversine with R = 6,371,008.8 m, in double, from 1e-7 degree integers. Pure; any thread.
  */
@@ -21,9 +21,9 @@ bool geo_valid(struct geo_point p);
 /* Metres. The same from a to b as from b to a, to the last bit. */
 double geo_distance(struct geo_point a, struct geo_point b);
 
-/* A point prepared for many comparisons against one radius. geo_near decides exactly as geo_distance(centre, p) <= radius
- * does, for valid points, but most candidates are settled by a difference of latitude or longitude, nearly all others by a
- * few multiplications, and only those within micrometres of the radius by geo_distance itself. */
+/* A point prepared for many comparisons with one radius. For valid points geo_near decides exactly as geo_distance(centre, p) <=
+ * radius does. A difference of latitude or longitude decides most candidates, a few multiplications nearly all others;
+ * geo_distance itself is needed only within micrometres of the radius. */
 struct geo_circle {
     struct geo_point centre;
     double radius_m;
@@ -37,11 +37,11 @@ struct geo_circle {
 struct geo_circle geo_circle(struct geo_point centre, double radius_m);
 bool geo_near(const struct geo_circle *circle, struct geo_point p);
 
-/* geo_distance(circle->centre, p), within a circle that is not large by the same multiplications: it differs by less than a
- * billionth of it. */
+/* geo_distance(circle->centre, p). In a small circle it is computed by the same multiplications, and differs from geo_distance by
+ * less than a billionth. */
 double geo_circle_distance(const struct geo_circle *circle, struct geo_point p);
 
-/* Both of many points, at less than half the price each. distance_m of one that is not near may be anything. */
+/* Both answers for many points, at less than half the price each. distance_m of a point that is not near is undefined. */
 void geo_circle_look(const struct geo_circle *circle, const struct geo_point *points, size_t count, bool *near,
                      double *distance_m);
 

@@ -31,6 +31,6 @@ int json_want_degrees(const json_t *object, const char *key, double limit, int32
 void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted, escaped, as text_quote does */
 void json_put_int(struct buffer *out, int64_t value);
 void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
-void json_put_fixed1(struct buffer *out, double value); /* one decimal; null for what is no finite number */
+void json_put_fixed1(struct buffer *out, double value); /* one decimal; null if the value is not finite */
 
 #endif

@@ -16,21 +16,21 @@ struct topics_plan {
     int min_insync;               /* min.insync.replicas; 0: the broker's default */
 };
 
-/* Creates the topics that are missing, and their dead letter queues, with the settings of their descriptions; sets the settings
- * of those that are there. Never changes a partition count. Idempotent. */
+/* Creates missing topics and their dead letter queues with the settings of their descriptions, and corrects the settings of
+ * existing ones. Never changes a partition count. Idempotent. */
 int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms, struct error *error);
 
-/* How many partitions the topics have; -ENOENT when one is missing, -EINVAL when those of one space differ (error names them),
- * -EHOSTDOWN when no broker answers in time. Topics that the list does not name are not looked at. */
+/* How many partitions the topics have; -ENOENT when a topic is missing, -EINVAL when topics of one space have different numbers
+ * (error names them), -EHOSTDOWN when no broker answers in time. Ignores topics that the list does not name. */
 struct topics_shape {
     int partitions[TOPIC_SPACES]; /* 0: the list has no topic of that space */
 };
 int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
                         int timeout_ms, struct error *error);
 
-/* Who is in a consumer group and owns what. */
+/* The members of a consumer group, and the partitions that each of them owns. */
 struct kafka_member {
-    char *id; /* the broker's name of the member: of this time of its being one */
+    char *id; /* the broker's name of the member, new each time it joins */
     char *client_id, *host, *instance_id;
     struct kafka_position *owned; /* offsets unset */
     size_t owned_count;

@@ -1,4 +1,4 @@
-/* What admin.c, topics.c and groups.c share. */
+/* Shared by admin.c, topics.c and groups.c. */
 #ifndef KAFKA_ADMIN_PRIVATE_H
 #define KAFKA_ADMIN_PRIVATE_H
 
@@ -11,7 +11,7 @@ struct kafka_admin {
     rd_kafka_t *client;
 };
 
-/* kafka_failed, with -EHOSTDOWN for whatever means that no broker answered in time. */
+/* kafka_failed, with -EHOSTDOWN for every code that means that no broker answered in time. */
 int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
 
 /* A queue and the options (with the time that is left) for one request. */
@@ -25,15 +25,15 @@ struct kafka_request kafka_request_new(struct kafka_admin *admin, rd_kafka_admin
 rd_kafka_event_t *kafka_request_finish(struct kafka_request *request, int64_t deadline_us, const char *doing, int *code,
                                        struct error *error);
 
-/* For questions to a group's coordinator, which must never time out inside librdkafka (2.0 to 2.13): when a broker comes up
- * later, it looks the coordinator up for the request that it has freed, and ends the process by an assertion. So librdkafka
- * is given far longer than we wait, and what is given up is ended together with its client. */
+/* For questions to a group's coordinator. They must never time out inside librdkafka (2.0 to 2.13): when a broker comes up later,
+ * librdkafka looks up the coordinator for the request that it has freed, and an assertion ends the process. So we give librdkafka
+ * a far longer time-out than we wait ourselves. When we give up a request, we free its client with it. */
 struct kafka_request kafka_coordinator_request_new(struct kafka_admin *admin, rd_kafka_admin_op_t op);
 rd_kafka_event_t *kafka_coordinator_request_finish(struct kafka_admin *admin, struct kafka_request *request,
                                                    int64_t deadline_us, const char *doing, int *code,
                                                    struct error *error);
 
-/* Whoever uses admin->client calls this first: makes the client, if it is gone. */
+/* Makes the client again if it was freed; to be called before each use of admin->client. */
 int kafka_admin_open(struct kafka_admin *admin, struct error *error);
 
 #endif

@@ -203,7 +203,7 @@ static size_t take_records(struct kafka_consumer *consumer, size_t count) {
     return records;
 }
 
-/* What came in one go filled librdkafka's queue if it was more than that holds. */
+/* A burst has ended. If it was larger than librdkafka's queue, the queue was full. */
 static void burst_over(struct kafka_consumer *consumer) {
     bool was_full = consumer->burst >= QUEUE_MESSAGES || consumer->burst_bytes >= (size_t)QUEUE_KBYTES << 10;
     consumer->burst = consumer->burst_bytes = 0;

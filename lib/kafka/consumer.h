@@ -1,10 +1,10 @@
-/* A consumer on the event loop: records come in batches by callback, rebalances are decided by its owner.
+/* A consumer on the event loop. Records come in batches by callback; the consumer's owner decides what to do in a rebalance.
  *
- * With a group it subscribes (eager `range` assignor, static membership if instance_id is set); the group's assignment says
- * what is *owned*, and on_assigned then says what is *read*: any partitions of any topics, by kafka_consumer_read. Without a
- * group it only reads. Offsets are stored nowhere by themselves: the owner commits. isolation.level=read_committed,
- * auto.offset.reset=error unless given explicitly. max.poll.interval is kept alive by a 1 s timer. All calls and
- * callbacks: the loop's thread. Blocking calls say so.
+ * With a group it subscribes (eager `range` assignor, static membership if instance_id is set). The group's assignment says which
+ * partitions it *owns*; after on_assigned the owner says by kafka_consumer_read which partitions it *reads*, of any topics. Without
+ * a group it only reads. It stores no offsets by itself: the owner commits. isolation.level=read_committed and
+ * auto.offset.reset=error unless given explicitly. A 1 s timer keeps max.poll.interval from running out. All calls and callbacks:
+ * the loop's thread. Blocking calls say so.
  */
 #ifndef KAFKA_CONSUMER_H
 #define KAFKA_CONSUMER_H
@@ -44,8 +44,8 @@ struct kafka_consumer_options {
     const struct topic *const *subscribe; /* with a group */
     size_t subscribe_count;
     size_t batch; /* records a callback at most; 0: 1,000 */
-    /* A request may wait for so long at the broker until 64 KiB have come together: fewer, larger answers for who is in no
-     * hurry. 0: what there is comes at once. */
+    /* How long a request may wait at the broker for 64 KiB to come together: fewer and larger answers for consumers that are in no
+     * hurry. 0: the broker answers at once with the records that it has. */
     int gather_ms;
     void *context;
 
@@ -57,31 +57,31 @@ struct kafka_consumer_options {
     /* The assignment is gone (revoked; lost: true when another may own it already, so nothing may be committed).
      * Nothing is read after it until on_assigned. */
     void (*on_revoked)(void *context, bool lost);
-    /* Everything delivered so far was handled and the batch queue is empty: flush what waits. Also when a position moved
-     * without a record (past transaction markers, or when a start became known). NULL: not wanted. */
+    /* All delivered records were handled and no more are queued: the owner flushes its output. Also called when a position
+     * moved without a record (past transaction markers, or when a start became known). NULL: not wanted. */
     void (*on_drained)(void *context);
-    /* An offset that is gone or was never there: the owner decides by kafka_consumer_read again. NULL: restart at the
-     * beginning of what is kept. */
+    /* The offset to read is gone or never existed: the owner calls kafka_consumer_read again. NULL: reading restarts at the
+     * oldest record that is kept. */
     void (*on_offset_lost)(void *context, const struct topic *topic, int32_t partition);
     /* Broker trouble (up = false, with the reason) and recovery. NULL: not wanted. */
     void (*on_broker)(void *context, bool up, const char *reason);
-    /* librdkafka has given up: another process has this instance's id, or the broker believes so of one that was away for
-     * longer than its session. Once, after on_broker and on_revoked; this consumer will never read again. NULL: not wanted. */
+    /* librdkafka has given up: another process has this instance's id, or the broker believes so because this process was away
+     * for longer than its session. Called once, after on_broker and on_revoked; the consumer never reads again. NULL: not wanted. */
     void (*on_fatal)(void *context, const char *reason);
 };
 
 int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafka_consumer **consumer,
                        struct error *error);
-/* Leaves the group (dynamic members), calls nobody, blocks some 20 ms. Not from a callback of its own. NULL is fine. */
+/* Leaves the group (dynamic members), makes no callback, blocks some 20 ms. Not from a callback of its own. NULL is fine. */
 void kafka_consumer_free(struct kafka_consumer *consumer);
 
-/* Replaces the set of partitions that are read, each from its offset (>= 0, BEGINNING or END). These three: -EINVAL for
- * what cannot be read, -ESTALE when the group has nothing assigned (before on_assigned, after on_revoked). */
+/* Replaces the set of partitions that are read, each from its offset (>= 0, BEGINNING or END). This and the next two: -EINVAL for
+ * positions that cannot be read, -ESTALE when the group has assigned nothing (before on_assigned, after on_revoked). */
 int kafka_consumer_read(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
                         struct error *error);
 
-/* Adds to or removes from what is read, the others going on undisturbed (rd_kafka_incremental_* is for cooperative
- * groups only: internally this re-assigns with the tracked positions). */
+/* Adds partitions to that set, or removes some; the others go on undisturbed. (rd_kafka_incremental_* works in cooperative groups
+ * only, so this re-assigns all partitions with the tracked positions.) */
 int kafka_consumer_read_more(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
                              struct error *error);
 int kafka_consumer_read_less(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count,
@@ -94,9 +94,9 @@ int kafka_consumer_seek(struct kafka_consumer *consumer, const struct kafka_posi
 /* The next offset that will be delivered of a partition that is read (or was last read); KAFKA_OFFSET_NONE: unknown. */
 int64_t kafka_consumer_position(const struct kafka_consumer *consumer, const struct topic *topic, int32_t partition);
 
-/* A member of another kind: subscribes to one topic instead of what the options say, and reads nothing any more. The group gives
- * its partitions to others at once, which a static member that just ends does not bring about: its place is kept for it. Over
- * when on_assigned comes. */
+/* Hands the partitions over before an end: subscribes to `other` instead of the options' topics and reads nothing any more. The group
+ * then gives the partitions to other members at once. When a static member simply ends, the group keeps its place for it. Done when
+ * on_assigned comes. */
 int kafka_consumer_hand_over(struct kafka_consumer *consumer, const struct topic *other, struct error *error);
 
 /* The broker's id of this member, as of on_assigned; NULL: it is none. Valid until the next change. */
@@ -109,8 +109,8 @@ void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold);
 void kafka_consumer_commit(struct kafka_consumer *consumer, const struct kafka_position *positions, size_t count);
 uint64_t kafka_consumer_commit_failures(const struct kafka_consumer *consumer);
 
-/* When this member last had its place in the group for sure: when the newest commit was sent that the group has taken
- * (clock_monotonic_us; 0: none yet). For a session's time from then on nobody else is given what it owns. */
+/* When this member last had its place in the group for sure: the time at which it sent the newest commit that the group accepted
+ * (clock_monotonic_us; 0: none yet). For one session time-out after that, the group gives its partitions to no other member. */
 int64_t kafka_consumer_heard_us(const struct kafka_consumer *consumer);
 int64_t kafka_consumer_session_us(const struct kafka_consumer *consumer); /* session.timeout.ms */
 

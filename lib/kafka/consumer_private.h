@@ -1,5 +1,5 @@
-/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes what is read,
- * queries.c asks the broker questions that block. */
+/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes the set of partitions that are
+ * read, queries.c asks the broker questions that block. */
 #ifndef KAFKA_CONSUMER_PRIVATE_H
 #define KAFKA_CONSUMER_PRIVATE_H
 
@@ -22,7 +22,7 @@ struct kafka_consumer {
     struct kafka_record *records;
 
     bool assigned; /* between on_assigned and on_revoked; always, without a group */
-    bool changed;  /* what is read changed while librdkafka was filling `messages` */
+    bool changed;  /* the set of partitions changed while librdkafka was filling `messages` */
     bool answered; /* on_assigned called kafka_consumer_read */
     bool given_up; /* on_fatal was called */
     bool held;
@@ -35,7 +35,7 @@ struct kafka_consumer {
     /* Commits are answered in the order of their sending: when each was sent, in a ring. */
     struct {
         int64_t sent_us;
-        size_t count; /* of commits: those that found the ring full count with the last one before them */
+        size_t count; /* of commits: one that finds the ring full counts with the last one before it */
     } commits[KAFKA_COMMITS_MAX];
     size_t commit_first, commit_count;
     int64_t heard_us, session_us;

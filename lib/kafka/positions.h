@@ -27,8 +27,8 @@ void positions_clear(struct positions *positions); /* frees; empty and valid aft
 /* The place, or NULL when that partition was never read. */
 struct place *positions_find(const struct positions *positions, const struct topic *topic, int32_t partition);
 
-/* Takes each to be read from its offset, instead of (replace) or beside what is read. -EINVAL changes nothing: topic,
- * partition or offset out of range, a partition named twice or, unless replaced, read already. */
+/* Has each position read from its offset, instead of (replace) or beside the partitions that are read already. -EINVAL, and nothing
+ * changes: topic, partition or offset out of range, a partition named twice or, unless replaced, read already. */
 int positions_read(struct positions *positions, const struct kafka_position *list, size_t count, bool replace,
                    struct error *error);
 void positions_stop(struct positions *positions); /* nothing is read; the offsets stay known */

@@ -1,4 +1,4 @@
-/* What the clients of lib/kafka share among themselves; the only header that includes rdkafka.h. */
+/* Shared by lib/kafka's clients; the only header that includes rdkafka.h. */
 #ifndef KAFKA_PRIVATE_H
 #define KAFKA_PRIVATE_H
 
@@ -33,8 +33,8 @@ int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing
 int64_t kafka_deadline_us(int timeout_ms);
 int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
 
-/* Whether to ask again, after a short sleep here: a broker is just taking something over (a group, a partition of a new
- * topic), and there is time left. */
+/* Whether to ask again: a broker is just taking something over (a group, a partition of a new topic), and there is time left.
+ * Sleeps shortly before it returns true. */
 bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);
 
 /* The topic that a broker's name stands for; NULL: none of settings->topics. */
@@ -78,8 +78,8 @@ const char *kafka_health_reason(const struct kafka_health *health); /* why it is
 /* An error_cb's or error event's code: what it says about health. */
 void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafka_resp_err_t err, const char *reason);
 
-/* consumer.c: who the consumer was in its group when it got its present assignment. It stays what
- * it was when the consumer is another member or gone; the loop's thread takes and releases it, any may read it. */
+/* consumer.c: the consumer's membership in its group when it got its present assignment. It does not change when the consumer
+ * becomes another member or is freed. The loop's thread takes and releases it; any thread may read it. */
 struct kafka_membership;
 struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer); /* NULL: it has no assignment */
 const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct kafka_membership *membership);

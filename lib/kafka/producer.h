@@ -30,7 +30,7 @@ struct kafka_producer_options {
 
 int kafka_producer_new(const struct kafka_producer_options *options, struct kafka_producer **producer,
                        struct error *error);
-/* Waits up to flush_ms for what is under way (callbacks are called), then frees. NULL is fine. */
+/* Waits up to flush_ms for messages under way (their callbacks are called), then frees. NULL is fine. */
 void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
 
 /* Copies key and value. value NULL: tombstone. partition KAFKA_PARTITION_BY_KEY (friendships: by the user, the key's
@@ -45,8 +45,8 @@ bool kafka_producer_up(const struct kafka_producer *producer);        /* some br
 /* To NAME.dlq: key, value and Kafka Connect's error headers (__connect.errors.topic, .partition, .offset,
  * .exception.message, ...). A record that is too large to be written whole with them is written cut: the beginning of its value,
  * and of its key if that alone is too long, with the sizes of both in the headers KAFKA_CUT_VALUE_SIZE and KAFKA_CUT_KEY_SIZE;
- * the headers above say where the whole of it is. on_delivered does not hear of it. Errors as kafka_producer_send; none of them
- * comes of what is in the record. */
+ * the headers above say where the whole record is. on_delivered is not called for it. Errors as kafka_producer_send; the record's
+ * content can cause none of them. */
 #define KAFKA_CUT_KEY_SIZE "starling.cut.key.size"
 #define KAFKA_CUT_VALUE_SIZE "starling.cut.value.size"
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason);
@@ -58,10 +58,10 @@ uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dea
  *   -ESTALE  the group has moved on, and another member may own the partitions: abort, drop state;
  *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (2 s),
  *            or one whose commit got no answer in time, which may then be committed or not: the committed offsets say.
- * A transaction is bound to the consumer's assignment of when it was begun: what comes of that one is not committed under the
- * next, whenever a worker gets to it. */
+ * A transaction is bound to the consumer's assignment at its beginning: it never commits under a later assignment, however late a
+ * worker gets to it. */
 int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, struct error *error);
-/* consumer: whose offsets are committed; NULL: none will be. */
+/* consumer: the one whose offsets the transaction commits; NULL: it commits none. */
 int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consumer *consumer, struct error *error);
 /* Flushes, adds the offsets with the consumer group's metadata (KIP-447), commits. */
 int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,

@@ -1,5 +1,5 @@
-/* A producer's insides: producer.c sends and takes reports, dead_letters.c the records nobody could read,
- * transactions.c the calls that block. */
+/* A producer's insides: producer.c sends records and takes delivery reports, dead_letters.c sends unreadable records to their dead
+ * letter queue, transactions.c makes the calls that block. */
 #ifndef KAFKA_PRODUCER_PRIVATE_H
 #define KAFKA_PRODUCER_PRIVATE_H
 

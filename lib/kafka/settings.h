@@ -1,4 +1,4 @@
-/* What every Kafka client of ours needs to know. */
+/* The settings that all our Kafka clients have in common. */
 #ifndef KAFKA_SETTINGS_H
 #define KAFKA_SETTINGS_H
 
@@ -19,8 +19,7 @@ struct kafka_settings {
     const char *client_id;           /* NULL: librdkafka's */
     const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
-    const struct topic_list
-        *topics; /* those that the program knows: the topics of others do not exist for its clients */
+    const struct topic_list *topics; /* the topics that the program knows; its clients ignore all others */
     /* For consumers: they read each topic's dead letter queue, which has one partition, instead of the topic. */
     bool dead_letters;
     struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */

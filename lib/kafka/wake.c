@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "kafka/private.h"
 
-/* librdkafka writes to a queue's descriptor only when the queue turns from empty to not empty. So whoever is woken
- * empties the queue, or asks to be called again. The second's timer is for max.poll.interval.ms, which counts polls. */
+/* librdkafka writes to a queue's descriptor only when the queue turns from empty to not empty. So `fn` must empty the queue, or
+ * ask to be called again. The timer of one second is for max.poll.interval.ms, which counts polls. */
 
 enum { POLL_EVERY_MS = 1000 };
 

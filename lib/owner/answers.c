@@ -12,6 +12,7 @@ struct asked_partition {
     int32_t partition;
     struct stages_answer answer;
     int64_t offsets_end; /* of options.offsets */
+    int64_t command_ends[STAGES_TOPICS_MAX];
 };
 
 /* Committed offsets and ends of owned partitions. `items` is the worker's while it asks. */
@@ -82,12 +83,25 @@ static int ask_ends(struct answers *answers, struct error *error) {
     return code;
 }
 
+static int ask_command_ends(struct answers *answers, struct error *error) {
+    const struct owner *owner = answers->owner;
+    int code = 0;
+    for (size_t c = 0; !code && c < owner->command_count; c++) {
+        put_topics(answers, &owner->commands[c], 1, 0);
+        code = follower_ask_ends(owner->follower, answers->positions, answers->count, ASK_TIMEOUT_MS, error);
+        for (size_t i = 0; !code && i < answers->count; i++)
+            answers->items[i].command_ends[c] = answers->positions[i].offset;
+    }
+    return code;
+}
+
 /* The ends after the committed offsets: whatever was written for commands before them is then below these ends. */
 static int ask(void *context, struct error *error) {
     struct answers *answers = context;
     if (!answers->count) return 0;
     int code = ask_committed(answers, error);
-    return code ? code : ask_ends(answers, error);
+    if (!code) code = ask_ends(answers, error);
+    return code ? code : ask_command_ends(answers, error);
 }
 
 static void answered(void *context) {
@@ -99,7 +113,7 @@ static void answered(void *context) {
     for (size_t i = 0; !code && i < answers->count; i++) {
         const struct asked_partition *item = &answers->items[i];
         if (!stages_owned(owner->stages, item->partition)) continue;
-        states_offsets_end(owner, item->partition, item->offsets_end);
+        states_asked(owner, item->partition, item->offsets_end, item->command_ends);
         if (stages_answered(owner->stages, item->partition, &item->answer))
             code = states_own(owner, item->partition, &item->answer, &error);
     }

@@ -42,7 +42,7 @@ static int later_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The times of those that are whole, the newest first; caller frees. Calls rest for what is not whole. */
+/* The times of the complete checkpoints, the newest first; the caller frees them. Calls rest for incomplete ones. */
 static int64_t *list(const char *folder, size_t *count, void (*rest)(void *context, const char *path), void *context) {
     DIR *dir = opendir(folder);
     int64_t *times = NULL;
@@ -132,7 +132,7 @@ static void copy_done(void *context) {
     checkpoints->telling = NULL;
     int code = use_copy(checkpoints);
     if (code && code != -ECANCELED) {
-        // Of what was not whole nothing is there; and what another process has put there meanwhile, and opened, is its own.
+        // An incomplete copy leaves nothing behind; a store that another process has put there meanwhile, and opened, is not ours.
         bool ours = !checkpoints->code && code != -EBUSY;
         checkpoints->at++;
         code = ours ? store_remove(checkpoints->path, &checkpoints->error) : 0;
@@ -164,7 +164,8 @@ static void make_metrics(struct checkpoints *checkpoints) {
     checkpoints->failed = metrics_counter(options->metrics, total, help, "result=\"failed\"");
     checkpoints->newest_time =
         metrics_gauge_unknown(options->metrics, time, "When the newest checkpoint of this process was made", NULL);
-    checkpoints->duration = metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
+    checkpoints->duration =
+        metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
     free(total);
     free(time);
     free(duration);
@@ -233,7 +234,7 @@ static void make_done(void *context) {
     log_info(log, "checkpoint made", LOG_INT("ms", checkpoints->took_us / 1000));
 }
 
-/* The next one is due a period after the last one, whoever made it: restarts make neither more nor fewer. */
+/* The next checkpoint is due one period after the last one, whichever process made it: restarts make neither more nor fewer. */
 static int64_t first_due(const struct checkpoints *checkpoints, int64_t now_ms) {
     size_t count;
     int64_t *times = list(checkpoints->folder, &count, NULL, NULL);

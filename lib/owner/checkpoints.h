@@ -1,7 +1,7 @@
-/* Checkpoints of a store: what a process without data of its own starts from, to read only what followed.
+/* Checkpoints of a store. A process without data of its own starts from one, and reads only the records after it.
  *
- *     FOLDER/checkpoint-1795249325400/    a whole store (store_checkpoint), named by when it was begun (ms)
- *     FOLDER/checkpoint-1795249325400.*   one that is not whole yet, or no longer: swept up
+ *     FOLDER/checkpoint-1795249325400/    a whole store (store_checkpoint), named by the time of its beginning (ms)
+ *     FOLDER/checkpoint-1795249325400.*   an incomplete one: removed
  *
  * The store itself says what it reflects, and refuses to be opened if it is of no use. Checkpoints are made by a worker.
  * Loop's thread.
@@ -37,11 +37,11 @@ struct checkpoints *checkpoints_new(const struct checkpoints_options *options);
 void checkpoints_free(struct checkpoints *checkpoints); /* not while busy; NULL is fine */
 bool checkpoints_busy(const struct checkpoints *checkpoints);
 
-/* Has the store opened, once. If there is none at its path yet, it begins with the newest checkpoint that can be used: linking takes
- * milliseconds, but from another filesystem a worker copies it, and the log says how far it is. 0: it is open; 1: on_opened will be
- * called; else why it cannot be opened. */
+/* Has the store opened, once. If there is no store at its path yet, it begins with the newest checkpoint that can be used. Linking takes
+ * milliseconds; from another filesystem a worker copies it, and the log shows the progress. 0: the store is open; 1: on_opened will
+ * be called; negative: it cannot be opened. */
 int checkpoints_open(struct checkpoints *checkpoints, struct error *error);
-/* Gives up what is being copied: -ECANCELED then. */
+/* Gives up a copy that is under way: on_opened then gets -ECANCELED. */
 void checkpoints_stop(struct checkpoints *checkpoints);
 
 /* Begins one if it is time. whole: the store is; otherwise it waits. */

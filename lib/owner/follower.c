@@ -111,9 +111,9 @@ int64_t follower_lag(const struct follower *follower, size_t state, int32_t part
     return kafka_consumer_lag(follower->consumer, follower->options.topics[state], partition);
 }
 
-int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends) {
+int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends, size_t count) {
     int64_t left = 0;
-    for (size_t s = 0; follower->reads[partition] && s < follower->options.topic_count; s++) {
+    for (size_t s = 0; follower->reads[partition] && s < count; s++) {
         int64_t next = follower_position(follower, s, partition);
         if (ends[s] != INT64_MAX && next < ends[s]) left += ends[s] - (next < 0 ? 0 : next);
     }

@@ -1,5 +1,5 @@
-/* Reads the state topics of some partitions, each from where its store is, and keeps on reading. It commits nothing and is in no
- * group: which partitions it reads, the owner says. States are numbered in the order of `topics`. Loop's thread.
+/* Reads the state topics of some partitions, each from the offset of its store, and keeps on reading. It commits nothing and is in no
+ * group; the owner says which partitions it reads. States are numbered in the order of `topics`. Loop's thread.
  */
 #ifndef OWNER_FOLLOWER_H
 #define OWNER_FOLLOWER_H
@@ -25,8 +25,8 @@ struct follower_options {
 int follower_new(const struct follower_options *options, struct follower **follower, struct error *error);
 void follower_free(struct follower *follower); /* NULL is fine */
 
-/* Takes a partition's states to be read from these offsets (>= 0 or KAFKA_OFFSET_BEGINNING), or no longer, from the next
- * follower_read on; a partition is named once in between. */
+/* Has a partition's states read from these offsets (>= 0 or KAFKA_OFFSET_BEGINNING), or no longer. Takes effect at the next
+ * follower_read; a partition may be named once in between. */
 void follower_add(struct follower *follower, int32_t partition, const int64_t *from);
 void follower_remove(struct follower *follower, int32_t partition);
 int follower_read(struct follower *follower, struct error *error);
@@ -39,8 +39,8 @@ int64_t follower_position(const struct follower *follower, size_t state, int32_t
 bool follower_reached(const struct follower *follower, size_t state, int32_t partition, int64_t end); /* 0: always */
 int64_t follower_lag(const struct follower *follower, size_t state, int32_t partition); /* records; -1: not known yet */
 
-/* Records that are left to read up to the ends, of all states; an end of INT64_MAX is not known and does not count. */
-int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends);
+/* Records that are left to read up to the ends of the first `count` states; an end of INT64_MAX is not known and does not count. */
+int64_t follower_left(const struct follower *follower, int32_t partition, const int64_t *ends, size_t count);
 
 /* Asks for the ends of a state's partitions (positions: topic and partition are set). Worker thread. */
 int follower_ask_ends(struct follower *follower, struct kafka_position *positions, size_t count, int timeout_ms,

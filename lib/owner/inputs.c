@@ -27,8 +27,8 @@ static size_t index_of(const struct topic *const *topics, size_t count, const st
 
 /* ---- records ---- */
 
-/* Has the reading of commands follow commands_paused: what is so already stays as it is, and what has just begun to be read is not
- * paused, whatever it was before. */
+/* Pauses or resumes the reading of commands, as commands_paused says. Called again when partitions have just begun to be read, which are
+ * not paused at first; harmless where nothing changes. */
 static void pause_follows(struct owner *owner) {
     for (int32_t p = 0; p < owner->options.partitions; p++) {
         for (size_t c = 0; stages_commanding(owner->stages, p) && c < owner->command_count; c++) {
@@ -46,7 +46,7 @@ static void pause_commands(struct owner *owner, bool pause) {
     pause_follows(owner);
 }
 
-/* The first input after an assignment: how long it has waited is how long nobody served the partition. */
+/* The first input after an assignment has waited for as long as no process served the partition. */
 static void measure_pause(struct owner *owner, const struct kafka_record *record) {
     double waited = (double)(clock_wall_ms() - record->timestamp) / 1000;
     owner->resumed[record->partition] = false;
@@ -112,7 +112,7 @@ static void commands_forgotten(struct owner *owner) {
     owner->commands_paused = false;
 }
 
-/* Its state stays, as a stand-by's, until the group says who stands by for whom now. */
+/* Keeps the partition's state, as a stand-by, until the stand-bys of the changed group are known. */
 static void release(struct owner *owner, int32_t partition) {
     struct error error;
     if (!stages_release(owner->stages, partition)) return;
@@ -122,7 +122,7 @@ static void release(struct owner *owner, int32_t partition) {
         owner_failed(owner, "state cannot be kept", &error);
 }
 
-/* What is committed, or what the decider wrote beside its state: a group that was deleted has forgotten the former. */
+/* The higher of the committed offset and the one that the decider wrote: a deleted group has forgotten the former. */
 static int64_t commands_begin_at(const struct owner *owner, size_t command, int32_t partition, int64_t committed) {
     int64_t decided = states_decided(owner, command, partition);
     int64_t from = committed > decided ? committed : decided;
@@ -138,7 +138,7 @@ static int64_t commands_next(const struct owner *owner, size_t command, int32_t 
                : next;
 }
 
-/* Reads all that may be read now: what is ours and restored, and of shared inputs what is others'. */
+/* Reads all partitions that may be read now: owned and restored ones, and other owners' partitions of shared inputs. */
 static void read_all(struct owner *owner) {
     struct error error;
     size_t count = 0;
@@ -158,7 +158,7 @@ static void read_all(struct owner *owner) {
         pause_follows(owner);
 }
 
-/* All topics that the group's members share are divided alike: the first one says what is owned. */
+/* The group divides all its topics alike, so the first one says which partitions are owned. */
 static const struct topic *group_topic(const struct owner *owner) {
     return owner->input_count ? owner->inputs[0] : owner->commands[0];
 }
@@ -180,6 +180,8 @@ static void assigned(void *context, const struct kafka_position *owned, size_t c
             stages_assign(owner->stages, p);
         else if (stages_owned(owner->stages, p))
             release(owner, p);
+        // Waiting for a command that another process decides now is over.
+        if (!mine[p] && owner->options.decider) decider_lost(owner->options.decider, p);
         owner->resumed[p] = mine[p];
     }
     free(mine);
@@ -268,8 +270,10 @@ void inputs_progress(struct owner *owner) {
     }
     if (count && kafka_consumer_read_more(owner->consumer, owner->positions, count, &error))
         owner_failed(owner, "restored partitions cannot be read", &error);
-    else if (count)
+    else if (count) {
         pause_follows(owner);
+        commit(owner); // the answer is the first sign that this member has its place
+    }
     owner->metrics.owned->value = (double)owned;
     owner->metrics.restored->value = (double)live;
 }
@@ -297,7 +301,6 @@ void inputs_restore_again(struct owner *owner, int32_t partition) {
     if (owner->assigned && count) kafka_consumer_read_less(owner->consumer, owner->positions, count, NULL);
     if (owner->options.decider) decider_revoke(owner->options.decider);
     inputs_commands_lost(owner);
-    answers_want(owner->answers);
 }
 
 /* ---- offsets ---- */

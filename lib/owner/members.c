@@ -55,7 +55,7 @@ static size_t owner_without(size_t members, size_t gone, int32_t partitions, int
     return left + (left >= gone);
 }
 
-/* The owner, of those who are there now, when a member joins before number `at`; `members`: the one that joined. */
+/* The present member that owns the partition after a new member has joined before number `at`; `members`: the new one owns it. */
 static size_t owner_with(size_t members, size_t at, int32_t partitions, int32_t partition) {
     size_t owner = members_owner(members + 1, partitions, partition);
     if (owner == at) return members;

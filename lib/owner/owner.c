@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@ void owner_failed(struct owner *owner, const char *doing, const struct error *er
 /* ---- beginning and end ---- */
 
 static void sort_topics(struct owner *owner) {
+    size_t counts[OWNER_STATE + 1] = {0};
+    for (size_t i = 0; i < owner->options.topic_count; i++) counts[owner->options.topics[i].role]++;
+    assert(counts[OWNER_INPUT] + counts[OWNER_SHARED] <= STAGES_TOPICS_MAX);
+    assert(counts[OWNER_COMMAND] <= STAGES_TOPICS_MAX && counts[OWNER_STATE] <= STAGES_TOPICS_MAX);
     for (size_t i = 0; i < owner->options.topic_count; i++) {
         const struct owner_topic *topic = &owner->options.topics[i];
         switch (topic->role) {
@@ -94,6 +99,8 @@ void owner_stop(struct owner *owner) {
     if (owner->stopped) return;
     owner->stopped = true;
     if (owner->options.decider) decider_stop(owner->options.decider);
+    answers_forget(owner->answers);
+    standby_stop(owner->standby);
     inputs_stop(owner);
 }
 
@@ -132,7 +139,7 @@ static void measure_second(struct owner *owner) {
             shown = SHOWN_LIVE;
         } else if (stages_owned(owner->stages, p)) {
             shown = SHOWN_RESTORING;
-            left += follower_left(owner->follower, p, stages_ends(owner->stages, p));
+            left += follower_left(owner->follower, p, stages_ends(owner->stages, p), owner->state_count);
         } else if (owner->standing[p]) {
             int64_t lag = states_standby_lag(owner, p);
             shown = lag == 0 ? SHOWN_STANDBY : SHOWN_STANDBY_BEHIND;

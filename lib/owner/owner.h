@@ -1,14 +1,14 @@
-/* The owner of partitions: what a daemon does whose consumer group divides partitions of users (or subjects) among processes.
+/* The owner of partitions: the runtime of a daemon whose consumer group divides partitions of users (or subjects) among processes.
  *
  *     group's consumer ---- inputs, commands ----> owner ----> product: input()       effects, by its outbox
  *                                                    |   ----> decider                state records, in transactions
  *     follower ------------ states --------------> owner ----> product: state()       its store
  *
- * A partition that the group gives to this process goes through stages (owner/stages.h): its committed offsets and the ends of its
- * state topics are asked for, its state is read up to these ends in silence, and then it is live: inputs are handled, commands are
- * decided, and what comes of its state is news. Processes that stand by for a partition keep its state up to date, so that a
- * take-over reads little. Whatever the product sends belongs to an epoch (deliver/epochs.h); an input's offset is committed when
- * the epoch in which it was handled is acknowledged.
+ * A partition that the group gives to this process goes through stages (owner/stages.h). The owner asks for its committed offsets and
+ * for the ends of its state topics, then reads its state up to these ends in silence. Then the partition is live: inputs are handled,
+ * commands are decided, and changes of state are told. Stand-bys keep a partition's state up to date, so that a take-over reads
+ * little. Everything that the product sends belongs to an epoch (deliver/epochs.h); the owner commits an input's offset when the
+ * epoch in which it was handled is acknowledged.
  *
  * The product gives a table of callbacks and knows what its state means; the owner knows neither. All calls and callbacks: the
  * loop's thread.
@@ -43,37 +43,39 @@ struct owner_product {
     int (*attach)(void *context, int32_t partition, int64_t *from, struct error *error);
     void (*detach)(void *context, int32_t partition);
 
-    /* An attached partition is to be restored, and will be live: it is this process's to tell of. told: up to where the group knows
-     * the effects of each state to be carried out, KAFKA_OFFSET_NONE: unknown. again: an offset from which the product wants to read
-     * a state again; KAFKA_OFFSET_NONE (as it comes): not. fresh: just attached, nothing was read yet. */
+    /* This process owns the attached partition: it will be restored and then be live. told: by state, up to which offset the group
+     * knows that effects were carried out; KAFKA_OFFSET_NONE: unknown. again: the product sets an offset here to read a state again
+     * from there; it comes as KAFKA_OFFSET_NONE (do not). fresh: the partition was just attached and nothing was read yet. */
     void (*own)(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again);
-    /* It is somebody else's, and is kept up to date in silence. */
+    /* Another process owns the partition; this one keeps it up to date in silence, as a stand-by. */
     void (*silence)(void *context, int32_t partition);
 
-    /* Records of states, of attached partitions only. Then: nothing more is there for now. */
+    /* Records of states, of attached partitions only. state_idle: there are no more for now. */
     void (*state)(void *context, const struct kafka_record *records, size_t count);
     void (*state_idle)(void *context);
-    /* What a state's offset refers to is not in the topic: the product forgets that state. True: the partition must be restored
-     * once more, as the product has nothing of it. */
+    /* A state's offset is no longer in the topic: the product forgets that state. True: it then has nothing of the partition, which
+     * must be restored once more. */
     bool (*state_lost)(void *context, size_t state, int32_t partition);
 
-    /* Whether everything before these ends is in the store, and can be read there. 0: nothing is there to be read. */
+    /* Whether everything before these ends is in the store and can be read there. An end of 0: the topic's partition is empty. */
     bool (*reached)(void *context, int32_t partition, const int64_t *ends);
-    /* How much the product has still to do with what was read of a stand-by, before it is of use. */
+    /* How many records of a stand-by's partition were read but are not applied yet. */
     int64_t (*unapplied)(void *context, int32_t partition);
     void (*live)(void *context, int32_t partition); /* restored: from now on state() brings news */
 
     /* A record of an input; owned: its partition is live here. now_us: monotonic. */
     void (*input)(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us);
-    /* Before, among and after a batch of inputs: time has passed, and what has waited for long enough goes out. */
+    /* Called before, during and after a batch of inputs: the product sends output that has waited long enough. */
     void (*flush_old)(void *context, int64_t now_us);
-    void (*flush)(void *context);  /* nothing more is there for now: all goes out */
-    void (*settle)(void *context); /* partitions change hands: what is held back is handled, and goes out */
-    void (*lower)(void *context, size_t input,
-                  int64_t *offsets); /* by partition: before what is held back. NULL: nothing is */
-    bool (*blocked)(void *context);  /* output is full, also when it is offered once more: inputs wait */
+    void (*flush)(void *context);  /* there is no more input for now: sends all output */
+    void (*settle)(void *context); /* partitions change hands: handles held-back input, and sends all output */
+    void (*lower)(
+        void *context, size_t input,
+        int64_t *offsets); /* by partition: lowers them to the first held-back record. NULL: nothing is held back */
+    bool (*blocked)(void *context); /* offers blocked output once more; true: it is still blocked, and inputs wait */
 
-    /* This process may join its group now: the state of what will be its own is read. The product calls owner_join, now or later. */
+    /* The state of the partitions that this process will own has been read, so it may join its group: the product calls owner_join, now
+     * or later. */
     void (*prepared)(void *context);
     bool (*busy)(void *context);    /* the product's worker threads; NULL: it has none */
     void (*drained)(void *context); /* the end of owner_drain */
@@ -128,19 +130,19 @@ bool owner_live(const struct owner *owner, int32_t partition);
 bool owner_stands_by(const struct owner *owner, int32_t partition);
 bool owner_restored(const struct owner *owner); /* it owns partitions, and all of them are live */
 
-/* Whether a question about the partition may be answered: 0; -ESTALE: somebody else owns it; -EAGAIN: not now (it is being
- * restored, or the group has not been heard for so long that somebody else may own it by now). */
+/* Whether a question about the partition may be answered. 0: yes; -ESTALE: another process owns the partition; -EAGAIN: not now (it is
+ * being restored, or this process has not heard from the group for so long that another one may own it by now). */
 int owner_serves(const struct owner *owner, int32_t partition);
 
-/* Something was applied: partitions may be ready for more. */
+/* The product has applied something, so a partition may have reached its next stage. */
 void owner_progress(struct owner *owner);
 void owner_commands_lost(struct owner *owner); /* the decider's on_reset: commands are begun anew */
 void owner_effects_lost(struct owner *owner);  /* a batch was lost: inputs that are not settled are handled again */
 
-/* An offset of an input that is held back was not handled after all: it is read again when the partition is live. */
+/* A held-back record of an input was not handled after all: it is read again when the partition is live. */
 void owner_lower(struct owner *owner, size_t input, int32_t partition, int64_t offset);
 
-/* States, by number. What is read up to the position was handed over. */
+/* States, by number. All records before the position were handed over. */
 int64_t owner_position(const struct owner *owner, size_t state, int32_t partition);
 int64_t owner_state_lag(const struct owner *owner, size_t state, int32_t partition); /* records; -1: not known yet */
 bool owner_reached(const struct owner *owner, size_t state, int32_t partition, int64_t end);
@@ -149,7 +151,7 @@ int owner_read_again(struct owner *owner, size_t state, int32_t partition, int64
 /* The product has emptied its state of the partition, which must be read anew. */
 void owner_restore_again(struct owner *owner, int32_t partition);
 
-/* Tells the group how far effects of states are carried out. Lost when the group is being balanced: tell it again later. */
+/* Commits how far the effects of states are carried out. The commit may be lost in a rebalance: repeat it later. */
 void owner_commit(struct owner *owner, const struct kafka_position *positions, size_t count);
 
 /* How long (ms) the oldest record of the inputs, over all partitions, may have waited. As of the last owner_tenth. */

@@ -1,7 +1,7 @@
-/* The inside of an owner: what its files share. Nothing outside of lib/owner includes it.
+/* The inside of an owner, shared by its files. Nothing outside of lib/owner includes it.
  *
  *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands, commits
- *     states.c   attached partitions and states     answers.c  what is asked of the broker about owned partitions
+ *     states.c   attached partitions and states     answers.c  questions to the broker about owned partitions
  *     standby.c  the group's members, stand-bys     follower.c, stages.c, members.c  know no owner
  */
 #ifndef OWNER_PRIVATE_H
@@ -25,14 +25,16 @@ struct owner {
     struct follower *follower;
     struct kafka_consumer *consumer; /* of the group; NULL: not joined */
     struct answers *answers;
-    struct standby *standby; /* NULL: nobody stands by for anybody */
+    struct standby *standby; /* NULL: there are no stand-bys */
     struct owner_metrics metrics;
 
     /* states.c: */
-    bool *standing;        /* by partition: read in silence */
-    bool *attached;        /* by partition */
-    int64_t *decided;      /* by command, then partition: what options.offsets says; -1: nothing */
-    int64_t *offsets_ends; /* by partition: up to where options.offsets must be read */
+    struct kafka_record *batch; /* of states: those that are the product's */
+    bool *standing;             /* by partition: read in silence */
+    bool *attached;             /* by partition */
+    int64_t *decided;           /* by command, then partition: what options.offsets says; -1: nothing */
+    int64_t *offsets_ends;      /* by partition: up to where options.offsets must be read */
+    int64_t *command_ends;      /* as decided: where the topics of commands ended when that was asked */
 
     /* inputs.c: */
     struct kafka_position *positions; /* room for all inputs and commands */
@@ -64,7 +66,7 @@ void inputs_second(struct owner *owner);
 void inputs_measure(struct owner *owner);
 void inputs_hold(struct owner *owner);
 void inputs_stop(struct owner *owner);
-bool inputs_leave(struct owner *owner); /* gives what is owned to others; true: done, or it cannot be */
+bool inputs_leave(struct owner *owner); /* hands its partitions over; true: done, or impossible */
 bool inputs_settled(const struct owner *owner);
 void inputs_commands_lost(struct owner *owner);
 void inputs_restore_again(struct owner *owner, int32_t partition);
@@ -83,16 +85,18 @@ int states_read(struct owner *owner, struct error *error);
 
 bool states_reached(struct owner *owner, int32_t partition, const int64_t *ends);
 int64_t states_standby_lag(struct owner *owner, int32_t partition); /* -1: not known yet */
-/* Where the commands of a partition go on as options.offsets says; -1: it says nothing. */
+/* The next command of a partition by the topic options.offsets; -1: it has no record of that. */
 int64_t states_decided(const struct owner *owner, size_t command, int32_t partition);
-void states_offsets_end(struct owner *owner, int32_t partition, int64_t end); /* it must be read up to here before */
+/* options.offsets must be read up to its end before that; what it says beyond the end of a topic of commands is of another topic
+ * of that name, which has been deleted since. */
+void states_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends);
 
 /* ---- answers.c ---- */
 
 struct answers *answers_new(struct owner *owner);
 void answers_free(struct answers *answers); /* not while busy; NULL is fine */
 bool answers_busy(const struct answers *answers);
-void answers_want(struct answers *answers); /* anew: what is being asked no longer counts */
+void answers_want(struct answers *answers); /* asks anew: the answer that is under way no longer counts */
 void answers_try(struct answers *answers);  /* asks if that is wanted and possible now */
 void answers_forget(struct answers *answers);
 
@@ -100,11 +104,12 @@ void answers_forget(struct answers *answers);
 
 int standby_new(struct owner *owner, struct standby **standby, struct error *error);
 void standby_free(struct standby *standby); /* not while busy; NULL is fine */
+void standby_stop(struct standby *standby); /* asks nothing more; NULL is fine */
 bool standby_busy(const struct standby *standby);
 void standby_look(struct standby *standby);     /* members may have changed: asks now. NULL is fine */
 void standby_progress(struct standby *standby); /* ten times a second. NULL is fine */
 
-/* How a static member that is to end does it: asked again and again until it is known. */
+/* How a static member ends. The caller asks again until the answer is not STANDBY_WAIT. */
 enum standby_way { STANDBY_WAIT, STANDBY_END, STANDBY_HAND_OVER };
 enum standby_way standby_way_to_end(struct standby *standby); /* NULL: STANDBY_END */
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-struct progress { /* of one input of one partition */
+struct input_progress { /* of one input of one partition */
     int64_t first;
     int64_t next;       /* -1: nothing was ever read */
     int64_t settled;    /* what was handled before this offset is acknowledged, or was so when ownership began */
@@ -28,13 +28,13 @@ struct stages {
     uint32_t ring;
     bool observed[STAGES_TOPICS_MAX]; /* by input */
     struct owned_partition *parts;
-    struct progress *progress; /* by input, then partition */
-    int64_t *notes;            /* by epoch modulo ring, then as progress */
+    struct input_progress *progress; /* by input, then partition */
+    int64_t *notes;                  /* by epoch modulo ring, then as progress */
 };
 
 static size_t all(const struct stages *stages) { return stages->inputs * (size_t)stages->partitions; }
 
-static struct progress *progress_of(const struct stages *stages, size_t input, int32_t partition) {
+static struct input_progress *progress_of(const struct stages *stages, size_t input, int32_t partition) {
     return &stages->progress[input * (size_t)stages->partitions + (size_t)partition];
 }
 
@@ -76,7 +76,7 @@ bool stages_release(struct stages *stages, int32_t partition) {
 
 static void begin_inputs(struct stages *stages, int32_t partition, const struct stages_answer *answer) {
     for (size_t i = 0; i < stages->inputs; i++) {
-        struct progress *progress = progress_of(stages, i, partition);
+        struct input_progress *progress = progress_of(stages, i, partition);
         int64_t from = answer->inputs[i] < 0 ? progress->first : answer->inputs[i];
         // What others have handled since this process last owned the partition was observed here, or else is not to be handled.
         if (from < progress->next || progress->next < 0 || !stages->observed[i]) progress->next = from;
@@ -136,7 +136,7 @@ void stages_commands_forget(struct stages *stages) {
 /* ---- inputs ---- */
 
 void stages_begin(struct stages *stages, size_t input, int32_t partition, int64_t first, int64_t next) {
-    struct progress *progress = progress_of(stages, input, partition);
+    struct input_progress *progress = progress_of(stages, input, partition);
     progress->first = first;
     progress->next = next;
 }
@@ -146,19 +146,19 @@ int64_t stages_next(const struct stages *stages, size_t input, int32_t partition
 }
 
 void stages_handled(struct stages *stages, size_t input, int32_t partition, int64_t offset, int64_t timestamp) {
-    struct progress *progress = progress_of(stages, input, partition);
+    struct input_progress *progress = progress_of(stages, input, partition);
     progress->next = offset + 1;
     progress->handled_ms = timestamp;
 }
 
 void stages_lower(struct stages *stages, size_t input, int32_t partition, int64_t offset) {
-    struct progress *progress = progress_of(stages, input, partition);
+    struct input_progress *progress = progress_of(stages, input, partition);
     if (offset < progress->next) progress->next = offset;
 }
 
 int64_t stages_waiting_ms(struct stages *stages, size_t input, int32_t partition, bool nothing_waits, int64_t now_ms,
                           int64_t unknown) {
-    struct progress *progress = progress_of(stages, input, partition);
+    struct input_progress *progress = progress_of(stages, input, partition);
     if (nothing_waits) {
         progress->current_ms = now_ms;
         return 0;
@@ -190,7 +190,7 @@ void stages_settle(struct stages *stages, uint64_t epoch) {
 void stages_rewind(struct stages *stages) {
     for (size_t i = 0; i < all(stages); i++) {
         const struct owned_partition *part = &stages->parts[i % (size_t)stages->partitions];
-        struct progress *progress = &stages->progress[i];
+        struct input_progress *progress = &stages->progress[i];
         bool handled = part->stage == STAGE_LIVE || part->stage == STAGE_RESTORING;
         if (handled && progress->settled < progress->next) progress->next = progress->settled;
     }
@@ -203,7 +203,7 @@ bool stages_commit(struct stages *stages, bool again, size_t *input, int32_t *pa
             ++*input;
             continue;
         }
-        struct progress *progress = progress_of(stages, *input, *partition);
+        struct input_progress *progress = progress_of(stages, *input, *partition);
         if (stages->parts[*partition].stage != STAGE_LIVE) continue;
         if (again ? progress->settled < 0 : progress->settled <= progress->committed) continue;
         *offset = progress->committed = progress->settled;

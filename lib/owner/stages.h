@@ -1,4 +1,4 @@
-/* What an owner knows of each partition: its stage, how far its inputs are read and settled, where its commands begin.
+/* An owner's knowledge of each partition: its stage, how far its inputs are read and settled, and where its commands begin.
  *
  *     FOREIGN --assigned--> ASKING --offsets and ends are known--> RESTORING --state is read up to there--> LIVE
  *        ^                     |                                       |                                      |
@@ -20,8 +20,8 @@ enum { STAGES_TOPICS_MAX = 8 }; /* inputs, or commands, or states */
 
 struct stages;
 
-/* observed: by input, whether partitions of others are read as well, so that reading goes on where it is when such a partition is
- * taken over; copied. ring: how many epochs may be unsettled at once. */
+/* observed: by input, whether this process also reads the partitions of others; it then reads on from its position when it takes such a
+ * partition over. Copied. ring: how many epochs may be unsettled at once. */
 struct stages *stages_new(int32_t partitions, size_t inputs, const bool *observed, uint32_t ring);
 void stages_free(struct stages *stages); /* NULL is fine */
 
@@ -35,10 +35,10 @@ static inline bool stages_owned(const struct stages *stages, int32_t partition) 
 /* FOREIGN becomes ASKING; others stay what they are. */
 void stages_assign(struct stages *stages, int32_t partition);
 
-/* Becomes FOREIGN. True: its state was being read, and it is the caller's to keep or to drop. */
+/* Becomes FOREIGN. True: its state was being read; the caller keeps or drops it. */
 bool stages_release(struct stages *stages, int32_t partition);
 
-/* What the broker answered about a partition that is owned. */
+/* The broker's answer about an owned partition. */
 struct stages_answer {
     int64_t inputs[STAGES_TOPICS_MAX];   /* committed; -1: nothing ever was */
     int64_t commands[STAGES_TOPICS_MAX]; /* the same */
@@ -46,8 +46,8 @@ struct stages_answer {
     int64_t ends[STAGES_TOPICS_MAX];     /* of states: they must be read up to here; 0: nothing is there */
 };
 
-/* ASKING becomes RESTORING, and inputs go back to what is committed: true. Otherwise commands may begin again, once states are
- * read up to the new ends; a partition that is being restored must be read up to these ends as well. */
+/* ASKING becomes RESTORING, and inputs go back to the committed offsets: true. In other stages commands may begin again when states
+ * are read up to the new ends; a partition that is being restored must be read up to these ends, too. */
 bool stages_answered(struct stages *stages, int32_t partition, const struct stages_answer *answer);
 
 /* LIVE or RESTORING becomes RESTORING without an end, until the next answer: its state is read anew. False: neither. */
@@ -61,8 +61,8 @@ const int64_t *stages_ends(const struct stages *stages, int32_t partition);
 
 /* ---- commands ---- */
 
-/* Where the commands of a partition begin, as answered; NULL: that was not asked since the last stages_commands_forget. *ends: up
- * to where the states must be read before. */
+/* Where the commands of a partition begin, by the broker's answer; NULL: no answer since the last stages_commands_forget. *ends: the
+ * offsets up to which the states must be read first. */
 const int64_t *stages_commands(const struct stages *stages, int32_t partition, const int64_t **ends);
 void stages_commands_begin(struct stages *stages, int32_t partition); /* they are read from now on */
 bool stages_commanding(const struct stages *stages, int32_t partition);
@@ -76,32 +76,33 @@ int64_t stages_next(const struct stages *stages, size_t input, int32_t partition
 
 /* The record at that offset was handled; timestamp: Kafka's, ms. */
 void stages_handled(struct stages *stages, size_t input, int32_t partition, int64_t offset, int64_t timestamp);
-/* One that was handled before is to be handled again. */
+/* A record that was handled before must be handled again. */
 void stages_lower(struct stages *stages, size_t input, int32_t partition, int64_t offset);
 
-/* How long (ms) the oldest record that waits in an input may have waited. nothing_waits: the reading is at the end. Where that is
- * not known, the time counts since something was handled, or since nothing waited; unknown: what is said if neither ever was. */
+/* How long (ms) the oldest waiting record of an input may have waited. nothing_waits: reading has reached the end. If that is unknown,
+ * the time counts from the last record that was handled, or from the last time when nothing waited. unknown: the result if there was
+ * neither. */
 int64_t stages_waiting_ms(struct stages *stages, size_t input, int32_t partition, bool nothing_waits, int64_t now_ms,
                           int64_t unknown);
 
 /* ---- what may be committed ---- */
 
-/* The epoch is about to be closed: notes how far each input is handled, and returns the offsets (by input, then partition) for the
- * caller to lower where something is held back. */
+/* The epoch is about to be closed: notes how far each input is handled. Returns the offsets (by input, then partition); the caller
+ * lowers them where it holds records back. */
 int64_t *stages_note(struct stages *stages, uint64_t epoch);
 
 /* Everything of the noted epoch is acknowledged. Once an epoch. */
 void stages_settle(struct stages *stages, uint64_t epoch);
 
-/* Deliveries were lost: what is not settled is handled again. */
+/* Deliveries were lost: all inputs that are not settled will be handled again. */
 void stages_rewind(struct stages *stages);
 
-/* The next offset to commit, of partitions after *partition (from -1) and inputs after *input; false: there are no more. again: of
- * all that is settled; else only of what was not told yet. It counts as told. */
+/* The next offset to commit, of partitions after *partition (from -1) and inputs after *input; false: there are no more. again: all
+ * settled offsets; else only those that were not committed yet. The offset then counts as committed. */
 bool stages_commit(struct stages *stages, bool again, size_t *input, int32_t *partition, int64_t *offset);
-void stages_untold(struct stages *stages); /* commits may not have arrived: they are made again */
+void stages_untold(struct stages *stages); /* commits may not have arrived: they are repeated */
 
-/* Everything that was handled is settled and told. */
+/* Everything that was handled is settled and committed. */
 bool stages_all_told(const struct stages *stages);
 
 #endif

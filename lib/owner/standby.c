@@ -96,7 +96,7 @@ static struct member *members_of(struct standby *standby, char *own_id, size_t *
     return members;
 }
 
-/* The assignor is given; an owner that is not who it should be means that members of another kind are in the group. */
+/* Whether all owners are as computed. The assignor is known, so another owner means that members of another kind are in the group. */
 static bool as_computed(struct standby *standby, const struct member *members, size_t count) {
     int32_t partitions = standby->owner->options.partitions;
     for (size_t i = 0; i < standby->group.count; i++) {
@@ -111,7 +111,7 @@ static bool as_computed(struct standby *standby, const struct member *members, s
     return true;
 }
 
-/* What this member stands by for; of one that has yet to join, what it would own as well. */
+/* Chooses the partitions for which this member stands by. If it has yet to join, it also chooses those that it would own. */
 static void choose(struct standby *standby, const struct member *members, size_t count) {
     struct owner *owner = standby->owner;
     size_t list[REPLICAS_MAX], replicas = owner->options.standbys;
@@ -256,8 +256,9 @@ void standby_progress(struct standby *standby) {
 
 enum standby_way standby_way_to_end(struct standby *standby) {
     if (!standby) return STANDBY_END;
-    if (!standby->ending) question_ask(standby->question);
+    bool first = !standby->ending;
     standby->ending = true;
+    if (first) question_ask(standby->question);
     return standby->way;
 }
 
@@ -287,6 +288,10 @@ int standby_new(struct owner *owner, struct standby **out, struct error *error) 
     question_ask(standby->question);
     *out = standby;
     return 0;
+}
+
+void standby_stop(struct standby *standby) {
+    if (standby) question_cancel(standby->question);
 }
 
 void standby_free(struct standby *standby) {

@@ -5,6 +5,8 @@
 #include "decider/command_offset.h"
 #include "owner/private.h"
 
+enum { BATCH_DEFAULT = 1000 };
+
 /*            own                         live
  *     nothing ---> restoring ------------------------> live: what comes is news
  *        |  keep      ^  own: reads the rest             |
@@ -31,10 +33,15 @@ static void take_offset(struct owner *owner, const struct kafka_record *record) 
 }
 
 int64_t states_decided(const struct owner *owner, size_t command, int32_t partition) {
-    return *decided_of(owner, command, partition);
+    int64_t next = *decided_of(owner, command, partition);
+    return next <= owner->command_ends[command * (size_t)owner->options.partitions + (size_t)partition] ? next : -1;
 }
 
-void states_offsets_end(struct owner *owner, int32_t partition, int64_t end) { owner->offsets_ends[partition] = end; }
+void states_asked(struct owner *owner, int32_t partition, int64_t offsets_end, const int64_t *command_ends) {
+    owner->offsets_ends[partition] = offsets_end;
+    for (size_t c = 0; c < owner->command_count; c++)
+        owner->command_ends[c * (size_t)owner->options.partitions + (size_t)partition] = command_ends[c];
+}
 
 /* ---- records ---- */
 
@@ -51,20 +58,19 @@ static void count_records(struct owner *owner, const struct kafka_record *record
     owner->metrics.restore_records->value += (double)restoring;
 }
 
-/* Runs of records that are the product's; those of options.offsets, and of partitions that were dropped, lie between. */
+/* The product gets all of a batch at once: the positions stand behind the whole batch already. */
 static void take(void *context, const struct kafka_record *records, size_t count) {
     struct owner *owner = context;
+    size_t kept = 0;
     count_records(owner, records, count);
-    for (size_t at = 0; at < count;) {
-        size_t begin = at;
-        while (at < count && records[at].topic != owner->options.offsets && owner->attached[records[at].partition])
-            at++;
-        if (at > begin) PRODUCT(owner, state, &records[begin], at - begin);
-        if (at == count) break;
-        if (records[at].topic == owner->options.offsets && owner->attached[records[at].partition])
-            take_offset(owner, &records[at]);
-        at++;
+    for (size_t i = 0; i < count; i++) {
+        if (!owner->attached[records[i].partition]) continue;
+        if (records[i].topic == owner->options.offsets)
+            take_offset(owner, &records[i]);
+        else
+            owner->batch[kept++] = records[i];
     }
+    if (kept) PRODUCT(owner, state, owner->batch, kept);
     owner_progress(owner);
 }
 
@@ -147,10 +153,13 @@ int64_t states_standby_lag(struct owner *owner, int32_t partition) {
 int states_new(struct owner *owner, struct error *error) {
     const struct owner_options *options = &owner->options;
     size_t partitions = (size_t)options->partitions;
+    size_t batch = options->state_batch ? options->state_batch : BATCH_DEFAULT;
     owner->states[owner->state_count] = options->offsets;
+    owner->batch = mem_zero(batch, sizeof *owner->batch);
     owner->standing = mem_zero(partitions, sizeof *owner->standing);
     owner->attached = mem_zero(partitions, sizeof *owner->attached);
     owner->offsets_ends = mem_zero(partitions, sizeof *owner->offsets_ends);
+    owner->command_ends = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->command_ends);
     owner->decided = mem_zero(partitions * (owner->command_count + 1), sizeof *owner->decided);
     struct follower_options follower = {
         .loop = options->loop,
@@ -158,7 +167,7 @@ int states_new(struct owner *owner, struct error *error) {
         .partitions = options->partitions,
         .topics = owner->states,
         .topic_count = owner->state_count + has_offsets(owner),
-        .batch = options->state_batch,
+        .batch = batch,
         .context = owner,
         .on_records = take,
         .on_drained = drained,
@@ -173,4 +182,6 @@ void states_free(struct owner *owner) {
     free(owner->attached);
     free(owner->offsets_ends);
     free(owner->decided);
+    free(owner->command_ends);
+    free(owner->batch);
 }

@@ -1,10 +1,10 @@
-/* Reads what was written to an input lately, of all partitions, into memory: the newest part before this process joins its group,
- * so that it knows the present when partitions are taken over, and the rest of a window after that.
+/* Reads the recent records of an input, of all partitions, into memory: the newest part before this process joins its group, so that it
+ * knows the present when it takes partitions over, and the rest of a window after that.
  *
  *     input   ......[ rest: since the window's beginning )[ newest: the last first_s )[ what the group's consumer reads
  *                   ^ from                                ^ first                     ^ next
  *
- * The rest comes after what is newer, so records that are applied late must change nothing that is newer. Loop's thread.
+ * The rest is read after the newest part, so applying an old record late must not change newer state. Loop's thread.
  */
 #ifndef OWNER_WARMUP_H
 #define OWNER_WARMUP_H

@@ -1,13 +1,13 @@
-/* A question that blocks whoever asks it (to Kafka: offsets, members of a group, ends of partitions), asked on a worker
- * thread, so that the loop never waits.
+/* A question to Kafka (offsets, members of a group, ends of partitions) blocks the thread that asks it. This library asks on a
+ * worker thread, so that the loop never waits.
  *
  *     question_ask --> prepare --> ask (worker thread) --> answered
  *                         ^                            --> failed, and after again_ms once more
  *                         +---- asked anew meanwhile: the answer is dropped ----+
  *
- * What is asked and what is answered lie in the owner's context. `prepare` copies what is asked to a place that the loop leaves
- * alone until the answer is there; `ask` reads that place and puts the answer beside it. An answer that is dropped stays there
- * until the next asking: `prepare` or `ask` frees what it holds.
+ * Question and answer lie in the owner's context. `prepare` copies the question to a place that the loop leaves alone until the
+ * answer is there; `ask` reads that place and puts the answer beside it. A dropped answer stays there until the next asking:
+ * `prepare` or `ask` frees it.
  * All calls and callbacks but `ask`: the loop's thread.
  */
 #ifndef QUESTION_QUESTION_H
@@ -43,7 +43,7 @@ void question_free(struct question *question);
 void question_ask(struct question *question);
 /* Asks after so long, unless asked before. */
 void question_ask_later(struct question *question, uint64_t after_ms);
-/* Neither answered nor failed is called for what is under way, and nothing is asked any more until the next question_ask. */
+/* Drops the answer that is under way (neither answered nor failed is called), and asks nothing until the next question_ask. */
 void question_cancel(struct question *question);
 
 /* The worker thread is asking, also when cancelled. Within answered, failed and freed: false. */

@@ -59,7 +59,7 @@ struct service_definition {
     int (*check)(const struct service_settings *settings, struct error *error);
     /* The topics are there. Makes the daemon's state. */
     int (*start)(struct service *service, const struct topics_shape *shape, void **state, struct error *error);
-    void (*reload)(void *state); /* SIGHUP: what is in files is read again. NULL: nothing is */
+    void (*reload)(void *state); /* SIGHUP: reads files (keys, certificates) again. NULL: there are none */
     void (*drain)(void *state);  /* orderly end begins; service_finished ends it */
     /* Whether worker threads are still at it. Asked again and again when all else is over, a failure while draining included:
      * nothing that takes worker threads is begun any more, and free comes when they are back. NULL: there are none. */

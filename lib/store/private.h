@@ -1,4 +1,4 @@
-/* What store.c and cursor.c share; the only header that includes rocksdb/c.h. */
+/* Shared by lib/store's files; the only header that includes rocksdb/c.h. */
 #ifndef STORE_PRIVATE_H
 #define STORE_PRIVATE_H
 

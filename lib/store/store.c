@@ -71,8 +71,8 @@ static void leave_text_log_empty(rocksdb_options_t *options) {
     rocksdb_options_set_keep_log_file_num(options, 2);
 }
 
-/* A filter for what is in memory as well: most keys that are looked up are not there, and finding that out by walking is
- * half the cost of a look-up. The C API has no function for it, only the text form. */
+/* Gives memtables a filter, too: most keys that are looked up are not there, and walking a memtable to find that out is half the cost
+ * of a look-up. The C API has no function for it, only the text form. */
 static void filter_memtables(rocksdb_options_t *options) {
     rocksdb_options_t *base = rocksdb_options_create_copy(options);
     char *failure = NULL;

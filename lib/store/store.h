@@ -30,14 +30,14 @@ struct store_options {
     bool point_lookups;    /* bloom filters on whole keys */
 };
 
-/* Creates directories. -EBUSY: it is open, here or in another process; -ENOSPC: the disk is full; -EIO: the disk, or what is on
- * it, is damaged. */
+/* Creates directories. -EBUSY: the store is open, here or in another process; -ENOSPC: the disk is full; -EIO: the disk or its content
+ * is damaged. */
 int store_open(const char *path, const struct store_options *options, struct store **store, struct error *error);
 void store_close(struct store *store); /* families die with it; NULL is fine */
 
-/* Opens or creates; the pointer is owned by the store and stays the same for a name. One whose name begins so is written much,
- * hardly read and dropped by ranges: its tables are merged late, so that a key is rewritten less often and a look-up asks more
- * of them. */
+/* Opens or creates a family; the store owns the pointer, which stays the same for a name. A name that begins with STORE_LATE is for a
+ * family that is written much, hardly read and dropped by ranges: RocksDB merges its tables late, so it rewrites a key less often,
+ * and a look-up asks more tables. */
 #define STORE_LATE "late-"
 int store_family(struct store *store, const char *name, struct store_family **family, struct error *error);
 int store_family_drop(struct store *store, const char *name,
@@ -56,9 +56,9 @@ void store_batch_delete_range(struct store_batch *batch, struct store_family *fa
 int store_write(struct store *store, struct store_batch *batch, bool sync,
                 struct error *error); /* WAL always on; sync: fsync it */
 
-/* Gives the disk back what a deleted range takes: whole tables of it at once, and soon the rest, by merging in the background, to
- * which RocksDB by itself would come when enough else is written (tables that nothing was merged with yet still wait for that).
- * Takes as long as writing out a memtable. `to` is no key. */
+/* Gives the space of a deleted range back to the disk: whole tables at once, the rest soon, by merging in the background. RocksDB by
+ * itself would do that only after enough other writes (it still does for tables that were never merged). Takes as long as writing
+ * out a memtable. `to` is not a key itself. */
 int store_reclaim(struct store *store, struct store_family *family, const void *from, size_t from_size, const void *to,
                   size_t to_size, struct error *error);
 
@@ -76,8 +76,8 @@ int store_get_pinned(struct store *store, struct store_family *family, const voi
                      struct store_pin *pin, struct error *error);
 void store_pin_release(struct store_pin *pin);
 
-/* Several keys of one size at once, which stand one behind the other in `keys`, in rising order: cheaper than one by one. A pin
- * of a key that is not there has no handle. 0, or a failure with nothing pinned. */
+/* Gets several keys of one size at once, which is cheaper than one by one. They stand one behind the other in `keys`, in rising order.
+ * The pin of a missing key has no handle. 0, or a failure with nothing pinned. */
 enum { STORE_MANY = 32 };
 int store_get_many(struct store *store, struct store_family *family, const uint8_t *keys, size_t key_size, size_t count,
                    struct store_pin pins[STORE_MANY], struct error *error);
@@ -93,35 +93,35 @@ const uint8_t *store_cursor_key(const struct store_cursor *cursor, size_t *size)
 const uint8_t *store_cursor_value(const struct store_cursor *cursor, size_t *size);
 int store_cursor_error(const struct store_cursor *cursor, struct error *error);
 
-/* Keys in rising order, written aside into a few sorted files that a family then takes in whole: no log, no memtable, no
- * compaction. Makes `PATH-0.sst`, ... ; any one thread, and the store may be used by its own meanwhile. */
+/* A few sorted files outside of the store, written in rising order of keys, which a family then ingests whole: no log, no memtable,
+ * no compaction. The files are `PATH-0.sst`, ... Any one thread; the store's thread may use the store meanwhile. */
 struct store_file;
 struct store_file *store_file_new(struct store *store, const char *path);
-void store_file_free(struct store_file *file); /* deletes what was not taken in; NULL is fine */
+void store_file_free(struct store_file *file); /* deletes files that were not ingested; NULL is fine */
 int store_file_put(struct store_file *file, const void *key, size_t key_size, const void *value, size_t value_size,
                    struct error *error);
 
-/* All of them or none, whatever crashes, and for good: they are synced. Their keys must not overlap, nor be in the family
- * already. A worker thread may call it, while the store's own uses other families. */
+/* Ingests all of the files or none, whatever crashes; they are synced. Their keys must not overlap, nor be in the family already. A
+ * worker thread may call it while the store's own thread uses other families. */
 int store_ingest(struct store *store, struct store_family *family, struct store_file *const *files, size_t count,
                  struct error *error);
 
-/* The whole store as it is now, at a path that is not there yet: complete or not there. Files are linked where the
- * filesystem allows it, else copied. Takes its time: a worker thread may call it while the store is used, not closed. */
+/* Writes the whole store as it is now to a new path: complete or not at all. Links files where the filesystem allows it, else copies
+ * them. It may take long: a worker thread may call it while the store is used, but not closed. */
 int store_checkpoint(struct store *store, const char *path, struct error *error);
 
-/* How far a copy is, for other threads than the one that makes it; and whether it is to be given up. Begins with zeros. */
+/* The progress of a copy, for threads other than the one that makes it; cancelled gives the copy up. Begins with zeros. */
 struct store_progress {
     _Atomic uint64_t bytes, total;
     atomic_bool cancelled;
 };
 
-/* Makes of a checkpoint, or of any store that is not open, another one at a path that is not there yet: linked or copied,
- * complete or not there. progress NULL: nobody looks. -ECANCELED: given up. Needs no store; any thread. */
+/* Clones a checkpoint, or any store that is not open, to a new path: by links or copies, complete or not at all. progress: may be NULL.
+ * -ECANCELED: given up. Any thread. */
 int store_clone(const char *from, const char *path, struct store_progress *progress, struct error *error);
 bool store_exists(const char *path);
 int store_remove(const char *path,
-                 struct error *error); /* absent is fine; not an open one; what is cut short is none */
+                 struct error *error); /* absent is fine; not an open store; a half-removed store no longer exists */
 
 struct store_usage {
     uint64_t memtables, table_readers, block_cache, sst_files; /* bytes */

@@ -30,7 +30,7 @@ static void put_number(struct topic_setting *settings, size_t *count, const char
     put(settings, count, name, text);
 }
 
-/* Kafka deletes whole segments, and only when they are closed: so a segment is closed long before what is in it is too old. */
+/* Kafka deletes only whole, closed segments. So segments are closed long before their records are too old. */
 static void put_retention(struct topic_setting *settings, size_t *count, int64_t retention_ms) {
     int64_t segment_ms = retention_ms / SEGMENTS;
     put(settings, count, "cleanup.policy", "delete");

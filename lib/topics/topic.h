@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the partitions of a topic divide. All topics of one space have the same number of partitions, so that the records of
- * one user (or subject) lie in partitions of the same number, which one process owns. */
+/* A space is a way to divide records among partitions. All topics of one space have the same number of partitions, so the records
+ * of one user (or subject) lie in partitions of the same number, and one process owns all of these. */
 enum topic_space {
     TOPIC_SPACE_USERS,    /* by the murmur2 hash of the user, as Java's LongSerializer and default partitioner do */
     TOPIC_SPACE_SUBJECTS, /* by the murmur2 hash of the subject's text, as "post:123" */
-    TOPIC_SPACE_ROUTES,   /* one partition is the way to one edge process; the producer names it */
+    TOPIC_SPACE_ROUTES,   /* one partition leads to one edge process; the producer names the partition */
     TOPIC_SPACES
 };
 
@@ -30,13 +30,13 @@ struct topic {
     enum topic_space space;
     enum topic_cleanup cleanup;
     int64_t retention_ms;
-    size_t key_hashed; /* the partition is that of so many first bytes of the key; 0: of the whole key */
+    size_t key_hashed; /* only this many first bytes of the key choose the partition; 0: the whole key does */
     bool append_time;  /* Kafka's own time of arrival counts, not the producer's clock */
 };
 
 const char *topic_space_name(enum topic_space space); /* "users", "subjects", "routes" */
 
-/* The settings that the broker is to have for a topic (dead_letters: for its dead letter queue). Fills `settings` and returns
+/* The broker's settings for a topic (dead_letters: for its dead letter queue). Fills `settings` and returns
  * how many there are. min_insync: min.insync.replicas; 0 leaves that to the broker. */
 enum { TOPIC_SETTINGS_MAX = 8, TOPIC_VALUE_SIZE = 24 };
 struct topic_setting {

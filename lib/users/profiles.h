@@ -23,8 +23,8 @@ void profiles_close(struct profiles *profiles); /* after the copies; NULL is fin
 /* The table entry for copies_new. */
 struct copy_definition profiles_copy(struct profiles *profiles);
 
-/* The user's profile, its texts valid until the next call. false: the user has none, or it cannot be read now, which is not worth
- * failing what it would decorate. */
+/* The user's profile, its texts valid until the next call. false: the user has none, or it cannot be read now; callers go on without
+ * it. */
 bool profiles_find(struct profiles *profiles, int64_t user, struct profile *profile);
 
 #endif

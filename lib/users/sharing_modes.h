@@ -1,4 +1,4 @@
-/* Who shares their place with whom: a copy of the topic `sharing` in memory, 16 bytes a user that has a record. One thread. */
+/* The users' sharing modes: a copy of the topic `sharing` in memory, 16 bytes for each user with a record. One thread. */
 #ifndef USERS_SHARING_MODES_H
 #define USERS_SHARING_MODES_H
 

@@ -1,4 +1,4 @@
-/* The edge's side of watching (watch/watch.h): which sessions of this process show what, and what they are told.
+/* The edge's side of watching (watch/watch.h): knows which sessions of this process show which things, and tells them of changes.
  *
  *      watch_edge_show(session, what, version) ----> things and their sessions ----> write(): watch records, tombstones,
  *      watch_edge_hide, watch_edge_leave             |                                         roll calls
@@ -6,8 +6,8 @@
  *      watch_edge_continue(now)  carries out, a slice a call
  *
  * One object serves one topic of watches. The caller has a number for each session, and says in which partition a thing lies.
- * Everything that takes long is done in slices by watch_edge_continue: writing what has changed, telling the sessions of a
- * thing that many show, and roll calls. Each partition has its roll call at another moment of the minute.
+ * watch_edge_continue does long work in slices: writing changed watches, telling the sessions of a popular thing, and roll calls. Each
+ * partition has its roll call at another moment of the minute.
  *
  * Memory is bounded by `things`, by `session_things` for each session, and by `queue_bytes` of deliveries.
  *
@@ -54,7 +54,7 @@ void watch_edge_free(struct watch_edge *edge); /* NULL is fine; nothing is writt
 void watch_edge_route(struct watch_edge *edge, int32_t route);
 
 /* The session shows a thing, and its page has that version (NULL: it did not say, and is told the version as soon as the edge
- * knows it). The same again says which version the page has now. 0; -EINVAL: a what of no or too many bytes; -E2BIG: the session
+ * knows it). A repeated call says which version the page has now. 0; -EINVAL: an empty or too long what; -E2BIG: the session
  * shows too many things; -ENOSPC: the edge does. */
 int watch_edge_show(struct watch_edge *edge, uint64_t session, const void *what, size_t size,
                     const struct watch_version *version);

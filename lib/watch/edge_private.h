@@ -1,4 +1,4 @@
-/* What the files of the edge's side share. Private to lib/watch.
+/* Shared by the files of the edge's side. Private to lib/watch.
  *
  *     sessions:  session -> seat -> seat -> NULL                 names:  what -> shown
  *                            |                                            |

@@ -1,4 +1,4 @@
-/* What the edge tells sessions: the deliveries of owners, and what a session that says its version does not know. */
+/* Tells sessions: passes on the deliveries of owners, and names a newer version to a session that says which one its page has. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the edge writes: watch records, tombstones and roll calls, in the order that makes roll calls true. */
+/* Writes watch records, tombstones and roll calls, in an order in which roll calls are true. */
 #include <errno.h>
 
 #include "watch/edge_private.h"

@@ -1,4 +1,5 @@
-/* The owner's side of watching (watch/watch.h): who watches the things of this process's partitions, and what they are told.
+/* The owner's side of watching (watch/watch.h): knows which edges watch the things of this process's partitions, and tells them of
+ * changes.
  *
  *      topic of watches ----> watch_owner_read --> things, their watches and watchers --> deliver(route, payload)
  *      the product's state -> watch_owner_change, watch_owner_name                    --> forget(key)
@@ -8,14 +9,14 @@
  *                                           (in silence)      (names all versions, then answers and tells)
  *
  * One object serves one topic of watches. The caller reads the topic from its beginning for each partition that it attaches, and
- * says watch_owner_live when it has reached the end that the topic had when the partition was attached. Before that nobody is
- * told anything.
+ * calls watch_owner_live when it has reached the end that the topic had when the partition was attached. Before that the owner tells
+ * no edge anything.
  *
- * What takes long is done in slices by watch_owner_continue: naming all versions after a take-over, checking what a roll
- * call has not acknowledged, dropping watches and freeing a partition. A caller whose deliveries find no room waits with that
- * call. A change is told at once, to each route that watches the thing: there are at most as many as edge processes.
+ * watch_owner_continue does long work in slices: naming all versions after a take-over, checking the versions that a roll call has not
+ * acknowledged, dropping watches and freeing a partition. A caller that has no room for deliveries waits with that call. A
+ * change is told at once to each route that watches the thing: there are at most as many as edge processes.
  *
- * Memory: some 280 bytes for a watch of a thing that nobody else watches, 130 for another watch of the same thing.
+ * Memory: some 280 bytes for the first watch of a thing, 130 for each further one.
  *
  * Callbacks may call no function here. One thread.
  */
@@ -56,9 +57,9 @@ void watch_owner_detach(struct watch_owner *owner, int32_t partition); /* not at
 int watch_owner_read(struct watch_owner *owner, int32_t partition, const void *key, size_t key_size, const void *value,
                      size_t value_size);
 
-/* The thing's version was `since` and is `version`, and the content makes one of the other. Tells each route that watches
- * the thing; returns how many that were. Does nothing when the partition is not live, when nobody watches the thing, and when
- * counters say that this was told before (effects may be repeated). */
+/* The thing's version was `since` and is now `version`; the content turns a page of the one into a page of the other. Tells each route
+ * that watches the thing, and returns how many there were. Does nothing when the partition is not live, when no edge watches the
+ * thing, and when the counters show that this was told before (effects may be repeated). */
 size_t watch_owner_change(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
                           struct watch_version since, struct watch_version version, const void *content,
                           size_t content_size);
@@ -67,10 +68,10 @@ size_t watch_owner_change(struct watch_owner *owner, int32_t partition, const vo
 size_t watch_owner_name(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
                         struct watch_version version);
 
-/* Whether anybody watches the thing: to the others a change need not be said. */
+/* Whether any edge watches the thing. If none does, the caller need not prepare a change's content. */
 bool watch_owner_watched(const struct watch_owner *owner, int32_t partition, const void *what, size_t size);
 
-/* Does a slice of what there is to do. Returns after how many milliseconds it wants to be called again: 0 when something is left. */
+/* Does a slice of the work. Returns after how many milliseconds it wants to be called again: 0 when work is left. */
 int64_t watch_owner_continue(struct watch_owner *owner, int64_t now_ms);
 
 struct watch_owner_stats {

@@ -1,4 +1,4 @@
-/* What the files of the owner's side share. Private to lib/watch.
+/* Shared by the files of the owner's side. Private to lib/watch.
  *
  *     part    names: what -> thing          watching: (what, watcher) -> watching         watchers: number -> watcher
  *
@@ -11,7 +11,7 @@
  *                 checked [                                 ]    was pending at the roll call that is being looked at
  *
  * A watching is in the list of its thing and in one list of its watcher. A watcher that is dropped is out of `watchers` at once;
- * its watchings go away a slice at a time, and nobody is told because of them any more.
+ * its watchings are freed a slice at a time, and cause no more deliveries.
  */
 #ifndef WATCH_OWNER_PRIVATE_H
 #define WATCH_OWNER_PRIVATE_H
@@ -25,7 +25,7 @@
 
 enum { OWNER_TICK_MS = 60000, OWNER_SILENT_TICKS = 3 };
 
-/* A thing that somebody watches. */
+/* A thing that at least one edge watches. */
 struct thing {
     struct watch_name name; /* first: names.h */
     struct watch_link in_part;

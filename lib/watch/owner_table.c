@@ -1,4 +1,4 @@
-/* The owner's tables: things, watchers, and who watches what. */
+/* The owner's tables: things, watchers, and the watchings that connect them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the owner delivers: changes and versions. */
+/* Delivers changes and versions. */
 #include "watch/owner_private.h"
 
 /* The watcher is to acknowledge what it is told now. */

@@ -13,8 +13,8 @@
  *                            |          deliveries, a partition a route:                    |
  *                            +------  TOLD {since, version}, NAMED {version}, AGAIN  <------+
  *
- * A *thing* is whatever has a version and is shown on screens. *What* it is, is a string of bytes that this library never
- * looks into, such as "feed:7" or "comments:post:123". Each thing lies in one partition, and each partition has one *owner*: the
+ * A *thing* has a version and is shown on screens. It is named by its *what*: a string of bytes, such as "feed:7" or
+ * "comments:post:123", which this library never looks into. Each thing lies in one partition, and each partition has one *owner*: the
  * process that knows the thing's version. Phones hold a socket to some *edge* process. A *route* is the partition of
  * deliveries that reaches an edge. A *watcher* is a random number that an edge process draws when it starts, so that
  * an edge that is started again is another watcher.
@@ -33,7 +33,7 @@
  * (tests/unit/test_watch_histories.c leaves each one out, and then screens stay old):
  * - rollcall: Once a minute an edge writes a roll call to each partition: how many watch records it has written there, and a
  *   hash of them. An owner that holds others drops those of this edge and asks for all of them anew (AGAIN). The owner also
- *   drops the watches of a watcher that has been silent for three minutes, and has tombstones written for its keys.
+ *   drops the watches of a watcher that has been silent for three minutes, and writes tombstones for its keys.
  * - ack: A roll call also carries the versions that the edge has heard since its last one, and the things of which it
  *   has heard no version. The owner names a version again that was due at the watcher's previous roll call and has not been
  *   acknowledged since, at each roll call, until it is acknowledged. Roll calls are numbered: after a gap the owner names all versions
@@ -53,8 +53,7 @@
  *     watch/edge.h      the edge's side
  *     watch/owner.h     the owner's side
  * The library knows no product, does no I/O and reads no clock: the caller passes the time and carries out what the callbacks say.
- * What a call does in one go is bounded; both sides have a function to continue with what is left. Each object belongs to one
- * thread.
+ * One call does a bounded amount of work; both sides have a function that continues with the rest. Each object belongs to one thread.
  */
 #ifndef WATCH_WATCH_H
 #define WATCH_WATCH_H
@@ -72,7 +71,7 @@ enum {
 
 /* The version of a thing. It comes in two kinds, and a thing keeps to one of them:
  * - A counter, hash 0: the number never falls, and tells which of two versions is older. For comments.
- * - A fingerprint, hash not 0: the number is that of the newest item (0: none), and the hash is that of the newest items. Two
+ * - A fingerprint, hash not 0: the number of the newest item (0: none), and a hash over the newest items. Two
  *   versions are the same if both members are. A smaller number means most likely that a version is older, but not for sure:
  *   the number falls when the newest item is deleted. For feeds.
  * A page of an app shows a version as a string of the product's choice. */

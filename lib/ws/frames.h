@@ -27,14 +27,14 @@ enum {
 struct frame_reader { /* all zero: at the beginning of a frame, and of a message */
     uint64_t left;    /* of the payload */
     uint8_t head[FRAME_HEAD_MAX];
-    uint8_t head_size; /* what has come of it */
+    uint8_t head_size; /* bytes of it that have come */
     uint8_t mask_at;   /* of the mask's four bytes, the one for the next byte */
     bool packs;        /* permessage-deflate was agreed on. Set it when it is */
     bool in_message;   /* one has begun, and its last frame is still to come */
     bool in_payload;
 };
 
-/* A part of a frame's payload; `bytes` is inside of what was given, unmasked there. A frame has at least one piece, and the first
+/* A part of a frame's payload; `bytes` points into the input, where it was unmasked. A frame has at least one piece, and the first
  * may be empty: it comes with the frame's head. */
 struct frame_piece {
     uint8_t *bytes;
@@ -52,7 +52,7 @@ enum frame_result {
     FRAME_FAULT /* the connection is to be failed with 1002 */
 };
 
-/* Moves *at past what was taken. reason: for the peer; set with FRAME_FAULT. */
+/* Moves *at past the bytes that it has taken. reason: for the peer; set with FRAME_FAULT. */
 enum frame_result frame_read(struct frame_reader *reader, uint8_t **at, uint8_t *end, struct frame_piece *piece,
                              const char **reason);
 

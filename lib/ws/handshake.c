@@ -15,7 +15,7 @@ struct words {
     size_t size;
 };
 
-struct request {
+struct head_request {
     struct words method, target, version;
     struct words host, key, socket_version, origin;
     struct buffer upgrade, connection, subprotocols, extensions; /* lists, which may stand in several headers */
@@ -73,7 +73,7 @@ static bool cut(struct words *rest, char byte, struct words *before) {
     return true;
 }
 
-static void once(struct request *request, struct words *header, struct words value) {
+static void once(struct head_request *request, struct words *header, struct words value) {
     if (header->text) request->malformed = true;
     *header = value;
 }
@@ -83,7 +83,7 @@ static void also(struct buffer *list, struct words value) {
     buffer_append(list, value.text, value.size);
 }
 
-static void header_read(struct request *request, struct words line) {
+static void header_read(struct head_request *request, struct words line) {
     struct words name, value = line;
     if (!cut(&value, ':', &name) || !is_token(name) || !is_header_text(value)) {
         request->malformed = true;
@@ -107,7 +107,7 @@ static bool line_cut(struct words *rest, struct words *line) {
     return true;
 }
 
-static void request_read(struct request *request, struct words rest) {
+static void request_read(struct head_request *request, struct words rest) {
     struct words line;
     if (!line_cut(&rest, &line) || !cut(&line, ' ', &request->method) || !cut(&line, ' ', &request->target)) {
         request->malformed = true;
@@ -170,13 +170,13 @@ static bool version_fits(struct words version) {
            version.text[7] <= '9';
 }
 
-static bool asks_for_upgrade(const struct request *request) {
+static bool asks_for_upgrade(const struct head_request *request) {
     return lists(words_in(&request->upgrade), words_of("websocket"), true) &&
            lists(words_in(&request->connection), words_of("upgrade"), true) && is(request->socket_version, "13");
 }
 
 /* Whatever a request for an upgrade must not lack (RFC 6455, 4.2.1); true: it is refused. */
-static bool refused(const struct request *request, const struct handshake_rules *rules, struct buffer *answer) {
+static bool refused(const struct head_request *request, const struct handshake_rules *rules, struct buffer *answer) {
     static const char BAD[] = "400 Bad Request";
     if (request->malformed)
         refuse(answer, BAD, "", "no HTTP request");
@@ -198,7 +198,7 @@ static bool refused(const struct request *request, const struct handshake_rules 
 }
 
 /* Browsers say whose page wants the connection; an app says nothing, and could say anything. */
-static bool origin_allowed(const struct request *request, const struct handshake_rules *rules) {
+static bool origin_allowed(const struct head_request *request, const struct handshake_rules *rules) {
     return !rules->origins || !request->origin.size || lists(words_of(rules->origins), request->origin, true);
 }
 
@@ -213,8 +213,8 @@ static void accept_write(struct words key, char accept[ACCEPT_ROOM]) {
     lws_b64_encode_string((const char *)digest, DIGEST_SIZE, accept, ACCEPT_ROOM);
 }
 
-static enum handshake_result answer(struct request *request, const struct handshake_rules *rules, struct buffer *out,
-                                    bool *packs) {
+static enum handshake_result answer(struct head_request *request, const struct handshake_rules *rules,
+                                    struct buffer *out, bool *packs) {
     char accept[ACCEPT_ROOM];
     if (refused(request, rules, out)) return HANDSHAKE_REFUSED;
     if (!origin_allowed(request, rules)) {
@@ -242,7 +242,7 @@ size_t handshake_size(const char *text, size_t size, size_t known) {
 
 enum handshake_result handshake_answer(const char *request, size_t size, const struct handshake_rules *rules,
                                        struct buffer *out, bool *packs) {
-    struct request read = {.malformed = false};
+    struct head_request read = {.malformed = false};
     request_read(&read, (struct words){request, size});
     enum handshake_result result = answer(&read, rules, out, packs);
     buffer_free(&read.upgrade);

@@ -21,7 +21,7 @@ enum handshake_result {
     HANDSHAKE_ORIGIN /* refused: the page is of another origin */
 };
 
-/* Whether the first byte is that of a request; whoever speaks TLS to a plain server need not be waited for. */
+/* Whether a request can begin with this byte. If not, the server need not wait: the client may speak TLS to a plain server. */
 bool handshake_begins(const char *text);
 
 /* The size of the request that the text begins with, its empty line included; 0: it is not whole yet. `known`: bytes at the front

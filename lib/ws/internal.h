@@ -65,9 +65,10 @@ struct ws_connection {
     void *context;
     struct ws_queue *queue;
     struct ws_connection *next, *previous;
-    uint64_t since;        /* uv_now */
-    struct buffer message; /* what has come of it, or of the request for the handshake; almost always empty */
-    struct buffer control; /* what has come of a control frame; almost always empty */
+    uint64_t since; /* uv_now */
+    struct buffer
+        message; /* the part of a message, or of the handshake's request, that has come; almost always empty */
+    struct buffer control; /* the part of a control frame that has come; almost always empty */
     size_t ignored;        /* bytes that came while closing */
     struct frame_reader reader;
     struct utf8 utf8; /* of the message */
@@ -129,7 +130,7 @@ void connection_move(struct ws_connection *connection, struct ws_queue *queue); 
 /* inbound.c: a server's connection. */
 extern const struct stream_events INBOUND_EVENTS;
 
-/* clients.c: what is left to libwebsockets. */
+/* clients.c: clients, which use libwebsockets. */
 void client_kill(struct ws_connection *connection);
 bool client_hub_finished(struct hub *hub); /* called in each turn until it is true */
 

@@ -1,5 +1,5 @@
-/* permessage-deflate (RFC 7692), without context from one message to the next in either direction: what is needed for it is
- * the server's and not each connection's. The loop's thread.
+/* permessage-deflate (RFC 7692), without context from one message to the next in either direction. So one pair of zlib streams serves
+ * the server, and connections need none. The loop's thread.
  */
 #ifndef WS_PACKER_H
 #define WS_PACKER_H
@@ -21,7 +21,7 @@ struct packer *packer_new(size_t max_message);
 void packer_free(struct packer *packer); /* NULL is fine */
 
 /* Whether PACKER_ANSWER is an answer to one of the offers in a client's Sec-WebSocket-Extensions: to permessage-deflate, but not where
- * it demands more (a smaller window of ours, or what is not known here). */
+ * the offer demands more (a smaller window of ours, or unknown parameters). */
 bool packer_offered(const char *list);
 
 /* The packed form of a frame's text, valid until the next call, with WS_HEADROOM bytes to spare in front; NULL: it would not be

@@ -27,17 +27,17 @@ void streams_free(struct streams *streams); /* after its streams; NULL is fine *
 
 /* Takes the socket over, which does not block. NULL: it cannot be used, and is closed. */
 struct stream *stream_new(struct streams *streams, int fd, void *context);
-/* Closes it; what is kept is lost. Events do not come any more. */
+/* Closes the stream; kept bytes are lost, and no more events come. */
 void stream_free(struct stream *stream);
 
 /* Where bytes may be written directly while nothing is kept; -1: with TLS, nowhere. */
 int stream_socket(const struct stream *stream);
 /* 0 or -errno: the stream is broken. */
 int stream_write(struct stream *stream, const void *bytes, size_t size);
-/* The kernel has refused these: they go out behind what is kept already. */
+/* Keeps bytes that the kernel has refused; they go out behind the bytes that are kept already. */
 void stream_keep(struct stream *stream, const void *bytes, size_t size);
 size_t stream_kept(const struct stream *stream); /* bytes */
-/* Says behind what is kept that nothing more will be written. Reading goes on, until the peer ends it. */
+/* Ends writing after the kept bytes. Reading goes on until the peer ends it. */
 void stream_finish(struct stream *stream);
 
 #endif

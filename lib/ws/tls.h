@@ -1,5 +1,5 @@
-/* A server's certificate chain and its key, which may be replaced while connections live: each handshake takes what is there
- * then, and a connection keeps what it was made with. (OpenSSL's own way to load a new pair into a context leaves the old one
+/* A server's certificate chain and its key, which may be replaced while connections live: each handshake takes the current pair, and a
+ * connection keeps the pair with which it was made. (OpenSSL's own way to load a new pair into a context leaves the old one
  * beside it when the kind of key has changed.) Loop's thread. */
 #ifndef WS_TLS_H
 #define WS_TLS_H

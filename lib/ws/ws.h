@@ -96,8 +96,9 @@ bool ws_ready(struct ws_connection *connection);
 int ws_send(struct ws_connection *connection, struct buffer *frame);
 /* A frame will be sent there soon: has the processor fetch what that looks at. */
 void ws_prefetch(const struct ws_connection *connection);
-/* Sends the close frame, behind what is still on its way, and closes; on_close comes when the peer has answered, or
- * after 5 s. (Who breaks the protocol is closed at once, with a close frame that says why.) reason: at most 123 bytes (the rest is cut off), may be NULL. */
+/* Sends the close frame behind the frames that are under way, and closes; on_close comes when the peer has answered, or after 5 s. (A peer
+ * that breaks the protocol gets a close frame with the reason, and is closed at once.) reason: at most 123 bytes (the rest is cut
+ * off), may be NULL. */
 void ws_close(struct ws_connection *connection, int code, const char *reason);
 void ws_set_context(struct ws_connection *connection, void *context);
 void *ws_context(const struct ws_connection *connection);

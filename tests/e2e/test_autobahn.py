@@ -1,6 +1,7 @@
 """The Autobahn suite's cases (https://github.com/crossbario/autobahn-testsuite) against lib/ws. Its own runner needs Python 2;
 kosoku runs the same case files. The server is tests/tools/echo.c: the edge sends nothing back."""
 import asyncio
+import concurrent.futures
 import contextlib
 import subprocess
 
@@ -73,7 +74,8 @@ async def run(port: int) -> list:
 def results():
     """Of each case, by its number."""
     with subprocess.Popen([build_folder() / 'test-echo'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as echo:
-        found = asyncio.run(run(int(echo.stdout.readline())))
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:  # this thread may have a loop already: the browser's
+            found = beside.submit(asyncio.run, run(int(echo.stdout.readline()))).result()
         echo.stdin.close()
         assert echo.wait(20) == 0  # nothing has broken it
     return {result.case_id: result for result in found}

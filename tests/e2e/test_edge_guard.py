@@ -854,7 +854,11 @@ def test_processes_end_with_their_command_and_at_once_when_told_twice(make_clust
     many.command.terminate()
     eventually(lambda: many.command.log().count('event=draining') == 2)
     assert many.command.alive()
-    many.command.signal(signal.SIGTERM)
+
+    def told_again():  # signals that come together are one: so it is told until it has understood
+        many.command.signal(signal.SIGTERM)
+        return not many.command.alive()
+    eventually(told_again, every=0.4)
     assert many.command.wait(10) == 1
     assert {phone.wait_closed() for phone in phones} <= {1006, 1012}
 

@@ -1,4 +1,4 @@
-"""The main promise (DESIGN 3): after everybody has reported twice more, every screen of an active user shows exactly the
+"""The main promise (docs/EXACTNESS.md): after everybody has reported twice more, every screen of an active user shows exactly the
 active friends within the radius. Held against brute force, on a real trace and graph where they are present, and on the
 simulated city everywhere."""
 import collections

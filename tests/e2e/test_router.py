@@ -530,7 +530,7 @@ def mirrored(halves):
 
 
 def decide(pair, kind, user, other, at):
-    """What a command makes of a pair: {'asked': who, 'friends': bool, 'blocks': {who}} by the rules of DESIGN 3."""
+    """Applies a command to a pair, {'asked': who, 'friends': bool, 'blocks': {who}} (docs/EXACTNESS.md, rule 7)."""
     if kind == 'REQUEST':
         if user in pair['blocks'] or pair['friends']:
             return

@@ -19,7 +19,8 @@ enum { PARTITIONS = 3, TEXT = 8 };
 
 static const struct topic EVENTS = {.name = "events", .cleanup = TOPIC_DELETED, .retention_ms = 1000};
 static const struct topic FACTS = {.name = "facts", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
-static const struct topic *const ALL[] = {&EVENTS, &FACTS};
+static const struct topic OFFSETS = {.name = "offsets", .cleanup = TOPIC_COMPACTED, .retention_ms = 1000};
+static const struct topic *const ALL[] = {&EVENTS, &FACTS, &OFFSETS};
 static const struct topic_list TOPICS = {ALL, ARRAY_SIZE(ALL)};
 static const struct owner_topic OWNED[] = {{&EVENTS, OWNER_SHARED}, {&FACTS, OWNER_STATE}};
 
@@ -83,6 +84,11 @@ static void state(void *context, const struct kafka_record *records, size_t coun
         snprintf(w->fact[p], TEXT, "%.*s", (int)records[i].value_size, (const char *)records[i].value);
         w->stored[p] = records[i].offset + 1;
         (w->live[p] ? w->news : w->restored)[p]++;
+    }
+    // Whatever the positions say is read was handed over: what is stored says that it reflects all before them.
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        int64_t position = w->attached[p] ? owner_position(w->owner, 0, p) : -1;
+        if (position > 0) assert_int_equal(w->stored[p], position);
     }
 }
 
@@ -180,6 +186,7 @@ static int setup(void **out) {
     fake_kafka_start();
     fake_topic(&EVENTS, PARTITIONS);
     fake_topic(&FACTS, PARTITIONS);
+    fake_topic(&OFFSETS, PARTITIONS);
     uv_loop_init(&w->loop);
     w->settings = (struct kafka_settings){.topics = &TOPICS, .bootstrap = "fake", .prefix = "", .client_id = "me"};
     w->metrics = metrics_new();
@@ -202,6 +209,7 @@ static void start(struct world *w, size_t standbys, const char *instance_id) {
         .topics = OWNED,
         .topic_count = ARRAY_SIZE(OWNED),
         .leaving = &FACTS,
+        .offsets = &OFFSETS,
         .standbys = standbys,
         .hands_over = true,
         .epochs = w->epochs,
@@ -316,6 +324,31 @@ static void test_a_restore_that_falls_behind_ends_where_the_end_was(void **in) {
     all_live(w, 0, 0);
     assert_null(owner_ends(w->owner, 0));
     FAKE_UNTIL(&w->loop, w->restored[0] + w->news[0] == 2);
+}
+
+/* Records of how far commands are decided lie between those of the product, which hears of them in one batch all the same. */
+static void test_a_batch_is_handed_over_whole(void **in) {
+    struct world *w = *in;
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        fact(p, "a");
+        fact(p, "b");
+        fake_append(&OFFSETS, p, "commands", 8, "x", 1);
+    }
+    start(w, 0, "");
+    fake_assign_range(fake_member(0), &EVENTS, 0, 2);
+    all_live(w, 0, 2);
+    for (int32_t p = 0; p < PARTITIONS; p++) assert_int_equal(w->restored[p], 2);
+}
+
+/* Questions are answered as soon as the partition is live, without waiting for the next beat. */
+static void test_a_live_partition_is_served_at_once(void **in) {
+    struct world *w = *in;
+    start(w, 0, "");
+    loop_timer_free(w->second); // no beat comes
+    w->second = NULL;
+    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
+    all_live(w, 0, 0);
+    FAKE_UNTIL(&w->loop, owner_serves(w->owner, 0) == 0);
 }
 
 /* ---- leave and lost ---- */
@@ -555,6 +588,8 @@ int main(void) {
         TEST(test_goes_on_where_the_group_is),
         TEST(test_offsets_that_cannot_be_had_are_asked_for_again),
         TEST(test_a_restore_that_falls_behind_ends_where_the_end_was),
+        TEST(test_a_batch_is_handed_over_whole),
+        TEST(test_a_live_partition_is_served_at_once),
         TEST(test_what_is_revoked_is_committed_first),
         TEST(test_nothing_of_a_lost_partition_is_kept_or_committed),
         TEST(test_commits_only_what_is_acknowledged),

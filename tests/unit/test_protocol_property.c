@@ -1,5 +1,5 @@
-/* The protocol between routers and edges under trouble: model.py's random histories, driven through the real presence, join
- * and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
+/* The protocol between routers and edges under trouble (docs/EXACTNESS.md): random histories are driven through the real presence,
+ * join and nearby code and compared with brute force. Routers have skewed views, die and are taken over; deliveries get lost;
  * sessions change route, end, open on a second device; people opt out and in, make friends and part. Then everything is
  * delivered, every active session repeats its report twice, and every screen must be exact. In calm running the newest of a user's
  * sessions must be the one that stays, also of several that were opened while the user was opted out. Without digests the same

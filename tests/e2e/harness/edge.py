@@ -111,7 +111,7 @@ _MASK = (1 << 64) - 1
 
 
 def mix(user: int) -> int:
-    """splitmix64's finaliser, as digests are made."""
+    """splitmix64's finaliser, which digests sum up over the friends (lib/base/hash.h)."""
     x = (user + 0x9e3779b97f4a7c15) & _MASK
     x = ((x ^ (x >> 30)) * 0xbf58476d1ce4e5b9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94d049bb133111eb) & _MASK

@@ -1,4 +1,4 @@
-"""Distance as DESIGN 3 defines it, written anew here rather than taken from the code under test."""
+"""Distance as docs/PROTOCOL.md defines it, written anew here rather than taken from the code under test."""
 import math
 
 EARTH_RADIUS_M = 6_371_008.8

@@ -1,0 +1,84 @@
+#include "users/user_copies.h"
+
+#include <stdlib.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+
+struct user_copies {
+    struct user_copies_options options;
+    struct copies *copies; /* of the two: */
+    struct sharing_modes *modes;
+    struct profiles *profiles;
+};
+
+static void copies_are_ready(void *context) {
+    const struct user_copies *copies = context;
+    if (copies->options.on_ready) copies->options.on_ready(copies->options.context);
+}
+
+static void disk_told(void *context, const struct topic *topic, const char *reason) {
+    const struct user_copies *copies = context;
+    if (reason)
+        log_error(copies->options.log, "a copy on disk failed; it is tried again each second",
+                  LOG_TEXT("topic", topic->name), LOG_TEXT("reason", reason));
+    else
+        log_info(copies->options.log, "a copy on disk goes on", LOG_TEXT("topic", topic->name));
+}
+
+static int start(struct user_copies *copies, struct error *error) {
+    const struct user_copies_options *options = &copies->options;
+    const struct copy_definition definitions[] = {sharing_modes_copy(copies->modes), profiles_copy(copies->profiles)};
+    return copies_new(
+        &(struct copies_options){
+            .loop = options->loop,
+            .settings = options->settings,
+            .partitions = options->partitions,
+            .definitions = definitions,
+            .count = ARRAY_SIZE(definitions),
+            .log = options->log,
+            .metrics = options->metrics,
+            .dead_letters = options->dead_letters,
+            .context = copies,
+            .on_ready = copies_are_ready,
+            .on_disk = disk_told,
+        },
+        &copies->copies, error);
+}
+
+int user_copies_new(const struct user_copies_options *options, struct user_copies **out, struct error *error) {
+    struct user_copies *copies = mem_alloc(sizeof *copies);
+    *copies = (struct user_copies){.options = *options};
+    *out = copies;
+    const struct profiles_options profiles = {
+        .data_dir = options->data_dir,
+        .partitions = options->partitions,
+        .log = options->log,
+        .context = options->context,
+        .on_change = options->on_profile,
+    };
+    const struct sharing_modes_options modes = {
+        .metrics = options->metrics, .context = options->context, .on_change = options->on_sharing};
+    int code = profiles_open(&profiles, &copies->profiles, error);
+    if (code) return code;
+    copies->modes = sharing_modes_new(&modes);
+    return start(copies, error);
+}
+
+void user_copies_free(struct user_copies *copies) {
+    if (!copies) return;
+    copies_free(copies->copies);
+    sharing_modes_free(copies->modes);
+    profiles_close(copies->profiles);
+    free(copies);
+}
+
+bool user_copies_ready(const struct user_copies *copies) { return copies_ready(copies->copies); }
+
+struct sharing_modes *user_copies_modes(struct user_copies *copies) {
+    return copies->modes;
+}
+
+struct profiles *user_copies_profiles(struct user_copies *copies) {
+    return copies->profiles;
+}

@@ -1,0 +1,34 @@
+/* What gateways and edges know of every user: copies of the topics `sharing` (in memory) and `profiles` (on disk), read by one
+ * consumer. Loop's thread. */
+#ifndef USERS_USER_COPIES_H
+#define USERS_USER_COPIES_H
+
+#include "users/profiles.h"
+#include "users/sharing_modes.h"
+
+struct user_copies;
+
+struct user_copies_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *settings;
+    const char *data_dir; /* profiles lie in its folder "profiles" */
+    int partitions;
+    struct log *log;
+    struct metrics *metrics;
+    struct kafka_producer *dead_letters; /* borrowed */
+    void *context;
+    void (*on_ready)(void *context); /* once; NULL: not wanted */
+    /* After that. NULL: not wanted. */
+    void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode, int64_t offset);
+    void (*on_profile)(void *context, int64_t user);
+};
+
+/* *copies is set also when this fails: half-built, to be freed. */
+int user_copies_new(const struct user_copies_options *options, struct user_copies **copies, struct error *error);
+void user_copies_free(struct user_copies *copies); /* NULL is fine */
+
+bool user_copies_ready(const struct user_copies *copies);
+struct sharing_modes *user_copies_modes(struct user_copies *copies); /* lives as long */
+struct profiles *user_copies_profiles(struct user_copies *copies);   /* lives as long */
+
+#endif

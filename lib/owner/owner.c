@@ -117,7 +117,7 @@ static bool workers_busy(const struct owner *owner) {
 
 /* Nothing is left to do, or it has taken too long. */
 static void drain_on(struct owner *owner) {
-    bool settled = !owner->consumer || inputs_settled(owner);
+    bool settled = !owner->consumer || commits_settled(owner);
     if (owner->ended || workers_busy(owner)) return; // they must come back whatever it takes
     if (!settled && ++owner->drain_tenths < DRAIN_TENTHS) return;
     if (!settled) log_warn(owner->options.log, "ending with deliveries that are not acknowledged");
@@ -160,18 +160,18 @@ static void measure_second(struct owner *owner) {
 }
 
 void owner_second(struct owner *owner) {
-    if (owner->consumer) inputs_second(owner);
+    if (owner->consumer) commits_second(owner);
     measure_second(owner);
 }
 
 void owner_tenth(struct owner *owner) {
     owner_progress(owner);
-    if (owner->consumer) inputs_measure(owner);
+    if (owner->consumer) commits_measure(owner);
     standby_progress(owner->standby);
     if (!owner->draining) return;
     if (!owner->stopped && may_stop(owner)) owner_stop(owner);
     if (!owner->stopped) return;
-    if (owner->consumer) inputs_second(owner);
+    if (owner->consumer) commits_second(owner);
     drain_on(owner);
 }
 

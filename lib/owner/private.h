@@ -1,6 +1,7 @@
 /* The inside of an owner, shared by its files. Nothing outside of lib/owner includes it.
  *
- *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands, commits
+ *     owner.c    made, ended, freed; timers         inputs.c   the group's consumer: inputs, commands
+ *     commits.c  epochs, offsets, lag
  *     states.c   attached partitions and states     answers.c  questions to the broker about owned partitions
  *     standby.c  the group's members, stand-bys     follower.c, stages.c, members.c  know no owner
  */
@@ -62,15 +63,20 @@ void owner_failed(struct owner *owner, const char *doing, const struct error *er
 
 int inputs_join(struct owner *owner, struct error *error);
 void inputs_progress(struct owner *owner); /* restored partitions become live, and their commands begin */
-void inputs_second(struct owner *owner);
-void inputs_measure(struct owner *owner);
+void inputs_pause_commands(struct owner *owner, bool pause);
 void inputs_hold(struct owner *owner);
 void inputs_stop(struct owner *owner);
 bool inputs_leave(struct owner *owner); /* hands its partitions over; true: done, or impossible */
-bool inputs_settled(const struct owner *owner);
 void inputs_commands_lost(struct owner *owner);
 void inputs_restore_again(struct owner *owner, int32_t partition);
 const char *inputs_member(const struct owner *owner); /* the broker's id of this member; NULL: none */
+
+/* ---- commits.c ---- */
+
+void commits_make(struct owner *owner);          /* tells the group what is settled */
+void commits_second(struct owner *owner);        /* once a second: closes an epoch, tells what is settled */
+void commits_measure(struct owner *owner);       /* ten times a second: lag */
+bool commits_settled(const struct owner *owner); /* everything that was handled is settled and told */
 
 /* ---- states.c ---- */
 

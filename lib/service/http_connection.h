@@ -1,13 +1,11 @@
 /* The connections of an HTTP server: what libmicrohttpd's callbacks tell of them, and how their requests are answered.
  *
  *     WAITING --head--> READING --body complete--> HANDED --http_answer--> ANSWERED --sent--> WAITING, or closed
- *                          |                          |  (suspended unless answered within handle;  ^
- *                          +-- what is wrong is       |   answering resumes it, and libmicrohttpd   |
- *                              answered by the        |   asks once more for the response)          |
- *                              connection itself -----+---------------------------------------------+
+ *                          |                                               ^
+ *                          +--- the connection answers bad requests -------+
  *
- * A suspended connection is outside of libmicrohttpd's reach: it neither times out nor notices that the client is gone, so a request
- * that was handed over lives until it is answered. Loop's thread. */
+ * A connection is suspended in HANDED, unless handle answers at once. libmicrohttpd then neither times out nor notices that the client
+ * is gone, so the request lives until it is answered. Loop's thread. */
 #ifndef SERVICE_HTTP_CONNECTION_H
 #define SERVICE_HTTP_CONNECTION_H
 

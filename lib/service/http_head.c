@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What is seen of the header fields, one after the other. */
+/* What the checks need of all header fields. */
 struct fields {
     unsigned lengths, codings, hosts;
     bool chunked;             // the coding is "chunked"
@@ -65,8 +65,8 @@ void http_head_address(struct http_head *head, const char *address) {
     head->bad_address = strchr(address, ' ') || strstr(address, "%00");
 }
 
-/* A NUL would end the address for us, and not for others. libmicrohttpd cuts the request line into texts where it lies: each begins
- * right behind the one before, unless a NUL has ended that too early. */
+/* A NUL would end the address for this server, but not for others. libmicrohttpd cuts the request line into texts in place: each text
+ * begins right behind the one before, unless a NUL has ended that one too early. */
 static int check_request_line(const struct http_head *head, struct http_fault *fault) {
     if (head->path != head->method + strlen(head->method) + 1 || head->version != head->path + head->address_size + 1)
         return malformed(fault, "the request line must be METHOD ADDRESS HTTP/1.1");

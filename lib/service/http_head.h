@@ -1,5 +1,5 @@
-/* Which heads of requests are refused although libmicrohttpd takes them: above all those that another server on the way could read
- * differently, so that nobody can hide a second request in the first one's body. Loop's thread. */
+/* Checks heads of requests that libmicrohttpd has accepted. Refuses above all those that another server on the way could read
+ * differently, so that no client can hide a second request in the first one's body. Loop's thread. */
 #ifndef SERVICE_HTTP_HEAD_H
 #define SERVICE_HTTP_HEAD_H
 
@@ -10,7 +10,7 @@
 enum {
     HTTP_ADDRESS_MAX = 8 * 1024, /* bytes of an address; beyond: 414 */
     HTTP_HEAD_MAX = 32 * 1024,   /* bytes of a head; beyond: 431 */
-    /* Of a connection. Heads that are too large by less than this are answered here; the others by libmicrohttpd, without a problem. */
+    /* Bytes that libmicrohttpd may use for a connection. It refuses by itself heads that do not fit in there. */
     HTTP_HEAD_MEMORY = 2 * HTTP_HEAD_MAX
 };
 
@@ -20,16 +20,16 @@ struct http_fault {
     const char *code, *detail;
 };
 
-/* A head, as libmicrohttpd's callbacks tell it. */
+/* What libmicrohttpd's callbacks tell of a head. */
 struct http_head {
     const char *method, *path, *version; /* as the access handler gets them */
-    size_t address_size;                 /* this and the next: http_head_address's */
+    size_t address_size;                 /* http_head_address sets this and the next */
     bool bad_address;
 };
 
-/* The address has come, and is not yet decoded. */
+/* The address is not yet decoded. */
 void http_head_address(struct http_head *head, const char *address);
-/* All of it has come. 0, or -EINVAL with the fault. */
+/* The head is complete. 0, or -EINVAL with the fault. */
 int http_head_check(const struct http_head *head, struct MHD_Connection *connection, struct http_fault *fault);
 
 #endif

@@ -3,8 +3,8 @@
  * A request is handed over complete, body included; it stays valid until http_reply, which must be called exactly once, at
  * once or any time later, whether or not the client is still there. The server itself answers requests that it cannot take, as
  * http_problem does: 400 bad_request (also for what two servers could read differently, as two Content-Length do), 413 body_too_large,
- * 414 uri_too_long, 417 bad_expectation, 431 head_too_large, 501 bad_coding. What libmicrohttpd cannot read it refuses by itself, with
- * a page of its own or by closing the connection. HEAD is handed over as such, and its answer loses its body on the way. Loop's
+ * 414 uri_too_long, 417 bad_expectation, 431 head_too_large, 501 bad_coding. libmicrohttpd itself refuses what it cannot parse,
+ * with a page of HTML or by closing the connection. HEAD is handed over as such, and its answer loses its body on the way. Loop's
  * thread.
  */
 #ifndef SERVICE_HTTP_SERVER_H

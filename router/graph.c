@@ -29,8 +29,8 @@ static void make_views(struct graph *graph) {
     enum { HALVES = 16 };
     struct friendship friends = graph_half_of(ADJACENCY_MEMBER, 0);
     graph->views[friendship_view(&friends)] |= UINT64_C(1) << ADJACENCY_MEMBER;
-    for (uint8_t tag = 1; tag < HALVES; tag++) {
-        struct friendship half = graph_half_of(tag, 0);
+    for (unsigned tag = 1; tag < HALVES; tag++) {
+        struct friendship half = graph_half_of((uint8_t)tag, 0);
         graph->views[friendship_view(&half)] |= UINT64_C(1) << tag;
     }
 }

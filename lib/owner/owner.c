@@ -24,8 +24,11 @@ static void sort_topics(struct owner *owner) {
     for (size_t i = 0; i < owner->options.topic_count; i++) {
         const struct owner_topic *topic = &owner->options.topics[i];
         switch (topic->role) {
-        case OWNER_SHARED: owner->shared[owner->input_count] = true; // fallthrough
-        case OWNER_INPUT: owner->inputs[owner->input_count++] = topic->topic; break;
+        case OWNER_SHARED:
+        case OWNER_INPUT:
+            owner->shared[owner->input_count] = topic->role == OWNER_SHARED;
+            owner->inputs[owner->input_count++] = topic->topic;
+            break;
         case OWNER_COMMAND: owner->commands[owner->command_count++] = topic->topic; break;
         case OWNER_STATE: owner->states[owner->state_count++] = topic->topic; break;
         }

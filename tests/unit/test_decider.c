@@ -494,7 +494,7 @@ static void many_commands_are_decided_in_several_transactions(void **state) {
     struct world *w = *state;
     for (int i = 0; i < 1050; i++) command(w, i % 7 ? &ADDING : &TAKING, (char)('a' + i % KEYS), i, 0);
     settle(w);
-    assert_true(w->metrics.transactions->value >= 1050 / 100);
+    assert_true(w->metrics.transactions->value >= 10);
     assert_int_equal((int)w->metrics.commands->value, 1050);
 }
 

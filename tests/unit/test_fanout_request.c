@@ -118,7 +118,8 @@ static void a_hello_may_say_no_place(void **state) {
     }
     assert_true(parse("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":1,\"lng\":2,\"time\":3}").placed);
     refused("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":1,\"time\":1}", "bad_location", "\"lng\" is missing");
-    refused("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":null,\"lng\":null}", "bad_location", "\"lat\" is missing");
+    refused("{\"type\":\"hello\",\"token\":\"abc\",\"lat\":null,\"lng\":null}", "bad_location",
+            "\"lat\" must be a number");
     refused("{\"type\":\"location\",\"time\":1}", "bad_location", "\"lat\" is missing");
 }
 

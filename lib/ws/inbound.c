@@ -7,8 +7,10 @@
 #include "ws/handshake.h"
 
 enum {
-    IGNORED_MAX = 256 * 1024, /* bytes, after which a peer that should be ending it is not going to */
-    PONGS_KEPT_MAX = 1 << 20  /* bytes that a peer may leave unread; beyond, its pings are not answered */
+    /* Bytes that a peer may send after it was told the end. A client in the middle of a long message reads the close frame only
+     * after it has sent all of it; closing the socket earlier resets the connection, and the client loses the close frame. */
+    IGNORED_MAX = 16 << 20,
+    PONGS_KEPT_MAX = 1 << 20 /* bytes that a peer may leave unread; beyond, its pings are not answered */
 };
 
 /* It is over, and on_close was called or is not due: the peer has to see it, and to end it too. */

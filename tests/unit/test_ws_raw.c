@@ -77,6 +77,22 @@ static void closes_with_1009_beyond_max_message(void **state) {
     ws_world_free(world);
 }
 
+/* Many clients read nothing while they send a message. If a write fails, they drop the connection and never see the close frame. */
+static void a_client_that_sends_all_first_reads_the_close_frame(void **state) {
+    enum { MEGABYTE = 1 << 20 };
+    struct ws_world *world = ws_world_new(NULL, NULL);
+    char *text = mem_zero(1, MEGABYTE);
+    int fd = wire_open(world, 0);
+    wire_write(world, fd, "\x81\xff\0\0\0\0\0\x20\0\0\1\2\3\4", 14); /* two megabytes follow */
+    for (int i = 0; i < 2; i++) wire_write(world, fd, text, MEGABYTE);
+    ws_world_run(world, 100); /* the server reads what is left in the kernel */
+    assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+    wire_expect_close(world, fd, WS_TOO_BIG, "message too big");
+    ws_world_until(world, &world->at_server.closed, 1);
+    free(text);
+    ws_world_free(world);
+}
+
 static void closes_on_frames_that_are_not_text(void **state) {
     static const struct {
         int first_byte;
@@ -291,6 +307,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(puts_fragments_together),
         cmocka_unit_test(closes_with_1009_beyond_max_message),
+        cmocka_unit_test(a_client_that_sends_all_first_reads_the_close_frame),
         cmocka_unit_test(closes_on_frames_that_are_not_text),
         cmocka_unit_test(closes_on_frames_that_are_not_masked),
         cmocka_unit_test(answers_a_close_and_passes_its_code_on),

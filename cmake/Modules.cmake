@@ -98,7 +98,7 @@ function(starling_unit_tests)
             "STARLING_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\"" "STARLING_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
         add_dependencies(${name} event_codecs)
         add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-        set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
             "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;PYTHON=${Python3_EXECUTABLE}")
     endforeach()
 endfunction()

@@ -1,4 +1,4 @@
-/* What routers say: batches of deliveries are read, and each item is given to the screen of its kind. Items of no screen's kind
+/* Reads the batches of deliveries that routers send, and gives each item to the screen of its kind. Items of no screen's kind
  * are skipped: an older edge does not stumble over what a newer router says. Loop's thread.
  */
 #ifndef FANOUT_DELIVERIES_H

@@ -1,4 +1,4 @@
-/* What the core itself says: the frames of starling.v1 that belong to no screen, written straight into a frame buffer
+/* The core's own frames: those of starling.v1 that belong to no screen, written straight into a frame buffer
  * (docs/PROTOCOL.md). Each function starts the frame anew (ws_frame_start). Loop's thread.
  */
 #ifndef FANOUT_FRAMES_H

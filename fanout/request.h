@@ -1,5 +1,5 @@
-/* What phones say, as far as the core understands it: a JSON object with a type, and the token of a hello. The rest is the
- * screens' (docs/PROTOCOL.md). Pure; any thread.
+/* Reads phones' messages as far as the core understands them: a JSON object with a type, and the token of a hello. The rest is
+ * the screens' (docs/PROTOCOL.md). Pure; any thread.
  */
 #ifndef FANOUT_REQUEST_H
 #define FANOUT_REQUEST_H
@@ -25,7 +25,7 @@ struct request { /* texts point into the object */
 int request_parse(const char *text, size_t size, struct request *request, const char **code, struct error *error);
 void request_free(struct request *request);
 
-/* What is said of a type that no screen knows. */
+/* Refuses a type that no screen knows: -EINVAL, with *code and error as above. */
 int request_unknown(const char **code, struct error *error);
 
 #endif

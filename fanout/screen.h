@@ -32,7 +32,7 @@
 struct session;
 struct sessions;
 
-/* Who a delivery item is for: the kind of its envelope. A screen names its own; an item of no screen's kind is skipped. */
+/* The kind of an envelope says which screen its item is for. A screen names its own kind; an item of no screen's kind is skipped. */
 enum screen_kind { SCREEN_NEARBY = DELIVERY_NEARBY };
 
 struct screen_options { /* what a product may use; all of it outlives the product */

@@ -42,7 +42,7 @@ struct rest {
     int64_t token_expires_ms;
     struct talk talk;
 
-    /* What a flush looks at. */
+    /* A flush looks at these. */
     _Alignas(LINE) struct session *ready_next;
     struct session **ready_link; /* sessions->ready, while it waits to be flushed */
     struct ws_connection *connection;

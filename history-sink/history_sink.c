@@ -150,7 +150,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
     return 0;
 }
 
-/* What is open is published, so that whoever takes over finds it: the membership ends after that, in sink_free. */
+/* Publishes the open files, so that the next owner finds them: the membership ends after that, in sink_free. */
 static void sink_drain(void *state) {
     struct sink *sink = state;
     kafka_consumer_hold(sink->consumer, true);

@@ -1,4 +1,4 @@
-/* What the sink counts. Loop's thread. */
+/* The sink's metrics. Loop's thread. */
 #ifndef HISTORY_SINK_METRICS_H
 #define HISTORY_SINK_METRICS_H
 

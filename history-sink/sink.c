@@ -21,7 +21,7 @@ struct sink_partition *sink_find(const struct sink *sink, int32_t id) {
 
 bool sink_answers(const struct sink *sink, const struct sink_partition *partition) {
     if (partition->state != PARTITION_READING || !partition->whole) return false;
-    // What another client's transactions leave in the log is passed over without a record.
+    // The consumer passes over what another client's transactions leave in the log: no record comes of it.
     int64_t position = kafka_consumer_position(sink->consumer, &TOPIC_LOCATIONS, partition->id);
     int64_t read = partition->next > position ? partition->next : position;
     return (read > partition->stored ? read : partition->stored) >= partition->target;

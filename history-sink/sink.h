@@ -1,5 +1,5 @@
-/* What all parts of the sink work on: one struct sink a process, and what each part may do to a partition. Parts include this
- * header and those of the parts below them:
+/* All parts of the sink work on one struct sink, of which a process has one. This header has it, and what each part may do to a
+ * partition. Parts include this header and those of the parts below them:
  *
  *     history_sink.c  the daemon: made, drained, freed
  *       partitions.c    owned, looked at, read, given back        query.c  GET /peer/history/{user}

@@ -6,7 +6,7 @@
 #include "base/metrics.h"
 #include "ingest/call.h"
 
-/* What must hold before an endpoint is called; the gateway answers otherwise. */
+/* An endpoint is called only if this holds; the gateway answers otherwise. */
 enum needs {
     NEEDS_NOTHING, /* not even a token */
     NEEDS_TOKEN,   /* of anybody: 401 */
@@ -36,7 +36,7 @@ void endpoints_free(struct endpoints *endpoints); /* NULL is fine */
 void endpoints_add(struct endpoints *endpoints, const struct endpoint_list *list, void *state,
                    bool (*ready)(const void *of), const void *of);
 
-/* What a request's method and path lead to. */
+/* The endpoint that a request's method and path lead to, or the reason why they lead to none. */
 struct endpoint_match {
     enum { MATCH_FOUND, MATCH_BAD_VALUE, MATCH_BAD_METHOD, MATCH_UNKNOWN } kind;
     const struct endpoint

@@ -179,7 +179,7 @@ static void gateway_drain(void *state) {
     gateway->drain_timer = loop_timer_new(service_loop(gateway->service), 0, DRAIN_STEP_MS, drain_step, gateway);
 }
 
-/* What could be wrong with a gateway that would otherwise start, and answer everybody with 401 or 404. */
+/* Refuses settings with which a gateway would otherwise start, and answer everybody with 401 or 404. */
 static int gateway_check(const struct service_settings *common, struct error *error) {
     const struct ingest_settings *settings = INGEST_SECTION.values;
     struct address address;

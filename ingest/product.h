@@ -7,7 +7,7 @@
 #include "ingest/write.h"
 #include "service/service.h"
 
-/* What the gateway gives to a product. The service and the endpoints outlive its state; the writer goes before stop. */
+/* The gateway gives this to a product. The service and the endpoints outlive its state; the writer goes before stop. */
 struct product_options {
     struct service *service;
     const struct topics_shape *shape;

@@ -44,7 +44,7 @@ struct presence;
 struct presence *presence_new(void);
 void presence_free(struct presence *presence); /* NULL is fine */
 
-/* What an event did to presence (docs/EXACTNESS.md, rule 1). */
+/* The effect of an event on presence (docs/EXACTNESS.md, rule 1). */
 enum presence_change {
     PRESENCE_UNCHANGED, /* friends need not hear of it (route or session may have changed) */
     PRESENCE_MOVED,     /* the event's position is the user's */

@@ -1,4 +1,4 @@
-/* What the nearby screen says: the pages and updates of starling.v1, written straight into a frame buffer (docs/PROTOCOL.md).
+/* The nearby screen's frames: the pages and updates of starling.v1, written straight into a frame buffer (docs/PROTOCOL.md).
  *
  * Every function starts the frame anew (ws_frame_start). Loop's thread.
  */

@@ -1,4 +1,4 @@
-/* What routers say about nearby, applied to the views that it is for (docs/ARCHITECTURE.md). Loop's thread. */
+/* Applies the routers' nearby items to the views that they are for (docs/ARCHITECTURE.md). Loop's thread. */
 #ifndef FANOUT_NEARBY_ITEMS_H
 #define FANOUT_NEARBY_ITEMS_H
 

@@ -1,4 +1,4 @@
-/* What phones say to the nearby screen: the place in a hello, location, and more (docs/PROTOCOL.md). Pure; any thread. */
+/* Reads phones' messages to the nearby screen: the place in a hello, location, and more (docs/PROTOCOL.md). Pure; any thread. */
 #ifndef FANOUT_NEARBY_REQUEST_H
 #define FANOUT_NEARBY_REQUEST_H
 

@@ -29,7 +29,7 @@ struct uplink;
 
 /* One session's part, inside of the nearby screen's; uplink.c's own. */
 struct reporter {
-    /* What uplink_deadline looks at. */
+    /* uplink_deadline looks at these. */
     int64_t report_ms; /* clock_coarse_ms: its report is held back until then, or the next one is */
     int64_t rejoin_ms; /* when it asks for its list; 0: it does not */
     bool held;         /* held_report is to be produced at report_ms */

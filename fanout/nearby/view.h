@@ -25,7 +25,7 @@
 #include "fanout/wheel.h"
 
 struct view { /* read by the functions below, written by view.c; all zero: not open */
-    /* What every delivery looks at, in one cache line with struct session: up to the list's pending. */
+    /* Every delivery looks at these, in one cache line with struct session: up to the list's pending. */
     bool open;
     bool shares;      /* its user is opted in */
     bool inactive;    /* its own last report is too old: its list is empty */
@@ -33,7 +33,7 @@ struct view { /* read by the functions below, written by view.c; all zero: not o
     bool page_wanted; /* a page is to be sent as soon as the phone takes it */
     struct nearby list;
 
-    /* What a flush looks at, up to the reporter's times. */
+    /* A flush looks at these, up to the reporter's times. */
     struct wheel_timer expiry; /* when nearby_expire must look, or the view goes inactive */
     int64_t first_page_ms;     /* clock_coarse_ms */
     struct reporter reporter;

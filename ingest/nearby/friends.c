@@ -44,7 +44,7 @@ static void reply_state(struct outcome *outcome, unsigned status, const char *st
     buffer_free(&body);
 }
 
-/* Whatever keeps the owner from answering, the command itself is safe on Kafka: 202. */
+/* The command is safe on Kafka, also when something keeps the owner from answering: 202. */
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct outcome *outcome = context;
     const char *state = "pending";

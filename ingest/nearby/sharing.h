@@ -1,5 +1,5 @@
-/* Sharing: read from the local copy, written to its topic. Whoever turns it on reports next, and reports are checked against the
- * copy: so the answer to PUT waits until this gateway has read its own write back. */
+/* Sharing: read from the local copy, written to its topic. A user who turns it on reports next, and reports are checked against
+ * the copy: so the answer to PUT waits until this gateway has read its own write back. */
 #ifndef INGEST_NEARBY_SHARING_H
 #define INGEST_NEARBY_SHARING_H
 

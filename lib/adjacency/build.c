@@ -112,7 +112,7 @@ void adjacency_build_free(struct adjacency *adjacency, int32_t partition) {
     part->build = NULL;
 }
 
-/* What was applied of the queue becomes a run. */
+/* The updates of the queue that were applied become a run. */
 static void cut(struct adjacency_part *part) {
     size_t taken = part->build->cut;
     adjacency_runs_add(part->build->runs, part->updates, taken);

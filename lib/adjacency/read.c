@@ -100,7 +100,7 @@ int adjacency_slice(struct adjacency *adjacency, struct adjacency_list list, int
     int code = adjacency_root_decode(&pin, &root) ? 0 : adjacency_corrupt(list, error);
     if (!code) {
         code = adjacency_walk_begin(adjacency, &walk, list, &root, after + 1, ids, error);
-        // What lies up to `after` may be all of its chunk.
+        // All ids of a chunk may be at or below `after`: the next one may have more.
         while (!code && (id_list_find(ids, after + 1, &at), at == ids->count)) {
             ids->count = at = 0;
             if ((code = adjacency_walk_next(&walk, ids, error)) <= 0) break;

@@ -144,7 +144,7 @@ static void commit_work(void *context) {
         decider->code = kafka_transaction_commit(decider->producer, decider->positions, decider->position_count,
                                                  COMMIT_TIMEOUT_MS, &decider->reason);
     bool given_up = decider->code == -EAGAIN || decider->code == -ESTALE;
-    // Whose abort fails too is replaced: a new producer of the same id ends what it left.
+    // A producer whose abort fails too is replaced: a new one of the same id ends what it left.
     if (given_up && kafka_transaction_abort(decider->producer, COMMIT_TIMEOUT_MS, NULL)) decider->code = -EIO;
 }
 
@@ -226,7 +226,7 @@ void decider_run(struct decider *decider) {
     if (decider->stage == STAGE_IDLE && (!decider->queue.count || !open_transaction(decider))) return;
     if (decider->stage != STAGE_OPEN) return;
     if (!decider->code) decider->code = fill(decider, &decider->reason);
-    // What could not be put into the transaction, whatever it was, is given up with it.
+    // A transaction is given up if anything could not be put into it, for whatever reason.
     if (decider->code) decider->code = -EAGAIN;
     size_t left = decider->queue.count;
     int64_t left_ms = (left ? FULL_MS : HOLD_MS) - (clock_monotonic_us() - decider->opened_us) / 1000;

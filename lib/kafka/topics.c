@@ -9,7 +9,7 @@
 
 enum { OPERATION_TIMEOUT_MS = 5000, RETRY_MS = 100 };
 
-/* What is wanted and what is there, of one topic or of one dead letter queue. */
+/* One topic or one dead letter queue: as it is wanted, and as it is there. */
 struct item {
     const struct topic *topic;
     bool dead_letters;

@@ -1,4 +1,4 @@
-/* What of the inputs may be committed, and how far they are behind. */
+/* Closes epochs, commits the offsets of inputs whose effects are settled, and measures how far the owner is behind. */
 #include "base/clock.h"
 #include "decider/decider.h"
 #include "owner/private.h"

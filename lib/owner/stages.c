@@ -78,7 +78,7 @@ static void begin_inputs(struct stages *stages, int32_t partition, const struct 
     for (size_t i = 0; i < stages->inputs; i++) {
         struct input_progress *progress = progress_of(stages, i, partition);
         int64_t from = answer->inputs[i] < 0 ? progress->first : answer->inputs[i];
-        // What others have handled since this process last owned the partition was observed here, or else is not to be handled.
+        // Records that others have handled since this process last owned the partition were observed here, or else need no handling.
         if (from < progress->next || progress->next < 0 || !stages->observed[i]) progress->next = from;
         progress->settled = progress->next;
         progress->committed = answer->inputs[i];

@@ -35,8 +35,8 @@ struct question_options {
 struct question *question_new(const struct question_options *options);
 
 /* Cancels. `freed` is called once: from within question_free when nothing is under way, else when `ask` has returned, or, where
- * question_free is called from within answered or failed, when that has returned. What `ask` uses must stay until then: an owner
- * without `freed` waits until question_busy is false. The loop runs on until the question is freed. NULL is fine. */
+ * question_free is called from within answered or failed, when that has returned. The state that `ask` uses must stay until then: an
+ * owner without `freed` waits until question_busy is false. The loop runs on until the question is freed. NULL is fine. */
 void question_free(struct question *question);
 
 /* Asks now. If an asking is under way, its answer is dropped, and the question is asked anew when it is back. */

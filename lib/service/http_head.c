@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What the checks need of all header fields. */
+/* The checks need this of all header fields. */
 struct fields {
     unsigned lengths, codings, hosts;
     bool chunked;             // the coding is "chunked"

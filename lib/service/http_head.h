@@ -20,7 +20,7 @@ struct http_fault {
     const char *code, *detail;
 };
 
-/* What libmicrohttpd's callbacks tell of a head. */
+/* A request's head, as far as libmicrohttpd's callbacks tell it. */
 struct http_head {
     const char *method, *path, *version; /* as the access handler gets them */
     size_t address_size;                 /* http_head_address sets this and the next */

@@ -1,6 +1,6 @@
-/* Who owns a key (a user, a subject): found from Kafka itself. The members of a consumer group carry the address of their peer HTTP in their
- * client.id (name@host:port); DescribeConsumerGroups says which partitions each one owns. The directory asks again when it is
- * older than a few seconds or when told that an answer was wrong (421, refused). Loop's thread. */
+/* Finds the owner of a key (a user, a subject) from Kafka itself. The members of a consumer group carry the address of their peer
+ * HTTP in their client.id (name@host:port); DescribeConsumerGroups says which partitions each one owns. The directory asks again
+ * when it is older than a few seconds or when told that an answer was wrong (421, refused). Loop's thread. */
 #ifndef SERVICE_PEERS_H
 #define SERVICE_PEERS_H
 

@@ -167,7 +167,7 @@ static int check_peers(const struct service_settings *settings, struct error *er
     return 0;
 }
 
-/* What a start finds out when it comes to it. */
+/* For --check only: a start finds these faults by itself when it comes to them. */
 static int check_rest(const struct service_settings *settings, struct error *error) {
     struct address address;
     int code = address_parse(settings->ops_listen, &address, error);

@@ -1,5 +1,5 @@
-/* What gateways and edges know of every user: copies of the topics `sharing` (in memory) and `profiles` (on disk), read by one
- * consumer. Loop's thread. */
+/* Gateways and edges know every user's sharing mode and profile from these copies of the topics `sharing` (in memory) and
+ * `profiles` (on disk), which one consumer reads. Loop's thread. */
 #ifndef USERS_USER_COPIES_H
 #define USERS_USER_COPIES_H
 

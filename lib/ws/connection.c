@@ -124,8 +124,8 @@ void ws_frame_start(struct buffer *frame) {
 
 bool ws_ready(struct ws_connection *connection) {
     if (connection->state != WS_OPEN) return false;
-    /* A second frame behind one that is half out has to wait. What the kernel does not take of a first one is kept; so asking
-     * the kernel before would be a system call for nothing. */
+    /* A second frame behind one that is half out has to wait. A first one is taken: we keep the bytes that the kernel does not
+     * take, so asking it before would be a system call for nothing. */
     if (!connection->backlog) return true;
     if (connection->client && !lws_partial_buffered(connection->wsi)) {
         connection->backlog = false;

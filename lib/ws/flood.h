@@ -1,5 +1,5 @@
-/* What a peer sends besides the messages themselves: pings, pongs, and frames that only cut a message into pieces. All of it costs
- * the server turns of the loop, so it is counted. Pure. Times in ms that never go back.
+/* Counts the frames that a peer sends besides the messages themselves: pings, pongs, and frames that only cut a message into
+ * pieces. All of them cost the server turns of the loop. Pure. Times in ms that never go back.
  */
 #ifndef WS_FLOOD_H
 #define WS_FLOOD_H

@@ -4,7 +4,7 @@
 
 enum { OPCODE = 0x0f, RESERVED = 0x70, MASKED = 0x80, LENGTH = 0x7f, LENGTH_16 = 126, LENGTH_64 = 127, MASK = 4 };
 
-/* What the first byte may not say; NULL: nothing. */
+/* The fault of the first byte; NULL: it has none. */
 static const char *first_fault(const struct frame_reader *reader) {
     uint8_t first = reader->head[0], opcode = first & OPCODE;
     bool control = opcode & FRAME_CLOSE, starts = opcode == FRAME_TEXT || opcode == FRAME_BINARY;

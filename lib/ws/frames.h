@@ -1,5 +1,5 @@
-/* Takes apart what a client sends: WebSocket frames (RFC 6455, 5.2), which must be masked. Bytes may be cut anywhere. What breaks
- * the rules is told at the first byte that shows it. Pure; the loop's thread.
+/* Takes apart what a client sends: WebSocket frames (RFC 6455, 5.2), which must be masked. Bytes may be cut anywhere. A breach
+ * of the rules is told at the first byte that shows it. Pure; the loop's thread.
  */
 #ifndef WS_FRAMES_H
 #define WS_FRAMES_H

@@ -175,7 +175,7 @@ static bool asks_for_upgrade(const struct head_request *request) {
            lists(words_in(&request->connection), words_of("upgrade"), true) && is(request->socket_version, "13");
 }
 
-/* Whatever a request for an upgrade must not lack (RFC 6455, 4.2.1); true: it is refused. */
+/* Refuses a request that lacks something which an upgrade needs (RFC 6455, 4.2.1). True: it is refused. */
 static bool refused(const struct head_request *request, const struct handshake_rules *rules, struct buffer *answer) {
     static const char BAD[] = "400 Bad Request";
     if (request->malformed)

@@ -215,7 +215,7 @@ static void handshake_came(struct ws_connection *connection, const uint8_t *requ
     connection_opened(connection);
 }
 
-/* What comes behind the request are frames already. */
+/* The bytes behind the request are frames already. */
 static void request_bytes_came(struct ws_connection *connection, uint8_t *bytes, size_t size) {
     struct hub *hub = connection->hub;
     struct buffer head = connection->message;

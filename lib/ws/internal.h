@@ -1,4 +1,4 @@
-/* What server.c and clients.c share: a hub is connections on the loop, with what becomes of them in time.
+/* server.c and clients.c share this: a hub is connections on the loop, with what becomes of them in time.
  *
  * A server's connection speaks WebSocket by itself on a stream (inbound.c); a client's is one of libwebsockets' (clients.c).
  *

@@ -187,7 +187,7 @@ static bool read_tls(struct stream *stream) {
     return true;
 }
 
-/* What a turn brings; false: the stream is at its end. */
+/* Does what a turn's events allow: TLS's handshake, writing, reading. False: the stream is at its end. */
 static bool serve(struct stream *stream, int events) {
     stream->stalled = false;
     if (!stream->shaken && !shake(stream)) return false;

@@ -114,7 +114,7 @@ int64_t fake_log_stable(const struct fake_log *log) {
     return (int64_t)log->count;
 }
 
-/* What the tests name must be there. */
+/* A test may only name a log that is there. */
 static struct fake_log *log_of(const struct topic *topic, int32_t partition) {
     struct fake_log *log = fake_log_find(topic, partition, false);
     if (!log) abort();

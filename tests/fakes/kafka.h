@@ -38,7 +38,7 @@ struct fake_record {
     const char *reason; /* of a dead letter, else NULL; offset is then the record's in its own topic, as is partition */
     int32_t partition;
 };
-/* What readers see: how many records, and the n-th one. */
+/* The records as readers see them: how many there are, and the n-th one. */
 size_t fake_count(const struct topic *topic, int32_t partition);
 struct fake_record fake_record_at(const struct topic *topic, int32_t partition, size_t n);
 size_t fake_dead_count(const struct topic *topic);
@@ -54,7 +54,7 @@ void fake_assign(struct kafka_consumer *consumer, const struct kafka_position *o
 void fake_assign_range(struct kafka_consumer *consumer, const struct topic *topic, int32_t first, int32_t last);
 void fake_revoke(struct kafka_consumer *consumer, bool lost);
 void fake_fatal(struct kafka_consumer *consumer, const char *reason);
-/* What the consumer has asked for: the topic it handed over to (kafka_consumer_hand_over), if it did. */
+/* True: the consumer has called kafka_consumer_hand_over. *topic (may be NULL) is then the topic that it subscribed to instead. */
 bool fake_handed_over(const struct kafka_consumer *consumer, const struct topic **topic);
 
 /* Members that other processes have, as kafka_group_describe tells of them; count 0: it owns nothing. */

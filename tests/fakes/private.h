@@ -86,7 +86,7 @@ int64_t fake_log_stable(const struct fake_log *log);                    /* the f
 void fake_transaction_end(struct fake_id *id, bool commit);
 struct fake_id *fake_id_of(const char *name);
 
-/* What a consumer's transactions are bound to. */
+/* A consumer's transactions are bound to this. */
 struct fake_membership {
     uint64_t consumer, generation; /* generation 0: nothing was assigned */
 };

@@ -1,5 +1,5 @@
-/* What comes by the topic deliveries: a DeliveryBatch, envelope by envelope, of either version. What is read is written again,
- * and reads as the same: so every array and every place is looked at; and so are the payloads of the kinds that are known. */
+/* Records of the topic deliveries: a DeliveryBatch, envelope by envelope, of either version. Envelopes that are read are written
+ * again, and read as the same: so every array and every place is looked at; and so are the payloads of the kinds that are known. */
 #include <errno.h>
 #include <string.h>
 

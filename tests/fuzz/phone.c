@@ -1,5 +1,5 @@
-/* What a phone may say after the handshake: the edge's parser of client frames, and the error frame that answers what it
- * refuses. Whatever comes, what is taken keeps the promises of fanout/request.h and fanout/nearby/request.h, and what is said back is JSON. */
+/* A phone's messages after the handshake: the edge's parser of client frames, and the error frame that answers what it refuses.
+ * Accepted messages keep the promises of fanout/request.h and fanout/nearby/request.h, and error frames are JSON. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

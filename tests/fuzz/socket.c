@@ -1,4 +1,4 @@
-/* What may come from a socket before any of our protocol: the HTTP upgrade and WebSocket frames, through lib/ws, by a real
+/* Bytes from a socket before any of our protocol: the HTTP upgrade and WebSocket frames, through lib/ws, by a real
  * connection. The first byte of an input says whether a good upgrade is sent ahead of it, and whether the
  * rest comes in one piece or two. Messages are echoed, some are answered by a close.
  */

@@ -1,5 +1,5 @@
-/* What comes by a topic of watches and by deliveries from owners: the first byte of the input says which. What is read is within limits,
- * and an edge and an owner that take it go on working. */
+/* Records of a topic of watches, and deliveries from owners: the first byte of the input says which. Decoded values are within
+ * limits, and an edge and an owner that take them go on working. */
 #include <errno.h>
 
 #include "fuzz.h"

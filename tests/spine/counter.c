@@ -1,4 +1,4 @@
-/* test-spine-counter: a daemon of counters on the spine. What it is made of:
+/* test-spine-counter: a daemon of counters on the spine. Its parts:
  *
  *     common/counters.h   topics, records, and the rule by which commands are decided: pure
  *     common/ledger.h     its store, with the offset in the same write
@@ -147,7 +147,7 @@ static void own(void *context, int32_t p, bool fresh, const int64_t *told, int64
     ((struct daemon *)context)->parts[p].told = told[STATE_COUNTERS];
 }
 
-/* Whoever is silent tells no edge anything, also not when it becomes live again: watches are read anew. */
+/* A partition that is silent tells no edge anything, and forgets who watches: watches are read anew before it is live again. */
 static void quieten(struct daemon *d, int32_t p) {
     if (!d->parts[p].live) return;
     d->parts[p].live = false;

@@ -65,7 +65,7 @@ static int write_watch(void *context, int32_t partition, const void *key, size_t
     return code ? -EAGAIN : 0;
 }
 
-/* Whoever reads too slowly to be told is closed: it watches anew when it is back. */
+/* A session that reads too slowly to be told is closed: its phone watches anew when it is back. */
 static void say(struct edge *edge, uint64_t session) {
     struct ws_connection *connection = map_pointer(edge->connections, session);
     if (connection && ws_send(connection, &edge->frame)) ws_close(connection, WS_TOO_SLOW, NULL);
@@ -109,7 +109,7 @@ static void take_batch(struct edge *edge, const struct kafka_record *record) {
     struct error error;
     if (deliver_reader_start(edge->reader, record->value, record->value_size, &head, &error)) return;
     while (deliver_reader_next(edge->reader, &envelope) == 1) {
-        // What finds no room, or cannot be read, is found again by roll calls.
+        // A delivery that finds no room, or cannot be read, is made good by roll calls.
         if (envelope.kind == WATCH_DELIVERY_KIND)
             watch_edge_take(edge->watches, envelope.payload, envelope.payload_size);
     }

@@ -98,7 +98,7 @@ static struct adjacency_list list_of(int owner, int kind) {
     return (struct adjacency_list){.owner = owner, .partition = PARTITION, .kind = (uint8_t)kind};
 }
 
-/* What the topic says up to an offset. */
+/* Sets the model to what the topic says up to an offset. */
 static void replay(struct world *w, int64_t to) {
     memset(w->applied, 0, OWNERS * sizeof *w->applied);
     for (int64_t i = 0; i < to; i++) {
@@ -197,7 +197,7 @@ static void expect_entries(struct world *w, int owner, int kind, const struct id
     }
 }
 
-/* What lies on the disk: one value, or chunks within their bounds. */
+/* Expects on the disk one value, or chunks within their bounds. */
 static void expect_chunks(struct world *w, int owner, int kind, size_t members) {
     struct adjacency *adjacency = w->adjacency;
     struct adjacency_key prefix = adjacency_chunk_key(owner, (uint8_t)kind, 0),

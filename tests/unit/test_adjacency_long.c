@@ -149,7 +149,7 @@ static void test_one_of_ten_million(void **state) {
         assert_int_equal(count_of(w, FOLLOWERS), members);
         assert_int_equal(tag_of(w, FOLLOWERS, id) == ADJACENCY_MEMBER, !was);
     }
-    // What is there already, or not there, writes nothing but the offset.
+    // To add what is there, or remove what is not, writes nothing but the offset.
     add(w, FOLLOWERS, follower(9), ADJACENCY_MEMBER);
     add(w, FOLLOWERS, 43, ADJACENCY_NONE);
     apply(w, false);

@@ -312,7 +312,7 @@ static bool is_handled(const struct world *w) {
     return true;
 }
 
-/* What the topic says in the end: the last record of each counter. */
+/* The topic holds the expected sums in the end: the last record of each counter. */
 static void assert_sums(struct world *w) {
     int64_t sums[KEYS] = {0};
     for (int32_t p = 0; p < PARTITIONS; p++) {

@@ -1,4 +1,4 @@
-/* What was written and not read back: by hand, and any history against an overlay that is a plain array. */
+/* The overlay holds what was written and not read back: by hand, and any history against an overlay that is a plain array. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -303,7 +303,7 @@ static void test_what_waits_is_not_settled(void **state) {
     assert_int_equal(epochs_settled(w->epochs), 1);
     epochs_acknowledge(w->epochs, 1);
     assert_int_equal(epochs_settled(w->epochs), 2);
-    // What the sender will never take does not hold the epochs up.
+    // A batch that the sender will never take does not hold the epochs up.
     w->refuse = -EINVAL;
     put(w, 0, 1, 0, 1);
     assert_true(close_epoch(w));
@@ -345,7 +345,7 @@ static void test_too_many_epochs(void **state) {
 
 enum { ITEMS = 1500 };
 
-/* What became of each item. Its epoch is the one that was open when it was put: closing it flushes first. */
+/* The model keeps the fate of each item. Its epoch is the one that was open when it was put: closing it flushes first. */
 struct history {
     struct world *w;
     uint64_t seed;
@@ -425,7 +425,7 @@ static void step(struct history *h) {
     }
 }
 
-/* What is settled may be committed: nothing of it is needed again. */
+/* A settled epoch may be committed: none of its items is needed again. */
 static void check_settled(const struct history *h) {
     uint64_t settled = epochs_settled(h->w->epochs);
     for (int i = 0; i < h->count; i++) {

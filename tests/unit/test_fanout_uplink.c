@@ -1,4 +1,4 @@
-/* What Kafka is told of sessions when their user opts in, and when a broker was away. */
+/* The uplink tells Kafka of sessions when their user opts in, and when a broker is back that was away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

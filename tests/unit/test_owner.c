@@ -85,7 +85,7 @@ static void state(void *context, const struct kafka_record *records, size_t coun
         w->stored[p] = records[i].offset + 1;
         (w->live[p] ? w->news : w->restored)[p]++;
     }
-    // Whatever the positions say is read was handed over: what is stored says that it reflects all before them.
+    // Every record before a position was handed over: the offset that is stored with the state says the same.
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int64_t position = w->attached[p] ? owner_position(w->owner, 0, p) : -1;
         if (position > 0) assert_int_equal(w->stored[p], position);

@@ -280,7 +280,7 @@ static int64_t add(int32_t partition, int amount, int request) {
     return fake_append(&ADDING, partition, "k", 1, text, strlen(text));
 }
 
-/* What another owner has decided: its state, and how far it was. */
+/* Another owner has decided a command: writes its state, and how far it was. */
 static void other_decided(int32_t partition, const char *request, const char *sum, int64_t next) {
     uint8_t value[COMMAND_OFFSET_BYTES];
     fake_append(&SUMS, partition, "sum", 3, sum, strlen(sum));

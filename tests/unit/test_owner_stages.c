@@ -1,4 +1,4 @@
-/* What an owner knows of its partitions: stages, how far inputs are settled, what is rewound and committed. */
+/* The stages of an owner's partitions: how far inputs are settled, what is rewound and committed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What a join found, as an edge hears it: the outbox is the real one, and its sender keeps the last batch. */
+/* The results of joins, as an edge hears them: the outbox is the real one, and its sender keeps the last batch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -347,7 +347,7 @@ static void assert_refused(struct world *world, const char *status, const char *
     free(both);
 }
 
-/* What servers read differently hides a second request in the first one's body. */
+/* A head that servers read differently can hide a second request in the first one's body. */
 static void smuggled_requests_are_refused(void **state) {
     static const struct {
         const char *status, *fields;
@@ -476,8 +476,8 @@ static void every_answer_is_told(void **state) {
     world_free(world);
 }
 
-/* What libmicrohttpd refuses by itself, with a page of its own or without a word: the connection is closed, and nothing behind it is
- * read as a second request. */
+/* libmicrohttpd refuses garbage by itself, with a page of its own or without a word: the connection is closed, and nothing behind
+ * the garbage is read as a second request. */
 static void garbage_does_not_reach_the_handler(void **state) {
     struct world *world = *state;
     char *line = mem_format("%070000d", 0);

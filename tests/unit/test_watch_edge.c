@@ -18,7 +18,7 @@
 
 enum { PARTITIONS = 4, WATCHER = 77, SLICE = 100 };
 
-/* What the edge did, as text: a line a callback. */
+/* Keeps what the edge did as text: a line a callback. */
 struct desk {
     struct watch_edge *edge;
     struct buffer said;

@@ -17,7 +17,7 @@
 
 enum { PARTITIONS = 3, SLICE = 100 };
 
-/* What the owner did, as text: a line a callback. */
+/* Keeps what the owner did as text: a line a callback. */
 struct desk {
     struct watch_owner *owner;
     struct buffer said;

@@ -17,7 +17,8 @@ static unsigned dice(unsigned sides) { return (unsigned)rand() % sides; }
 
 /* ---- frames ---- */
 
-/* What a stream of frames says, whatever pieces it comes in: each frame as its opcode, its bits, its payload and an end. */
+/* A stream of frames becomes a text that does not depend on the pieces it comes in: of each frame the opcode, its bits, its payload
+ * and an end. */
 static void say_head(struct buffer *said, unsigned opcode, bool final, bool packed) {
     buffer_format(said, "<%u%s%s ", opcode, final ? " final" : "", packed ? " packed" : "");
 }

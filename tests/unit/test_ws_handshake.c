@@ -87,7 +87,7 @@ static void refuses_a_handshake_that_lacks_something(void **state) {
     expect_answers(cases, sizeof cases / sizeof *cases);
 }
 
-/* Whatever case the names have, wherever it is cut, and with the first frame right behind it. */
+/* The names may be in any case, the handshake cut anywhere, and the first frame right behind it. */
 static void takes_a_handshake_however_it_comes(void **state) {
     static const char request[] =
         "GET /any?page HTTP/1.1\r\nhOsT:localhost\r\nupgrade: h2c, WebSocket\r\nCONNECTION: keep-alive\r\n"

@@ -119,7 +119,7 @@ class Spine:
         return answer
 
     def told(self, name, **query) -> dict | None:
-        """What the counter's owner answers; None: nobody answers for it now."""
+        """The answer of the counter's owner; None: nobody answers for it now."""
         for daemon in self.counters:
             try:
                 answer = self.ask(daemon, name, **query)
@@ -187,8 +187,8 @@ class Commands(threading.Thread):
 
 
 class Truth:
-    """What the topic of commands must come to, by the rule alone: each command once, in the order of offsets; the first one of a key
-    decides."""
+    """The state that the topic of commands must lead to, by the rule alone: each command once, in the order of offsets; the first
+    one of a key decides."""
 
     def __init__(self, spine):
         self.counters = {}
@@ -215,7 +215,7 @@ class Truth:
 
 
 class Written:
-    """What the daemons have written: state, changes, dead letters."""
+    """State, changes and dead letters, as the daemons have written them."""
 
     def __init__(self, spine):
         self.counters, self.outcomes, self.versions = {}, {}, collections.defaultdict(list)

@@ -1,6 +1,6 @@
 /* Effects: each change of a counter goes to COUNTER_CHANGES, and to the edges that watch the counter. They are carried out at least
- * once: the group's offset of COUNTERS moves past a record when what it led to is acknowledged. Whatever was not is told again, by
- * whoever owns the partition then. Loop's thread. */
+ * once: the group's offset of COUNTERS moves past a record when what it led to is acknowledged. An effect that was not is told
+ * again, by whoever owns the partition then. Loop's thread. */
 #ifndef SPINE_TELLING_H
 #define SPINE_TELLING_H
 
@@ -42,9 +42,11 @@ void telling_dead(struct telling *telling, const struct kafka_record *record, co
 /* Ten times a second. */
 void telling_continue(struct telling *telling);
 
-/* What the group is to be told: `positions` has room for all partitions. again: also what it was told before. */
+/* The offsets that the group is to be told, and how many: `positions` has room for all partitions. again: also those that it was
+ * told before. */
 size_t telling_settled(struct telling *telling, bool again, struct kafka_position *positions);
-/* What is not settled is told again: where COUNTERS must be read again from; -1: nowhere. */
+/* Changes that are not settled will be told again. Returns the offset from which COUNTERS must be read again for that; -1: there
+ * are none. */
 int64_t telling_rewind(struct telling *telling, int32_t partition);
 void telling_forgotten(struct telling *telling); /* the epochs were forgotten (epochs_forget) */
 

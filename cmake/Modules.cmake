@@ -78,6 +78,8 @@ function(starling_unit_tests)
     starling_codecs(evolution tests/schemas/evolution)
     starling_library(testing FOLDER tests/unit WITHOUT "test_[^/]*\\.c" USES ${ARG_USES} EXTERNAL PkgConfig::CMOCKA
         GENERATED ${evolution_CODECS})
+    # For files that only tests with fakes use: the linker leaves them out of the others.
+    target_include_directories(starling_testing PRIVATE "${CMAKE_SOURCE_DIR}/tests")
     file(GLOB fakes CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fakes/*.c")
     list(TRANSFORM ARG_USES PREPEND starling_)
     add_library(starling_fakes OBJECT ${fakes})

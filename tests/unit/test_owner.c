@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "fakes/kafka.h"
 #include "owner/owner.h"
+#include "owner_beats.h"
 
 enum { PARTITIONS = 3, TEXT = 8 };
 
@@ -32,7 +33,7 @@ struct world {
     struct log *log;
     struct epochs *epochs;
     struct owner *owner;
-    struct loop_timer *tenth, *second;
+    struct owner_beats beats;
 
     bool attached[PARTITIONS], live[PARTITIONS], silent[PARTITIONS];
     int64_t stored[PARTITIONS]; /* facts are in the store up to here, also of one that is not attached; -1: nothing */
@@ -171,16 +172,6 @@ static const struct owner_product PRODUCT = {
     .failed = failed,
 };
 
-static void each_tenth(void *context) {
-    struct world *w = context;
-    owner_tenth(w->owner);
-}
-
-static void each_second(void *context) {
-    struct world *w = context;
-    owner_second(w->owner);
-}
-
 static int setup(void **out) {
     struct world *w = mem_zero(1, sizeof *w);
     fake_kafka_start();
@@ -216,27 +207,12 @@ static void start(struct world *w, size_t standbys, const char *instance_id) {
         .product = &PRODUCT,
         .context = w,
     };
-    struct error error;
-    if (owner_new(&options, &w->owner, &error)) fail_msg("%s", error.text);
-    // Faster than in a daemon: a test waits for what must become true, and each beat only lets it become so.
-    w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
-    w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
-    if (owner_start(w->owner, &error)) fail_msg("%s", error.text);
-}
-
-static void stop(struct world *w) {
-    loop_timer_free(w->tenth);
-    loop_timer_free(w->second);
-    w->tenth = w->second = NULL;
-    owner_stop(w->owner);
-    while (owner_busy(w->owner)) fake_turn(&w->loop);
-    owner_free(w->owner);
-    w->owner = NULL;
+    owner_beats_start(&w->beats, &options, &w->owner);
 }
 
 static int teardown(void **in) {
     struct world *w = *in;
-    if (w->owner) stop(w);
+    if (w->owner) owner_beats_stop(&w->beats, &w->loop, &w->owner, NULL);
     epochs_free(w->epochs);
     metrics_free(w->metrics);
     uv_run(&w->loop, UV_RUN_DEFAULT);
@@ -344,8 +320,8 @@ static void test_a_batch_is_handed_over_whole(void **in) {
 static void test_a_live_partition_is_served_at_once(void **in) {
     struct world *w = *in;
     start(w, 0, "");
-    loop_timer_free(w->second); // no beat comes
-    w->second = NULL;
+    loop_timer_free(w->beats.second); // no beat comes
+    w->beats.second = NULL;
     fake_assign_range(fake_member(0), &EVENTS, 0, 0);
     all_live(w, 0, 0);
     FAKE_UNTIL(&w->loop, owner_serves(w->owner, 0) == 0);

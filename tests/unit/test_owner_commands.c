@@ -16,6 +16,7 @@
 #include "decider/decider.h"
 #include "fakes/kafka.h"
 #include "owner/owner.h"
+#include "owner_beats.h"
 
 enum { PARTITIONS = 2, REQUESTS = 100 };
 
@@ -46,7 +47,7 @@ struct world {
     struct epochs *epochs;
     struct decider *decider;
     struct owner *owner;
-    struct loop_timer *tenth, *second;
+    struct owner_beats beats;
     struct sum sums[PARTITIONS], requests[PARTITIONS][REQUESTS];
     size_t decided[PARTITIONS], read[PARTITIONS];
     int64_t again; /* where a state that was just attached is wanted from */
@@ -180,9 +181,6 @@ static const struct owner_product PRODUCT = {
     .failed = failed,
 };
 
-static void each_tenth(void *context) { owner_tenth(((struct world *)context)->owner); }
-static void each_second(void *context) { owner_second(((struct world *)context)->owner); }
-
 /* ---- the world ---- */
 
 static int setup(void **out) {
@@ -225,7 +223,6 @@ static void start_decider(struct world *w) {
 }
 
 static void start(struct world *w) {
-    struct error error;
     start_decider(w);
     struct owner_options options = {
         .loop = &w->loop,
@@ -244,19 +241,11 @@ static void start(struct world *w) {
         .product = &PRODUCT,
         .context = w,
     };
-    if (owner_new(&options, &w->owner, &error)) fail_msg("%s", error.text);
-    w->tenth = loop_timer_new(&w->loop, 1, 2, each_tenth, w);
-    w->second = loop_timer_new(&w->loop, 1, 5, each_second, w);
-    if (owner_start(w->owner, &error)) fail_msg("%s", error.text);
+    owner_beats_start(&w->beats, &options, &w->owner);
 }
 
 static void stop(struct world *w) {
-    loop_timer_free(w->tenth);
-    loop_timer_free(w->second);
-    owner_stop(w->owner);
-    while (owner_busy(w->owner) || decider_busy(w->decider)) fake_turn(&w->loop);
-    owner_free(w->owner);
-    w->owner = NULL;
+    owner_beats_stop(&w->beats, &w->loop, &w->owner, w->decider);
     decider_free(w->decider);
     memset(w->live, 0, sizeof w->live);
     memset(w->decided, 0, sizeof w->decided);

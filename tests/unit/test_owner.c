@@ -230,6 +230,21 @@ static void all_live(struct world *w, int32_t first, int32_t last) {
     for (int32_t p = first; p <= last; p++) FAKE_UNTIL(&w->loop, w->live[p]);
 }
 
+/* The owner has partition 0 alone, and it is live. */
+static void start_live(struct world *w) {
+    start(w, 0, "");
+    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
+    all_live(w, 0, 0);
+}
+
+/* The same, and one event has been handled, whose effects nobody has acknowledged yet. */
+static void start_and_handle_one(struct world *w) {
+    w->effects = true;
+    start_live(w);
+    event(0);
+    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+}
+
 /* ---- join ---- */
 
 static void test_restores_in_silence_before_it_handles_anything(void **in) {
@@ -349,12 +364,7 @@ static void test_what_is_revoked_is_committed_first(void **in) {
 
 static void test_nothing_of_a_lost_partition_is_kept_or_committed(void **in) {
     struct world *w = *in;
-    w->effects = true;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
-    event(0);
-    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+    start_and_handle_one(w);
     int64_t before = fake_committed(&EVENTS, 0);
     fake_revoke(fake_member(0), true);
     assert_false(w->attached[0]);
@@ -374,12 +384,7 @@ static void test_nothing_of_a_lost_partition_is_kept_or_committed(void **in) {
 
 static void test_commits_only_what_is_acknowledged(void **in) {
     struct world *w = *in;
-    w->effects = true;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
-    event(0);
-    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+    start_and_handle_one(w);
     uint64_t open = epochs_open(w->epochs);
     FAKE_UNTIL(&w->loop, epochs_open(w->epochs) > open + 2);
     assert_true(fake_committed(&EVENTS, 0) < 1);
@@ -389,12 +394,7 @@ static void test_commits_only_what_is_acknowledged(void **in) {
 
 static void test_what_was_lost_on_its_way_is_handled_again(void **in) {
     struct world *w = *in;
-    w->effects = true;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
-    event(0);
-    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+    start_and_handle_one(w);
     owner_effects_lost(w->owner);
     FAKE_UNTIL(&w->loop, w->events[0] == 2);
     epochs_acknowledge(w->epochs, w->handled_in[0]);
@@ -403,9 +403,7 @@ static void test_what_was_lost_on_its_way_is_handled_again(void **in) {
 
 static void test_inputs_wait_while_output_is_full(void **in) {
     struct world *w = *in;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
+    start_live(w);
     w->blocked = true;
     for (int i = 0; i < 20; i++) fake_turn(&w->loop);
     event(0);
@@ -422,9 +420,7 @@ static void test_a_state_that_the_topic_no_longer_has_is_read_anew(void **in) {
     for (int i = 0; i < 5; i++) fact(0, "a");
     fake_delete_before(&FACTS, 0, 3);
     w->stored[0] = 1; // the disk is older than what is kept
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
+    start_live(w);
     assert_int_equal(w->lost, 1);
     assert_int_equal(w->restored[0], 2);
     assert_int_equal(w->failed, 0);
@@ -433,9 +429,7 @@ static void test_a_state_that_the_topic_no_longer_has_is_read_anew(void **in) {
 static void test_a_live_partition_can_be_restored_once_more(void **in) {
     struct world *w = *in;
     fact(0, "a");
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
+    start_live(w);
     w->live[0] = false; // the product has thrown its state away
     w->stored[0] = -1;
     owner_restore_again(w->owner, 0);
@@ -514,12 +508,7 @@ static void test_an_owner_that_does_not_hear_its_group_answers_nothing(void **in
 
 static void test_drains_when_everything_is_acknowledged_and_told(void **in) {
     struct world *w = *in;
-    w->effects = true;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
-    event(0);
-    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+    start_and_handle_one(w);
     owner_drain(w->owner);
     for (int i = 0; i < 10; i++) fake_turn(&w->loop);
     event(0); // comes too late
@@ -549,9 +538,7 @@ static void test_a_static_member_gives_its_partitions_to_others_before_it_ends(v
 
 static void test_a_member_that_was_given_up_fails(void **in) {
     struct world *w = *in;
-    start(w, 0, "");
-    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
-    all_live(w, 0, 0);
+    start_live(w);
     fake_fatal(fake_member(0), "fenced");
     assert_int_equal(w->failed, 1);
 }

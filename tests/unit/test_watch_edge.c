@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "watch/edge.h"
 #include "watch/records.h"
+#include "watch_says.h"
 
 enum { PARTITIONS = 4, WATCHER = 77, SLICE = 100 };
 
@@ -156,12 +157,6 @@ static const char *says(struct desk *desk, int64_t now_ms) {
     for (int i = 0; watch_edge_continue(desk->edge, now_ms) == 0; i++) assert_true(i < 10000);
     return buffer_cstring(&desk->said);
 }
-
-#define assert_says(desk, now_ms, expected)                                                                            \
-    do {                                                                                                               \
-        assert_string_equal(says(desk, now_ms), expected);                                                             \
-        buffer_clear(&(desk)->said);                                                                                   \
-    } while (0)
 
 static void test_first_session_writes_and_last_one_writes_a_tombstone(void **state) {
     struct desk desk;

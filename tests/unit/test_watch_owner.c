@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "watch/owner.h"
 #include "watch/records.h"
+#include "watch_says.h"
 
 enum { PARTITIONS = 3, SLICE = 100 };
 
@@ -134,12 +135,6 @@ static const char *says(struct desk *desk, int64_t now_ms) {
     for (int i = 0; watch_owner_continue(desk->owner, now_ms) == 0; i++) assert_true(i < 100000);
     return buffer_cstring(&desk->said);
 }
-
-#define assert_says(desk, now_ms, expected)                                                                            \
-    do {                                                                                                               \
-        assert_string_equal(says(desk, now_ms), expected);                                                             \
-        buffer_clear(&(desk)->said);                                                                                   \
-    } while (0)
 
 static void test_nobody_is_told_before_the_topic_was_read(void **state) {
     struct desk desk;

@@ -319,13 +319,19 @@ def test_who_reads_nothing_for_too_long_is_closed(make_cluster, users):
     stage.wait_said(user, 'QUIT')
 
 
+def joined(stage, users):
+    """The phones of users who share and are all at one place. All are connected before the first one joins."""
+    stage.share(*users)
+    phones = [stage.cluster.phone(user) for user in users]
+    for phone in phones:
+        stage.join(phone, *HOME)
+    return phones
+
+
 def test_draining_moves_phones_away(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 1}))
     crowd = users(6)
-    stage.share(*crowd)
-    phones = [stage.cluster.phone(user) for user in crowd]
-    for phone in phones:
-        stage.join(phone, *HOME)
+    phones = joined(stage, crowd)
     assert stage.edge.stop() == 0
     for phone in phones:
         assert 0 <= phone.expect('reconnect')['after_ms'] <= 2000
@@ -338,11 +344,7 @@ def test_draining_moves_phones_away(make_cluster, users):
 def test_topics_that_change_their_size_end_an_edge_in_order(make_cluster, users):
     """The check fails again with each look while the edge drains: that must not cut the drain short."""
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 4}))
-    crowd = users(4)
-    stage.share(*crowd)
-    phones = [stage.cluster.phone(user) for user in crowd]
-    for phone in phones:
-        stage.join(phone, *HOME)
+    phones = joined(stage, users(4))
     stage.topics.grow('sharing', 5)
     for phone in phones:
         phone.expect('reconnect', 20)
@@ -353,11 +355,7 @@ def test_topics_that_change_their_size_end_an_edge_in_order(make_cluster, users)
 def test_an_edge_that_fails_while_it_drains_closes_its_connections(make_cluster, users):
     stage = Stage(make_cluster(settings={**SETTINGS, 'edge.drain.s': 60}), fanouts=0)
     edge = stage.cluster.add('fanout', settings={'group.instance.id': 'the-one'})
-    crowd = users(3)
-    stage.share(*crowd)
-    phones = [stage.cluster.phone(user) for user in crowd]
-    for phone in phones:
-        stage.join(phone, *HOME)
+    phones = joined(stage, users(3))
     assert Http(f'http://{edge.ops}').post('/drain').status_code == 202
     phones[2].expect('reconnect')  # the newest goes first; the others have a minute
     stage.cluster.add('fanout', settings={'group.instance.id': 'the-one'}, wait=False)

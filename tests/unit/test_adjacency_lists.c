@@ -117,6 +117,14 @@ static void attach(struct world *w) {
     replay(w, w->read);
 }
 
+/* Lists in a new folder that are empty and can be written to. */
+static struct world *world_attached(uint64_t seed) {
+    struct world *w = world_new(seed);
+    open_lists(w);
+    attach(w);
+    return w;
+}
+
 /* Neighbouring ids come and go together, so that whole chunks fill and empty. */
 static void produce(struct world *w) {
     int owner = (int)chance(w, OWNERS), kind = (int)chance(w, KINDS), from = (int)chance(w, IDS);
@@ -322,9 +330,7 @@ static void step(struct world *w) {
 static void test_histories(void **state) {
     const char *wanted = getenv("HISTORIES");
     for (uint64_t seed = 0; seed < (wanted ? strtoull(wanted, NULL, 10) : HISTORIES); seed++) {
-        struct world *w = world_new(seed);
-        open_lists(w);
-        attach(w);
+        struct world *w = world_attached(seed);
         for (int i = 0; i < 60; i++) {
             step(w);
             if (chance(w, 4) == 0) { // reading finishes what is being built
@@ -380,6 +386,15 @@ static void test_kills(void **state) {
 
 /* ---- damage ---- */
 
+/* A page of the whole list, which fits. */
+static int whole_page(struct world *w, struct adjacency_list list, struct adjacency_entry entries[IDS], size_t *count) {
+    struct error error;
+    bool more;
+    int code = adjacency_page(w->adjacency, list, ~UINT64_C(0), -1, entries, IDS, count, &more, &error);
+    if (!code) assert_false(more);
+    return code;
+}
+
 static void put(struct world *w, struct adjacency_key key, const void *value, size_t size) {
     struct adjacency *adjacency = w->adjacency;
     struct error error;
@@ -405,14 +420,11 @@ static void members(struct world *w, int owner, int kind, int count) {
 static void test_damage(void **state) {
     static const uint8_t ROOTS[][4] = {{0x80, 0x80, 0x80, 0x80}, {0, 5, 1, 0}, {0x80, 0, 0, 40}, {0x80, 0, 0, 0x80}};
     static const uint8_t CHUNKS[][4] = {{0x80, 0x80, 0x80, 0x80}, {1, 1, 0, 1}, {0xff, 0xff, 0xff, 0x7f}};
-    struct world *w = world_new(5);
+    struct world *w = world_attached(5);
     struct id_list list = {.items = NULL};
     struct adjacency_entry entries[IDS];
     struct error error;
     size_t count;
-    bool more;
-    open_lists(w);
-    attach(w);
     members(w, 0, 1, 5);
     members(w, 1, 1, 100);
     expect_all(w);
@@ -432,8 +444,7 @@ static void test_damage(void **state) {
         struct adjacency_list damaged = list_of(1, 1);
         assert_int_equal(adjacency_members(w->adjacency, damaged, &list, &error), -EBADMSG);
         assert_int_equal(list.count, 0);
-        assert_int_equal(adjacency_page(w->adjacency, damaged, ~UINT64_C(0), -1, entries, IDS, &count, &more, &error),
-                         -EBADMSG);
+        assert_int_equal(whole_page(w, damaged, entries, &count), -EBADMSG);
         adjacency_add(w->adjacency, damaged, 50, ADJACENCY_NONE, 0, w->read);
         adjacency_add(w->adjacency, damaged, 99, ADJACENCY_NONE, 0, w->read);
         assert_int_equal(adjacency_apply(w->adjacency, PARTITION, w->read + 1, w->now, true, &error), -EBADMSG);
@@ -452,13 +463,10 @@ static void test_damage(void **state) {
 
 /* How many blocks a page of all members reads, each of whose stamps is of another day or source. */
 static void test_a_page_reads_little(void **state) {
-    struct world *w = world_new(6);
+    struct world *w = world_attached(6);
     struct adjacency_entry entries[IDS];
     struct error error;
     size_t count;
-    bool more;
-    open_lists(w);
-    attach(w);
     members(w, 0, 0, IDS); // built: stamps in the family itself
     assert_int_equal(adjacency_finish(w->adjacency, PARTITION, w->now, &error), 0);
     for (int id = 0; id < IDS; id += 3)
@@ -471,11 +479,10 @@ static void test_a_page_reads_little(void **state) {
         adjacency_compact(w->adjacency, PARTITION, &error) | store_compact(w->adjacency->store, w->adjacency->stamps);
     assert_int_equal(code, 0);
     struct store_usage before = adjacency_used(w->adjacency).store;
-    code = adjacency_page(w->adjacency, list_of(0, 0), ~UINT64_C(0), -1, entries, IDS, &count, &more, &error);
+    code = whole_page(w, list_of(0, 0), entries, &count);
     struct store_usage after = adjacency_used(w->adjacency).store;
     assert_int_equal(code, 0);
     assert_int_equal(count, IDS - IDS / 3);
-    assert_false(more);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(entries[i].stamp, w->now + (entries[i].id % 3 == 0 ? entries[i].id : 0));
     uint64_t blocks = after.cache_hits - before.cache_hits + after.cache_misses - before.cache_misses;

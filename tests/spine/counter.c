@@ -2,17 +2,18 @@
  *
  *     common/counters.h   topics, records, and the rule by which commands are decided: pure
  *     common/ledger.h     its store, with the offset in the same write
+ *     common/deciding.h   its decisions
  *     common/telling.h    its effects
- *     this file           settings, the decider's and the owner's callbacks, questions
+ *     common/answers.h    its answers to questions
+ *     this file           settings, the owner's callbacks, beginning and end
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "answers.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "counters.h"
-#include "decider/decider.h"
+#include "deciding.h"
 #include "decider/identity.h"
 #include "ledger.h"
 #include "owner/owner.h"
@@ -38,8 +39,6 @@ static const struct config_section SECTION = {"Counter", PROPERTIES, ARRAY_SIZE(
 enum { STATE_COUNTERS, STATE_WATCHES };
 static const struct owner_topic OWNED[] = {
     {&COUNTER_COMMANDS, OWNER_COMMAND}, {&COUNTERS, OWNER_STATE}, {&COUNTER_WATCHES, OWNER_STATE}};
-static const struct topic *const COMMANDS[] = {&COUNTER_COMMANDS};
-static const struct decider_state STATES[] = {{&COUNTERS, COUNTER_KEY_MAX, COUNTER_VALUE_MAX}};
 
 struct part {
     bool live;
@@ -53,8 +52,7 @@ struct daemon {
     struct ledger *ledger;
     struct epochs *epochs;
     struct telling *telling;
-    struct decider *decider;
-    struct overlay *overlay;
+    struct deciding *deciding;
     struct owner *owner;
     struct part *parts;
     struct kafka_position *positions; /* room for all partitions */
@@ -67,52 +65,7 @@ static void failed(void *context, const char *doing, const struct error *error) 
     service_fail(d->service, doing);
 }
 
-/* ---- deciding ---- */
-
-static int read_command(void *context, const struct kafka_record *record, void *item, struct error *error) {
-    return counter_command_read(record, ((struct daemon *)context)->partitions, item, error);
-}
-
-/* State as the next command finds it: what is written and not read back yet goes first. 1: found. */
-static int look_up(struct daemon *d, int32_t partition, const void *key, size_t key_size, uint8_t *value, size_t size,
-                   struct error *error) {
-    const void *newest = overlay_find(d->overlay, key, key_size, NULL);
-    if (!newest) return ledger_get(d->ledger, partition, key, key_size, value, size, error);
-    memcpy(value, newest, size);
-    return 1;
-}
-
-static int write_state(struct daemon *d, int32_t partition, const void *key, size_t key_size, const uint8_t *value,
-                       size_t size) {
-    overlay_put(d->overlay, partition, 0, key, key_size, value, size);
-    return decider_write(d->decider, &COUNTERS, partition, key, key_size, value, size);
-}
-
-static int decide_one(struct daemon *d, const struct decider_command *slot, struct error *error) {
-    const struct counter_command *command = slot->item;
-    struct counter counter = {.sum = 0}, next = counter;
-    uint8_t value[COUNTER_VALUE_MAX];
-    int32_t p = slot->partition;
-    bool keyed = command->key_size > command->name_size;
-    int code = keyed ? look_up(d, p, command->key, command->key_size, value, COUNTER_OUTCOME_SIZE, error) : 0;
-    if (code) return code < 0 ? code : 0; // the key has its outcome
-    code = look_up(d, p, command->key, command->name_size, value, COUNTER_SIZE, error);
-    if (code < 0) return code;
-    if (code) counter_get(value, &counter);
-    bool accepted = counter_add(&counter, command->add, slot->offset, &next);
-    if (!accepted) next = counter;
-    counter_outcome_put(value, &(struct counter_outcome){accepted, next.sum, next.version});
-    code = keyed ? write_state(d, p, command->key, command->key_size, value, COUNTER_OUTCOME_SIZE) : 0;
-    counter_put(value, &next);
-    if (!code && accepted) code = write_state(d, p, command->key, command->name_size, value, COUNTER_SIZE);
-    return code ? error_set(error, code, "state could not be written: %s", strerror(-code)) : 0;
-}
-
-static int decide(void *context, struct decider_command *commands, size_t count, struct error *error) {
-    int code = 0;
-    for (size_t i = 0; !code && i < count; i++) code = decide_one(context, &commands[i], error);
-    return code;
-}
+/* ---- the decider goes on, or begins again ---- */
 
 static void handled(void *context) {
     struct daemon *d = context;
@@ -185,7 +138,8 @@ static void state(void *context, const struct kafka_record *records, size_t coun
         if (records[i].topic != &COUNTERS || !counter_state_valid(&records[i], d->partitions, &is_counter)) continue;
         if (is_counter) counter_get(records[i].value, &counter);
         telling_applied(d->telling, &records[i], is_counter ? &counter : NULL);
-        decider_read_back(d->decider, &COUNTERS, records[i].partition, ledger_next(d->ledger, records[i].partition));
+        decider_read_back(deciding_decider(d->deciding), &COUNTERS, records[i].partition,
+                          ledger_next(d->ledger, records[i].partition));
     }
 }
 
@@ -278,7 +232,7 @@ static void each_tenth(void *context) {
     service_ready(d->service, "restored", owner_ready(d->owner));
 }
 
-/* ---- questions: GET /peer/counter/NAME, and with ?key=KEY the outcome of that key ---- */
+/* ---- questions ---- */
 
 static bool version(void *context, int32_t p, const void *name, size_t size, struct watch_version *out) {
     struct daemon *d = context;
@@ -290,51 +244,9 @@ static bool version(void *context, int32_t p, const void *name, size_t size, str
     return true;
 }
 
-static int page_of(struct daemon *d, int32_t p, const char *name, const char *key, struct buffer *body) {
-    uint8_t value[COUNTER_VALUE_MAX];
-    struct counter counter = {.sum = 0};
-    struct counter_outcome outcome;
-    struct error error;
-    char *whole = mem_format("%s%c%s", name, 0, key ? key : "");
-    size_t size = strlen(name) + 1 + strlen(key ? key : "");
-    int code = key ? ledger_get(d->ledger, p, whole, size, value, COUNTER_OUTCOME_SIZE, &error)
-                   : ledger_get(d->ledger, p, name, strlen(name), value, COUNTER_SIZE, &error);
-    free(whole);
-    if (key && code == 1) {
-        counter_outcome_get(value, &outcome);
-        buffer_format(body, "{\"accepted\":%s,\"value\":%lld,\"version\":%lld}", outcome.accepted ? "true" : "false",
-                      (long long)outcome.sum, (long long)outcome.version);
-    } else if (!key && code >= 0) {
-        if (code) counter_get(value, &counter);
-        buffer_format(body, "{\"value\":%lld,\"version\":%lld}", (long long)counter.sum, (long long)counter.version);
-        code = 1;
-    }
-    return code;
-}
-
 static void peer(void *state, struct http_request *request) {
-    static const char PATH[] = "/peer/counter/";
     struct daemon *d = state;
-    struct buffer body = {.data = NULL};
-    const char *path = http_path(request), *name = path + sizeof PATH - 1;
-    if (strncmp(path, PATH, sizeof PATH - 1) != 0 || !*name || strlen(name) > COUNTER_NAME_MAX) {
-        http_problem(request, 404, "not-found", "there is /peer/counter/NAME", 0);
-        return;
-    }
-    int32_t p = counter_partition(name, strlen(name), d->partitions);
-    int code = owner_serves(d->owner, p);
-    if (code == -ESTALE) {
-        http_problem(request, 421, "not-the-owner", "another process owns this counter", 0);
-        return;
-    }
-    if (!code) code = page_of(d, p, name, http_query(request, "key"), &body);
-    if (code == 1)
-        http_reply_json(request, 200, &body);
-    else if (code == 0)
-        http_problem(request, 404, "not-found", "nothing was decided for this key", 0);
-    else
-        http_problem(request, 503, "restoring", "this counter is being restored", 1);
-    buffer_free(&body);
+    answers_give(request, d->owner, d->ledger, d->partitions);
 }
 
 /* ---- beginning and end ---- */
@@ -346,45 +258,13 @@ static void daemon_free(void *state) {
     loop_timer_free(d->tenth);
     owner_free(d->owner);
     d->owner = NULL;
-    decider_free(d->decider);
+    deciding_free(d->deciding);
     telling_free(d->telling);
     epochs_free(d->epochs);
     ledger_close(d->ledger);
     free(d->parts);
     free(d->positions);
     free(d);
-}
-
-static void make_decider(struct daemon *d, const char *transactional_id) {
-    struct metrics *registry = service_metrics(d->service);
-    struct decider_options options = {
-        .loop = service_loop(d->service),
-        .settings = service_kafka(d->service),
-        .log = service_log(d->service),
-        .registry = registry,
-        .metrics = {.commands = metrics_counter(registry, "counter_commands_total", "Commands decided", NULL),
-                    .queued = metrics_gauge(registry, "counter_queued", "Commands that wait", NULL),
-                    .overlay = metrics_gauge(registry, "counter_overlay", "State not read back", NULL),
-                    .transactions = metrics_counter(registry, "counter_transactions_total", "Committed", NULL),
-                    .failed = metrics_counter(registry, "counter_transactions_failed_total", "Not committed", NULL),
-                    .dead = metrics_counter(registry, "counter_dead_total", "Records that are no command", NULL)},
-        .transactional_id = transactional_id,
-        .partitions = d->partitions,
-        .commands = COMMANDS,
-        .command_count = ARRAY_SIZE(COMMANDS),
-        .states = STATES,
-        .state_count = ARRAY_SIZE(STATES),
-        .offsets = &COUNTER_OFFSETS,
-        .batch = BATCH,
-        .item_size = sizeof(struct counter_command),
-        .context = d,
-        .read = read_command,
-        .decide = decide,
-        .on_handled = handled,
-        .on_reset = reset,
-    };
-    d->decider = decider_new(&options);
-    d->overlay = decider_overlay(d->decider, &COUNTERS);
 }
 
 static int make_owner(struct daemon *d, struct error *error) {
@@ -407,7 +287,7 @@ static int make_owner(struct daemon *d, struct error *error) {
         .hands_over = true,
         .queue_max = 10 * BATCH,
         .epochs = d->epochs,
-        .decider = d->decider,
+        .decider = deciding_decider(d->deciding),
         .product = &PRODUCT,
         .context = d,
     };
@@ -433,7 +313,16 @@ static int make_parts(struct daemon *d, int32_t routes, struct error *error) {
     if (!code) code = telling_new(&telling, &d->telling, error);
     if (!code) {
         char *id = mem_format("%s%s-%s", service_kafka(d->service)->prefix, settings.group_id, name);
-        make_decider(d, id);
+        d->deciding = deciding_new(&(struct deciding_options){
+            .service = d->service,
+            .transactional_id = id,
+            .partitions = d->partitions,
+            .batch = BATCH,
+            .ledger = d->ledger,
+            .context = d,
+            .handled = handled,
+            .reset = reset,
+        });
         free(id);
         code = make_owner(d, error);
     }
@@ -470,7 +359,7 @@ static void daemon_drain(void *state) { owner_drain(((struct daemon *)state)->ow
 static bool daemon_busy(void *state) {
     struct daemon *d = state;
     owner_stop(d->owner);
-    return owner_busy(d->owner) || decider_busy(d->decider);
+    return owner_busy(d->owner) || decider_busy(deciding_decider(d->deciding));
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,14 @@
+/* Answers to questions: GET /peer/counter/NAME, and with ?key=KEY the outcome of that key. Both are read from the ledger, and only where
+ * the owner says that this process may answer. Loop's thread. */
+#ifndef SPINE_ANSWERS_H
+#define SPINE_ANSWERS_H
+
+#include "ledger.h"
+#include "owner/owner.h"
+#include "service/http.h"
+
+/* Answers before it returns. 200 with JSON; 404: there is no such path, or nothing was decided for that key; 421: another process owns
+ * the counter; 503: it is being restored, or the ledger fails. */
+void answers_give(struct http_request *request, const struct owner *owner, struct ledger *ledger, int32_t partitions);
+
+#endif

@@ -101,6 +101,12 @@ int connection_close_frame(struct ws_connection *connection, const uint8_t *payl
     return lws_write(connection->wsi, head, (size_t)(end - head), LWS_WRITE_RAW) < 0 ? -EPIPE : 0;
 }
 
+int connection_write(struct ws_connection *connection, const uint8_t *bytes, size_t size) {
+    int failure = stream_write(connection->stream, bytes, size);
+    connection->backlog = stream_kept(connection->stream);
+    return failure;
+}
+
 void connection_writable(struct ws_connection *connection) {
     if (connection->state != WS_OPEN || !connection->want_writable) return;
     connection->want_writable = false;
@@ -112,8 +118,7 @@ void connection_ping(struct ws_connection *connection) {
     uint8_t frame[2 + SIZE] = {FRAME_FINAL | FRAME_PING, SIZE};
     connection_move(connection, &connection->hub->open);
     connection->pinged = true;
-    if (stream_write(connection->stream, frame, sizeof frame) < 0) connection_kill(connection);
-    connection->backlog = stream_kept(connection->stream);
+    if (connection_write(connection, frame, sizeof frame)) connection_kill(connection);
 }
 
 void ws_frame_start(struct buffer *frame) {
@@ -176,9 +181,7 @@ static int send_framed(struct ws_connection *connection, uint8_t *text, size_t s
     }
     uint8_t *head = head_write_before(text, size, packed ? PACKED_FRAME : TEXT_FRAME), *end = text + size;
     if (connection->socket >= 0) return send_direct(connection, head, end);
-    if (stream_write(connection->stream, head, (size_t)(end - head)) < 0) return -1;
-    connection->backlog = stream_kept(connection->stream);
-    return 0;
+    return connection_write(connection, head, (size_t)(end - head));
 }
 
 int ws_send(struct ws_connection *connection, struct buffer *frame) {

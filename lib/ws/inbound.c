@@ -114,8 +114,7 @@ static void pong(struct ws_connection *connection, const uint8_t *payload, size_
     uint8_t frame[2 + FRAME_CONTROL_MAX] = {FRAME_FINAL | FRAME_PONG, (uint8_t)size};
     if (size) memcpy(frame + 2, payload, size);
     if (stream_kept(connection->stream) > PONGS_KEPT_MAX) return;
-    if (stream_write(connection->stream, frame, 2 + size) < 0) connection_kill(connection);
-    connection->backlog = stream_kept(connection->stream);
+    if (connection_write(connection, frame, 2 + size)) connection_kill(connection);
 }
 
 static void peer_closes(struct ws_connection *connection, const uint8_t *payload, size_t size) {
@@ -207,12 +206,10 @@ static void handshake_came(struct ws_connection *connection, const uint8_t *requ
     case HANDSHAKE_TAKEN: break;
     }
     connection->reader.packs = connection->packs;
-    if (stream_write(connection->stream, hub->answer.data, hub->answer.size) < 0) {
+    if (connection_write(connection, hub->answer.data, hub->answer.size))
         connection_kill(connection);
-        return;
-    }
-    connection->backlog = stream_kept(connection->stream);
-    connection_opened(connection);
+    else
+        connection_opened(connection);
 }
 
 /* The bytes behind the request are frames already. */

@@ -118,6 +118,8 @@ void connection_opened(struct ws_connection *connection);
 void connection_writable(struct ws_connection *connection);
 void connection_ping(struct ws_connection *connection);
 void connection_heard(struct ws_connection *connection); /* it lives */
+/* Of a server's. 0, or -errno: the connection is to be killed. */
+int connection_write(struct ws_connection *connection, const uint8_t *bytes, size_t size);
 /* Sends a close frame; 0 or -errno. Nothing else is sent behind it. */
 int connection_close_frame(struct ws_connection *connection, const uint8_t *payload, size_t size);
 void connection_closed(struct ws_connection *connection); /* calls on_close if it is due */

@@ -11,7 +11,8 @@ enum {
     HANDSHAKE_S = 20,
     FINISH_TURNS =
         4, /* libwebsockets frees its handles in close callbacks of libuv, the last ones two turns after it was asked to */
-    IGNORED_MAX = 256 * 1024 /* bytes, after which a peer that should be answering a close frame is not going to */
+    /* Bytes, after which a peer that should be answering a close frame is not going to. */
+    IGNORED_OF_SERVER_MAX = 256 * 1024
 };
 
 struct ws_clients {
@@ -43,7 +44,7 @@ static int client_received(struct ws_connection *connection, const char *bytes, 
     struct buffer *message = &connection->message;
     if (connection->state != WS_OPEN) {
         connection->ignored += size;
-        return connection->ignored > IGNORED_MAX ? -1 : 0;
+        return connection->ignored > IGNORED_OF_SERVER_MAX ? -1 : 0;
     }
     connection_heard(connection);
     if (lws_frame_is_binary(wsi)) {

@@ -9,7 +9,7 @@
 enum {
     /* Bytes that a peer may send after it was told the end. A client in the middle of a long message reads the close frame only
      * after it has sent all of it; closing the socket earlier resets the connection, and the client loses the close frame. */
-    IGNORED_MAX = 16 << 20,
+    IGNORED_OF_CLIENT_MAX = 16 << 20,
     PONGS_KEPT_MAX = 1 << 20 /* bytes that a peer may leave unread; beyond, its pings are not answered */
 };
 
@@ -243,7 +243,7 @@ static void on_bytes(void *context, uint8_t *bytes, size_t size) {
         return;
     }
     if (connection->state != WS_OPEN) connection->ignored += size;
-    if (connection->ignored > IGNORED_MAX)
+    if (connection->ignored > IGNORED_OF_CLIENT_MAX)
         connection_kill(connection);
     else
         frames_came(connection, bytes, size);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/header.h"
+
 /* The checks need this of all header fields. */
 struct fields {
     unsigned lengths, codings, hosts;
@@ -19,28 +21,12 @@ static int refuse(struct http_fault *fault, unsigned status, const char *code, c
 
 static int malformed(struct http_fault *fault, const char *detail) { return refuse(fault, 400, "bad_request", detail); }
 
-static bool is_token(const char *text, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        char c = text[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c && strchr("!#$%&'*+-.^_`|~", c))))
-            return false;
-    }
-    return size > 0;
-}
-
-static bool has_controls(const char *text, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f) return true;
-    return false;
-}
-
 static enum MHD_Result see_field(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size,
                                  const char *value, size_t value_size) {
     struct fields *fields = context;
     // "Content-Length : 5" is no length for libmicrohttpd, and one for others.
-    fields->bad_name |= !is_token(name, name_size);
-    fields->bad_value |= has_controls(value, value_size);
+    fields->bad_name |= !header_is_token(name, name_size);
+    fields->bad_value |= !header_is_value(value, value_size);
     if (!strcasecmp(name, "Content-Length")) fields->lengths++;
     if (!strcasecmp(name, "Host")) fields->hosts++;
     if (!strcasecmp(name, "Expect")) fields->expectation = value;

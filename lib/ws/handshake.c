@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/header.h"
 #include "base/mem.h"
 #include "ws/packer.h"
 
@@ -31,30 +32,12 @@ static bool is(struct words words, const char *text) {
     return words.size == strlen(text) && !strncasecmp(words.text, text, words.size);
 }
 
-static bool is_token_byte(char byte) {
-    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-           (byte && strchr("!#$%&'*+-.^_`|~", byte));
-}
-
-static bool is_token(struct words words) {
-    for (size_t i = 0; i < words.size; i++)
-        if (!is_token_byte(words.text[i])) return false;
-    return words.size > 0;
-}
+static bool is_token(struct words words) { return header_is_token(words.text, words.size); }
 
 static bool is_visible(struct words words) {
     for (size_t i = 0; i < words.size; i++)
         if (words.text[i] <= ' ' || words.text[i] > '~') return false;
     return words.size > 0;
-}
-
-/* Header text has no control characters but tabs (RFC 9110, 5.5). */
-static bool is_header_text(struct words words) {
-    for (size_t i = 0; i < words.size; i++) {
-        unsigned char byte = (unsigned char)words.text[i];
-        if ((byte < ' ' && byte != '\t') || byte == 0x7f) return false;
-    }
-    return true;
 }
 
 static struct words trimmed(struct words words) {
@@ -85,7 +68,7 @@ static void also(struct buffer *list, struct words value) {
 
 static void header_read(struct head_request *request, struct words line) {
     struct words name, value = line;
-    if (!cut(&value, ':', &name) || !is_token(name) || !is_header_text(value)) {
+    if (!cut(&value, ':', &name) || !is_token(name) || !header_is_value(value.text, value.size)) {
         request->malformed = true;
         return;
     }
@@ -231,7 +214,7 @@ static enum handshake_result answer(struct head_request *request, const struct h
     return HANDSHAKE_TAKEN;
 }
 
-bool handshake_begins(const char *text) { return is_token_byte(*text); }
+bool handshake_begins(const char *text) { return header_is_token(text, 1); }
 
 size_t handshake_size(const char *text, size_t size, size_t known) {
     static const char END[] = "\r\n\r\n";

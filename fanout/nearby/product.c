@@ -236,23 +236,17 @@ static void hide_more(void *context) {
 
 /* ---- a session's life ---- */
 
-static void routed(void *context, struct session *session) {
-    struct nearby_screen *product = context;
+static void tell_uplink(struct nearby_screen *product, struct session *session,
+                        void (*tell)(struct uplink *uplink, struct reporter *reporter)) {
     struct view *view = view_of(product, session);
-    if (view_is_open(view)) uplink_rejoin_soon(product->uplink, view_reporter(view));
+    if (view_is_open(view)) tell(product->uplink, view_reporter(view));
 }
 
-static void leave(void *context, struct session *session) {
-    struct nearby_screen *product = context;
-    struct view *view = view_of(product, session);
-    if (view_is_open(view)) uplink_leave(product->uplink, view_reporter(view));
-}
+static void routed(void *context, struct session *session) { tell_uplink(context, session, uplink_rejoin_soon); }
 
-static void closed(void *context, struct session *session) {
-    struct nearby_screen *product = context;
-    struct view *view = view_of(product, session);
-    if (view_is_open(view)) uplink_quit(product->uplink, view_reporter(view));
-}
+static void leave(void *context, struct session *session) { tell_uplink(context, session, uplink_leave); }
+
+static void closed(void *context, struct session *session) { tell_uplink(context, session, uplink_quit); }
 
 static void close_view(void *context, struct session *session) {
     struct nearby_screen *product = context;

@@ -7,6 +7,7 @@
 #include "store/store.h"
 
 enum { STORE_TABLE = 64 << 20, STORE_SMALL_TABLE = 8 << 20 }; /* a table's size: what merging rewrites at a time */
+enum { STORE_WRITE_BUFFER_MIN = 128 << 10 };                  /* of a family's memtable */
 
 struct store_family {
     char *name;
@@ -27,6 +28,11 @@ struct store {
     rocksdb_perfcontext_t *counts; /* of the thread that opened it */
     size_t unchecked_bytes;        /* written since the memtables were last measured */
 };
+
+/* options.c: how RocksDB is set up. First memory_bytes is shared out to cache and memtables. */
+struct store_options store_options_share(const struct store_options *wanted);
+rocksdb_options_t *store_options_make(const struct store_options *shared, rocksdb_cache_t *cache);
+rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options); /* the same, for families merged late */
 
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);

@@ -8,21 +8,8 @@
 #include "base/mem.h"
 #include "store/private.h"
 
-enum {
-    CACHE_DEFAULT = 64 << 20,
-    MEMTABLE_DEFAULT = 32 << 20,
-    WRITE_BUFFER_MIN = 128 << 10,
-    ARENA_BLOCK = 32 << 10,
-    WRITE_BUFFER_SHARE = 4, /* of all memtables that one may fill before it is written out */
-    CHECK_SHARE = 16,       /* of all memtables that may be written before they are measured again */
-    BLOOM_BITS = 10,
-    LEVEL_FATAL = 4,  /* RocksDB's InfoLogLevel */
-    LATE_TABLES = 32, /* of a family merged late, before they are; the limits at which writers wait are far beyond */
-    LATE_LEVEL = 256 << 20,
-    MEMTABLE_SHARE = 20, /* of memory_bytes, in percent */
-    CACHE_SHARE = 70, /* the same, less what nothing counts: open files, buffers of the log and of compactions, and */
-    UNCOUNTED = 6 << 20, /* the allocator's gaps (measured: bench graph) */
-};
+/* Of all memtables, what may be written before they are measured again. */
+enum { CHECK_SHARE = 16 };
 
 static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
@@ -63,80 +50,6 @@ int store_make_directories(const char *path, struct error *error) {
     return code;
 }
 
-/* RocksDB keeps a text file LOG beside its tables. On a full disk it writes there once more after a write there has failed, which
- * the assertions of Debian's build take for a bug: they abort the process. So the file stays empty: everything is below that
- * level, headers too, as long as the file is not limited in size. Errors carry all that RocksDB would say there of a failure. */
-static void leave_text_log_empty(rocksdb_options_t *options) {
-    rocksdb_options_set_info_log_level(options, LEVEL_FATAL);
-    rocksdb_options_set_keep_log_file_num(options, 2);
-}
-
-/* Gives memtables a filter, too: most keys that are looked up are not there, and walking a memtable to find that out is half the cost
- * of a look-up. The C API has no function for it, only the text form. */
-static void filter_memtables(rocksdb_options_t *options) {
-    rocksdb_options_t *base = rocksdb_options_create_copy(options);
-    char *failure = NULL;
-    rocksdb_get_options_from_string(base, "memtable_whole_key_filtering=true;memtable_prefix_bloom_size_ratio=0.02",
-                                    options, &failure);
-    rocksdb_free(failure); // without it everything works as well
-    rocksdb_options_destroy(base);
-}
-
-static rocksdb_options_t *make_options(const struct store_options *wanted, size_t memtable_bytes,
-                                       rocksdb_cache_t *cache) {
-    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    rocksdb_block_based_options_set_block_cache(table, cache);
-    // Index and filters count in the cache. In pieces of a block's size, as the strict cache fails a read whose block
-    // has no room, and a whole filter of a large file is bigger than a shard of a small cache.
-    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
-    rocksdb_block_based_options_set_index_type(table, rocksdb_block_based_table_index_type_two_level_index_search);
-    rocksdb_block_based_options_set_format_version(table, 5);
-    if (wanted->point_lookups) {
-        rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
-        rocksdb_block_based_options_set_whole_key_filtering(table, 1);
-        rocksdb_block_based_options_set_partition_filters(table, 1);
-    }
-    rocksdb_options_t *options = rocksdb_options_create();
-    rocksdb_options_set_block_based_table_factory(options, table);
-    rocksdb_block_based_options_destroy(table);
-
-    size_t buffer = memtable_bytes / WRITE_BUFFER_SHARE;
-    rocksdb_options_set_create_if_missing(options, 1);
-    rocksdb_options_set_write_buffer_size(options, buffer > WRITE_BUFFER_MIN ? buffer : WRITE_BUFFER_MIN);
-    rocksdb_options_set_max_write_buffer_number(options, 2);
-    // What a family takes for its first key; RocksDB's eighth of a buffer, times many families, would be most of the
-    // limit.
-    rocksdb_options_set_arena_block_size(options, ARENA_BLOCK);
-    rocksdb_options_set_db_write_buffer_size(options, memtable_bytes);
-    // A family that is hardly written keeps the log of all others alive until it is written out.
-    rocksdb_options_set_max_total_wal_size(options, 4 * memtable_bytes);
-    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
-    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
-    if (wanted->memory_bytes) {
-        // Small tables and levels, as a memtable of scattered keys is merged with whole tables of the level below: changes of
-        // friend lists cost 0.6 of the CPU that they do with RocksDB's 64 and 256 MB.
-        rocksdb_options_set_target_file_size_base(options, STORE_SMALL_TABLE);
-        rocksdb_options_set_max_bytes_for_level_base(options, memtable_bytes > STORE_SMALL_TABLE ? memtable_bytes
-                                                                                                 : STORE_SMALL_TABLE);
-    }
-    rocksdb_options_set_max_background_jobs(options, 2);
-    rocksdb_options_set_max_open_files(options, 512);
-    rocksdb_options_set_bytes_per_sync(options, 1 << 20);
-    rocksdb_options_set_stats_dump_period_sec(options, 0);
-    leave_text_log_empty(options);
-    if (wanted->point_lookups) filter_memtables(options);
-    return options;
-}
-
-static rocksdb_options_t *make_late(const rocksdb_options_t *options) {
-    rocksdb_options_t *late = rocksdb_options_create_copy((rocksdb_options_t *)(uintptr_t)options);
-    rocksdb_options_set_level0_file_num_compaction_trigger(late, LATE_TABLES);
-    rocksdb_options_set_level0_slowdown_writes_trigger(late, LATE_TABLES * 4);
-    rocksdb_options_set_level0_stop_writes_trigger(late, LATE_TABLES * 8);
-    rocksdb_options_set_max_bytes_for_level_base(late, LATE_LEVEL);
-    return late;
-}
-
 static rocksdb_options_t *family_options(const struct store *store, const char *name) {
     return begins(name, STORE_LATE) ? store->late : store->options;
 }
@@ -173,28 +86,15 @@ static int open_all(struct store *store, const char *path, struct error *error) 
     return code;
 }
 
-/* memory_bytes as cache and memtables. */
-static struct store_options share_out(const struct store_options *wanted) {
-    struct store_options options = *wanted;
-    if (!options.cache_bytes) options.cache_bytes = CACHE_DEFAULT;
-    if (!options.memtable_bytes) options.memtable_bytes = MEMTABLE_DEFAULT;
-    if (!options.memory_bytes) return options;
-    options.memtable_bytes = options.memory_bytes / 100 * MEMTABLE_SHARE;
-    size_t cache = options.memory_bytes / 100 * CACHE_SHARE, least = options.memory_bytes / 4;
-    options.cache_bytes = cache > UNCOUNTED + least ? cache - UNCOUNTED : least;
-    return options;
-}
-
 int store_open(const char *path, const struct store_options *options, struct store **out, struct error *error) {
-    struct store_options shared = share_out(options);
-    size_t memtable_bytes = shared.memtable_bytes;
+    struct store_options shared = store_options_share(options);
     int code = store_make_directories(path, error);
     if (code) return code;
     rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(shared.cache_bytes);
     struct store *store = mem_alloc(sizeof *store);
     *store = (struct store){
         .db = NULL,
-        .options = make_options(options, memtable_bytes, cache),
+        .options = store_options_make(&shared, cache),
         .cache = cache,
         .read = rocksdb_readoptions_create(),
         .scan = rocksdb_readoptions_create(),
@@ -205,12 +105,12 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .families = NULL,
         .family_count = 0,
         .cache_bytes = shared.cache_bytes,
-        .memtable_bytes = memtable_bytes,
+        .memtable_bytes = shared.memtable_bytes,
         .table_bytes = options->memory_bytes ? STORE_SMALL_TABLE : STORE_TABLE,
         .unchecked_bytes = 0,
         .counts = rocksdb_perfcontext_create(),
     };
-    store->late = make_late(store->options);
+    store->late = store_options_make_late(store->options);
     rocksdb_set_perf_level(rocksdb_enable_count);
     // A walk through a family should not push out what point lookups need.
     rocksdb_readoptions_set_fill_cache(store->scan, 0);
@@ -315,7 +215,7 @@ static int throttle(struct store *store, struct error *error) {
             largest = i;
         }
         // As many families as fill the limit with empty memtables alone: there is nothing to write out.
-        if (most <= WRITE_BUFFER_MIN) break;
+        if (most <= STORE_WRITE_BUFFER_MIN) break;
         char *failure = NULL;
         rocksdb_flush_cf(store->db, store->flush, store->families[largest]->handle, &failure);
         int code = store_failed(failure, "writing out a memtable", error);

@@ -24,7 +24,7 @@ struct store_batch;
 struct store_cursor;
 
 struct store_options {
-    size_t memory_bytes;   /* of everything (store.c says how it is shared out); 0: the sum of the next two */
+    size_t memory_bytes;   /* of everything (options.c says how it is shared out); 0: the sum of the next two */
     size_t cache_bytes;    /* block cache; 0: 64 MiB */
     size_t memtable_bytes; /* of all families together; 0: 32 MiB */
     bool point_lookups;    /* bloom filters on whole keys */

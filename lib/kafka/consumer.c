@@ -11,55 +11,6 @@
 
 enum { BATCH_DEFAULT = 1000, QUEUE_MESSAGES = 100000, QUEUE_KBYTES = 65536 };
 
-struct kafka_membership {
-    int references;
-    rd_kafka_consumer_group_metadata_t *metadata;
-    char *id;
-};
-
-/* The group metadata of a transaction must be those under which its partitions were owned. librdkafka's of the moment
- * may be of the next generation already, and the broker asks who commits, not who owns the partition; or, before the
- * first join, of nobody (generation -1, no member id), which it lets pass. */
-static struct kafka_membership *membership_new(struct kafka_consumer *consumer) {
-    rd_kafka_consumer_group_metadata_t *metadata = rd_kafka_consumer_group_metadata(consumer->client);
-    char *id = rd_kafka_memberid(consumer->client);
-    struct kafka_membership *membership = NULL;
-    if (metadata && id && id[0]) {
-        membership = mem_alloc(sizeof *membership);
-        *membership = (struct kafka_membership){.references = 1, .metadata = metadata, .id = mem_string(id)};
-    } else if (metadata) {
-        rd_kafka_consumer_group_metadata_destroy(metadata);
-    }
-    if (id) rd_kafka_mem_free(consumer->client, id);
-    return membership;
-}
-
-struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer) {
-    struct kafka_membership *membership = consumer->membership;
-    if (membership) membership->references++;
-    return membership;
-}
-
-const rd_kafka_consumer_group_metadata_t *kafka_membership_metadata(const struct kafka_membership *membership) {
-    return membership->metadata;
-}
-
-void kafka_membership_release(struct kafka_membership *membership) {
-    if (!membership || --membership->references) return;
-    rd_kafka_consumer_group_metadata_destroy(membership->metadata);
-    free(membership->id);
-    free(membership);
-}
-
-static void membership_replace(struct kafka_consumer *consumer, struct kafka_membership *membership) {
-    kafka_membership_release(consumer->membership);
-    consumer->membership = membership;
-}
-
-const char *kafka_consumer_member(const struct kafka_consumer *consumer) {
-    return consumer->membership ? consumer->membership->id : NULL;
-}
-
 static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list) {
     struct kafka_position *owned = mem_zero((size_t)list->cnt + 1, sizeof *owned);
     size_t count = 0;
@@ -69,7 +20,7 @@ static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_parti
         owned[count++] =
             (struct kafka_position){.topic = topic, .partition = list->elems[i].partition, .offset = KAFKA_OFFSET_NONE};
     }
-    membership_replace(consumer, membership_new(consumer));
+    kafka_consumer_keep_membership(consumer);
     consumer->assigned = true;
     consumer->answered = false;
     if (consumer->options.on_assigned) consumer->options.on_assigned(consumer->options.context, owned, count);
@@ -81,7 +32,7 @@ static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_parti
 static void revoked(struct kafka_consumer *consumer, bool lost) {
     consumer->assigned = false;
     if (consumer->options.on_revoked) consumer->options.on_revoked(consumer->options.context, lost);
-    membership_replace(consumer, NULL);
+    kafka_consumer_drop_membership(consumer);
     positions_stop(&consumer->positions);
     kafka_consumer_assign(consumer, NULL);
 }
@@ -404,7 +355,7 @@ void kafka_consumer_free(struct kafka_consumer *consumer) {
     kafka_wake_free(consumer->wake);
     if (consumer->client) rd_kafka_consumer_close(consumer->client);
     if (consumer->queue) rd_kafka_queue_destroy(consumer->queue);
-    membership_replace(consumer, NULL);
+    kafka_consumer_drop_membership(consumer);
     kafka_handles_free(&consumer->handles);
     if (consumer->client) rd_kafka_destroy(consumer->client);
     if (consumer->plain) rd_kafka_destroy(consumer->plain);

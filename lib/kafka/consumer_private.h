@@ -1,5 +1,5 @@
 /* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes the set of partitions that are
- * read, queries.c asks the broker questions that block. */
+ * read, membership.c knows what the consumer is in its group, queries.c asks the broker questions that block. */
 #ifndef KAFKA_CONSUMER_PRIVATE_H
 #define KAFKA_CONSUMER_PRIVATE_H
 
@@ -46,6 +46,10 @@ struct kafka_consumer {
     rd_kafka_t *plain; /* reads uncommitted: made when first needed */
     struct kafka_opaque plain_opaque;
 };
+
+/* membership.c: notes the membership under which the present assignment was given; forgets it. */
+void kafka_consumer_keep_membership(struct kafka_consumer *consumer);
+void kafka_consumer_drop_membership(struct kafka_consumer *consumer);
 
 /* reading.c: rd_kafka_assign, until librdkafka is done with it. NULL: nothing, and the group may go on. */
 rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list);

@@ -78,7 +78,7 @@ const char *kafka_health_reason(const struct kafka_health *health); /* why it is
 /* An error_cb's or error event's code: what it says about health. */
 void kafka_health_error(struct kafka_health *health, rd_kafka_t *client, rd_kafka_resp_err_t err, const char *reason);
 
-/* consumer.c: the consumer's membership in its group when it got its present assignment. It does not change when the consumer
+/* membership.c: the consumer's membership in its group when it got its present assignment. It does not change when the consumer
  * becomes another member or is freed. The loop's thread takes and releases it; any thread may read it. */
 struct kafka_membership;
 struct kafka_membership *kafka_consumer_membership(struct kafka_consumer *consumer); /* NULL: it has no assignment */

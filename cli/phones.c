@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "cli/phone_frame.h"
 #include "json/json.h"
 #include "service/token.h"
 #include "ws/ws.h"
@@ -81,16 +82,6 @@ static void hide(struct phone *phone, int64_t user) {
 
 /* ---- to the server ---- */
 
-static void put_place(struct buffer *frame, const struct phone *phone) {
-    buffer_string(frame, ",\"lat\":");
-    json_put_degrees(frame, phone->at.lat);
-    buffer_string(frame, ",\"lng\":");
-    json_put_degrees(frame, phone->at.lng);
-    buffer_string(frame, ",\"time\":");
-    json_put_int(frame, phone->time);
-    buffer_byte(frame, '}');
-}
-
 static void set_unsent(struct phones *phones, struct phone *phone, bool unsent) {
     if (phone->unsent == unsent) return;
     phone->unsent = unsent;
@@ -101,9 +92,7 @@ static void set_unsent(struct phones *phones, struct phone *phone, bool unsent) 
 }
 
 static void send_report(struct phones *phones, struct phone *phone) {
-    ws_frame_start(&phones->frame);
-    buffer_string(&phones->frame, "{\"type\":\"location\"");
-    put_place(&phones->frame, phone);
+    phone_frame_location(&phones->frame, phone->at, phone->time);
     int code = ws_send(phone->connection, &phones->frame);
     set_unsent(phones, phone, code == -EAGAIN);
     if (code == 0) phones->counts.reports++;
@@ -111,20 +100,14 @@ static void send_report(struct phones *phones, struct phone *phone) {
 
 static void send_hello(struct phones *phones, struct phone *phone) {
     char *token = token_issue(phones->issuer, phone->user, clock_wall_ms() + phones->options.token_ttl_ms);
-    ws_frame_start(&phones->frame);
-    buffer_string(&phones->frame, "{\"type\":\"hello\",\"token\":");
-    json_put_text(&phones->frame, token, strlen(token));
-    put_place(&phones->frame, phone);
+    phone_frame_hello(&phones->frame, token, phone->at, phone->time);
     free(token);
     set_unsent(phones, phone, false);
     if (ws_send(phone->connection, &phones->frame) == 0) phones->counts.reports++;
 }
 
 static void send_more(struct phones *phones, struct phone *phone, const char *after) {
-    ws_frame_start(&phones->frame);
-    buffer_string(&phones->frame, "{\"type\":\"more\",\"after\":");
-    json_put_text(&phones->frame, after, strlen(after));
-    buffer_byte(&phones->frame, '}');
+    phone_frame_more(&phones->frame, after);
     ws_send(phone->connection, &phones->frame); /* a page that was not asked for comes with the next hello */
 }
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/past.h"
+#include "cli/phone_frame.h"
 #include "cli/screen.h"
 #include "cli/when.h"
 #include "service/token.h"
@@ -130,21 +131,9 @@ static void on_change(void *context, enum screen_change change, const struct scr
 
 /* ---- to the server ---- */
 
-static void put_place(struct live_watch *watch) {
-    buffer_string(&watch->frame, ",\"lat\":");
-    json_put_degrees(&watch->frame, watch->at.lat);
-    buffer_string(&watch->frame, ",\"lng\":");
-    json_put_degrees(&watch->frame, watch->at.lng);
-    buffer_format(&watch->frame, ",\"time\":%" PRId64 "}", now_ms(watch));
-}
-
 static void send_hello(struct live_watch *watch) {
     char *made = watch->token ? NULL : token_issue(watch->issuer, watch->user, clock_wall_ms() + TOKEN_TTL_MS);
-    const char *token = made ? made : watch->token;
-    ws_frame_start(&watch->frame);
-    buffer_string(&watch->frame, "{\"type\":\"hello\",\"token\":");
-    json_put_text(&watch->frame, token, strlen(token));
-    put_place(watch);
+    phone_frame_hello(&watch->frame, made ? made : watch->token, watch->at, now_ms(watch));
     ws_send(watch->connection, &watch->frame);
     free(made);
 }
@@ -153,17 +142,12 @@ static void send_hello(struct live_watch *watch) {
 static void send_report(void *context) {
     struct live_watch *watch = context;
     if (!watch->welcomed) return;
-    ws_frame_start(&watch->frame);
-    buffer_string(&watch->frame, "{\"type\":\"location\"");
-    put_place(watch);
+    phone_frame_location(&watch->frame, watch->at, now_ms(watch));
     ws_send(watch->connection, &watch->frame); // one that cannot be sent is as good as lost: the next follows
 }
 
 static void send_more(struct live_watch *watch, const char *after) {
-    ws_frame_start(&watch->frame);
-    buffer_string(&watch->frame, "{\"type\":\"more\",\"after\":");
-    json_put_text(&watch->frame, after, strlen(after));
-    buffer_byte(&watch->frame, '}');
+    phone_frame_more(&watch->frame, after);
     ws_send(watch->connection, &watch->frame);
 }
 

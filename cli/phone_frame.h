@@ -1,0 +1,15 @@
+/* The frames that a phone sends (docs/PROTOCOL.md). Each function makes the buffer a frame for ws_send. Any thread. */
+#ifndef CLI_PHONE_FRAME_H
+#define CLI_PHONE_FRAME_H
+
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "geo/geo.h"
+
+/* time: of the place, ms. */
+void phone_frame_hello(struct buffer *frame, const char *token, struct geo_point at, int64_t time);
+void phone_frame_location(struct buffer *frame, struct geo_point at, int64_t time);
+void phone_frame_more(struct buffer *frame, const char *after); /* the next page, from the cursor of the last one on */
+
+#endif

@@ -229,3 +229,16 @@ bool cli_real(const char *text, double min, double max, double *value) {
     *value = read;
     return true;
 }
+
+bool cli_place(const char *text, struct geo_point *at) {
+    char *copy = mem_string(text), *comma = strchr(copy, ',');
+    double lat, lng;
+    if (comma) *comma = '\0';
+    bool good = comma && cli_real(copy, -90, 90, &lat) && cli_real(comma + 1, -180, 180, &lng);
+    if (good) {
+        *at = (struct geo_point){.lat = (int32_t)(lat * 1e7 + (lat < 0 ? -0.5 : 0.5)),
+                                 .lng = (int32_t)(lng * 1e7 + (lng < 0 ? -0.5 : 0.5))};
+    }
+    free(copy);
+    return good;
+}

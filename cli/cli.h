@@ -9,6 +9,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "geo/geo.h"
 #include "kafka/settings.h"
 
 struct cli_settings { /* from --config, environment and --set, as for the daemons */
@@ -53,9 +54,10 @@ void cli_close(struct cli *cli);
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Numbers of options; false: not a number, or out of range. */
+/* What options say; false: not that, or out of range. */
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
 bool cli_real(const char *text, double min, double max, double *value);
+bool cli_place(const char *text, struct geo_point *at); /* LAT,LNG in degrees */
 
 /* A file with two ids a line, gzip or plain (comments # and blank lines skipped). Calls pair for each; stops when it returns
  * not 0 and returns that. Negative errno with the reason (file:line) in error. */

@@ -343,19 +343,6 @@ static int find_place(struct live_watch *watch) {
     return error_set(watch->error, -ENOENT, "the user has reported nothing for a day: give --at LAT,LNG");
 }
 
-static bool parse_place(const char *text, struct geo_point *at) {
-    char *copy = mem_string(text), *comma = strchr(copy, ',');
-    double lat, lng;
-    if (comma) *comma = '\0';
-    bool good = comma && cli_real(copy, -90, 90, &lat) && cli_real(comma + 1, -180, 180, &lng);
-    if (good) {
-        *at = (struct geo_point){.lat = (int32_t)(lat * 1e7 + (lat < 0 ? -0.5 : 0.5)),
-                                 .lng = (int32_t)(lng * 1e7 + (lng < 0 ? -0.5 : 0.5))};
-    }
-    free(copy);
-    return good;
-}
-
 static int start(struct live_watch *watch, const char *authorities) {
     const struct watched_options options = {.context = watch, .on_change = on_change};
     int code = watch->placed ? 0 : find_place(watch);
@@ -388,7 +375,7 @@ static int run(int argc, char **argv) {
     watch.token = token;
     if (watch.cli.argument_count != 1 || !cli_int(watch.cli.arguments[0], 0, INT64_MAX, &watch.user)) {
         code = cli_fail(&WATCH_COMMAND, 2, "one user must be given, a number from 0");
-    } else if (at && !parse_place(at, &watch.at)) {
+    } else if (at && !cli_place(at, &watch.at)) {
         code = cli_fail(&WATCH_COMMAND, 2, "--at %s: must be LAT,LNG in degrees", at);
     } else if (strncmp(url, "ws://", 5) && strncmp(url, "wss://", 6)) {
         code = cli_fail(&WATCH_COMMAND, 2, "--ws %s: must begin with ws:// or wss://", url);

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "cli/city.h"
 #include "cli/cli.h"
 #include "cli/phones.h"
-#include "cli/setup.h"
+#include "cli/populate.h"
 #include "cli/trace.h"
 
 enum {
@@ -23,7 +22,6 @@ enum {
     QUIET_US = 3000000, /* no frame for this long: everything has arrived */
     PATIENCE_US = 120000000,
     SAY_EVERY_US = 5000000,
-    HANDLED_TIMEOUT_S = 600,
     TOKEN_TTL_MS = 24 * 3600 * 1000,
     URLS_MAX = 64,
     ENDS_MAX = 64,
@@ -63,67 +61,6 @@ struct simulation {
 };
 
 static int64_t elapsed_us(int64_t since_us) { return clock_monotonic_us() - since_us; }
-
-/* ---- setup: friendships and opt-ins ---- */
-
-struct putting {
-    struct setup *setup;
-    struct map *users;
-    struct error *error;
-    int64_t pairs;
-};
-
-static void note_user(struct putting *putting, int64_t user) { map_put(putting->users, (uint64_t)user, NULL); }
-
-static int put_pair(void *context, int64_t a, int64_t b) {
-    struct putting *putting = context;
-    note_user(putting, a);
-    note_user(putting, b);
-    if (a == b) return 0;
-    putting->pairs++;
-    return setup_befriend(putting->setup, a, b, putting->error);
-}
-
-static int put_users(struct simulation *s, struct putting *putting) {
-    size_t cursor = 0;
-    uint64_t user, unused;
-    int result = 0;
-    while (result == 0 && map_next(putting->users, &cursor, &user, &unused)) {
-        result = setup_share(putting->setup, (int64_t)user, SHARING_FRIENDS, putting->error);
-        if (result == 0 && s->city)
-            result = setup_profile(putting->setup, (int64_t)user, city_name(s->city, (int64_t)user), putting->error);
-    }
-    return result;
-}
-
-static void say_left(void *context, int64_t left, const char *what) {
-    (void)context;
-    fprintf(stderr, "simulate: %" PRId64 " %s yet\n", left, what);
-}
-
-static int set_up(struct simulation *s, struct error *error) {
-    struct putting putting = {.users = map_new(), .error = error};
-    int result = setup_new(&s->cli.kafka, &putting.setup, error);
-    if (result) goto finish;
-    for (size_t i = 0; i < s->trace.count; i++) note_user(&putting, s->trace.fixes[i].user);
-    for (int64_t user = 1; s->city && user <= city_people(s->city); user++) note_user(&putting, user);
-    if (s->city)
-        result = city_friends(s->city, put_pair, &putting);
-    else
-        result = cli_read_pairs(s->options.graph, put_pair, &putting, error);
-    if (result == 0) result = put_users(s, &putting);
-    if (result == 0) result = setup_flush(putting.setup, error);
-    if (result == 0)
-        fprintf(stderr, "simulate: %zu people opted in, %" PRId64 " friendships asked for\n", map_count(putting.users),
-                putting.pairs);
-    if (result == 0)
-        result =
-            setup_wait_handled(putting.setup, s->cli.settings.router_group, HANDLED_TIMEOUT_S, say_left, NULL, error);
-finish:
-    setup_free(putting.setup);
-    map_free(putting.users);
-    return result;
-}
 
 /* ---- moving ---- */
 
@@ -370,7 +307,9 @@ static int prepare(struct simulation *s, struct error *error) {
         int64_t now = clock_monotonic_us() / 1000;
         for (int64_t user = 1; user <= o->people; user++) s->city_due[user] = now + o->every_ms * user / o->people;
     }
-    return !o->no_setup && (o->graph || s->city) ? set_up(s, error) : 0;
+    if (o->no_setup || (!o->graph && !s->city)) return 0;
+    const struct populate_options people = {.cli = &s->cli, .trace = &s->trace, .city = s->city, .graph = o->graph};
+    return populate_run(&people, error);
 }
 
 static int simulate(int argc, char **argv) {

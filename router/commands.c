@@ -4,16 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-
-enum { PAIR_SIZE = 16 };
+#include "router/half.h"
 
 static const struct topic *const COMMANDS[] = {&TOPIC_FRIEND_COMMANDS};
-static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, PAIR_SIZE, sizeof(struct friendship)}};
+static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, HALF_KEY_SIZE, sizeof(struct friendship)}};
 
 /* The user whose half decides a command. Commands of one user stand together in a slice, in order of offsets, and users as
  * they stand in the store. */
@@ -54,14 +52,9 @@ static int read_command(void *context, const struct kafka_record *record, void *
 
 /* ---- deciding ---- */
 
-static void put_pair(uint8_t pair[PAIR_SIZE], int64_t user, int64_t other) {
-    bytes_put_be64(pair, (uint64_t)user);
-    bytes_put_be64(pair + 8, (uint64_t)other);
-}
-
 static const struct friendship *newest_half(const struct commands *commands, int64_t lower, int64_t other) {
-    uint8_t pair[PAIR_SIZE];
-    put_pair(pair, lower, other);
+    uint8_t pair[HALF_KEY_SIZE];
+    half_key_put(pair, lower, other);
     return overlay_find(commands->overlay, pair, sizeof pair, NULL);
 }
 
@@ -74,8 +67,8 @@ int commands_half(struct commands *commands, int32_t partition, int64_t lower, i
 }
 
 static int send_half(struct commands *commands, int64_t user, int64_t other, const struct friendship *half) {
-    uint8_t pair[PAIR_SIZE];
-    put_pair(pair, user, other);
+    uint8_t pair[HALF_KEY_SIZE];
+    half_key_put(pair, user, other);
     buffer_clear(&commands->value);
     bool tombstone = friendship_empty(half);
     if (!tombstone) event_encode_friendship(&commands->value, half);
@@ -89,7 +82,7 @@ static int64_t growth(const struct commands *commands, int64_t lower, const stru
     int64_t sum = 0;
     size_t at;
     for (struct overlay_entry e = overlay_first(commands->overlay, (uint64_t)lower); e.key; overlay_next(&e)) {
-        int64_t other = (int64_t)bytes_get_be64((const uint8_t *)e.key + 8);
+        int64_t other = half_key_other(e.key);
         sum += friendship_made(e.value) - id_list_find(list, other, &at);
     }
     return sum;
@@ -118,8 +111,8 @@ static int decide_one(struct commands *commands, const struct decision *decision
     if (code || !friendship_decide(&half, command, is_full(commands, lower, list), &next)) return code;
 
     struct friendship mirror = friendship_mirror(&next);
-    uint8_t pair[PAIR_SIZE];
-    put_pair(pair, lower, higher);
+    uint8_t pair[HALF_KEY_SIZE];
+    half_key_put(pair, lower, higher);
     overlay_put(commands->overlay, partition, (uint64_t)lower, pair, sizeof pair, &next, sizeof next);
     code = send_half(commands, lower, higher, &next);
     if (!code) code = send_half(commands, higher, lower, &mirror);

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 
 #include "adjacency/lots.h"
-#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
+#include "router/half.h"
 
 /* While a partition is restored, its records are gathered and applied in large lots, so that a list is read and written once for many
  * of them. Records of live and stand-by partitions go by adjacency/lots.h. */
@@ -223,32 +222,16 @@ void relations_stop(struct relations *relations) { relations->stopped = true; }
 
 /* ---- records ---- */
 
-/* NULL: the record is fine, else why it is not. */
-static const char *read_record(struct relations *relations, const struct kafka_record *record, int64_t *user,
-                               int64_t *other, struct friendship *half, struct error *error) {
-    *half = (struct friendship){.state = FRIENDSHIP_NONE}; // what a tombstone means
-    if (record->key_size != 16) return "the key must be two users";
-    *user = (int64_t)bytes_get_be64(record->key);
-    *other = (int64_t)bytes_get_be64(record->key + 8);
-    if (*user < 0 || *other < 0 || *user == *other) return "the key must be two users";
-    if (record->value && event_decode_friendship(relations->codec, record->value, record->value_size, half, error))
-        return error->text;
-    if (hash_user_partition(*user, relations->options.partitions) != record->partition)
-        return "not in the partition of its user";
-    return NULL;
-}
-
 static void take_one(struct relations *relations, const struct kafka_record *record, int64_t now_us) {
     struct relation *part = &relations->parts[record->partition];
-    struct friendship half;
+    struct half_record read;
     struct error error;
-    int64_t user, other;
-    const char *reason = read_record(relations, record, &user, &other, &half, &error);
+    const char *reason = half_read(relations->codec, relations->options.partitions, record, &read, &error);
     if (reason) {
         sending_dead(relations->options.sending, record, reason);
         return;
     }
-    graph_add(relations->options.graph, record->partition, record->offset, user, other, &half);
+    graph_add(relations->options.graph, record->partition, record->offset, read.user, read.other, &read.half);
     if (part->live || (part->standby && readable(relations, record->partition))) {
         lots_add(relations->lots, record->partition, now_us);
         return;

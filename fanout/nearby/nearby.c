@@ -9,9 +9,7 @@
 enum {
     NAMED = 0x40, /* flag, within a roster: an entry that it names */
     DEAD = 0x80,  /* flag, within a walk or a sweep: neither held nor known, keeps its slot until the end */
-    AT_ONCE = 16,
-    FRUITLESS_PATIENT = 2, /* repairs that may fail before the next ones wait longer */
-    BACKOFF_MAX = 5        /* doublings */
+    AT_ONCE = 16
 };
 
 static const uint32_t NOWHERE = UINT32_MAX; /* no slot */
@@ -287,7 +285,7 @@ void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point a
 
 void nearby_roster_end(struct nearby *nearby, bool complete) {
     nearby_settle(nearby);
-    if (complete && nearby->asked) nearby->repaired = true;
+    if (complete) repair_roster(&nearby->repair);
     uint32_t dead = 0;
     for (uint32_t i = 0; i < nearby->table.capacity; i++) {
         struct nearby_friend *friend = &nearby->table.slots[i];
@@ -315,27 +313,10 @@ int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms) {
     return nearby->oldest == INT64_MAX ? INT64_MAX : nearby->oldest + inactive_ms;
 }
 
-/* How many digests in a row must differ before the next repair. */
-static uint32_t patience(const struct nearby *nearby, uint32_t strikes) {
-    if (nearby->fruitless <= FRUITLESS_PATIENT) return strikes;
-    uint32_t doublings = nearby->fruitless - FRUITLESS_PATIENT;
-    return strikes << (doublings < BACKOFF_MAX ? doublings : BACKOFF_MAX);
-}
-
 bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t hash, uint32_t strikes) {
     nearby_settle(nearby);
     if (time != nearby->time) return false;
-    if (nearby->held == (uint32_t)count && nearby->hash == hash) {
-        nearby->strikes = nearby->fruitless = 0;
-        nearby->asked = nearby->repaired = false;
-        return false;
-    }
-    if (++nearby->strikes < patience(nearby, strikes)) return false;
-    if (nearby->repaired) nearby->fruitless++;
-    nearby->strikes = 0;
-    nearby->asked = true;
-    nearby->repaired = false;
-    return true;
+    return repair_is_due(&nearby->repair, nearby->held == (uint32_t)count && nearby->hash == hash, strikes);
 }
 
 /* ---- what the phone is told ---- */

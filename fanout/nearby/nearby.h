@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "fanout/nearby/lists.h"
+#include "fanout/nearby/repair.h"
 #include "fanout/nearby/table.h"
 #include "geo/geo.h"
 
@@ -41,9 +42,7 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     int64_t time;             /* of its own latest report; -1: none yet */
     uint64_t hash;            /* wrapping sum of hash_u64 over the users that are held */
     int64_t *barred;
-    uint32_t strikes;     /* digests in a row that differed */
-    uint32_t fruitless;   /* repairs in a row after which a complete Roster came and digests still differed */
-    bool asked, repaired; /* a repair was asked for; and its complete Roster has come */
+    struct repair repair;
 };
 
 void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m); /* lists: borrowed */
@@ -80,9 +79,7 @@ void nearby_roster_end(struct nearby *nearby, bool complete);
  * INT64_MAX: no friend is held. */
 int64_t nearby_expire(struct nearby *nearby, int64_t now, int64_t inactive_ms);
 
-/* A Digest; only one of the latest report counts. Call nearby_expire first. True: it has differed `strikes` times in a row:
- * send REJOIN. From the third fruitless repair in a row on, twice as many are needed each time (at most 32 times as many),
- * until one agrees. */
+/* A Digest; only one of the latest report counts. Call nearby_expire first. True: send REJOIN (repair.h says when). */
 bool nearby_digest(struct nearby *nearby, int64_t time, int32_t count, uint64_t hash, uint32_t strikes);
 
 const struct nearby_friend *nearby_find(struct nearby *nearby, int64_t user); /* held or known; NULL */

@@ -85,4 +85,18 @@ static inline const uint8_t *zigzag_get(const uint8_t *at, const uint8_t *end, i
     return at;
 }
 
+/* The head of the next block of one of Avro's arrays: how many items follow, 0 at the array's end. A negative count is followed by
+ * the block's size in bytes. More than the bytes left can hold, at item_min bytes an item, is malformed (NULL): callers may allocate
+ * by it. */
+static inline const uint8_t *zigzag_get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
+    int64_t count, size = 0;
+    at = zigzag_get(at, end, &count);
+    if (at && count < 0) at = zigzag_get(at, end, &size);
+    if (!at || count == INT64_MIN || size < 0 || size > end - at) return NULL;
+    if (count < 0) count = -count;
+    if ((uint64_t)count > (size_t)(end - at) / item_min) return NULL;
+    *items = (size_t)count;
+    return at;
+}
+
 #endif

@@ -49,21 +49,10 @@ void deliver_reader_free(struct deliver_reader *reader) {
     free(reader);
 }
 
-/* The head of an array's next block: how many items follow, 0 at its end. A negative count is followed by the block's size in
- * bytes. More than the bytes left can hold is malformed, so that memory is never taken on somebody's word. */
-static inline const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
-    int64_t count, size = 0;
-    at = zigzag_get(at, end, &count);
-    if (at && count < 0) at = zigzag_get(at, end, &size);
-    if (!at || count == INT64_MIN || size < 0 || size > end - at) return NULL;
-    *items = (size_t)(count < 0 ? -count : count);
-    return *items <= (size_t)(end - at) / item_min ? at : NULL;
-}
-
 static inline const uint8_t *get_recipients(struct deliver_reader *reader, const uint8_t *at, size_t *count) {
     size_t block;
     *count = 0;
-    while ((at = get_block(at, reader->end, 1, &block)) && block > 0) {
+    while ((at = zigzag_get_block(at, reader->end, 1, &block)) && block > 0) {
         if (*count + block > reader->users_room) {
             reader->users_room = 2 * (*count + block);
             reader->users = mem_resize(reader->users, reader->users_room, sizeof *reader->users);
@@ -118,7 +107,7 @@ int deliver_reader_next(struct deliver_reader *reader, struct deliver_envelope *
     size_t block = reader->block;
     if (!at) return 0;
     if (block == 0) {
-        at = get_block(at, reader->end, ENVELOPE_MIN, &block);
+        at = zigzag_get_block(at, reader->end, ENVELOPE_MIN, &block);
         if (!at) return -EBADMSG;
         if (block == 0) {
             if (at != reader->end) return -EBADMSG;

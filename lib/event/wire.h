@@ -75,20 +75,8 @@ static inline const uint8_t *wire_get_index(const uint8_t *at, const uint8_t *en
     return at;
 }
 
-/* The head of an array's next block: how many items follow, 0 at the array's end. A count that the bytes left cannot hold
- * at item_min bytes an item is malformed, so that callers may allocate by it. */
 static inline const uint8_t *wire_get_block(const uint8_t *at, const uint8_t *end, size_t item_min, size_t *items) {
-    int64_t count, size;
-    at = wire_get_long(at, end, &count);
-    if (!at || count == INT64_MIN) return NULL;
-    if (count < 0) { /* a block that says its size in bytes, for readers who pass over it */
-        at = wire_get_long(at, end, &size);
-        if (!at || size < 0 || size > end - at) return NULL;
-        count = -count;
-    }
-    if ((uint64_t)count > (size_t)(end - at) / item_min) return NULL;
-    *items = (size_t)count;
-    return at;
+    return zigzag_get_block(at, end, item_min, items);
 }
 
 static inline const uint8_t *wire_skip_long(const uint8_t *at, const uint8_t *end) {

@@ -44,10 +44,8 @@ static uint8_t *put_header(uint8_t *at, uint32_t id) {
     return at + HEADER;
 }
 
-static uint8_t *put_long(uint8_t *at, int64_t value) { return varint_put(at, zigzag(value)); }
-
 static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t size) {
-    at = put_long(at, (int64_t)size);
+    at = zigzag_put(at, (int64_t)size);
     if (size > 0) memcpy(at, bytes, size);
     return at + size;
 }
@@ -58,10 +56,7 @@ static const uint8_t *get_header(const void *value, size_t size, uint32_t id) {
 }
 
 static const uint8_t *get_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
-    uint64_t raw;
-    if (at) at = varint_get(at, end, &raw);
-    if (at) *value = unzigzag(raw);
-    return at;
+    return at ? zigzag_get(at, end, value) : NULL;
 }
 
 static const uint8_t *get_hash(const uint8_t *at, const uint8_t *end, uint64_t *value) {
@@ -100,7 +95,7 @@ static const uint8_t *get_version(const uint8_t *at, const uint8_t *end, struct 
 }
 
 static uint8_t *put_version(uint8_t *at, struct watch_version version) {
-    return put_long(put_long(at, version.number), (int64_t)version.hash);
+    return zigzag_put(zigzag_put(at, version.number), (int64_t)version.hash);
 }
 
 /* ---- watch records ---- */
@@ -108,7 +103,7 @@ static uint8_t *put_version(uint8_t *at, struct watch_version version) {
 void watch_value_encode(struct buffer *to, int32_t route) {
     uint8_t *start = buffer_reserve(to, HEADER + VARINT_MAX);
     uint8_t *at = put_header(start, WATCH_RECORD_ID);
-    buffer_commit(to, (size_t)(put_long(at, route) - start));
+    buffer_commit(to, (size_t)(zigzag_put(at, route) - start));
 }
 
 int watch_value_decode(const void *value, size_t size, int32_t *route) {
@@ -122,34 +117,19 @@ int watch_value_decode(const void *value, size_t size, int32_t *route) {
 void watch_roll_encode(struct buffer *to, const struct watch_roll *roll, const struct watch_ack *acks) {
     uint8_t *start = buffer_reserve(to, HEADER + 6 * VARINT_MAX + 2 + roll->heard * ACK_MAX);
     uint8_t *at = put_header(start, WATCH_ROLL_CALL_ID);
-    at = put_long(at, roll->route);
-    at = put_long(at, roll->number);
-    at = put_long(at, roll->count);
-    at = put_long(at, (int64_t)roll->hash);
+    at = zigzag_put(at, roll->route);
+    at = zigzag_put(at, roll->number);
+    at = zigzag_put(at, roll->count);
+    at = zigzag_put(at, (int64_t)roll->hash);
     *at++ = roll->more;
-    if (roll->heard > 0) at = put_long(at, (int64_t)roll->heard);
+    if (roll->heard > 0) at = zigzag_put(at, (int64_t)roll->heard);
     for (size_t i = 0; i < roll->heard; i++) {
-        at = put_long(at, (int64_t)acks[i].what_hash);
+        at = zigzag_put(at, (int64_t)acks[i].what_hash);
         *at++ = acks[i].known;
         at = put_version(at, acks[i].version);
     }
-    at = put_long(at, 0); /* the array's end */
+    at = zigzag_put(at, 0); /* the array's end */
     buffer_commit(to, (size_t)(at - start));
-}
-
-/* The head of the array's next block: 0 items at the array's end. Avro allows a negative count with the block's size after it. */
-static const uint8_t *get_block(const uint8_t *at, const uint8_t *end, size_t *items) {
-    int64_t count = 0, bytes = 0;
-    at = get_long(at, end, &count);
-    if (!at || count == INT64_MIN) return NULL;
-    if (count < 0) {
-        at = get_long(at, end, &bytes);
-        if (!at || bytes < 0 || bytes > end - at) return NULL;
-        count = -count;
-    }
-    if ((uint64_t)count > (size_t)(end - at) / ACK_MIN) return NULL;
-    *items = (size_t)count;
-    return at;
 }
 
 static const uint8_t *get_ack(const uint8_t *at, const uint8_t *end, struct watch_ack *ack) {
@@ -162,7 +142,7 @@ static int64_t count_acks(const uint8_t *at, const uint8_t *end) {
     int64_t count = 0;
     for (;;) {
         size_t items;
-        at = get_block(at, end, &items);
+        at = zigzag_get_block(at, end, ACK_MIN, &items);
         if (!at) return -1;
         if (items == 0) return at == end ? count : -1;
         count += (int64_t)items;
@@ -189,7 +169,7 @@ int watch_roll_decode(const void *value, size_t size, struct watch_roll *out) {
 }
 
 bool watch_roll_next(struct watch_roll *roll, struct watch_ack *ack) {
-    if (roll->block == 0 && roll->at) roll->at = get_block(roll->at, roll->end, &roll->block);
+    if (roll->block == 0 && roll->at) roll->at = zigzag_get_block(roll->at, roll->end, ACK_MIN, &roll->block);
     if (roll->block == 0) {
         roll->at = NULL;
         return false;
@@ -204,12 +184,12 @@ bool watch_roll_next(struct watch_roll *roll, struct watch_ack *ack) {
 void watch_delivery_encode(struct buffer *to, const struct watch_delivery *delivery) {
     uint8_t *start = buffer_reserve(to, HEADER + 9 * VARINT_MAX + delivery->what_size + delivery->content_size);
     uint8_t *at = put_header(start, WATCH_NOTE_ID);
-    at = put_long(at, (int64_t)delivery->is);
+    at = zigzag_put(at, (int64_t)delivery->is);
     at = put_bytes(at, delivery->what, delivery->what_size);
     at = put_version(at, delivery->since);
     at = put_version(at, delivery->version);
-    at = put_long(at, (int64_t)delivery->watcher);
-    at = put_long(at, delivery->partition);
+    at = zigzag_put(at, (int64_t)delivery->watcher);
+    at = zigzag_put(at, delivery->partition);
     at = put_bytes(at, delivery->content, delivery->content_size);
     buffer_commit(to, (size_t)(at - start));
 }

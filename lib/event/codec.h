@@ -6,7 +6,7 @@
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
- * nearby_item):
+ * nearby_item, follow_command, follow, post_command, post, post_text, timeline_item):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -21,6 +21,7 @@
  *     struct event_text { const char *data; size_t size; };            // Avro string, not NUL-terminated
  *     struct event_bytes { const uint8_t *data; size_t size; };        // Avro bytes
  *     struct event_longs { const int64_t *items; size_t count; };      // array of long
+ *     struct event_texts { const struct event_text *items; size_t count; };     // array of string
  *     struct roster_friends { const struct roster_friend *items; size_t count; };
  *
  * A record whose only field is a union, as nearby_item, is a kind and a C union: struct nearby_item { enum nearby_item_kind
@@ -49,6 +50,12 @@ enum event_record {
     EVENT_HISTORY_ROW,
     EVENT_COMMAND_OFFSET,
     EVENT_NEARBY_ITEM,
+    EVENT_FOLLOW_COMMAND,
+    EVENT_FOLLOW,
+    EVENT_POST_COMMAND,
+    EVENT_POST,
+    EVENT_POST_TEXT,
+    EVENT_TIMELINE_ITEM,
     EVENT_RECORDS
 };
 
@@ -79,6 +86,15 @@ int event_decode_sharing(struct codec *codec, const void *value, size_t size, st
                          struct error *error);
 int event_decode_command_offset(struct codec *codec, const void *value, size_t size, struct command_offset *record,
                                 struct error *error);
+int event_decode_follow_command(struct codec *codec, const void *value, size_t size, struct follow_command *record,
+                                struct error *error);
+int event_decode_follow(struct codec *codec, const void *value, size_t size, struct follow *record,
+                        struct error *error);
+int event_decode_post_command(struct codec *codec, const void *value, size_t size, struct post_command *record,
+                              struct error *error);
+int event_decode_post(struct codec *codec, const void *value, size_t size, struct post *record, struct error *error);
+int event_decode_post_text(struct codec *codec, const void *value, size_t size, struct post_text *record,
+                           struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -87,6 +103,11 @@ void event_encode_friendship(struct buffer *out, const struct friendship *record
 void event_encode_profile(struct buffer *out, const struct profile *record);
 void event_encode_sharing(struct buffer *out, const struct sharing *record);
 void event_encode_command_offset(struct buffer *out, const struct command_offset *record);
+void event_encode_follow_command(struct buffer *out, const struct follow_command *record);
+void event_encode_follow(struct buffer *out, const struct follow *record);
+void event_encode_post_command(struct buffer *out, const struct post_command *record);
+void event_encode_post(struct buffer *out, const struct post *record);
+void event_encode_post_text(struct buffer *out, const struct post_text *record);
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

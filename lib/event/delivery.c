@@ -14,6 +14,12 @@ int delivery_read_nearby(struct codec *codec, const void *payload, size_t size, 
     return nearby_item_read(payload, end, item, codec) == end ? 0 : -EBADMSG;
 }
 
+int delivery_read_timeline(struct codec *codec, const void *payload, size_t size, struct timeline_item *item) {
+    const uint8_t *end = (const uint8_t *)payload + size;
+    codec_scratch_reset(codec);
+    return timeline_item_read(payload, end, item, codec) == end ? 0 : -EBADMSG;
+}
+
 struct delivery_v1 {
     struct codec *codec; /* its own: whoever reads an item's payload uses another one's memory */
     const uint8_t *at;   /* NULL after the end */

@@ -11,11 +11,14 @@
 #include "event/codec.h"
 
 enum delivery_kind {
-    DELIVERY_NEARBY = 1, /* nearby-item. Move and Left have any number of recipients, the others have one */
+    DELIVERY_NEARBY = 1,   /* nearby-item. Move and Left have any number of recipients, the others have one */
+    DELIVERY_TIMELINE = 3, /* timeline-item, between feed processes. 2 is lib/watch's */
 };
 
 /* Reads the payload of a DELIVERY_NEARBY envelope. 0 or -EBADMSG (item then is undefined). */
 int delivery_read_nearby(struct codec *codec, const void *payload, size_t size, struct nearby_item *item);
+/* The same for DELIVERY_TIMELINE. */
+int delivery_read_timeline(struct codec *codec, const void *payload, size_t size, struct timeline_item *item);
 
 /* Reads DeliveryBatches of version 1, one after the other, item by item. All their items are nearby's, and each carries its
  * recipients inside. The reader presents them as envelopes of kind DELIVERY_NEARBY. Routers of the previous release write this

@@ -23,13 +23,14 @@ from schemas import (REQUIRED, Array, Enum, Primitive, Record, SchemaError, Unio
 LONGEST_VARINT = 10
 C_PRIMITIVES = {"boolean": "bool", "int": "int32_t", "long": "int64_t", "string": "struct event_text",
                 "bytes": "struct event_bytes"}
+ARRAYS = {Primitive("long"): "event_longs", Primitive("string"): "event_texts"}  # event/types.h has them
 PROMOTIONS = {("int", "long"): "wire_get_int_as_long"}
 
 
 def base_name(type_):
     """What the type's functions are called: NAME_read, NAME_write, NAME_vN_skip."""
     if isinstance(type_, Array):
-        return "event_longs" if isinstance(type_.items, Primitive) else base_name(type_.items) + "s"
+        return ARRAYS.get(type_.items) or base_name(type_.items) + "s"
     return snake(type_.name)
 
 
@@ -72,7 +73,7 @@ class Generator:
     # Types of the newest version: declarations and writers
 
     def declare(self, type_):
-        if isinstance(type_, Primitive) or type_ == Array(Primitive("long")):
+        if isinstance(type_, Primitive) or isinstance(type_, Array) and type_.items in ARRAYS:
             return
         if isinstance(type_, Array):
             if not isinstance(type_.items, Record):
@@ -119,6 +120,9 @@ class Generator:
             constant += {Primitive("boolean"): 1, Primitive("int"): 5}.get(f.type, LONGEST_VARINT)
             if f.type in (Primitive("string"), Primitive("bytes")):
                 terms.append(f"{path}{f.name}.size")
+            elif f.type == Array(Primitive("string")):
+                terms.append(f"event_texts_size_max(&{path}{f.name})")
+                constant += 1  # the array's end
             elif isinstance(f.type, Array):
                 item = f.type.items
                 each = str(LONGEST_VARINT) if isinstance(item, Primitive) else self.size_max(item, None)

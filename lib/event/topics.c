@@ -41,9 +41,59 @@ const struct topic TOPIC_DELIVERIES = {
 const struct topic TOPIC_COMMAND_OFFSETS = {
     .name = "command-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
+const struct topic TOPIC_FOLLOW_COMMANDS = {
+    .name = "follow-commands", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
+
+const struct topic TOPIC_FOLLOWS = {
+    .name = "follows",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_POST_COMMANDS = {
+    .name = "post-commands",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = DAY_MS,
+    // A post's time, and so its id, is the time of its arrival.
+    .append_time = true,
+};
+
+const struct topic TOPIC_POSTS = {
+    .name = "posts",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_POST_TEXTS = {
+    .name = "post-texts",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_FEED_OFFSETS = {
+    .name = "feed-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_TIMELINES = {
+    .name = "timelines", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
+
+const struct topic TOPIC_TIMELINE_REQUESTS = {
+    .name = "timeline-requests", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
+
+const struct topic TOPIC_HOT_POSTS = {
+    .name = "hot-posts", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = WEEK_MS};
+
 static const struct topic *const ALL[] = {
-    &TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
-    &TOPIC_SHARING,   &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS,
+    &TOPIC_LOCATIONS,  &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,  &TOPIC_SHARING,
+    &TOPIC_DELIVERIES, &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,   &TOPIC_POST_COMMANDS,
+    &TOPIC_POSTS,      &TOPIC_POST_TEXTS,      &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS,
+    &TOPIC_HOT_POSTS,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

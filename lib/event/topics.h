@@ -17,6 +17,18 @@ extern const struct topic TOPIC_DELIVERIES;      /* no key, partition: route; De
 extern const struct topic
     TOPIC_COMMAND_OFFSETS; /* key: name of a topic of commands, in the same partition; CommandOffset */
 
+extern const struct topic TOPIC_FOLLOW_COMMANDS; /* key: the user who follows or mutes; FollowCommand */
+extern const struct topic TOPIC_FOLLOWS;         /* key: user, direction, other, in the user's partition; Follow */
+extern const struct topic TOPIC_POST_COMMANDS;   /* key: author; PostCommand */
+extern const struct topic TOPIC_POSTS;           /* key: author, id, in the author's partition; Post */
+extern const struct topic TOPIC_POST_TEXTS;      /* the same; PostText */
+extern const struct topic TOPIC_FEED_OFFSETS;    /* key: name of a topic of commands; CommandOffset */
+
+/* No key, partitions of users; DeliveryBatch of DELIVERY_TIMELINE. */
+extern const struct topic TOPIC_TIMELINES;         /* of readers: Push, Backlog, Begin, Answer */
+extern const struct topic TOPIC_TIMELINE_REQUESTS; /* of authors: Request */
+extern const struct topic TOPIC_HOT_POSTS;         /* of authors: Hot; every feed process reads all partitions */
+
 /* All of them: for tools that look at everything. */
 extern const struct topic_list TOPICS_ALL;
 

@@ -26,6 +26,19 @@ struct event_longs {
     size_t count;
 };
 
+/* An Avro array of string. */
+struct event_texts {
+    const struct event_text *items;
+    size_t count;
+};
+
+/* The bytes that the items take at most, without the array's count and end. */
+static inline size_t event_texts_size_max(const struct event_texts *texts) {
+    size_t size = 0;
+    for (size_t i = 0; i < texts->count; i++) size += 10 + texts->items[i].size;
+    return size;
+}
+
 /* One line of schemas/ids.txt. `find_end` returns where a bare record of this schema ends, NULL when it is malformed: it
  * accepts exactly what the record's reader of the same schema accepts. */
 struct event_schema {

@@ -1,0 +1,62 @@
+/* What follows from records that were read: which items go to which partition of `timelines`, `timeline-requests` and `hot-posts`. The
+ * state is that of now, not of the record: effects are carried out at least once, perhaps long after, and receivers bear that.
+ *
+ *     follows     user follows other          Request to the other's owner      (the user's owner)
+ *                 other is followed by user   Backlog to the user's owner       (the other's owner)
+ *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
+ *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition
+ *     requests    Request                     Answer, or Backlog if its number is -1
+ *
+ * A push to many followers goes out in slices, so that others' posts pass between them: effects_run carries one out, and is called
+ * until it says that nothing is left.
+ *
+ * One thread.
+ */
+#ifndef FEED_EFFECTS_H
+#define FEED_EFFECTS_H
+
+#include "feed/posts.h"
+#include "feed/relations.h"
+
+struct effects;
+
+struct effects_options {
+    struct relation_lists *relations;
+    struct posts *posts;
+    int32_t partitions;
+    size_t push_max; /* followers; more: Hot */
+    size_t backlog;  /* posts that an author sends to a new follower, and of each author in an answer */
+    void *context;
+    /* Puts one item for these readers (or authors) of one partition into the outbox. */
+    void (*timeline)(void *context, int32_t partition, const int64_t *readers, size_t count,
+                     const struct timeline_item *item);
+    void (*request)(void *context, int32_t partition, const int64_t *authors, size_t count,
+                    const struct timeline_item *item);
+    void (*hot)(void *context, int32_t partition, int64_t author, const struct timeline_item *item);
+};
+
+struct effects *effects_new(const struct effects_options *options);
+void effects_free(struct effects *effects); /* NULL is fine */
+void effects_set_push_max(struct effects *effects, size_t push_max);
+
+/* Of one record each, of an attached and live partition. */
+int effects_half(struct effects *effects, int32_t partition, const struct relation_half *half, bool set,
+                 struct error *error);
+int effects_post(struct effects *effects, int32_t partition, int64_t author, int64_t id, int64_t offset,
+                 struct error *error);
+int effects_begin(struct effects *effects, int32_t partition, int64_t reader, int64_t request, const int64_t *wanted,
+                  size_t count, struct error *error);
+int effects_request(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
+                    int64_t request, struct error *error);
+
+/* Carries out a slice of pushes under way: 1: more is left, 0: nothing. `readers`: at most so many in this slice. */
+int effects_run(struct effects *effects, size_t readers, struct error *error);
+/* The lowest offset of `posts` whose push is not carried out to the end; INT64_MAX: none. */
+int64_t effects_held(const struct effects *effects, int32_t partition);
+void effects_drop(struct effects *effects, int32_t partition); /* the partition is no longer this process's */
+
+/* The partitions of those whom a reader follows, rising: for a Begin. */
+int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, int64_t *wanted, size_t *count,
+                   struct error *error);
+
+#endif

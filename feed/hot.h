@@ -1,0 +1,35 @@
+/* The newest posts of authors who have too many followers to push their posts to each. Every feed process keeps them in memory, of all
+ * partitions: it reads `hot-posts` from the beginning. Pure; one thread.
+ *
+ *     map: author -> { newest id, list of the others }        at most 16 bytes an id on average; an author with one id takes one slot
+ *
+ * Posts may come twice and in any order. Ids below the horizon are forgotten: the topic keeps records for `feed.hot.days`.
+ */
+#ifndef FEED_HOT_H
+#define FEED_HOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hot;
+
+struct hot *hot_new(void);
+void hot_free(struct hot *hot); /* NULL is fine */
+
+void hot_put(struct hot *hot, int64_t author, int64_t id); /* below the horizon: ignored */
+
+/* An author's ids, falling, below `before` and above `above`, at most `max`: returns how many were written to `ids`. */
+size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max);
+int64_t hot_newest(const struct hot *hot, int64_t author); /* 0: none. One look-up */
+
+/* Forgets ids at or below `horizon`, which only rises. Looks at `slice` authors a call and goes on where it stopped. */
+void hot_expire(struct hot *hot, int64_t horizon, size_t slice);
+int64_t hot_horizon(const struct hot *hot);
+
+struct hot_usage {
+    size_t authors, ids, bytes;
+};
+struct hot_usage hot_used(const struct hot *hot);
+
+#endif

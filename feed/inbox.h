@@ -1,0 +1,56 @@
+/* A reader's inbox: the newest posts that were pushed to the reader, and from where on it knows all of them. Pure; one thread.
+ *
+ *     posts       id falling   | 907 by 3 | 905 by 8 | 871 by 3 | ...            INBOX_MAX at most
+ *     horizon     an id: posts above it are all here, posts at or below it may be missing
+ *     waiting     partitions of authors that have not answered the newest Begin yet; the inbox is complete when none is left
+ *
+ * An inbox is a function of its partition's records in `timelines`, in their order, and of nothing else: whoever reads the same
+ * records has the same inbox.
+ *
+ *     Begin       empties it. Its offset is the request's number, to which answers refer
+ *     Push        adds a post
+ *     Backlog     adds an author's newest posts; what the author left out moves the horizon
+ *     Answer      the same for the authors of one partition, if it belongs to the newest request; other answers are ignored
+ *
+ * Posts that no longer fit are evicted by id alone, and move the horizon. Why each of these rules is needed is in docs/FEED.md.
+ */
+#ifndef FEED_INBOX_H
+#define FEED_INBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+struct inbox_post {
+    int64_t id, author;
+};
+
+struct inbox {
+    int64_t request;   /* offset of the newest Begin; -1: there was none, and then there is no inbox */
+    int64_t horizon;   /* 0: nothing was ever evicted or left out */
+    int64_t rebuilt;   /* the horizon since the newest Begin; it becomes the horizon when the inbox is complete */
+    int64_t opened_ms; /* the time of the newest Begin */
+    struct inbox_post *posts; /* falling ids, each once */
+    size_t count, capacity;
+    int16_t *waiting; /* rising */
+    size_t waiting_count, waiting_capacity;
+};
+
+void inbox_free(struct inbox *inbox); /* what it points to; {.request = -1} is an empty one */
+
+static inline bool inbox_complete(const struct inbox *inbox) { return inbox->request >= 0 && !inbox->waiting_count; }
+
+/* Each does nothing to an inbox without a Begin, but inbox_begin. max: INBOX_MAX, or fewer for tests. */
+void inbox_begin(struct inbox *inbox, int64_t request, int64_t time_ms, const int64_t *wanted, size_t count);
+void inbox_push(struct inbox *inbox, int64_t author, int64_t id, size_t max);
+void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size_t count, int64_t cut, size_t max);
+void inbox_answer(struct inbox *inbox, int64_t request, int32_t partition, const struct inbox_post *posts, size_t count,
+                  int64_t cut, size_t max);
+
+/* As bytes: some 11 a post. Reading fails with -EBADMSG; the inbox is then empty. */
+void inbox_write(const struct inbox *inbox, struct buffer *out);
+int inbox_read(struct inbox *inbox, const void *bytes, size_t size);
+
+#endif

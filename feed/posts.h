@@ -1,0 +1,79 @@
+/* The posts of attached partitions: which ones exist (`posts`) and what they say (`post-texts`), each with its own offset. One thread.
+ *
+ *     family "posts-P"    author (8) ~id (8)             LIVE or DELETED, time of deletion, key        newest first
+ *                         0x80 id (8)                    author                                        who wrote a post
+ *                         0x81 author (8) key            id                                            the post of an idempotency key
+ *                         0x82 deleted (8) id (8)        author                                        when a deleted one may be forgotten
+ *                         0x83                           the highest tick that was ever used
+ *                         0x84 author (8)                how many live posts
+ *                         0xff                           next offset of `posts`
+ *     family "texts-P"    author (8) ~id (8)             PostText
+ *                         0xff                           next offset of `post-texts`
+ *
+ * All of a record's changes and the offset behind it are in one write. Functions return 0 or a negative errno code; -EBADMSG: the
+ * store is damaged.
+ */
+#ifndef FEED_POSTS_H
+#define FEED_POSTS_H
+
+#include "event/codec.h"
+#include "store/store.h"
+
+enum {
+    POST_KEY_SIZE = 16,
+    POST_CLIENT_KEY_MAX = 64,
+    POST_TEXT_POINTS_MAX = 2000,
+    POST_MEDIA_MAX = 4,
+    POST_URL_MAX = 2048
+};
+
+/* The key of both topics: author and id. */
+void post_key_write(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id);
+bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id);
+
+struct posts;
+
+int posts_new(struct store *store, int32_t partitions, struct posts **posts,
+              struct error *error);   /* the store is longer-lived */
+void posts_free(struct posts *posts); /* NULL is fine */
+
+/* Opens a partition. Offsets to go on from: -1: nothing was read. */
+int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next, struct error *error);
+void posts_detach(struct posts *posts, int32_t partition);
+int posts_reset(struct posts *posts, int32_t partition, struct error *error); /* forgets an attached one */
+
+/* Gather one record each of an attached partition: NULL is a tombstone. Records before the stored offset are passed by. A record sees
+ * those that were gathered before it. posts_write writes all that is gathered. */
+int posts_take_index(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                     const struct post *post, struct error *error);
+int posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                    const void *text, size_t size, struct error *error); /* a PostText with its header, as it came */
+int posts_write(struct posts *posts, struct error *error);
+int64_t posts_index_next(const struct posts *posts, int32_t partition);
+int64_t posts_texts_next(const struct posts *posts, int32_t partition);
+
+int64_t posts_last_tick(const struct posts *posts, int32_t partition); /* -1: none (ids/ids.h) */
+
+/* What was written. found: false: never existed, or is forgotten. */
+struct post_found {
+    bool found;
+    int64_t author, id, deleted; /* deleted: 0: it is live */
+};
+int posts_find(struct posts *posts, int32_t partition, int64_t id, struct post_found *post, struct error *error);
+int posts_find_key(struct posts *posts, int32_t partition, int64_t author, const void *key, size_t size,
+                   struct post_found *post, struct error *error);
+int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error);
+
+/* An author's live posts, falling, above `above` and below `before`, at most `max`; *more: there are others. */
+int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
+             size_t max, size_t *count, bool *more, struct error *error);
+
+/* What a post says, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
+int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
+               struct error *error);
+
+/* Posts that were deleted before this time (ms), the first `max` of them. */
+int posts_forgettable(struct posts *posts, int32_t partition, int64_t before_ms, struct post_found *found, size_t max,
+                      size_t *count, struct error *error);
+
+#endif

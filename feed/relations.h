@@ -1,0 +1,73 @@
+/* Who follows and mutes whom: the content of the topic `follows`, of attached partitions, in lib/adjacency's lists. Both halves of a
+ * follow are here if both users' partitions are. One thread.
+ *
+ *     list of a user      FOLLOWING: whom the user follows      FOLLOWERS: who follows the user      MUTED: whom the user mutes
+ *
+ * Functions return the codes of lib/adjacency.
+ */
+#ifndef FEED_RELATIONS_H
+#define FEED_RELATIONS_H
+
+#include "adjacency/adjacency.h"
+#include "event/codec.h"
+#include "kafka/consumer.h"
+
+enum relation { RELATION_FOLLOWING = 1, RELATION_FOLLOWER = 2, RELATION_MUTED = 3 }; /* as in the key of `follows` */
+enum { RELATION_KEY_SIZE = 17 };
+
+struct relation_half {
+    int64_t user, other;
+    enum relation relation;
+};
+
+void relation_key_write(uint8_t key[RELATION_KEY_SIZE], const struct relation_half *half);
+/* False: it is no such key. */
+bool relation_key_read(const void *key, size_t size, struct relation_half *half);
+
+struct relation_lists;
+
+struct relation_lists_options {
+    const char *path; /* of its database */
+    int32_t partitions;
+    size_t memory_bytes; /* as adjacency_options */
+    size_t chunk;        /* 0: ADJACENCY_CHUNK */
+    int64_t max_age_ms;  /* a partition that was last written longer ago has missed tombstones, and is read anew */
+};
+
+int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **lists,
+                        struct error *error);
+void relation_lists_close(struct relation_lists *lists); /* NULL is fine */
+
+/* *from: where to go on reading; ADJACENCY_FROM_BEGINNING: at the beginning. */
+int relation_lists_attach(struct relation_lists *lists, int32_t partition, int64_t now_ms, int64_t *from,
+                          struct error *error);
+void relation_lists_detach(struct relation_lists *lists, int32_t partition);
+int relation_lists_reset(struct relation_lists *lists, int32_t partition,
+                         struct error *error); /* forgets an attached one */
+
+/* Queues a half of an attached partition; relation_lists_apply writes what is queued, and that everything before `next` is. Halves
+ * of offsets that are applied already are passed by. */
+void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset,
+                         const struct relation_half *half, bool set, int64_t since);
+int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
+                         struct error *error);
+/* After the last apply of restoring: the lists can be read from now on. May take a second for a million halves. */
+int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error);
+int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition); /* -1: nothing is applied */
+
+/* All ids of a list, sorted. */
+int relation_lists_all(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
+                       struct id_list *ids, struct error *error);
+/* The next ids above `after` that lie together; empty at the end. Begins with -1. */
+int relation_lists_slice(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
+                         int64_t after, struct id_list *ids, struct error *error);
+int relation_lists_count(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
+                         size_t *count, struct error *error);
+/* *count: as relation_lists_count; may be NULL. */
+int relation_lists_has(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
+                       size_t *count, struct error *error);
+
+/* The same adjacency, for checkpoints and building by a worker thread. */
+struct adjacency *relation_lists_adjacency(struct relation_lists *lists);
+
+#endif

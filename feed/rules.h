@@ -1,0 +1,41 @@
+/* The rules by which commands of the feed are decided. Pure; any thread. */
+#ifndef FEED_RULES_H
+#define FEED_RULES_H
+
+#include "event/codec.h"
+#include "feed/relations.h"
+
+/* NULL: the command may be decided. Else why it is a dead letter: not two different users, an id or a text out of range, invalid
+ * UTF-8, more than four media. */
+const char *follow_command_complaint(const struct follow_command *command);
+const char *post_command_complaint(const struct post_command *command);
+
+/* What a follow command makes of the user's relation to the other. */
+struct relation_now {
+    bool set;         /* follows, or mutes: whichever the command is about */
+    bool blocked;     /* one of the two has blocked the other */
+    size_t following; /* whom the user follows, all together */
+};
+enum follow_verdict {
+    FOLLOW_NOTHING, /* it is so already */
+    FOLLOW_SET,     /* write the half, and for a follow its mirror */
+    FOLLOW_CLEAR,   /* write tombstones */
+    FOLLOW_BLOCKED, /* refused */
+    FOLLOW_FULL     /* refused: feed.following.max */
+};
+enum follow_verdict follow_decide(enum follow_command_kind kind, const struct relation_now *now, size_t following_max);
+
+static inline enum relation follow_relation(enum follow_command_kind kind) {
+    return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE ? RELATION_MUTED : RELATION_FOLLOWING;
+}
+
+/* What a post command makes of a post. */
+enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET };
+struct post_now {
+    bool exists;     /* POST: a post with this author and key; else: this post of this author */
+    int64_t deleted; /* 0: it is live */
+};
+enum { POST_KEPT_MS = 86400000 }; /* a deleted post may be asked for that long */
+enum post_verdict post_decide(enum post_command_kind kind, const struct post_now *now, int64_t now_ms);
+
+#endif

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+
 json_t *call_body(const struct call *call) {
     size_t size;
     struct error error;
@@ -22,7 +24,7 @@ bool call_query_range(const struct call *call, const char *name, int64_t min, in
     const char *text = http_query(call->request, name);
     int64_t number;
     if (!text) return true;
-    if (path_parse_int(text, strlen(text), &number) == 0 && number >= min && number <= max) {
+    if (text_number(text, strlen(text), max, &number) && number >= min) {
         *value = number;
         return true;
     }

@@ -12,18 +12,6 @@ struct span {
     size_t size;
 };
 
-int path_parse_int(const char *text, size_t size, int64_t *value) {
-    uint64_t number = 0;
-    if (size == 0 || size > 19) return -EINVAL;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9') return -EINVAL;
-        number = number * 10 + (uint64_t)(text[i] - '0');
-    }
-    if (number > INT64_MAX) return -EINVAL;
-    *value = (int64_t)number;
-    return 0;
-}
-
 static bool is_word(struct span span) {
     if (span.size > WORD_MAX || span.text[0] < 'a' || span.text[0] > 'z') return false;
     for (size_t i = 0; i < span.size; i++) {
@@ -62,7 +50,7 @@ static int parse_value(struct span inner, struct span given, struct path_value *
     *value = (struct path_value){.user = -1, .text = given.text, .size = given.size};
     *wrong = equals(type, "user") ? "bad_user" : "bad_path";
     if (equals(type, "user")) {
-        if (path_parse_int(given.text, given.size, &value->user) == 0) return 0;
+        if (text_number(given.text, given.size, INT64_MAX, &value->user)) return 0;
         return error_set(error, -EINVAL, "{%.*s} in the path must be a user id, a whole number from 0", (int)name.size,
                          name.text);
     }

@@ -31,7 +31,4 @@ int path_match(const char *pattern, const char *path, struct path_value values[P
 /* The pattern without types, as the API's description has it: "/v1/comments/{type}/{id}/like". */
 void path_put(struct buffer *out, const char *pattern);
 
-/* A whole number from 0 of digits alone; -EINVAL: it is none, or more than 2^63-1. */
-int path_parse_int(const char *text, size_t size, int64_t *value);
-
 #endif

@@ -46,27 +46,6 @@ static void store_failed(struct http_request *request, int code, const struct er
         http_problem(request, 500, "store", error->text, 0);
 }
 
-/* A whole number without sign; false: it is none, or beyond max. */
-static bool number(const char *text, size_t size, int64_t max, int64_t *value) {
-    int64_t sum = 0;
-    if (!size || size > 19) return false;
-    for (size_t i = 0; i < size; i++) {
-        int digit = text[i] - '0';
-        if (digit < 0 || digit > 9 || sum > (max - digit) / 10) return false;
-        sum = sum * 10 + digit;
-    }
-    *value = sum;
-    return true;
-}
-
-/* A query's number; absent: the fallback. */
-static bool query_number(const struct http_request *request, const char *name, int64_t fallback, int64_t max,
-                         int64_t *value) {
-    const char *text = http_query(request, name);
-    *value = fallback;
-    return !text || number(text, strlen(text), max, value);
-}
-
 /* ---- friends ---- */
 
 static bool views_of(const char *state, unsigned *views) {
@@ -107,8 +86,8 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
     size_t count;
     bool more;
     struct error error;
-    if (!views_of(http_query(request, "state"), &views) || !query_number(request, "after", -1, INT64_MAX, &after) ||
-        !query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
+    if (!views_of(http_query(request, "state"), &views) || !http_query_number(request, "after", -1, INT64_MAX, &after) ||
+        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
         http_problem(request, 400, "bad-query", "state, after or limit is out of range", 0);
         return;
     }
@@ -179,8 +158,8 @@ static void await(struct peer *peer, const struct waiter *who, int32_t partition
 static void friendship(struct peer *peer, struct http_request *request, int64_t user, int64_t other) {
     int32_t partition = hash_user_partition(friendship_lower(user, other), peer->options.partitions);
     int64_t offset, wait_ms;
-    if (!query_number(request, "offset", -1, INT64_MAX, &offset) ||
-        !query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
+    if (!http_query_number(request, "offset", -1, INT64_MAX, &offset) ||
+        !http_query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms)) {
         http_problem(request, 400, "bad-query", "offset or wait_ms is out of range", 0);
         return;
     }
@@ -196,28 +175,15 @@ static void friendship(struct peer *peer, struct http_request *request, int64_t 
 
 /* ---- paths ---- */
 
-/* The next /-separated part as a user; moves *at behind it. */
-static bool path_user(const char **at, int64_t *user) {
-    size_t size = strcspn(*at, "/");
-    if (!number(*at, size, INT64_MAX, user)) return false;
-    *at += size;
-    return true;
-}
-
-static const char *behind(const char *path, const char *start) {
-    size_t size = strlen(start);
-    return strncmp(path, start, size) ? NULL : path + size;
-}
-
 void peer_handle(struct peer *peer, struct http_request *request) {
     int64_t user, other;
     const char *at;
     if (strcmp(http_method(request), "GET")) {
         http_problem(request, 405, "method", "only GET is answered here", 0);
-    } else if ((at = behind(http_path(request), "/peer/friends/")) && path_user(&at, &user) && !*at) {
+    } else if ((at = http_path_behind(request, "/peer/friends/")) && http_path_number(&at, &user) && !*at) {
         friends(peer, request, user);
-    } else if ((at = behind(http_path(request), "/peer/friendship/")) && path_user(&at, &user) && *at++ == '/' &&
-               path_user(&at, &other) && !*at && user != other) {
+    } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
+               http_path_number(&at, &other) && !*at && user != other) {
         friendship(peer, request, user, other);
     } else {
         http_problem(request, 404, "not-found", "there are /peer/friends/USER and /peer/friendship/USER/OTHER", 0);

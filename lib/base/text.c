@@ -1,12 +1,23 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+
+bool text_number(const char *text, size_t size, int64_t max, int64_t *value) {
+    uint64_t number = 0;
+    if (size == 0 || size > 19) return false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9') return false;
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    }
+    if (number > (uint64_t)max) return false;
+    *value = (int64_t)number;
+    return true;
+}
 
 static bool within(uint8_t byte, uint8_t low, uint8_t high) { return byte >= low && byte <= high; }
 

@@ -2,6 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
@@ -18,6 +19,9 @@ void text_double(struct buffer *out, double value);
 
 /* Appends a whole number. */
 void text_int(struct buffer *out, int64_t value);
+
+/* Reads a whole number from 0 to max, of 1 to 19 digits and nothing else. False: it is none. */
+bool text_number(const char *text, size_t size, int64_t max, int64_t *value);
 
 /* The length in bytes of the valid UTF-8 character that text starts with, 0 when there is none. */
 size_t text_utf8_length(const char *text, size_t size);

@@ -40,7 +40,7 @@ struct decider *decider_new(const struct decider_options *options) {
         .turn = loop_timer_new(options->loop, 0, 0, run_on, decider),
         .waiters = waiters_new(options->loop, options->waiters ? options->waiters : WAITERS_DEFAULT),
         .stage = STAGE_DOWN,
-        .queue = queue_new(options->item_size),
+        .queue = queue_new(options->item_size, options->release),
         .courses = mem_zero(places, sizeof *decider->courses),
         .handled = mem_zero(places, sizeof *decider->handled),
         .places = places,

@@ -74,7 +74,9 @@ struct decider_options {
     const struct topic *offsets; /* compacted; NULL: only the group keeps the offsets */
     size_t batch;                /* commands in one transaction at most */
     size_t item_size;            /* bytes of a decoded record */
-    size_t waiters;              /* decider_await: so many at once; 0: 10,000 */
+    void (*release)(
+        void *item); /* frees what an item points to, decided or not. NULL: it points to nothing of its own */
+    size_t waiters;  /* decider_await: so many at once; 0: 10,000 */
     void *context;
 
     /* Fills `item` from a record, or says why it is no command: it goes to the dead letters for that reason. */

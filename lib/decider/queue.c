@@ -31,12 +31,16 @@ struct dead_command *queue_dead_new(const struct kafka_record *record, const cha
     return dead;
 }
 
-struct decider_queue queue_new(size_t item_size) {
-    return (struct decider_queue){.item_size = (item_size + 7) & ~(size_t)7};
+struct decider_queue queue_new(size_t item_size, void (*release)(void *item)) {
+    return (struct decider_queue){.item_size = (item_size + 7) & ~(size_t)7, .release = release};
 }
 
 void queue_drop(struct decider_queue *queue, size_t count) {
-    for (size_t i = 0; i < count; i++) dead_free(queue_at(queue, i)->dead);
+    for (size_t i = 0; i < count; i++) {
+        struct dead_command *dead = queue_at(queue, i)->dead;
+        if (!dead && queue->release) queue->release(queue->items + (queue->first + i) * queue->item_size);
+        dead_free(dead);
+    }
     queue->first += count;
     queue->count -= count;
     if (!queue->count) queue->first = 0;

@@ -23,9 +23,11 @@ struct decider_queue {
     struct queued_command *commands; /* `count` from `first` on */
     uint8_t *items;                  /* item_size for each place of `commands` */
     size_t item_size, first, count, capacity;
+    void (*release)(void *item);
 };
 
-struct decider_queue queue_new(size_t item_size); /* each item stands at a multiple of 8 bytes */
+/* Each item stands at a multiple of 8 bytes. release: as the decider's. */
+struct decider_queue queue_new(size_t item_size, void (*release)(void *item));
 void queue_free(struct decider_queue *queue);
 void queue_clear(struct decider_queue *queue);
 

@@ -1,5 +1,7 @@
 #include "ids/ids.h"
 
+#include "base/text.h"
+
 enum { TICK_SHIFT = IDS_FRACTION_BITS + IDS_PARTITION_BITS };
 #define FRACTION_MASK ((INT64_C(1) << IDS_FRACTION_BITS) - 1)
 #define PARTITION_MASK ((INT64_C(1) << IDS_PARTITION_BITS) - 1)
@@ -28,13 +30,5 @@ int64_t ids_first_at(int64_t time_ms) {
 }
 
 bool ids_parse(const char *text, size_t size, int64_t *id) {
-    int64_t sum = 0;
-    if (!size || size > 19 || text[0] == '0') return false;
-    for (size_t i = 0; i < size; i++) {
-        int digit = text[i] - '0';
-        if (digit < 0 || digit > 9 || sum > (INT64_MAX - digit) / 10) return false;
-        sum = sum * 10 + digit;
-    }
-    *id = sum;
-    return true;
+    return size && text[0] != '0' && text_number(text, size, INT64_MAX, id);
 }

@@ -1,0 +1,55 @@
+/* Answers questions of gateways and other feed processes about users and posts of owned partitions. Ids are strings, as in the API. Loop's
+ * thread.
+ *
+ *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little}
+ *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
+ *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}
+ *     GET /peer/written/USER?above&before&limit           {items: [post], more}
+ *     GET /peer/user/USER                                 {followers, following, posts}
+ *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *
+ * The answers about commands (feed/outcomes.h) wait until the command was decided, and what it made can be read:
+ *
+ *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
+ *     GET /peer/posted/USER?key&offset&wait_ms                  post
+ *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
+ *
+ * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
+ */
+#ifndef FEED_ANSWERS_H
+#define FEED_ANSWERS_H
+
+#include "feed/blocks.h"
+#include "feed/commands.h"
+#include "feed/effects.h"
+#include "feed/hot.h"
+#include "feed/inboxes.h"
+#include "feed/outbox.h"
+#include "owner/owner.h"
+#include "service/http.h"
+
+struct answers;
+
+struct answers_options {
+    int32_t partitions;
+    struct owner *owner;
+    struct relation_lists *relations;
+    struct posts *posts;
+    struct blocks *blocks;
+    struct inboxes *inboxes;
+    struct hot *hot;
+    struct effects *effects;
+    struct outbox *outbox;
+    struct feed_commands *commands;
+    size_t following_max;
+    int64_t away_ms;
+};
+
+struct answers *answers_new(const struct answers_options *options);
+void answers_free(struct answers *answers); /* after the decider, which answers waiting questions; NULL is fine */
+void answers_handle(struct answers *answers, struct http_request *request);
+
+/* State has changed: questions that wait for it may be answered. Also called ten times a second, for those that wait in vain. */
+void answers_look_again(struct answers *answers);
+
+#endif

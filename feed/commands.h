@@ -1,0 +1,46 @@
+/* The feed's commands, as a product of lib/decider: follows and mutes against the user's lists, posts against the author's posts.
+ *
+ *     follow-commands --+                                     +--> both halves of a follow, each in its user's partition: follows
+ *                       +--> decider --> decide (feed/rules.h)+
+ *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
+ *
+ * All that a command writes is in one transaction. Loop's thread.
+ */
+#ifndef FEED_COMMANDS_H
+#define FEED_COMMANDS_H
+
+#include "decider/decider.h"
+#include "feed/blocks.h"
+#include "feed/posts.h"
+#include "feed/relations.h"
+
+struct feed_commands;
+
+struct feed_commands_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *kafka;
+    struct log *log;
+    struct metrics *metrics;
+    struct relation_lists *relations;
+    struct posts *posts;
+    struct blocks *blocks;
+    const char *transactional_id;
+    int32_t partitions;
+    size_t batch; /* commands in one transaction at most */
+    size_t following_max;
+    void *context;
+    void (*on_handled)(void *context); /* as the decider's */
+    void (*on_reset)(void *context);
+};
+
+struct feed_commands *feed_commands_new(const struct feed_commands_options *options);
+void feed_commands_free(struct feed_commands *commands); /* not while the decider is busy; NULL is fine */
+
+struct decider *feed_commands_decider(struct feed_commands *commands); /* lives as long */
+
+/* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
+bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
+bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);
+bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id);
+
+#endif

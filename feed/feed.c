@@ -1,0 +1,503 @@
+#include "feed/feed.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "decider/identity.h"
+#include "event/topics.h"
+#include "feed/answers.h"
+#include "feed/hot_posts.h"
+#include "feed/partitions.h"
+#include "feed/settings.h"
+#include "ids/ids.h"
+
+enum {
+    SECOND_MS = 1000,
+    TENTH_MS = 100,
+    HOUR_MS = 3600000,
+    DAY_MS = 86400000,
+    STATE_BATCH = 4000,
+    QUEUED_BATCHES = 10
+};
+
+static const struct owner_topic OWNED[] = {
+    {&TOPIC_FOLLOW_COMMANDS, OWNER_COMMAND}, {&TOPIC_POST_COMMANDS, OWNER_COMMAND},
+    {&TOPIC_FOLLOWS, OWNER_STATE},           {&TOPIC_POSTS, OWNER_STATE},
+    {&TOPIC_POST_TEXTS, OWNER_STATE},        {&TOPIC_FRIENDSHIPS, OWNER_STATE},
+    {&TOPIC_TIMELINES, OWNER_STATE},         {&TOPIC_TIMELINE_REQUESTS, OWNER_INPUT},
+};
+
+static const char *const CONDITIONS[] = {"hot", "assigned", "restored", NULL};
+
+struct feed {
+    struct service *service;
+    const struct feed_settings *settings;
+    int32_t partitions;
+    struct epochs *epochs;
+    struct relation_lists *relations;
+    struct store *store; /* of posts, blocks and inboxes */
+    struct posts *posts;
+    struct blocks *blocks;
+    struct inboxes *inboxes;
+    struct outbox *outbox;
+    struct hot_posts *hot;
+    struct effects *effects;
+    struct feed_commands *commands;
+    struct partitions *state;
+    struct owner *owner;
+    struct answers *answers;
+    struct deliver_reader *reader; /* of requests */
+    struct codec *codec;
+    struct loop_timer *second, *tenth;
+    bool prepared, hot_read, draining;
+};
+
+static void failed(void *context, const char *doing, const struct error *error) {
+    struct feed *feed = context;
+    log_error(service_log(feed->service), doing, LOG_TEXT("reason", error->text));
+    service_fail(feed->service, doing);
+}
+
+/* ---- calls between the parts ---- */
+
+static void commands_decided(void *context) {
+    struct feed *feed = context;
+    if (feed->owner) owner_progress(feed->owner);
+}
+
+static void commands_lost(void *context) {
+    struct feed *feed = context;
+    if (feed->owner) owner_commands_lost(feed->owner);
+}
+
+static void effects_lost(void *context) {
+    struct feed *feed = context;
+    if (!feed->owner) return;
+    owner_effects_lost(feed->owner);
+    partitions_effects_lost(feed->state);
+}
+
+static void state_changed(void *context) {
+    struct feed *feed = context;
+    if (feed->answers) answers_look_again(feed->answers);
+}
+
+static void put_timeline(void *context, int32_t partition, const int64_t *readers, size_t count,
+                         const struct timeline_item *item) {
+    outbox_put(((struct feed *)context)->outbox, &TOPIC_TIMELINES, partition, readers, count, item);
+}
+
+static void put_request(void *context, int32_t partition, const int64_t *authors, size_t count,
+                        const struct timeline_item *item) {
+    outbox_put(((struct feed *)context)->outbox, &TOPIC_TIMELINE_REQUESTS, partition, authors, count, item);
+}
+
+static void put_hot(void *context, int32_t partition, int64_t author, const struct timeline_item *item) {
+    outbox_put(((struct feed *)context)->outbox, &TOPIC_HOT_POSTS, partition, &author, 1, item);
+}
+
+/* ---- requests of other processes' readers ---- */
+
+static int answer_requests(struct feed *feed, const struct kafka_record *record, struct error *error) {
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    struct timeline_item item;
+    int more, code = deliver_reader_start(feed->reader, record->value, record->value_size, &head, error);
+    if (code) return code;
+    while ((more = deliver_reader_next(feed->reader, &envelope)) > 0) {
+        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
+        if (delivery_read_timeline(feed->codec, envelope.payload, envelope.payload_size, &item))
+            return error_set(error, -EBADMSG, "an item cannot be read");
+        if (item.kind != TIMELINE_ITEM_REQUEST) continue;
+        code = effects_request(feed->effects, record->partition, envelope.recipients, envelope.recipient_count,
+                               item.request.reader, item.request.request, error);
+        if (!code) continue;
+        failed(feed, "the store failed", error);
+        return 0;
+    }
+    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
+}
+
+/* ---- the owner's product ---- */
+
+static int state_attach(void *context, int32_t partition, int64_t *from, struct error *error) {
+    return partitions_attach(((struct feed *)context)->state, partition, from, error);
+}
+
+static void state_detach(void *context, int32_t partition) {
+    partitions_detach(((struct feed *)context)->state, partition);
+}
+
+static void state_own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
+    partitions_own(((struct feed *)context)->state, partition, told);
+}
+
+static void state_silence(void *context, int32_t partition) {
+    partitions_silence(((struct feed *)context)->state, partition);
+}
+
+static void state_take(void *context, const struct kafka_record *records, size_t count) {
+    partitions_take(((struct feed *)context)->state, records, count);
+}
+
+static void state_idle(void *context) { partitions_idle(((struct feed *)context)->state); }
+
+static bool state_lost(void *context, size_t state, int32_t partition) {
+    return partitions_lost(((struct feed *)context)->state, state, partition);
+}
+
+static bool state_reached(void *context, int32_t partition, const int64_t *ends) {
+    return partitions_reached(((struct feed *)context)->state, partition, ends);
+}
+
+static int64_t state_unapplied(void *context, int32_t partition) {
+    return partitions_unapplied(((struct feed *)context)->state, partition);
+}
+
+static void state_live(void *context, int32_t partition) {
+    partitions_live(((struct feed *)context)->state, partition);
+}
+
+static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
+    struct feed *feed = context;
+    struct error error;
+    if (answer_requests(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
+}
+
+static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
+
+static void flush(void *context) { partitions_flush(((struct feed *)context)->state); }
+
+static bool blocked(void *context) {
+    struct outbox *outbox = ((struct feed *)context)->outbox;
+    return outbox_blocked(outbox) && !outbox_retry(outbox);
+}
+
+/* The group is joined when what was hot is known: a page without it would lack posts. */
+static void join(struct feed *feed) {
+    struct error error;
+    if (!feed->prepared || !feed->hot_read || feed->draining) return;
+    if (owner_join(feed->owner, &error)) failed(feed, "the group cannot be joined", &error);
+}
+
+static void prepared(void *context) {
+    struct feed *feed = context;
+    feed->prepared = true;
+    join(feed);
+}
+
+static void hot_is_read(void *context) {
+    struct feed *feed = context;
+    feed->hot_read = true;
+    service_ready(feed->service, "hot", true);
+    join(feed);
+}
+
+static bool workers_busy(void *context) { return partitions_busy(((struct feed *)context)->state); }
+
+static void drained(void *context) { service_finished(((struct feed *)context)->service); }
+
+static const struct owner_product PRODUCT = {
+    .attach = state_attach,
+    .detach = state_detach,
+    .own = state_own,
+    .silence = state_silence,
+    .state = state_take,
+    .state_idle = state_idle,
+    .state_lost = state_lost,
+    .reached = state_reached,
+    .unapplied = state_unapplied,
+    .live = state_live,
+    .input = take_request,
+    .flush_old = flush_old,
+    .flush = flush,
+    .settle = flush,
+    .blocked = blocked,
+    .prepared = prepared,
+    .busy = workers_busy,
+    .drained = drained,
+    .failed = failed,
+};
+
+/* ---- timers ---- */
+
+static void each_second(void *context) {
+    struct feed *feed = context;
+    hot_posts_second(feed->hot);
+    owner_second(feed->owner);
+    partitions_second(feed->state);
+}
+
+static void each_tenth(void *context) {
+    struct feed *feed = context;
+    owner_tenth(feed->owner);
+    answers_look_again(feed->answers);
+    service_ready(feed->service, "assigned", owner_was_assigned(feed->owner));
+    service_ready(feed->service, "restored", owner_ready(feed->owner));
+}
+
+/* ---- beginning and end ---- */
+
+static void feed_free(void *state) {
+    struct feed *feed = state;
+    if (!feed) return;
+    loop_timer_free(feed->second);
+    loop_timer_free(feed->tenth);
+    owner_free(feed->owner);
+    feed_commands_free(feed->commands);
+    answers_free(feed->answers);
+    partitions_free(feed->state);
+    effects_free(feed->effects);
+    hot_posts_free(feed->hot);
+    outbox_free(feed->outbox);
+    inboxes_free(feed->inboxes);
+    blocks_free(feed->blocks);
+    posts_free(feed->posts);
+    store_close(feed->store);
+    relation_lists_close(feed->relations);
+    epochs_free(feed->epochs);
+    deliver_reader_free(feed->reader);
+    codec_free(feed->codec);
+    free(feed);
+}
+
+static int open_stores(struct feed *feed, struct error *error) {
+    const struct feed_settings *settings = feed->settings;
+    const char *folder = service_settings(feed->service)->data_dir;
+    size_t memory = (size_t)settings->store_memory_mb << 20;
+    char *follows = mem_format("%s/follows", folder), *posts = mem_format("%s/posts", folder);
+    struct relation_lists_options lists = {
+        .path = follows,
+        .partitions = feed->partitions,
+        .memory_bytes = memory / 4,
+        .max_age_ms = settings->rebuild_after_h * HOUR_MS,
+    };
+    struct store_options store = {.memory_bytes = memory - memory / 4, .point_lookups = true};
+    int code = relation_lists_open(&lists, &feed->relations, error);
+    if (!code) code = store_open(posts, &store, &feed->store, error);
+    if (!code) code = posts_new(feed->store, feed->partitions, &feed->posts, error);
+    if (!code) {
+        feed->blocks = blocks_new(feed->store, feed->partitions);
+        feed->inboxes = inboxes_new(&(struct inboxes_options){
+            .store = feed->store,
+            .partitions = feed->partitions,
+            .max = (size_t)settings->inbox_max,
+            .memory_bytes = (size_t)settings->inbox_memory_mb << 20,
+            .away_ms = settings->away_days * DAY_MS,
+        });
+    }
+    free(follows);
+    free(posts);
+    return code;
+}
+
+static int open_kafka(struct feed *feed, struct error *error) {
+    const struct feed_settings *settings = feed->settings;
+    struct outbox_options outbox = {
+        .loop = service_loop(feed->service),
+        .kafka = service_kafka(feed->service),
+        .log = service_log(feed->service),
+        .metrics = service_metrics(feed->service),
+        .partitions = feed->partitions,
+        .queue_bytes = (size_t)settings->outbox_queue_mb << 20,
+        .flush_bytes = (size_t)settings->outbox_flush_bytes,
+        .flush_us = settings->outbox_flush_ms * 1000,
+        .epochs = feed->epochs,
+        .context = feed,
+        .lost = effects_lost,
+    };
+    int code = outbox_new(&outbox, &feed->outbox, error);
+    if (code) return code;
+    struct hot_posts_options hot = {
+        .loop = outbox.loop,
+        .kafka = outbox.kafka,
+        .log = outbox.log,
+        .metrics = outbox.metrics,
+        .partitions = feed->partitions,
+        .keep_ms = settings->hot_days * DAY_MS,
+        .dead_letters = outbox_producer(feed->outbox),
+        .context = feed,
+        .on_ready = hot_is_read,
+    };
+    return hot_posts_new(&hot, &feed->hot, error);
+}
+
+static void make_effects(struct feed *feed) {
+    feed->effects = effects_new(&(struct effects_options){
+        .relations = feed->relations,
+        .posts = feed->posts,
+        .partitions = feed->partitions,
+        .push_max = (size_t)feed->settings->push_max,
+        .backlog = (size_t)feed->settings->backlog,
+        .context = feed,
+        .timeline = put_timeline,
+        .request = put_request,
+        .hot = put_hot,
+    });
+}
+
+static int make_commands(struct feed *feed, struct error *error) {
+    const struct service_settings *common = service_settings(feed->service);
+    char *file = mem_format("%s/identity", common->data_dir), *name = NULL;
+    int code = identity_load(common->group_instance_id, file, &name, error);
+    free(file);
+    if (code) return code;
+    char *id = mem_format("%s%s-%s", service_kafka(feed->service)->prefix, feed->settings->group_id, name);
+    feed->commands = feed_commands_new(&(struct feed_commands_options){
+        .loop = service_loop(feed->service),
+        .kafka = service_kafka(feed->service),
+        .log = service_log(feed->service),
+        .metrics = service_metrics(feed->service),
+        .relations = feed->relations,
+        .posts = feed->posts,
+        .blocks = feed->blocks,
+        .transactional_id = id,
+        .partitions = feed->partitions,
+        .batch = (size_t)feed->settings->commands_batch,
+        .following_max = (size_t)feed->settings->following_max,
+        .context = feed,
+        .on_handled = commands_decided,
+        .on_reset = commands_lost,
+    });
+    free(id);
+    free(name);
+    return 0;
+}
+
+static int make_owner(struct feed *feed, struct error *error) {
+    const struct feed_settings *settings = feed->settings;
+    struct decider *decider = feed_commands_decider(feed->commands);
+    feed->state = partitions_new(&(struct partitions_options){
+        .loop = service_loop(feed->service),
+        .log = service_log(feed->service),
+        .partitions = feed->partitions,
+        .relations = feed->relations,
+        .posts = feed->posts,
+        .blocks = feed->blocks,
+        .inboxes = feed->inboxes,
+        .effects = feed->effects,
+        .outbox = feed->outbox,
+        .decider = decider,
+        .epochs = feed->epochs,
+        .context = feed,
+        .failed = failed,
+        .changed = state_changed,
+    });
+    struct owner_options owner = {
+        .loop = service_loop(feed->service),
+        .log = service_log(feed->service),
+        .kafka = service_kafka(feed->service),
+        .metrics = service_metrics(feed->service),
+        .prefix = "starling_feed",
+        .group = settings->group_id,
+        .instance_id = service_settings(feed->service)->group_instance_id,
+        .partitions = feed->partitions,
+        .topics = OWNED,
+        .topic_count = ARRAY_SIZE(OWNED),
+        .offsets = &TOPIC_FEED_OFFSETS,
+        .leaving = &TOPIC_POST_TEXTS,
+        .batch = (size_t)settings->batch_records,
+        .state_batch = STATE_BATCH,
+        .standbys = (size_t)settings->standby_replicas,
+        .hands_over = settings->stop_hands_over,
+        .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
+        .epochs = feed->epochs,
+        .decider = decider,
+        .product = &PRODUCT,
+        .context = feed,
+    };
+    int code = owner_new(&owner, &feed->owner, error);
+    if (!code) partitions_set_owner(feed->state, feed->owner);
+    return code;
+}
+
+static void make_answers(struct feed *feed) {
+    feed->answers = answers_new(&(struct answers_options){
+        .partitions = feed->partitions,
+        .owner = feed->owner,
+        .relations = feed->relations,
+        .posts = feed->posts,
+        .blocks = feed->blocks,
+        .inboxes = feed->inboxes,
+        .hot = hot_posts_lists(feed->hot),
+        .effects = feed->effects,
+        .outbox = feed->outbox,
+        .commands = feed->commands,
+        .following_max = (size_t)feed->settings->following_max,
+        .away_ms = feed->settings->away_days * DAY_MS,
+    });
+}
+
+static int make_parts(struct feed *feed, struct error *error) {
+    if (feed->partitions > IDS_PARTITIONS_MAX)
+        return error_set(error, -EINVAL, "ids of posts have room for %d partitions, and the topics have %d",
+                         IDS_PARTITIONS_MAX, (int)feed->partitions);
+    int code = open_stores(feed, error);
+    if (!code) code = open_kafka(feed, error);
+    if (code) return code;
+    make_effects(feed);
+    code = make_commands(feed, error);
+    if (!code) code = make_owner(feed, error);
+    if (code) return code;
+    make_answers(feed);
+    return owner_start(feed->owner, error);
+}
+
+static int feed_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
+    struct feed *feed = mem_alloc(sizeof *feed);
+    *feed = (struct feed){
+        .service = service,
+        .settings = FEED_SECTION.values,
+        .partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .epochs = epochs_new(),
+        .reader = deliver_reader_new(),
+        .codec = codec_new(),
+    };
+    int code = make_parts(feed, error);
+    if (code) {
+        feed_free(feed);
+        return code;
+    }
+    feed->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, feed);
+    feed->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, feed);
+    *state = feed;
+    return 0;
+}
+
+static void feed_drain(void *state) {
+    struct feed *feed = state;
+    feed->draining = true;
+    owner_drain(feed->owner);
+}
+
+static bool feed_busy(void *state) {
+    struct feed *feed = state;
+    partitions_stop(feed->state);
+    owner_stop(feed->owner);
+    return owner_busy(feed->owner) || decider_busy(feed_commands_decider(feed->commands)) ||
+           partitions_busy(feed->state);
+}
+
+static void feed_peer(void *state, struct http_request *request) {
+    answers_handle(((struct feed *)state)->answers, request);
+}
+
+static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,    &TOPIC_POST_COMMANDS,
+                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS, &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,  &TOPIC_TIMELINE_REQUESTS,
+                                             &TOPIC_HOT_POSTS};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
+const struct service_definition FEED_SERVICE = {
+    .name = "starling-feed",
+    .ops_listen = "127.0.0.1:9150",
+    .peer_listen = "127.0.0.1:9250",
+    .section = &FEED_SECTION,
+    .topics = &TOPICS,
+    .conditions = CONDITIONS,
+    .start = feed_start,
+    .drain = feed_drain,
+    .busy = feed_busy,
+    .free = feed_free,
+    .peer = feed_peer,
+};

@@ -1,0 +1,100 @@
+#include "feed/hot_posts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "deliver/envelope.h"
+#include "event/delivery.h"
+#include "event/topics.h"
+#include "ids/ids.h"
+
+enum { EXPIRE_AUTHORS = 100000 }; /* a second */
+
+struct hot_posts {
+    struct hot_posts_options options;
+    struct hot *lists;
+    struct copies *copies;
+    struct deliver_reader *reader;
+    struct codec *codec;
+    struct metric *ids, *bytes;
+};
+
+static int apply(void *context, const struct kafka_record *record, struct error *error) {
+    struct hot_posts *posts = context;
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    struct timeline_item item;
+    int more, code = deliver_reader_start(posts->reader, record->value, record->value_size, &head, error);
+    if (code) return code;
+    while ((more = deliver_reader_next(posts->reader, &envelope)) > 0) {
+        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
+        if (delivery_read_timeline(posts->codec, envelope.payload, envelope.payload_size, &item))
+            return error_set(error, -EBADMSG, "an item cannot be read");
+        if (item.kind != TIMELINE_ITEM_HOT) continue;
+        for (size_t i = 0; i < envelope.recipient_count; i++)
+            hot_put(posts->lists, envelope.recipients[i], item.hot.id);
+    }
+    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
+}
+
+/* Some records were deleted before they were read: they were too old in any case. */
+static void forget(void *context) { (void)context; }
+
+static void copied(void *context) {
+    struct hot_posts *posts = context;
+    posts->options.on_ready(posts->options.context);
+}
+
+int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **out, struct error *error) {
+    struct hot_posts *posts = mem_alloc(sizeof *posts);
+    *posts = (struct hot_posts){
+        .options = *options,
+        .lists = hot_new(),
+        .reader = deliver_reader_new(),
+        .codec = codec_new(),
+        .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
+        .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
+    };
+    hot_posts_second(posts);
+    struct copy_definition definition = {.topic = &TOPIC_HOT_POSTS, .context = posts, .apply = apply, .forget = forget};
+    struct copies_options copies = {
+        .loop = options->loop,
+        .settings = options->kafka,
+        .partitions = options->partitions,
+        .definitions = &definition,
+        .count = 1,
+        .log = options->log,
+        .metrics = options->metrics,
+        .dead_letters = options->dead_letters,
+        .context = posts,
+        .on_ready = copied,
+    };
+    int code = copies_new(&copies, &posts->copies, error);
+    if (code)
+        hot_posts_free(posts);
+    else
+        *out = posts;
+    return code;
+}
+
+void hot_posts_free(struct hot_posts *posts) {
+    if (!posts) return;
+    copies_free(posts->copies);
+    hot_free(posts->lists);
+    deliver_reader_free(posts->reader);
+    codec_free(posts->codec);
+    free(posts);
+}
+
+struct hot *hot_posts_lists(struct hot_posts *posts) {
+    return posts->lists;
+}
+
+void hot_posts_second(struct hot_posts *posts) {
+    hot_expire(posts->lists, ids_first_at(clock_wall_ms() - posts->options.keep_ms), EXPIRE_AUTHORS);
+    struct hot_usage usage = hot_used(posts->lists);
+    posts->ids->value = (double)usage.ids;
+    posts->bytes->value = (double)usage.bytes;
+}

@@ -1,0 +1,28 @@
+/* Reads the topic `hot-posts`, all partitions, from the beginning, into the lists of hot posts (feed/hot.h). Loop's thread. */
+#ifndef FEED_HOT_POSTS_H
+#define FEED_HOT_POSTS_H
+
+#include "copies/copies.h"
+#include "feed/hot.h"
+
+struct hot_posts;
+
+struct hot_posts_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *kafka;
+    struct log *log;
+    struct metrics *metrics;
+    int32_t partitions;
+    int64_t keep_ms;
+    struct kafka_producer *dead_letters; /* borrowed */
+    void *context;
+    void (*on_ready)(void *context); /* all that was there has been read */
+};
+
+int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **posts, struct error *error);
+void hot_posts_free(struct hot_posts *posts); /* NULL is fine */
+struct hot *hot_posts_lists(struct hot_posts *posts);
+
+void hot_posts_second(struct hot_posts *posts); /* forgets what is too old */
+
+#endif

@@ -1,0 +1,232 @@
+#include "feed/outbox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "deliver/deliver.h"
+#include "event/delivery.h"
+#include "event/topics.h"
+
+enum { TIMELINES, REQUESTS, HOT, OUTBOXES };
+
+static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
+
+/* The context of one outbox of lib/deliver: its sender must know the topic. */
+struct lane {
+    struct outbox *outbox;
+    const struct topic *topic;
+    struct deliver *deliver;
+};
+
+struct waiting_command {
+    const struct topic *topic;
+    int64_t user;
+    struct buffer value;
+    uint64_t epoch;
+};
+
+struct outbox {
+    struct outbox_options options;
+    struct kafka_producer *producer;
+    struct lane lanes[OUTBOXES];
+    struct waiting_command *waiting; /* in order, from waiting_first on */
+    size_t waiting_first, waiting_count, waiting_room;
+    struct metric *batches, *commands, *lost, *undecodable;
+};
+
+static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
+                      int64_t offset) {
+    struct outbox *outbox = context;
+    uint64_t epoch = (uint64_t)(uintptr_t)opaque;
+    if (!code) {
+        epochs_acknowledge(outbox->options.epochs, epoch);
+        return;
+    }
+    outbox->lost->value++;
+    if (epoch >= epochs_settled(outbox->options.epochs)) outbox->options.lost(outbox->options.context);
+}
+
+/* ---- items ---- */
+
+static int send_batch(void *context, int32_t partition, const void *bytes, size_t size, uint64_t epoch) {
+    struct lane *lane = context;
+    struct outbox *outbox = lane->outbox;
+    int code =
+        kafka_producer_send(outbox->producer, lane->topic, partition, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
+    if (code == -EHOSTDOWN) return -EAGAIN;
+    if (!code) {
+        outbox->batches->value++;
+    } else if (code != -EAGAIN) {
+        outbox->lost->value++;
+        log_warn(outbox->options.log, "a batch cannot be sent", LOG_TEXT("topic", lane->topic->name),
+                 LOG_INT("partition", partition), LOG_INT("bytes", (int64_t)size), LOG_TEXT("reason", strerror(-code)));
+    }
+    return code;
+}
+
+static struct deliver *lane_of(struct outbox *outbox, const struct topic *topic) {
+    size_t i = 0;
+    while (TOPICS[i] != topic) i++;
+    return outbox->lanes[i].deliver;
+}
+
+void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partition, const int64_t *users, size_t count,
+                const struct timeline_item *item) {
+    struct deliver *deliver = lane_of(outbox, topic);
+    uint8_t *payload = deliver_payload(deliver, timeline_item_size_max(item));
+    struct deliver_envelope envelope = {
+        .kind = DELIVERY_TIMELINE,
+        .recipients = users,
+        .recipient_count = count,
+        .payload = payload,
+        .payload_size = (size_t)(timeline_item_write(payload, item) - payload),
+    };
+    deliver_put(deliver, partition, &envelope, 0, clock_monotonic_us());
+}
+
+/* ---- commands ---- */
+
+static int send_command(struct outbox *outbox, const struct waiting_command *command) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)command->user);
+    return kafka_producer_send(outbox->producer, command->topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
+                               command->value.data, command->value.size, (void *)(uintptr_t)command->epoch);
+}
+
+/* Sends commands that wait, in order, as long as the producer takes them. */
+static void send_waiting(struct outbox *outbox) {
+    while (outbox->waiting_count) {
+        struct waiting_command *command = &outbox->waiting[outbox->waiting_first];
+        int code = send_command(outbox, command);
+        if (code == -EAGAIN || code == -EHOSTDOWN) return;
+        if (code) {
+            outbox->lost->value++;
+            log_warn(outbox->options.log, "a command cannot be sent", LOG_TEXT("topic", command->topic->name),
+                     LOG_TEXT("reason", strerror(-code)));
+            epochs_acknowledge(outbox->options.epochs, command->epoch); // nothing will come of it
+        } else {
+            outbox->commands->value++;
+        }
+        buffer_free(&command->value);
+        outbox->waiting_first++;
+        outbox->waiting_count--;
+    }
+    outbox->waiting_first = 0;
+}
+
+/* Takes over the value. */
+static void put_command(struct outbox *outbox, const struct topic *topic, int64_t user, struct buffer value) {
+    size_t end = outbox->waiting_first + outbox->waiting_count;
+    if (end == outbox->waiting_room) {
+        outbox->waiting_room = outbox->waiting_room ? 2 * outbox->waiting_room : 16;
+        outbox->waiting = mem_resize(outbox->waiting, outbox->waiting_room, sizeof *outbox->waiting);
+    }
+    outbox->waiting[end] = (struct waiting_command){
+        .topic = topic, .user = user, .value = value, .epoch = epochs_expect(outbox->options.epochs)};
+    outbox->waiting_count++;
+    send_waiting(outbox);
+}
+
+void outbox_follow_command(struct outbox *outbox, const struct follow_command *command) {
+    struct buffer value = {.data = NULL};
+    event_encode_follow_command(&value, command);
+    put_command(outbox, &TOPIC_FOLLOW_COMMANDS, command->user, value);
+}
+
+void outbox_post_command(struct outbox *outbox, const struct post_command *command) {
+    struct buffer value = {.data = NULL};
+    event_encode_post_command(&value, command);
+    put_command(outbox, &TOPIC_POST_COMMANDS, command->user, value);
+}
+
+/* ---- sending ---- */
+
+void outbox_flush_old(struct outbox *outbox, int64_t now_us) {
+    for (size_t i = 0; i < OUTBOXES; i++) deliver_flush_old(outbox->lanes[i].deliver, now_us);
+}
+
+void outbox_flush(struct outbox *outbox) {
+    for (size_t i = 0; i < OUTBOXES; i++) deliver_flush(outbox->lanes[i].deliver);
+}
+
+bool outbox_retry(struct outbox *outbox) {
+    send_waiting(outbox);
+    for (size_t i = 0; i < OUTBOXES; i++) deliver_retry(outbox->lanes[i].deliver);
+    return !outbox_blocked(outbox);
+}
+
+bool outbox_blocked(const struct outbox *outbox) {
+    bool blocked = outbox->waiting_count > 0;
+    for (size_t i = 0; i < OUTBOXES; i++) blocked = blocked || deliver_blocked(outbox->lanes[i].deliver);
+    return blocked;
+}
+
+bool outbox_up(const struct outbox *outbox) { return kafka_producer_up(outbox->producer); }
+
+void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason) {
+    outbox->undecodable->value++;
+    int code = kafka_producer_send_dead(outbox->producer, record, reason);
+    log_warn(outbox->options.log,
+             code ? "a record cannot be read" : "a record cannot be read and went to the dead letters",
+             LOG_TEXT("topic", record->topic->name), LOG_INT("partition", record->partition),
+             LOG_INT("offset", record->offset), LOG_TEXT("reason", reason));
+}
+
+struct kafka_producer *outbox_producer(struct outbox *outbox) {
+    return outbox->producer;
+}
+
+/* ---- beginning and end ---- */
+
+static struct metric *counter(struct metrics *metrics, const char *name, const char *doc) {
+    return metrics_counter(metrics, name, doc, NULL);
+}
+
+int outbox_new(const struct outbox_options *options, struct outbox **out, struct error *error) {
+    struct metrics *m = options->metrics;
+    struct outbox *outbox = mem_alloc(sizeof *outbox);
+    *outbox = (struct outbox){
+        .options = *options,
+        .batches = counter(m, "starling_feed_batches_total", "Batches of items sent to other feed processes."),
+        .commands = counter(m, "starling_feed_commands_sent_total", "Commands sent because of state that was read."),
+        .lost = counter(m, "starling_feed_lost_total", "Batches and commands that Kafka did not take."),
+        .undecodable = counter(m, "starling_feed_undecodable_total", "Records that could not be read."),
+    };
+    for (size_t i = 0; i < OUTBOXES; i++) {
+        outbox->lanes[i] = (struct lane){.outbox = outbox, .topic = TOPICS[i]};
+        outbox->lanes[i].deliver = deliver_new(&(struct deliver_options){
+            .destinations = options->partitions,
+            .flush_bytes = options->flush_bytes,
+            .flush_us = options->flush_us,
+            .epochs = options->epochs,
+            .context = &outbox->lanes[i],
+            .send = send_batch,
+        });
+    }
+    struct kafka_producer_options producer = {
+        .loop = options->loop,
+        .settings = options->kafka,
+        .queue_bytes = options->queue_bytes,
+        .context = outbox,
+        .on_delivered = delivered,
+    };
+    int code = kafka_producer_new(&producer, &outbox->producer, error);
+    if (code)
+        outbox_free(outbox);
+    else
+        *out = outbox;
+    return code;
+}
+
+void outbox_free(struct outbox *outbox) {
+    if (!outbox) return;
+    kafka_producer_free(outbox->producer, 0);
+    for (size_t i = 0; i < OUTBOXES; i++) deliver_free(outbox->lanes[i].deliver);
+    for (size_t i = 0; i < outbox->waiting_count; i++) buffer_free(&outbox->waiting[outbox->waiting_first + i].value);
+    free(outbox->waiting);
+    free(outbox);
+}

@@ -1,0 +1,52 @@
+/* Produces everything that a feed process writes outside of transactions: batches of `timelines`, `timeline-requests` and `hot-posts`,
+ * commands that follow from state, and dead letters. Each belongs to the epoch that is open when it is sent (deliver/epochs.h). Loop's
+ * thread.
+ *
+ *     items    --> one outbox of lib/deliver a topic, gathered by partition --+
+ *     commands --> in order; those that the producer has no room for wait ----+--> producer --> acknowledged: the epoch
+ */
+#ifndef FEED_OUTBOX_H
+#define FEED_OUTBOX_H
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "deliver/epochs.h"
+#include "event/codec.h"
+#include "kafka/producer.h"
+
+struct outbox;
+
+struct outbox_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *kafka;
+    struct log *log;
+    struct metrics *metrics;
+    int32_t partitions;
+    size_t queue_bytes; /* of the producer */
+    size_t flush_bytes; /* of a batch */
+    int64_t flush_us;
+    struct epochs *epochs; /* the owner's, and longer-lived */
+    void *context;
+    void (*lost)(void *context); /* a batch or a command was not stored: effects must be carried out again */
+};
+
+int outbox_new(const struct outbox_options *options, struct outbox **outbox, struct error *error);
+void outbox_free(struct outbox *outbox); /* NULL is fine */
+
+/* topic: TOPIC_TIMELINES, TOPIC_TIMELINE_REQUESTS or TOPIC_HOT_POSTS. users: the recipients, copied. */
+void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partition, const int64_t *users, size_t count,
+                const struct timeline_item *item);
+void outbox_follow_command(struct outbox *outbox, const struct follow_command *command);
+void outbox_post_command(struct outbox *outbox, const struct post_command *command);
+
+void outbox_flush_old(struct outbox *outbox, int64_t now_us);
+void outbox_flush(struct outbox *outbox);
+bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: nothing is left */
+bool outbox_blocked(const struct outbox *outbox);
+bool outbox_up(const struct outbox *outbox); /* a broker is connected */
+
+/* Sends a record that cannot be read to its topic's dead letters. */
+void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason);
+struct kafka_producer *outbox_producer(struct outbox *outbox); /* for dead letters of others */
+
+#endif

@@ -1,0 +1,238 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "feed/answers_private.h"
+
+enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 800 };
+
+enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_FEED };
+
+/* A question that waits: first until its command is decided, then until what that made can be read. */
+struct outcome_wait {
+    struct answers *answers;
+    struct http_request *request;
+    struct outcome_wait *next;
+    enum waits_for what;
+    int32_t partition;
+    int64_t user, other; /* other: the other user, or the post's id, or the page's `before` */
+    enum relation relation;
+    size_t limit;
+    char *key;
+    int64_t deadline_us;
+};
+
+static void wait_free(struct outcome_wait *wait) {
+    free(wait->key);
+    free(wait);
+}
+
+static void later(struct http_request *request) {
+    static const char BODY[] = "{}";
+    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
+}
+
+/* ---- what is answered ---- */
+
+static int relation_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    const struct answers_options *options = &wait->answers->options;
+    struct relation_half half = {wait->user, wait->other, wait->relation};
+    bool set, blocked;
+    size_t following;
+    int code = relation_lists_has(options->relations, wait->partition, &half, &set, NULL, error);
+    if (!code)
+        code = relation_lists_count(options->relations, wait->partition, wait->user, RELATION_FOLLOWING, &following,
+                                    error);
+    if (!code) code = blocks_has(options->blocks, wait->partition, wait->user, wait->other, &blocked, error);
+    if (code) return code;
+    buffer_format(body, "{\"set\":%s,\"blocked\":%s,\"full\":%s}", set ? "true" : "false", blocked ? "true" : "false",
+                  following >= options->following_max ? "true" : "false");
+    return 1;
+}
+
+static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+    struct answers *answers = wait->answers;
+    struct post_found post;
+    int code =
+        posts_find_key(answers->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
+    if (code || !post.found || post.deleted) return code;
+    return answers_put_post(answers, wait->partition, &post, body, error);
+}
+
+static void answer(struct outcome_wait *wait) {
+    struct buffer body = {.data = NULL};
+    struct error error;
+    int code = 1;
+    switch (wait->what) {
+    case WAITS_RELATION: code = relation_answer(wait, &body, &error); break;
+    case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
+    case WAITS_GONE: buffer_string(&body, "{}"); break;
+    case WAITS_FEED: break;
+    }
+    if (code < 0)
+        answers_store_failed(wait->request, &error);
+    else if (code)
+        http_reply_json(wait->request, 200, &body);
+    else
+        http_problem(wait->request, 404, "not-found", "there is no such post", 0);
+    buffer_free(&body);
+}
+
+/* Whether what was decided can be read now. */
+static bool readable(const struct outcome_wait *wait) {
+    const struct feed_commands *commands = wait->answers->options.commands;
+    struct relation_half half = {wait->user, wait->other, wait->relation};
+    switch (wait->what) {
+    case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
+    case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
+    case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_FEED: break;
+    }
+    return false;
+}
+
+/* True: it is answered, one way or the other. */
+static bool look(struct outcome_wait *wait, int64_t now_us) {
+    bool last = now_us >= wait->deadline_us;
+    if (wait->what == WAITS_FEED)
+        return answers_feed_now(wait->answers, wait->request, wait->user, wait->other, wait->limit, last);
+    if (answers_refused(wait->answers, wait->request, wait->partition)) return true;
+    if (readable(wait))
+        answer(wait);
+    else if (last)
+        later(wait->request);
+    else
+        return false;
+    return true;
+}
+
+void answers_look_again(struct answers *answers) {
+    struct outcome_wait *all = answers->waiting;
+    int64_t now_us = clock_monotonic_us();
+    answers->waiting = NULL;
+    while (all) {
+        struct outcome_wait *wait = all;
+        all = wait->next;
+        if (look(wait, now_us)) {
+            wait_free(wait);
+        } else {
+            wait->next = answers->waiting;
+            answers->waiting = wait;
+        }
+    }
+}
+
+static void wait_on(struct outcome_wait *wait) {
+    wait->next = wait->answers->waiting;
+    wait->answers->waiting = wait;
+}
+
+void answers_waiting_free(struct answers *answers) {
+    while (answers->waiting) {
+        struct outcome_wait *wait = answers->waiting;
+        answers->waiting = wait->next;
+        http_problem(wait->request, 503, "stopping", "this process ends", 1);
+        wait_free(wait);
+    }
+}
+
+void answers_wait_feed(struct answers *answers, struct http_request *request, int64_t user, int64_t before,
+                       size_t limit) {
+    struct outcome_wait *wait = mem_alloc(sizeof *wait);
+    *wait = (struct outcome_wait){
+        .answers = answers,
+        .request = request,
+        .what = WAITS_FEED,
+        .partition = hash_user_partition(user, answers->options.partitions),
+        .user = user,
+        .other = before,
+        .limit = limit,
+        .deadline_us = clock_monotonic_us() + FEED_WAIT_MS * 1000,
+    };
+    wait_on(wait);
+}
+
+/* ---- outcomes of commands ---- */
+
+static void decided(void *context, int code) {
+    struct outcome_wait *wait = context;
+    if (code == -ESTALE || code == -ECANCELED) {
+        http_problem(wait->request, 421, "not-the-owner", "another process owns this user", 0);
+        wait_free(wait);
+    } else if (code) {
+        later(wait->request);
+        wait_free(wait);
+    } else if (look(wait, clock_monotonic_us())) {
+        wait_free(wait);
+    } else {
+        wait_on(wait);
+    }
+}
+
+static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
+    static const struct {
+        const char *start;
+        enum waits_for what;
+        const struct topic *topic;
+    } PATHS[] = {{"/peer/relation/", WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
+                 {"/peer/posted/", WAITS_POSTED, &TOPIC_POST_COMMANDS},
+                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS}};
+    for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
+        const char *at = http_path_behind(wait->request, PATHS[i].start);
+        if (!at || !http_path_number(&at, &wait->user)) continue;
+        bool two = PATHS[i].what != WAITS_POSTED;
+        if (two && (*at++ != '/' || !http_path_number(&at, &wait->other))) continue;
+        if (*at) continue;
+        wait->what = PATHS[i].what;
+        *topic = PATHS[i].topic;
+        return true;
+    }
+    return false;
+}
+
+/* The query's part of the question. */
+static bool read_query(struct outcome_wait *wait, int64_t *offset) {
+    const char *key = http_query(wait->request, "key"), *relation = http_query(wait->request, "relation");
+    int64_t wait_ms;
+    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, offset) ||
+        !http_query_number(wait->request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
+        return false;
+    wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
+    wait->relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING;
+    if (wait->what != WAITS_POSTED) return true;
+    if (!key || !*key || strlen(key) > POST_CLIENT_KEY_MAX) return false;
+    wait->key = mem_string(key);
+    return true;
+}
+
+bool answers_outcome(struct answers *answers, struct http_request *request) {
+    struct outcome_wait asked = {.answers = answers, .request = request}, *wait;
+    const struct topic *topic;
+    int64_t offset;
+    if (!read_path(&asked, &topic)) return false;
+    if (!read_query(&asked, &offset)) {
+        answers_bad_query(request);
+        return true;
+    }
+    asked.partition = hash_user_partition(asked.user, answers->options.partitions);
+    wait = mem_alloc(sizeof *wait);
+    *wait = asked;
+    if (answers_refused(answers, request, wait->partition)) {
+        wait_free(wait);
+        return true;
+    }
+    int code = offset < 0 ? 0
+                          : decider_await(feed_commands_decider(answers->options.commands), topic, wait->partition,
+                                          offset, wait->deadline_us, wait, decided);
+    if (offset < 0)
+        decided(wait, 0);
+    else if (code) { // too many wait already
+        later(request);
+        wait_free(wait);
+    }
+    return true;
+}

@@ -1,0 +1,70 @@
+/* The state of the partitions that this process owns or stands by for: takes the records of all state topics, writes them to the
+ * stores, and carries out their effects where the partition is live. The owner's callbacks about states lead here. Loop's thread.
+ *
+ *     follows       --> relation lists --+
+ *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
+ *     friendships   --> blocks ----------+                and the decider hears what is read back
+ *     timelines     --> inboxes ---------+
+ */
+#ifndef FEED_PARTITIONS_H
+#define FEED_PARTITIONS_H
+
+#include "decider/decider.h"
+#include "feed/blocks.h"
+#include "feed/effects.h"
+#include "feed/inboxes.h"
+#include "feed/outbox.h"
+#include "owner/owner.h"
+#include "owner/progress.h"
+
+/* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
+enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATES_OF_FEED };
+extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
+
+struct partitions;
+
+struct partitions_options {
+    uv_loop_t *loop;
+    struct log *log;
+    int32_t partitions;
+    struct relation_lists *relations;
+    struct posts *posts;
+    struct blocks *blocks;
+    struct inboxes *inboxes;
+    struct effects *effects;
+    struct outbox *outbox;
+    struct decider *decider;
+    struct epochs *epochs;
+    void *context;
+    void (*failed)(void *context, const char *doing, const struct error *error); /* the process must end */
+    void (*changed)(void *context); /* state of live partitions was written: who waits for it may look again */
+};
+
+struct partitions *partitions_new(const struct partitions_options *options);
+void partitions_free(struct partitions *partitions); /* not while busy; NULL is fine */
+bool partitions_busy(const struct partitions *partitions);
+void partitions_stop(struct partitions *partitions); /* begins nothing more on worker threads */
+void partitions_set_owner(struct partitions *partitions, struct owner *owner); /* before all that follow */
+
+/* For the owner's callbacks of the same names (owner/owner.h). */
+int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error);
+void partitions_detach(struct partitions *partitions, int32_t partition);
+void partitions_own(struct partitions *partitions, int32_t partition, const int64_t *told);
+void partitions_silence(struct partitions *partitions, int32_t partition);
+void partitions_take(struct partitions *partitions, const struct kafka_record *records, size_t count);
+void partitions_idle(struct partitions *partitions);
+bool partitions_lost(struct partitions *partitions, size_t state, int32_t partition);
+bool partitions_reached(struct partitions *partitions, int32_t partition, const int64_t *ends);
+int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition);
+void partitions_live(struct partitions *partitions, int32_t partition);
+
+/* A slice of pushes that are under way. True: more are left. */
+bool partitions_push(struct partitions *partitions);
+
+void partitions_flush(struct partitions *partitions); /* sends all effects, and notes that they are sent */
+void partitions_effects_lost(
+    struct partitions *partitions); /* effects are carried out again from the last settled ones on */
+
+void partitions_second(struct partitions *partitions);
+
+#endif

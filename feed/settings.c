@@ -1,0 +1,57 @@
+#include "feed/settings.h"
+
+#define AT(member) offsetof(struct feed_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"group.id", CONFIG_STRING, AT(group_id), "starling-feed",
+     .doc =
+         "Consumer group of the feed processes, which divide the partitions among themselves. ingest finds them by this "
+         "name."},
+    {"feed.push.max", CONFIG_INT, AT(push_max), "1000", .min = 0, .max = 100000000,
+     .doc =
+         "A post of an author with up to so many followers is pushed to the inbox of each. A post of an author with more goes "
+         "once to every feed process, which adds it to the pages of his followers."},
+    {"feed.backlog", CONFIG_INT, AT(backlog), "100", .min = 20, .max = 1000,
+     .doc = "How many of an author's newest posts a new follower gets, and an inbox that is built anew."},
+    {"feed.inbox.max", CONFIG_INT, AT(inbox_max), "800", .min = 100, .max = 10000,
+     .doc = "How many posts an inbox holds. Pages of older posts ask the authors' processes."},
+    {"feed.following.max", CONFIG_INT, AT(following_max), "5000", .min = 1, .max = 5000,
+     .doc = "How many users a user may follow."},
+    {"feed.hot.days", CONFIG_INT, AT(hot_days), "7", .min = 1, .max = 7,
+     .doc = "For how many days each process keeps posts of authors with more than feed.push.max followers in memory."},
+    {"feed.away.days", CONFIG_INT, AT(away_days), "30", .min = 1, .max = 365,
+     .doc =
+         "Posts are not pushed to users who have read nothing for so many days. The next page of such a user builds the inbox "
+         "anew."},
+    {"store.memory.mb", CONFIG_INT, AT(store_memory_mb), "256", .min = 32, .max = 1048576,
+     .doc =
+         "Memory of RocksDB in MiB, all included: a quarter for the lists of follows, the rest for posts and inboxes."},
+    {"inbox.memory.mb", CONFIG_INT, AT(inbox_memory_mb), "64", .min = 1, .max = 65536,
+     .doc = "How many MiB of pushed posts are gathered in memory before they are written."},
+    {"follows.rebuild.after.h", CONFIG_INT, AT(rebuild_after_h), "84", .min = 1, .max = 8760,
+     .doc =
+         "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "
+         "which Kafka keeps for 7 days. At most half of that."},
+    {"standby.replicas", CONFIG_INT, AT(standby_replicas), "1", .min = 0, .max = 16,
+     .doc =
+         "How many other processes keep the state of each partition up to date, so that they can take it over at once."},
+    {"stop.hands.over", CONFIG_BOOL, AT(stop_hands_over), "true",
+     .doc =
+         "Whether a process that has a group.instance.id gives its partitions to the others when it is ended by SIGTERM. With "
+         "false nobody serves them until it is back, or its session has timed out."},
+    {"batch.records", CONFIG_INT, AT(batch_records), "1000", .min = 1, .max = 100000,
+     .doc = "How many records are handled in one go."},
+    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
+     .doc = "How many commands one transaction holds at most."},
+    {"outbox.flush.bytes", CONFIG_INT, AT(outbox_flush_bytes), "65536", .min = 1024, .max = 524288,
+     .doc = "A batch for another feed process is sent when it holds that many bytes."},
+    {"outbox.flush.ms", CONFIG_INT, AT(outbox_flush_ms), "5", .min = 0, .max = 1000,
+     .doc = "Or when its first item is that old, in ms, or at once when no more input is there."},
+    {"outbox.queue.mb", CONFIG_INT, AT(outbox_queue_mb), "64", .min = 1, .max = 4096,
+     .doc = "How many MiB may wait for Kafka's acknowledgement before input is held."},
+};
+
+/* One process, one configuration: written once, by config_finish, before anything reads it. */
+static struct feed_settings values;
+
+const struct config_section FEED_SECTION = {"Feed", PROPERTIES, ARRAY_SIZE(PROPERTIES), &values};

@@ -30,9 +30,21 @@ void answers_store_failed(struct http_request *request, const struct error *erro
 /* Appends a post as the API has it, but for the author's name: 1; 0: there is none; or a negative code. */
 int answers_put_post(struct answers *answers, int32_t partition, const struct post_found *post, struct buffer *body,
                      struct error *error);
-void answers_put_id(struct buffer *body, int64_t id); /* quoted */
+void answers_put_id(struct buffer *body, int64_t id);                                     /* quoted */
+void answers_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count); /* "posts": [{id, user}] */
 
-/* A page of the home timeline. wait_ms: for an inbox that is asked for just now. */
+int32_t answers_partition(const struct answers *answers, int64_t user);
+bool answers_limit(const struct http_request *request, int64_t *limit); /* false: out of range */
+
+/* An answer is written into answers->body, from answers_start on; answers_reply sends it. */
+void answers_start(struct answers *answers, const char *text);
+void answers_reply(struct answers *answers, struct http_request *request);
+
+void answers_posts(struct answers *answers, struct http_request *request, int32_t partition);
+void answers_written(struct answers *answers, struct http_request *request, int64_t user);
+void answers_older(struct answers *answers, struct http_request *request, int32_t partition);
+
+/* A page of the home timeline; it waits a moment for an inbox that begins just now. */
 void answers_feed(struct answers *answers, struct http_request *request, int64_t user);
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
 bool answers_feed_now(struct answers *answers, struct http_request *request, int64_t user, int64_t before, size_t limit,

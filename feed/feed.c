@@ -1,14 +1,10 @@
-#include "feed/feed.h"
-
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "decider/identity.h"
 #include "event/topics.h"
-#include "feed/answers.h"
-#include "feed/hot_posts.h"
-#include "feed/partitions.h"
-#include "feed/settings.h"
+#include "feed/feed_private.h"
 #include "ids/ids.h"
 
 enum {
@@ -20,39 +16,9 @@ enum {
     QUEUED_BATCHES = 10
 };
 
-static const struct owner_topic OWNED[] = {
-    {&TOPIC_FOLLOW_COMMANDS, OWNER_COMMAND}, {&TOPIC_POST_COMMANDS, OWNER_COMMAND},
-    {&TOPIC_FOLLOWS, OWNER_STATE},           {&TOPIC_POSTS, OWNER_STATE},
-    {&TOPIC_POST_TEXTS, OWNER_STATE},        {&TOPIC_FRIENDSHIPS, OWNER_STATE},
-    {&TOPIC_TIMELINES, OWNER_STATE},         {&TOPIC_TIMELINE_REQUESTS, OWNER_INPUT},
-};
-
 static const char *const CONDITIONS[] = {"hot", "assigned", "restored", NULL};
 
-struct feed {
-    struct service *service;
-    const struct feed_settings *settings;
-    int32_t partitions;
-    struct epochs *epochs;
-    struct relation_lists *relations;
-    struct store *store; /* of posts, blocks and inboxes */
-    struct posts *posts;
-    struct blocks *blocks;
-    struct inboxes *inboxes;
-    struct outbox *outbox;
-    struct hot_posts *hot;
-    struct effects *effects;
-    struct feed_commands *commands;
-    struct partitions *state;
-    struct owner *owner;
-    struct answers *answers;
-    struct deliver_reader *reader; /* of requests */
-    struct codec *codec;
-    struct loop_timer *second, *tenth;
-    bool prepared, hot_read, draining;
-};
-
-static void failed(void *context, const char *doing, const struct error *error) {
+void feed_failed(void *context, const char *doing, const struct error *error) {
     struct feed *feed = context;
     log_error(service_log(feed->service), doing, LOG_TEXT("reason", error->text));
     service_fail(feed->service, doing);
@@ -95,129 +61,6 @@ static void put_request(void *context, int32_t partition, const int64_t *authors
 static void put_hot(void *context, int32_t partition, int64_t author, const struct timeline_item *item) {
     outbox_put(((struct feed *)context)->outbox, &TOPIC_HOT_POSTS, partition, &author, 1, item);
 }
-
-/* ---- requests of other processes' readers ---- */
-
-static int answer_requests(struct feed *feed, const struct kafka_record *record, struct error *error) {
-    struct deliver_head head;
-    struct deliver_envelope envelope;
-    struct timeline_item item;
-    int more, code = deliver_reader_start(feed->reader, record->value, record->value_size, &head, error);
-    if (code) return code;
-    while ((more = deliver_reader_next(feed->reader, &envelope)) > 0) {
-        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
-        if (delivery_read_timeline(feed->codec, envelope.payload, envelope.payload_size, &item))
-            return error_set(error, -EBADMSG, "an item cannot be read");
-        if (item.kind != TIMELINE_ITEM_REQUEST) continue;
-        code = effects_request(feed->effects, record->partition, envelope.recipients, envelope.recipient_count,
-                               item.request.reader, item.request.request, error);
-        if (!code) continue;
-        failed(feed, "the store failed", error);
-        return 0;
-    }
-    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
-}
-
-/* ---- the owner's product ---- */
-
-static int state_attach(void *context, int32_t partition, int64_t *from, struct error *error) {
-    return partitions_attach(((struct feed *)context)->state, partition, from, error);
-}
-
-static void state_detach(void *context, int32_t partition) {
-    partitions_detach(((struct feed *)context)->state, partition);
-}
-
-static void state_own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
-    partitions_own(((struct feed *)context)->state, partition, told);
-}
-
-static void state_silence(void *context, int32_t partition) {
-    partitions_silence(((struct feed *)context)->state, partition);
-}
-
-static void state_take(void *context, const struct kafka_record *records, size_t count) {
-    partitions_take(((struct feed *)context)->state, records, count);
-}
-
-static void state_idle(void *context) { partitions_idle(((struct feed *)context)->state); }
-
-static bool state_lost(void *context, size_t state, int32_t partition) {
-    return partitions_lost(((struct feed *)context)->state, state, partition);
-}
-
-static bool state_reached(void *context, int32_t partition, const int64_t *ends) {
-    return partitions_reached(((struct feed *)context)->state, partition, ends);
-}
-
-static int64_t state_unapplied(void *context, int32_t partition) {
-    return partitions_unapplied(((struct feed *)context)->state, partition);
-}
-
-static void state_live(void *context, int32_t partition) {
-    partitions_live(((struct feed *)context)->state, partition);
-}
-
-static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
-    struct feed *feed = context;
-    struct error error;
-    if (answer_requests(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
-}
-
-static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
-
-static void flush(void *context) { partitions_flush(((struct feed *)context)->state); }
-
-static bool blocked(void *context) {
-    struct outbox *outbox = ((struct feed *)context)->outbox;
-    return outbox_blocked(outbox) && !outbox_retry(outbox);
-}
-
-/* The group is joined when what was hot is known: a page without it would lack posts. */
-static void join(struct feed *feed) {
-    struct error error;
-    if (!feed->prepared || !feed->hot_read || feed->draining) return;
-    if (owner_join(feed->owner, &error)) failed(feed, "the group cannot be joined", &error);
-}
-
-static void prepared(void *context) {
-    struct feed *feed = context;
-    feed->prepared = true;
-    join(feed);
-}
-
-static void hot_is_read(void *context) {
-    struct feed *feed = context;
-    feed->hot_read = true;
-    service_ready(feed->service, "hot", true);
-    join(feed);
-}
-
-static bool workers_busy(void *context) { return partitions_busy(((struct feed *)context)->state); }
-
-static void drained(void *context) { service_finished(((struct feed *)context)->service); }
-
-static const struct owner_product PRODUCT = {
-    .attach = state_attach,
-    .detach = state_detach,
-    .own = state_own,
-    .silence = state_silence,
-    .state = state_take,
-    .state_idle = state_idle,
-    .state_lost = state_lost,
-    .reached = state_reached,
-    .unapplied = state_unapplied,
-    .live = state_live,
-    .input = take_request,
-    .flush_old = flush_old,
-    .flush = flush,
-    .settle = flush,
-    .blocked = blocked,
-    .prepared = prepared,
-    .busy = workers_busy,
-    .drained = drained,
-    .failed = failed,
-};
 
 /* ---- timers ---- */
 
@@ -317,7 +160,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .keep_ms = settings->hot_days * DAY_MS,
         .dead_letters = outbox_producer(feed->outbox),
         .context = feed,
-        .on_ready = hot_is_read,
+        .on_ready = feed_hot_is_read,
     };
     return hot_posts_new(&hot, &feed->hot, error);
 }
@@ -380,7 +223,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .decider = decider,
         .epochs = feed->epochs,
         .context = feed,
-        .failed = failed,
+        .failed = feed_failed,
         .changed = state_changed,
     });
     struct owner_options owner = {
@@ -392,8 +235,8 @@ static int make_owner(struct feed *feed, struct error *error) {
         .group = settings->group_id,
         .instance_id = service_settings(feed->service)->group_instance_id,
         .partitions = feed->partitions,
-        .topics = OWNED,
-        .topic_count = ARRAY_SIZE(OWNED),
+        .topics = FEED_TOPICS,
+        .topic_count = FEED_TOPIC_COUNT,
         .offsets = &TOPIC_FEED_OFFSETS,
         .leaving = &TOPIC_POST_TEXTS,
         .batch = (size_t)settings->batch_records,
@@ -403,7 +246,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
         .epochs = feed->epochs,
         .decider = decider,
-        .product = &PRODUCT,
+        .product = &FEED_OWNED,
         .context = feed,
     };
     int code = owner_new(&owner, &feed->owner, error);

@@ -39,7 +39,7 @@ void progress_note(struct progress *progress); /* everything sent so far belongs
 size_t progress_settled(struct progress *progress, bool again, struct kafka_position *positions);
 
 /* Something that was sent is lost. Effects go back to what is settled: returns the offset to read the state again from, -1: nothing
- * was sent since. progress_forget: the owner has forgotten all epochs; after the rewinds. */
+ * was sent since. progress_forget: the owner has forgotten all epochs. */
 int64_t progress_rewind(struct progress *progress, size_t state, int32_t partition);
 void progress_forget(struct progress *progress);
 

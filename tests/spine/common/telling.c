@@ -10,25 +10,16 @@
 #include "base/mem.h"
 #include "deliver/deliver.h"
 #include "kafka/producer.h"
+#include "owner/progress.h"
 
 enum { FLUSH_BYTES = 65536, FLUSH_US = 5000, SLICES = 20 };
-
-struct teller {
-    bool live;
-    uint64_t live_epoch; /* the first one that says anything about this partition */
-    int64_t next;        /* what changed before this offset was told */
-    int64_t settled;     /* and what changed before this one has arrived */
-    int64_t committed;
-};
 
 struct telling {
     struct telling_options options;
     struct kafka_producer *producer;
     struct deliver *changes, *deliveries;
     struct watch_owner *watches;
-    struct teller *tellers; /* by partition */
-    int64_t *notes;         /* by epoch modulo EPOCHS_MAX, then by partition: `next` when it was closed */
-    uint64_t settled_epoch;
+    struct progress *progress; /* of COUNTERS alone: state 0 */
 };
 
 /* ---- sending ---- */
@@ -106,25 +97,18 @@ void telling_attach(struct telling *telling, int32_t partition) {
 
 void telling_detach(struct telling *telling, int32_t partition) {
     watch_owner_detach(telling->watches, partition);
-    telling->tellers[partition].live = false;
+    progress_stop(telling->progress, partition);
 }
 
 void telling_live(struct telling *telling, int32_t partition, int64_t from) {
-    telling->tellers[partition] = (struct teller){.live = true,
-                                                  .live_epoch = epochs_open(telling->options.epochs),
-                                                  .next = from,
-                                                  .settled = from,
-                                                  .committed = -1};
+    progress_live(telling->progress, partition, &from);
     watch_owner_live(telling->watches, partition);
 }
 
 void telling_applied(struct telling *telling, const struct kafka_record *record, const struct counter *counter) {
-    struct teller *teller = &telling->tellers[record->partition];
     uint8_t payload[16 + COUNTER_NAME_MAX];
     char sum[24];
-    if (!teller->live || record->offset < teller->next) return;
-    teller->next = record->offset + 1;
-    if (!counter) return;
+    if (!progress_due(telling->progress, 0, record->partition, record->offset) || !counter) return;
     bytes_put_be64(payload, (uint64_t)counter->sum);
     bytes_put_be64(payload + 8, (uint64_t)counter->version);
     memcpy(payload + 16, record->key, record->key_size);
@@ -143,11 +127,9 @@ void telling_flush_old(struct telling *telling, int64_t now_us) {
 }
 
 void telling_flush(struct telling *telling) {
-    int32_t partitions = telling->options.partitions;
-    int64_t *notes = telling->notes + (epochs_open(telling->options.epochs) % EPOCHS_MAX) * (size_t)partitions;
     deliver_flush(telling->changes);
     deliver_flush(telling->deliveries);
-    for (int32_t p = 0; p < partitions; p++) notes[p] = telling->tellers[p].next;
+    progress_note(telling->progress);
 }
 
 bool telling_blocked(struct telling *telling) {
@@ -155,32 +137,14 @@ bool telling_blocked(struct telling *telling) {
 }
 
 size_t telling_settled(struct telling *telling, bool again, struct kafka_position *positions) {
-    uint64_t epoch = epochs_settled(telling->options.epochs) - 1;
-    const int64_t *notes = telling->notes + (epoch % EPOCHS_MAX) * (size_t)telling->options.partitions;
-    bool news = epoch > telling->settled_epoch;
-    size_t count = 0;
-    if (news) telling->settled_epoch = epoch;
-    for (int32_t p = 0; p < telling->options.partitions; p++) {
-        struct teller *teller = &telling->tellers[p];
-        if (!teller->live) continue;
-        if (news && teller->live_epoch <= epoch) teller->settled = notes[p];
-        if (teller->settled <= teller->committed && !again) continue;
-        teller->committed = teller->settled;
-        positions[count++] = (struct kafka_position){.topic = &COUNTERS, .partition = p, .offset = teller->settled};
-    }
-    return count;
+    return progress_settled(telling->progress, again, positions);
 }
 
 int64_t telling_rewind(struct telling *telling, int32_t partition) {
-    struct teller *teller = &telling->tellers[partition];
-    if (!teller->live || teller->settled == teller->next) return -1;
-    teller->next = teller->settled;
-    return teller->next;
+    return progress_rewind(telling->progress, 0, partition);
 }
 
-void telling_forgotten(struct telling *telling) {
-    telling->settled_epoch = epochs_settled(telling->options.epochs) - 1; // of which nothing was noted
-}
+void telling_forgotten(struct telling *telling) { progress_forget(telling->progress); }
 
 /* ---- beginning and end ---- */
 
@@ -198,12 +162,11 @@ static struct deliver *outbox_new(struct telling *telling, int32_t destinations,
 }
 
 int telling_new(const struct telling_options *options, struct telling **out, struct error *error) {
-    size_t partitions = (size_t)options->partitions;
+    static const struct topic *const STATES[] = {&COUNTERS};
     struct telling *telling = mem_alloc(sizeof *telling);
     *telling = (struct telling){
         .options = *options,
-        .tellers = mem_zero(partitions, sizeof *telling->tellers),
-        .notes = mem_zero(partitions * EPOCHS_MAX, sizeof *telling->notes),
+        .progress = progress_new(STATES, 1, options->partitions, options->epochs),
     };
     telling->changes = outbox_new(telling, options->partitions, send_changes);
     telling->deliveries = outbox_new(telling, options->routes, send_deliveries);
@@ -231,7 +194,6 @@ void telling_free(struct telling *telling) {
     watch_owner_free(telling->watches);
     deliver_free(telling->changes);
     deliver_free(telling->deliveries);
-    free(telling->tellers);
-    free(telling->notes);
+    progress_free(telling->progress);
     free(telling);
 }

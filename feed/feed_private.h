@@ -1,0 +1,42 @@
+/* Between feed/feed.c and feed/product.c. */
+#ifndef FEED_FEED_PRIVATE_H
+#define FEED_FEED_PRIVATE_H
+
+#include "base/loop.h"
+#include "feed/answers.h"
+#include "feed/feed.h"
+#include "feed/hot_posts.h"
+#include "feed/partitions.h"
+#include "feed/settings.h"
+
+struct feed {
+    struct service *service;
+    const struct feed_settings *settings;
+    int32_t partitions;
+    struct epochs *epochs;
+    struct relation_lists *relations;
+    struct store *store; /* of posts, blocks and inboxes */
+    struct posts *posts;
+    struct blocks *blocks;
+    struct inboxes *inboxes;
+    struct outbox *outbox;
+    struct hot_posts *hot;
+    struct effects *effects;
+    struct feed_commands *commands;
+    struct partitions *state;
+    struct owner *owner;
+    struct answers *answers;
+    struct deliver_reader *reader; /* of requests */
+    struct codec *codec;
+    struct loop_timer *second, *tenth;
+    bool prepared, hot_read, draining;
+};
+
+extern const struct owner_topic FEED_TOPICS[];
+extern const size_t FEED_TOPIC_COUNT;
+extern const struct owner_product FEED_OWNED;
+
+void feed_failed(void *feed, const char *doing, const struct error *error);
+void feed_hot_is_read(void *feed);
+
+#endif

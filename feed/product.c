@@ -1,0 +1,137 @@
+/* The feed as a product of lib/owner: the topics that it names, and the owner's callbacks. */
+#include <errno.h>
+
+#include "event/delivery.h"
+#include "event/topics.h"
+#include "feed/feed_private.h"
+
+const struct owner_topic FEED_TOPICS[] = {
+    {&TOPIC_FOLLOW_COMMANDS, OWNER_COMMAND}, {&TOPIC_POST_COMMANDS, OWNER_COMMAND},
+    {&TOPIC_FOLLOWS, OWNER_STATE},           {&TOPIC_POSTS, OWNER_STATE},
+    {&TOPIC_POST_TEXTS, OWNER_STATE},        {&TOPIC_FRIENDSHIPS, OWNER_STATE},
+    {&TOPIC_TIMELINES, OWNER_STATE},         {&TOPIC_TIMELINE_REQUESTS, OWNER_INPUT},
+};
+const size_t FEED_TOPIC_COUNT = ARRAY_SIZE(FEED_TOPICS);
+
+/* ---- requests of other processes' readers ---- */
+
+static int answer_requests(struct feed *feed, const struct kafka_record *record, struct error *error) {
+    struct deliver_head head;
+    struct deliver_envelope envelope;
+    struct timeline_item item;
+    int more, code = deliver_reader_start(feed->reader, record->value, record->value_size, &head, error);
+    if (code) return code;
+    while ((more = deliver_reader_next(feed->reader, &envelope)) > 0) {
+        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
+        if (delivery_read_timeline(feed->codec, envelope.payload, envelope.payload_size, &item))
+            return error_set(error, -EBADMSG, "an item cannot be read");
+        if (item.kind != TIMELINE_ITEM_REQUEST) continue;
+        code = effects_request(feed->effects, record->partition, envelope.recipients, envelope.recipient_count,
+                               item.request.reader, item.request.request, error);
+        if (!code) continue;
+        feed_failed(feed, "the store failed", error);
+        return 0;
+    }
+    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
+}
+
+/* ---- the owner's product ---- */
+
+static int state_attach(void *context, int32_t partition, int64_t *from, struct error *error) {
+    return partitions_attach(((struct feed *)context)->state, partition, from, error);
+}
+
+static void state_detach(void *context, int32_t partition) {
+    partitions_detach(((struct feed *)context)->state, partition);
+}
+
+static void state_own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
+    partitions_own(((struct feed *)context)->state, partition, told);
+}
+
+static void state_silence(void *context, int32_t partition) {
+    partitions_silence(((struct feed *)context)->state, partition);
+}
+
+static void state_take(void *context, const struct kafka_record *records, size_t count) {
+    partitions_take(((struct feed *)context)->state, records, count);
+}
+
+static void state_idle(void *context) { partitions_idle(((struct feed *)context)->state); }
+
+static bool state_lost(void *context, size_t state, int32_t partition) {
+    return partitions_lost(((struct feed *)context)->state, state, partition);
+}
+
+static bool state_reached(void *context, int32_t partition, const int64_t *ends) {
+    return partitions_reached(((struct feed *)context)->state, partition, ends);
+}
+
+static int64_t state_unapplied(void *context, int32_t partition) {
+    return partitions_unapplied(((struct feed *)context)->state, partition);
+}
+
+static void state_live(void *context, int32_t partition) {
+    partitions_live(((struct feed *)context)->state, partition);
+}
+
+static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
+    struct feed *feed = context;
+    struct error error;
+    if (answer_requests(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
+}
+
+static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
+
+static void flush(void *context) { partitions_flush(((struct feed *)context)->state); }
+
+static bool blocked(void *context) {
+    struct outbox *outbox = ((struct feed *)context)->outbox;
+    return outbox_blocked(outbox) && !outbox_retry(outbox);
+}
+
+/* The group is joined when what was hot is known: a page without it would lack posts. */
+static void join(struct feed *feed) {
+    struct error error;
+    if (!feed->prepared || !feed->hot_read || feed->draining) return;
+    if (owner_join(feed->owner, &error)) feed_failed(feed, "the group cannot be joined", &error);
+}
+
+static void prepared(void *context) {
+    struct feed *feed = context;
+    feed->prepared = true;
+    join(feed);
+}
+
+void feed_hot_is_read(void *context) {
+    struct feed *feed = context;
+    feed->hot_read = true;
+    service_ready(feed->service, "hot", true);
+    join(feed);
+}
+
+static bool workers_busy(void *context) { return partitions_busy(((struct feed *)context)->state); }
+
+static void drained(void *context) { service_finished(((struct feed *)context)->service); }
+
+const struct owner_product FEED_OWNED = {
+    .attach = state_attach,
+    .detach = state_detach,
+    .own = state_own,
+    .silence = state_silence,
+    .state = state_take,
+    .state_idle = state_idle,
+    .state_lost = state_lost,
+    .reached = state_reached,
+    .unapplied = state_unapplied,
+    .live = state_live,
+    .input = take_request,
+    .flush_old = flush_old,
+    .flush = flush,
+    .settle = flush,
+    .blocked = blocked,
+    .prepared = prepared,
+    .busy = workers_busy,
+    .drained = drained,
+    .failed = feed_failed,
+};

@@ -1,0 +1,174 @@
+/* How far effects are carried out: what the group is told, and from where they are repeated. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/chance.h"
+#include "owner/progress.h"
+
+enum { STATES = 2, PARTITIONS = 3, ROOM = STATES * PARTITIONS };
+
+static const struct topic RED = {.name = "red"}, BLUE = {.name = "blue"};
+static const struct topic *const TOPICS[STATES] = {&RED, &BLUE};
+
+struct world {
+    struct epochs *epochs;
+    struct progress *progress;
+    struct kafka_position positions[ROOM];
+};
+
+static void world_open(struct world *w) {
+    *w = (struct world){.epochs = epochs_new()};
+    w->progress = progress_new(TOPICS, STATES, PARTITIONS, w->epochs);
+}
+
+static void world_close(struct world *w) {
+    progress_free(w->progress);
+    epochs_free(w->epochs);
+}
+
+static void close_epoch(struct world *w) {
+    progress_note(w->progress);
+    assert_true(epochs_close(w->epochs));
+}
+
+/* The committed offset of a state, -1: it is not among the positions. */
+static int64_t committed(struct world *w, const struct topic *topic, int32_t partition, bool again) {
+    size_t count = progress_settled(w->progress, again, w->positions);
+    for (size_t i = 0; i < count; i++) {
+        if (w->positions[i].topic == topic && w->positions[i].partition == partition) return w->positions[i].offset;
+    }
+    return -1;
+}
+
+static void test_only_live_partitions_have_effects(void **state) {
+    struct world w;
+    world_open(&w);
+    assert_false(progress_due(w.progress, 0, 1, 10));
+    progress_live(w.progress, 1, (const int64_t[]){10, 20});
+    assert_false(progress_due(w.progress, 0, 1, 9));
+    assert_true(progress_due(w.progress, 0, 1, 10));
+    assert_false(progress_due(w.progress, 0, 1, 10)); // once
+    assert_true(progress_due(w.progress, 1, 1, 25));  // offsets have gaps
+    progress_stop(w.progress, 1);
+    assert_false(progress_due(w.progress, 0, 1, 11));
+    world_close(&w);
+}
+
+static void test_commits_what_is_acknowledged(void **state) {
+    struct world w;
+    world_open(&w);
+    progress_live(w.progress, 0, (const int64_t[]){0, 0});
+    assert_true(progress_due(w.progress, 0, 0, 0));
+    uint64_t epoch = epochs_expect(w.epochs);
+    close_epoch(&w);
+    assert_true(progress_due(w.progress, 0, 0, 1)); // of the next epoch
+    assert_int_equal(committed(&w, &RED, 0, false), 0);
+    epochs_acknowledge(w.epochs, epoch);
+    assert_int_equal(committed(&w, &RED, 0, false), 1);
+    assert_int_equal(committed(&w, &RED, 0, false), -1); // told already
+    assert_int_equal(committed(&w, &RED, 0, true), 1);   // once more, to be sure
+    close_epoch(&w);
+    assert_int_equal(committed(&w, &RED, 0, false), 2);
+    world_close(&w);
+}
+
+static void test_held_effects_are_not_committed(void **state) {
+    struct world w;
+    world_open(&w);
+    progress_live(w.progress, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 5; i++) assert_true(progress_due(w.progress, 1, 0, i));
+    progress_hold(w.progress, 1, 0, 3);
+    close_epoch(&w);
+    assert_int_equal(committed(&w, &BLUE, 0, false), 3);
+    progress_hold(w.progress, 1, 0, INT64_MAX);
+    close_epoch(&w);
+    assert_int_equal(committed(&w, &BLUE, 0, false), 5);
+    world_close(&w);
+}
+
+static void test_goes_back_after_a_loss(void **state) {
+    struct world w;
+    world_open(&w);
+    progress_live(w.progress, 2, (const int64_t[]){4, 0});
+    assert_true(progress_due(w.progress, 0, 2, 4));
+    epochs_expect(w.epochs);
+    close_epoch(&w);
+    assert_int_equal(progress_rewind(w.progress, 0, 2), 4);
+    assert_int_equal(progress_rewind(w.progress, 1, 2), -1); // nothing was sent
+    epochs_forget(w.epochs);
+    progress_forget(w.progress);
+    assert_int_equal(committed(&w, &RED, 2, true), 4);
+    assert_true(progress_due(w.progress, 0, 2, 4));
+    world_close(&w);
+}
+
+/* A partition that comes back counts only from the epoch on in which it did. */
+static void test_old_epochs_say_nothing_of_a_partition_that_came_back(void **state) {
+    struct world w;
+    world_open(&w);
+    progress_live(w.progress, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 9; i++) assert_true(progress_due(w.progress, 0, 0, i));
+    uint64_t epoch = epochs_expect(w.epochs);
+    close_epoch(&w);
+    progress_stop(w.progress, 0);
+    progress_live(w.progress, 0, (const int64_t[]){5, 0}); // another owner has committed that meanwhile
+    epochs_acknowledge(w.epochs, epoch);
+    assert_int_equal(committed(&w, &RED, 0, false), 5);
+    world_close(&w);
+}
+
+/* Against a plain list: an offset may be committed only if everything before it was acknowledged. */
+static void test_histories(void **state) {
+    enum { HISTORIES = 2000, STEPS = 200, MANY = 400 };
+    for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
+        struct chance chance = {.state = seed};
+        struct world w;
+        uint64_t epoch_of[MANY], sent[EPOCHS_MAX * 8];
+        size_t acknowledged = 0, sent_count = 0;
+        int64_t next = 0, held = INT64_MAX;
+        world_open(&w);
+        progress_live(w.progress, 0, (const int64_t[]){0, 0});
+        for (int step = 0; step < STEPS && next < MANY; step++) {
+            switch (chance_next(&chance) % 5) {
+            case 0:
+            case 1:
+                assert_true(progress_due(w.progress, 0, 0, next));
+                epoch_of[next++] = epochs_open(w.epochs);
+                if (sent_count < sizeof sent / sizeof *sent) sent[sent_count++] = epochs_expect(w.epochs);
+                break;
+            case 2:
+                progress_note(w.progress);
+                epochs_close(w.epochs);
+                break;
+            case 3:
+                if (acknowledged < sent_count) epochs_acknowledge(w.epochs, sent[acknowledged++]);
+                break;
+            case 4:
+                held = next && chance_next(&chance) % 2 ? (int64_t)(chance_next(&chance) % (uint64_t)next) : INT64_MAX;
+                progress_hold(w.progress, 0, 0, held);
+                break;
+            }
+            int64_t told = committed(&w, &RED, 0, false);
+            for (int64_t i = 0; i < told; i++) {
+                if (epoch_of[i] >= epochs_settled(w.epochs)) fail_msg("seed %llu", (unsigned long long)seed);
+            }
+        }
+        world_close(&w);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_live_partitions_have_effects),
+        cmocka_unit_test(test_commits_what_is_acknowledged),
+        cmocka_unit_test(test_held_effects_are_not_committed),
+        cmocka_unit_test(test_goes_back_after_a_loss),
+        cmocka_unit_test(test_old_epochs_say_nothing_of_a_partition_that_came_back),
+        cmocka_unit_test(test_histories),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

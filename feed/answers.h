@@ -42,7 +42,6 @@ struct answers_options {
     struct outbox *outbox;
     struct feed_commands *commands;
     size_t following_max;
-    int64_t away_ms;
 };
 
 struct answers *answers_new(const struct answers_options *options);

@@ -24,17 +24,22 @@ static int begin(struct answers *answers, int32_t partition, int64_t user, struc
     return 0;
 }
 
-/* The inbox as it is; begins it if there is none, or if nobody has looked at it for long. */
-static int look_at_inbox(struct answers *answers, int32_t partition, int64_t user, struct error *error) {
-    int code = inboxes_find(answers->options.inboxes, partition, user, &answers->inbox, error);
+/* The inbox as it is, as far as a page of that size needs it; begins it if there is none, or if it is nearly given up. */
+static int look_at_inbox(struct answers *answers, int32_t partition, int64_t user, int64_t before, size_t limit,
+                         struct error *error) {
+    enum { SPARE = 4 }; // times the page: some posts are of authors who are not followed any more
+    struct inboxes *inboxes = answers->options.inboxes;
+    size_t newest = before == INT64_MAX ? SPARE * limit : SIZE_MAX;
+    int code = inboxes_find(inboxes, partition, user, newest, &answers->inbox, error);
     if (code) return code;
-    bool old = answers->inbox.request >= 0 && clock_wall_ms() - answers->inbox.opened_ms > answers->options.away_ms / 2;
-    if (inbox_complete(&answers->inbox)) map_remove(answers->begun, (uint64_t)user, NULL);
-    if (!inbox_complete(&answers->inbox) || old) code = begin(answers, partition, user, error);
+    bool complete = inbox_complete(&answers->inbox);
+    if (complete) map_remove(answers->begun, (uint64_t)user, NULL);
+    if (!complete || inboxes_wants_begin(inboxes, &answers->inbox, clock_wall_ms()))
+        code = begin(answers, partition, user, error);
     return code;
 }
 
-/* What the page consists of; the caller's buffers hold it. */
+/* The posts of a page, in answers->page. */
 static int make_page(struct answers *answers, int32_t partition, int64_t user, int64_t before, size_t limit,
                      struct error *error) {
     struct relation_lists *relations = answers->options.relations;
@@ -62,7 +67,7 @@ bool answers_feed_now(struct answers *answers, struct http_request *request, int
     int32_t partition = answers_partition(answers, user);
     struct error error;
     if (answers_refused(answers, request, partition)) return true;
-    int code = look_at_inbox(answers, partition, user, &error);
+    int code = look_at_inbox(answers, partition, user, before, limit, &error);
     bool complete = !code && inbox_complete(&answers->inbox);
     if (!code && !complete && !last) return false;
     if (!code) code = make_page(answers, partition, user, before, limit, &error);

@@ -118,8 +118,8 @@ static int open_stores(struct feed *feed, struct error *error) {
     struct store_options store = {.memory_bytes = memory - memory / 4, .point_lookups = true};
     int code = relation_lists_open(&lists, &feed->relations, error);
     if (!code) code = store_open(posts, &store, &feed->store, error);
-    if (!code) code = posts_new(feed->store, feed->partitions, &feed->posts, error);
     if (!code) {
+        feed->posts = posts_new(feed->store, feed->partitions);
         feed->blocks = blocks_new(feed->store, feed->partitions);
         feed->inboxes = inboxes_new(&(struct inboxes_options){
             .store = feed->store,
@@ -172,6 +172,7 @@ static void make_effects(struct feed *feed) {
         .partitions = feed->partitions,
         .push_max = (size_t)feed->settings->push_max,
         .backlog = (size_t)feed->settings->backlog,
+        .answer = (size_t)feed->settings->inbox_max,
         .context = feed,
         .timeline = put_timeline,
         .request = put_request,
@@ -267,7 +268,6 @@ static void make_answers(struct feed *feed) {
         .outbox = feed->outbox,
         .commands = feed->commands,
         .following_max = (size_t)feed->settings->following_max,
-        .away_ms = feed->settings->away_days * DAY_MS,
     });
 }
 

@@ -15,7 +15,7 @@ static size_t state_of(const struct topic *topic) {
 
 /* ---- records ---- */
 
-/* Each returns NULL, or the reason why the record is none of its topic. A store's failure is in *code. */
+/* Each returns NULL, or the reason why the record is none of its topic. */
 
 static bool in_partition(const struct partitions *partitions, int64_t user, int32_t partition) {
     return hash_user_partition(user, partitions->options.partitions) == partition;
@@ -33,11 +33,11 @@ static const char *read_half(struct partitions *partitions, const struct kafka_r
 static const char *take_half(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct feed_part *part = &partitions->parts[record->partition];
     struct relation_half half;
-    struct follow follow = {.since = 0};
+    struct follow follow;
     const char *reason = read_half(partitions, record, &half, &follow, error);
-    if (!reason && record->offset >= part->halves_next)
+    if (!reason)
         relation_lists_take(partitions->options.relations, record->partition, record->offset, &half,
-                            record->value != NULL, follow.since);
+                            record->value != NULL);
     if (record->offset >= part->halves_next) part->halves_next = record->offset + 1;
     return reason;
 }
@@ -48,29 +48,27 @@ static const char *read_post_key(struct partitions *partitions, const struct kaf
     return in_partition(partitions, *author, record->partition) ? NULL : "not in the partition of its author";
 }
 
-static const char *take_post(struct partitions *partitions, const struct kafka_record *record, int *code,
-                             struct error *error) {
+static const char *take_post(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct post post;
     int64_t author, id;
     const char *reason = read_post_key(partitions, record, &author, &id);
     if (reason) return reason;
     if (record->value && event_decode_post(partitions->codec, record->value, record->value_size, &post, error))
         return error->text;
-    *code = posts_take_index(partitions->options.posts, record->partition, record->offset, author, id,
-                             record->value ? &post : NULL, error);
+    posts_take_index(partitions->options.posts, record->partition, record->offset, author, id,
+                     record->value ? &post : NULL);
     return NULL;
 }
 
-static const char *take_text(struct partitions *partitions, const struct kafka_record *record, int *code,
-                             struct error *error) {
+static const char *take_text(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct post_text text;
     int64_t author, id;
     const char *reason = read_post_key(partitions, record, &author, &id);
     if (reason) return reason;
     if (record->value && event_decode_post_text(partitions->codec, record->value, record->value_size, &text, error))
         return error->text;
-    *code = posts_take_text(partitions->options.posts, record->partition, record->offset, author, id, record->value,
-                            record->value_size, error);
+    posts_take_text(partitions->options.posts, record->partition, record->offset, author, id, record->value,
+                    record->value_size);
     return NULL;
 }
 
@@ -118,30 +116,31 @@ static const char *each_item(struct partitions *partitions, const struct kafka_r
 
 static int take_item(struct partitions *partitions, const struct kafka_record *record,
                      const struct deliver_envelope *envelope, const struct timeline_item *item, struct error *error) {
-    return inboxes_take(partitions->options.inboxes, record->partition, record->offset, record->timestamp,
-                        envelope->recipients, envelope->recipient_count, item, error);
+    inboxes_take(partitions->options.inboxes, record->partition, record->offset, record->timestamp,
+                 envelope->recipients, envelope->recipient_count, item);
+    return 0;
 }
 
-static const char *take_timeline(struct partitions *partitions, const struct kafka_record *record, int *code,
+static const char *take_timeline(struct partitions *partitions, const struct kafka_record *record,
                                  struct error *error) {
-    const char *reason = each_item(partitions, record, take_item, code, error);
-    if (!*code) inboxes_read_to(partitions->options.inboxes, record->partition, record->offset + 1);
+    int code = 0;
+    const char *reason = each_item(partitions, record, take_item, &code, error);
+    inboxes_read_to(partitions->options.inboxes, record->partition, record->offset + 1);
     return reason;
 }
 
-static int take_record(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+static void take_record(struct partitions *partitions, const struct kafka_record *record) {
     const char *reason = NULL;
-    int code = 0;
+    struct error error;
     switch (state_of(record->topic)) {
-    case STATE_FOLLOWS: reason = take_half(partitions, record, error); break;
-    case STATE_POSTS: reason = take_post(partitions, record, &code, error); break;
-    case STATE_TEXTS: reason = take_text(partitions, record, &code, error); break;
+    case STATE_FOLLOWS: reason = take_half(partitions, record, &error); break;
+    case STATE_POSTS: reason = take_post(partitions, record, &error); break;
+    case STATE_TEXTS: reason = take_text(partitions, record, &error); break;
     case STATE_FRIENDSHIPS: take_friendship(partitions, record); break;
-    case STATE_TIMELINES: reason = take_timeline(partitions, record, &code, error); break;
+    case STATE_TIMELINES: reason = take_timeline(partitions, record, &error); break;
     }
-    if (reason && !code) outbox_dead(partitions->options.outbox, record, reason);
+    if (reason) outbox_dead(partitions->options.outbox, record, reason);
     partitions->parts[record->partition].touched = true;
-    return code;
 }
 
 /* ---- writing ---- */
@@ -225,10 +224,9 @@ static void read_back(struct partitions *partitions, int32_t partition) {
 /* Everything is stored before any of it is told: an effect is made from the state that the stores have. */
 void partitions_take(struct partitions *partitions, const struct kafka_record *records, size_t count) {
     struct error error;
-    int code = 0;
     bool live = false;
-    for (size_t i = 0; !code && i < count; i++) code = take_record(partitions, &records[i], &error);
-    if (!code) code = write_all(partitions, &error);
+    for (size_t i = 0; i < count; i++) take_record(partitions, &records[i]);
+    int code = write_all(partitions, &error);
     for (size_t i = 0; !code && i < count; i++) {
         if (progress_due(partitions->progress, state_of(records[i].topic), records[i].partition, records[i].offset))
             code = tell(partitions, &records[i], &error);

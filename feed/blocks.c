@@ -1,5 +1,6 @@
 #include "feed/blocks.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

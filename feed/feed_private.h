@@ -3,6 +3,7 @@
 #define FEED_FEED_PRIVATE_H
 
 #include "base/loop.h"
+#include "deliver/envelope.h"
 #include "feed/answers.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"

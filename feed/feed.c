@@ -62,7 +62,34 @@ static void put_hot(void *context, int32_t partition, int64_t author, const stru
     outbox_put(((struct feed *)context)->outbox, &TOPIC_HOT_POSTS, partition, &author, 1, item);
 }
 
-/* ---- timers ---- */
+/* ---- metrics and timers ---- */
+
+static void make_metrics(struct feed *feed) {
+    struct metrics *m = service_metrics(feed->service);
+    feed->metrics.inboxes = metrics_gauge(m, "starling_feed_inboxes", "Readers who have an inbox here.", NULL);
+    feed->metrics.unwritten =
+        metrics_gauge(m, "starling_feed_inbox_bytes", "Memory of inbox entries that are not written yet.", NULL);
+    feed->metrics.entries = metrics_counter(m, "starling_feed_inbox_entries_total",
+                                            "Items taken in for inboxes, once for each reader.", NULL);
+    feed->metrics.dropped =
+        metrics_counter(m, "starling_feed_inbox_dropped_total", "Of these, items for readers who have no inbox.", NULL);
+    feed->metrics.pushes = metrics_gauge(m, "starling_feed_pushes", "Posts that are being pushed in slices.", NULL);
+    feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
+    feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
+}
+
+static void collect(void *context) {
+    struct feed *feed = context;
+    struct inboxes_usage inboxes = inboxes_used(feed->inboxes);
+    struct store_usage store = store_usage(feed->store);
+    feed->metrics.inboxes->value = (double)inboxes.inboxes;
+    feed->metrics.unwritten->value = (double)inboxes.bytes;
+    feed->metrics.entries->value = (double)inboxes.taken;
+    feed->metrics.dropped->value = (double)inboxes.dropped;
+    feed->metrics.pushes->value = (double)effects_pushes(feed->effects);
+    feed->metrics.cache->value = (double)store.block_cache;
+    feed->metrics.files->value = (double)store.sst_files;
+}
 
 static void each_second(void *context) {
     struct feed *feed = context;
@@ -301,6 +328,8 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         feed_free(feed);
         return code;
     }
+    make_metrics(feed);
+    metrics_on_collect(service_metrics(service), collect, feed);
     feed->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, feed);
     feed->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, feed);
     *state = feed;

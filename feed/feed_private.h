@@ -31,6 +31,9 @@ struct feed {
     struct codec *codec;
     struct loop_timer *second, *tenth;
     bool prepared, hot_read, draining;
+    struct {
+        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *cache, *files;
+    } metrics;
 };
 
 extern const struct owner_topic FEED_TOPICS[];

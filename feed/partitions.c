@@ -4,11 +4,13 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
+#include "feed/rules.h"
 
 enum {
     PUSH_SLICE = 2000,  /* readers that one turn pushes to */
     INBOX_SLICE = 5000, /* readers whose inboxes one turn writes */
-    TOUCH_S = 60,
+    KEEP_S = 60,
+    FORGET_MANY = 200, /* posts that one partition forgets at once */
     RETELL_S = 10
 };
 
@@ -245,13 +247,32 @@ static void commit(struct partitions *partitions, bool again) {
     owner_commit(partitions->owner, partitions->positions, count);
 }
 
+/* Posts that were deleted a day ago are forgotten: by commands, as only they change state. One that gets lost is sent again. */
+static int forget_posts(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
+    struct post_found posts[FORGET_MANY];
+    size_t count;
+    int code =
+        posts_forgettable(partitions->options.posts, partition, now - POST_KEPT_MS, posts, FORGET_MANY, &count, error);
+    for (size_t i = 0; !code && i < count; i++) {
+        struct post_command command = {
+            .kind = POST_COMMAND_FORGET, .user = posts[i].author, .id = posts[i].id, .time = now};
+        outbox_post_command(partitions->options.outbox, &command);
+    }
+    return code;
+}
+
+/* Once a minute for each live partition. */
+static int keep(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
+    int code = adjacency_touch(relation_lists_adjacency(partitions->options.relations), partition, now, error);
+    return code ? code : forget_posts(partitions, partition, now, error);
+}
+
 void partitions_second(struct partitions *partitions) {
     int64_t now = clock_wall_ms();
     struct error error;
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
-        if (!partitions->parts[p].live || (now / 1000 + p) % TOUCH_S) continue;
-        if (adjacency_touch(relation_lists_adjacency(partitions->options.relations), p, now, &error))
-            partitions_fail(partitions, "the store failed", &error);
+        if (!partitions->parts[p].live || (now / 1000 + p) % KEEP_S) continue;
+        if (keep(partitions, p, now, &error)) partitions_fail(partitions, "the store failed", &error);
     }
     build(partitions);
     commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost

@@ -25,7 +25,8 @@
  *     struct roster_friends { const struct roster_friend *items; size_t count; };
  *
  * A record whose only field is a union, as nearby_item, is a kind and a C union: struct nearby_item { enum nearby_item_kind
- * kind; union { struct move move; struct roster roster; ... }; } with kinds NEARBY_ITEM_MOVE and so on.
+ * kind; union { struct move move; struct roster roster; ... }; } with kinds NEARBY_ITEM_MOVE and so on. A branch whose name begins as
+ * the record's does loses that there: struct timeline_item has struct timeline_push push, and TIMELINE_ITEM_PUSH.
  *
  * For DeliveryBatches, only the schemas are here: lib/deliver writes and reads them an envelope at a time, so that a batch is never
  * materialised, and event/delivery.h reads the payloads. lib/watch writes and reads the records of watching (watch, roll_call,

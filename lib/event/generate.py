@@ -34,6 +34,11 @@ def base_name(type_):
     return snake(type_.name)
 
 
+def member_name(record, branch):
+    """What a branch is called within its union: TimelinePush of TimelineItem is `push`, as C has one namespace for structs."""
+    return base_name(branch).removeprefix(base_name(record).partition("_")[0] + "_")
+
+
 def c_type(type_):
     if isinstance(type_, Primitive):
         return C_PRIMITIVES[type_.name]
@@ -150,18 +155,19 @@ class Generator:
         name = base_name(record)
         for branch in record.fields[0].type.branches:
             self.declare(branch)
-        names = [base_name(b) for b in record.fields[0].type.branches]
-        kinds = "".join(f"    {name.upper()}_{n.upper()},\n" for n in names)
-        members = "".join(f"        struct {n} {n};\n" for n in names)
+        branches = [(base_name(b), member_name(record, b)) for b in record.fields[0].type.branches]
+        kinds = "".join(f"    {name.upper()}_{member.upper()},\n" for _, member in branches)
+        members = "".join(f"        struct {n} {member};\n" for n, member in branches)
         self.header.append(f"enum {name}_kind {{\n{kinds}}};\n")
         self.header.append(f"struct {name} {{\n    enum {name}_kind kind;\n    union {{\n{members}    }};\n}};\n")
         for function, head, otherwise, call in (
             ("size_max", f"size_t {name}_size_max(const struct {name} *record)", "0",
-             f"{LONGEST_VARINT} + {{0}}_size_max(&record->{{0}})"),
+             f"{LONGEST_VARINT} + {{0}}_size_max(&record->{{1}})"),
             ("write", f"uint8_t *{name}_write(uint8_t *at, const struct {name} *record)", "at",
-             "{0}_write(at, &record->{0})"),
+             "{0}_write(at, &record->{1})"),
         ):
-            cases = "".join(f"    case {name.upper()}_{n.upper()}: return {call.format(n)};\n" for n in names)
+            cases = "".join(f"    case {name.upper()}_{member.upper()}: return {call.format(n, member)};\n"
+                            for n, member in branches)
             put_kind = "    at = wire_put_long(at, (int64_t)record->kind);\n" if function == "write" else ""
             self.function(head, f"{put_kind}    switch (record->kind) {{\n{cases}    }}\n    return {otherwise};\n",
                           public=True)
@@ -265,7 +271,7 @@ class Generator:
             now = union.branch(branch.name)
             if now is None:
                 raise self.incompatible(f"{branch.name} is gone")
-            member = base_name(branch)
+            member = member_name(reader, branch)
             get = self.get(branch, union.branches[now], f"&record->{member}")
             cases.append(f"    case {i}:\n        record->kind = {base_name(reader).upper()}_{member.upper()};\n"
                          f"        return {get};\n")

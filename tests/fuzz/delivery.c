@@ -9,22 +9,26 @@
 
 static struct codec *codec;
 
-/* A nearby-item that can be read is written as bytes that mean the same. */
-static void check_nearby(const uint8_t *payload, size_t size) {
-    static struct buffer first, second;
-    struct nearby_item item;
-    if (delivery_read_nearby(codec, payload, size, &item)) return;
-    struct buffer *const rounds[] = {&first, &second};
-    for (int i = 0; i < 2; i++) {
-        buffer_clear(rounds[i]);
-        uint8_t *at = buffer_reserve(rounds[i], nearby_item_size_max(&item));
-        size_t written = (size_t)(nearby_item_write(at, &item) - at);
-        fuzz_require(written <= nearby_item_size_max(&item));
-        buffer_commit(rounds[i], written);
-        fuzz_require(delivery_read_nearby(codec, rounds[i]->data, rounds[i]->size, &item) == 0);
+/* An item that can be read is written as bytes that mean the same. The same for each kind, but for its type. */
+#define DEFINE_CHECK(KIND)                                                                                             \
+    static void check_##KIND(const uint8_t *payload, size_t size) {                                                    \
+        static struct buffer first, second;                                                                            \
+        struct KIND##_item item;                                                                                       \
+        if (delivery_read_##KIND(codec, payload, size, &item)) return;                                                 \
+        struct buffer *const rounds[] = {&first, &second};                                                             \
+        for (int i = 0; i < 2; i++) {                                                                                  \
+            buffer_clear(rounds[i]);                                                                                   \
+            uint8_t *at = buffer_reserve(rounds[i], KIND##_item_size_max(&item));                                      \
+            size_t written = (size_t)(KIND##_item_write(at, &item) - at);                                              \
+            fuzz_require(written <= KIND##_item_size_max(&item));                                                      \
+            buffer_commit(rounds[i], written);                                                                         \
+            fuzz_require(delivery_read_##KIND(codec, rounds[i]->data, rounds[i]->size, &item) == 0);                   \
+        }                                                                                                              \
+        fuzz_require(first.size == second.size && !memcmp(first.data, second.data, first.size));                       \
     }
-    fuzz_require(first.size == second.size && !memcmp(first.data, second.data, first.size));
-}
+
+DEFINE_CHECK(nearby)
+DEFINE_CHECK(timeline)
 
 /* Reads a batch and writes its envelopes into out; how many there were, or what the reader says of it. */
 static int64_t reread(struct deliver_reader *reader, const void *value, size_t size, struct deliver_head *head,
@@ -44,6 +48,7 @@ static int64_t reread(struct deliver_reader *reader, const void *value, size_t s
         fuzz_require(written <= most);
         buffer_commit(out, written);
         if (envelope.kind == DELIVERY_NEARBY) check_nearby(envelope.payload, envelope.payload_size);
+        if (envelope.kind == DELIVERY_TIMELINE) check_timeline(envelope.payload, envelope.payload_size);
         count++;
     }
     fuzz_require(deliver_reader_next(reader, &envelope) == more); /* for ever after */

@@ -33,6 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(friendship);
     CHECK(profile);
     CHECK(sharing);
+    CHECK(follow_command);
+    CHECK(follow);
+    CHECK(post_command);
+    CHECK(post);
+    CHECK(post_text);
     buffer_clear(&first);
     error.text[0] = '\0';
     int code = event_to_json(codec, data, size, &first, &error);

@@ -190,6 +190,87 @@ static void show_nearby_item(struct buffer *out, const struct nearby_item *item)
     buffer_string(out, "}, ");
 }
 
+static void put_texts(struct buffer *out, const char *name, struct event_texts texts) {
+    buffer_format(out, "\"%s\": [", name);
+    for (size_t i = 0; i < texts.count; i++) {
+        buffer_string(out, i ? ", " : "");
+        json_put_text(out, texts.items[i].data, texts.items[i].size);
+    }
+    buffer_string(out, "], ");
+}
+
+static void show_follow_command(struct buffer *out, const struct follow_command *record) {
+    static const char *const kinds[] = {"FOLLOW", "UNFOLLOW", "MUTE", "UNMUTE"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_long(out, "other", record->other);
+    put_long(out, "time", record->time);
+}
+
+static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }
+
+static void show_post_command(struct buffer *out, const struct post_command *record) {
+    static const char *const kinds[] = {"POST", "DELETE", "FORGET"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_long(out, "id", record->id);
+    put_text(out, "key", record->key);
+    put_text(out, "text", record->text);
+    put_texts(out, "media", record->media);
+    put_long(out, "time", record->time);
+}
+
+static void show_post(struct buffer *out, const struct post *record) {
+    static const char *const states[] = {"LIVE", "DELETED"};
+    put_symbol(out, "state", states, record->state);
+    put_text(out, "key", record->key);
+    put_long(out, "deleted", record->deleted);
+}
+
+static void show_post_text(struct buffer *out, const struct post_text *record) {
+    put_text(out, "text", record->text);
+    put_texts(out, "media", record->media);
+}
+
+static void show_answer(struct buffer *out, const struct timeline_answer *answer) {
+    put_long(out, "request", answer->request);
+    put_long(out, "partition", answer->partition);
+    buffer_string(out, "\"posts\": [");
+    for (size_t i = 0; i < answer->posts.count; i++) {
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "author", answer->posts.items[i].author);
+        put_long(out, "id", answer->posts.items[i].id);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+    put_long(out, "cut", answer->cut);
+}
+
+static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
+    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot"};
+    buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
+    switch (item->kind) {
+    case TIMELINE_ITEM_PUSH:
+        put_long(out, "author", item->push.author);
+        put_long(out, "id", item->push.id);
+        break;
+    case TIMELINE_ITEM_BACKLOG:
+        put_long(out, "author", item->backlog.author);
+        put_longs(out, "ids", item->backlog.ids);
+        put_long(out, "cut", item->backlog.cut);
+        break;
+    case TIMELINE_ITEM_BEGIN: put_longs(out, "wanted", item->begin.wanted); break;
+    case TIMELINE_ITEM_REQUEST:
+        put_long(out, "reader", item->request.reader);
+        put_long(out, "request", item->request.request);
+        break;
+    case TIMELINE_ITEM_ANSWER: show_answer(out, &item->answer); break;
+    case TIMELINE_ITEM_HOT: put_long(out, "id", item->hot.id); break;
+    }
+    close_object(out);
+    buffer_string(out, "}, ");
+}
+
 static int recode_batch(const struct buffer *value, struct buffer *shown, struct buffer *coded, struct error *error) {
     struct deliver_reader *reader = deliver_reader_new();
     struct deliver_head read;
@@ -288,6 +369,12 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
         buffer_commit(coded, (size_t)(end - start));
         return 0;
     }
+    case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
+    case FOLLOW_SCHEMA_ID: RECODE(follow);
+    case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
+    case POST_SCHEMA_ID: RECODE(post);
+    case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
     case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);

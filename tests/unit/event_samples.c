@@ -241,6 +241,14 @@ static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t 
     return 0;
 }
 
+static int recode_timeline_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct timeline_item item;
+    if (delivery_read_timeline(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
+    uint8_t *start = buffer_reserve(out, EVENT_HEADER_SIZE + timeline_item_size_max(&item));
+    buffer_commit(out, (size_t)(timeline_item_write(event_header_write(start, EVENT_TIMELINE_ITEM), &item) - start));
+    return 0;
+}
+
 static int recode_history_row(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     struct history_row row;
     const uint8_t *end = value + size;
@@ -282,6 +290,12 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
+    case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
+    case FOLLOW_SCHEMA_ID: RECODE(follow);
+    case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
+    case POST_SCHEMA_ID: RECODE(post);
+    case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);
     case WATCH_NOTE_SCHEMA_ID: RECODE_BARE(watch_note);

@@ -1,4 +1,4 @@
-/* nearby-items, and the DeliveryBatches of version 1 that held them before there were envelopes. */
+/* nearby-items and timeline-items, and the DeliveryBatches of version 1 that held them before there were envelopes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +54,49 @@ static void test_every_kind_of_item_comes_back(void **state) {
         buffer_byte(&expected, 0);
         assert_int_equal(delivery_read_nearby(codec, expected.data, expected.size, &item), -EBADMSG);
     }
+    buffer_free(&expected);
+    buffer_free(&got);
+    codec_free(codec);
+}
+
+static const int64_t longs[] = {INT64_MAX, 5, 0};
+static const struct post_ref refs[] = {{.author = 8, .id = 907}, {.author = INT64_MAX, .id = 1}};
+static const struct timeline_item timeline_items[] = {
+    {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 8, .id = 907}},
+    {.kind = TIMELINE_ITEM_BACKLOG, .backlog = {.author = 8, .ids = {longs, 3}, .cut = 4}},
+    {.kind = TIMELINE_ITEM_BACKLOG, .backlog = {.author = 8, .ids = {NULL, 0}, .cut = 0}},
+    {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {longs, 3}}},
+    {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 7, .request = -1}},
+    {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1023, .posts = {refs, 2}, .cut = 5}},
+    {.kind = TIMELINE_ITEM_HOT, .hot = {.id = INT64_MAX}},
+};
+
+static void append_timeline(struct buffer *out, const struct timeline_item *item) {
+    uint8_t *start = buffer_reserve(out, timeline_item_size_max(item)), *end = timeline_item_write(start, item);
+    assert_true((size_t)(end - start) <= timeline_item_size_max(item));
+    buffer_commit(out, (size_t)(end - start));
+}
+
+static void test_every_kind_of_timeline_item_comes_back(void **state) {
+    struct codec *codec = codec_new();
+    struct buffer expected = {.data = NULL}, got = {.data = NULL};
+    struct timeline_item item;
+    for (size_t i = 0; i < ARRAY_SIZE(timeline_items); i++) {
+        buffer_clear(&expected);
+        buffer_clear(&got);
+        append_timeline(&expected, &timeline_items[i]);
+        assert_int_equal(delivery_read_timeline(codec, expected.data, expected.size, &item), 0);
+        assert_int_equal(item.kind, timeline_items[i].kind);
+        append_timeline(&got, &item);
+        assert_int_equal(got.size, expected.size);
+        assert_memory_equal(got.data, expected.data, expected.size);
+        if (item.kind == TIMELINE_ITEM_ANSWER) assert_true(item.answer.posts.items[1].author == INT64_MAX);
+        for (size_t size = 0; size < expected.size; size++)
+            assert_int_equal(delivery_read_timeline(codec, expected.data, size, &item), -EBADMSG);
+        buffer_byte(&expected, 0);
+        assert_int_equal(delivery_read_timeline(codec, expected.data, expected.size, &item), -EBADMSG);
+    }
+    assert_int_equal(delivery_read_timeline(codec, "\14\2", 2, &item), -EBADMSG); /* branch 6 */
     buffer_free(&expected);
     buffer_free(&got);
     codec_free(codec);
@@ -217,9 +260,13 @@ static void test_what_is_no_batch_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind_of_item_comes_back),       cmocka_unit_test(test_counts_are_not_believed),
-        cmocka_unit_test(test_items_of_version_1_become_envelopes), cmocka_unit_test(test_blocks_of_items),
-        cmocka_unit_test(test_many_recipients_after_few),           cmocka_unit_test(test_what_is_no_batch_is_refused),
+        cmocka_unit_test(test_every_kind_of_item_comes_back),
+        cmocka_unit_test(test_every_kind_of_timeline_item_comes_back),
+        cmocka_unit_test(test_counts_are_not_believed),
+        cmocka_unit_test(test_items_of_version_1_become_envelopes),
+        cmocka_unit_test(test_blocks_of_items),
+        cmocka_unit_test(test_many_recipients_after_few),
+        cmocka_unit_test(test_what_is_no_batch_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

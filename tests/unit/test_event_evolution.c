@@ -76,6 +76,17 @@ static void assert_visit(const struct visit *visit, avro_value_t *old) {
     assert_true(visit->least == INT64_MIN);
     assert_int_equal(visit->rating, VISIT_HIGH);
     assert_int_equal(visit->more.count, 0);
+    avro_value_t names = child(old, "names");
+    assert_int_equal(visit->names.count, count_of(&names));
+    for (size_t i = 0; i < visit->names.count; i++) {
+        const char *text = NULL;
+        size_t size = 0; /* with the NUL */
+        value = item(&names, i);
+        assert_int_equal(avro_value_get_string(&value, &text, &size), 0);
+        assert_int_equal(visit->names.items[i].size, size - 1);
+        assert_memory_equal(visit->names.items[i].data, text, size - 1);
+    }
+    assert_int_equal(visit->notes.count, 0);
 }
 
 static void test_an_older_record_becomes_the_newest_struct(void **state) {
@@ -97,6 +108,7 @@ static void test_an_older_record_becomes_the_newest_struct(void **state) {
 static void test_the_struct_is_written_as_the_newest_version(void **state) {
     static const int64_t marks[] = {1, INT64_MAX};
     static const struct visit_stay stays[] = {{.place = INT64_MIN, .nights = 3}};
+    static const struct event_text names[] = {{"Ann", 3}, {"", 0}};
     const struct visit visit = {.marks = {.items = marks, .count = 2},
                                 .mood = VISIT_SAD,
                                 .user = 1LL << 40,
@@ -107,7 +119,8 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
                                 .paid = false,
                                 .least = 9,
                                 .rating = VISIT_LOW,
-                                .more = {.items = marks, .count = 1}};
+                                .more = {.items = marks, .count = 1},
+                                .names = {.items = names, .count = 2}};
     struct samples *samples = samples_new(&evolution_schemas[2], 1);
     struct buffer theirs = {.data = NULL};
     char *json = NULL;
@@ -121,7 +134,8 @@ static void test_the_struct_is_written_as_the_newest_version(void **state) {
         "{\"marks\": [1, 9223372036854775807], \"mood\": \"SAD\", \"user\": 1099511627776, "
         "\"guide\": {\"user\": 2, \"stars\": 5}, "
         "\"stays\": [{\"place\": -9223372036854775808, \"nights\": 3}], "
-        "\"stamp\": \"\\u0001A\", \"title\": \"K\\u00F6ln\", \"paid\": false, \"least\": 9, \"rating\": \"LOW\", \"more\": [1]}");
+        "\"stamp\": \"\\u0001A\", \"title\": \"K\\u00F6ln\", \"paid\": false, \"least\": 9, \"rating\": \"LOW\", \"more\": [1], "
+        "\"names\": [\"Ann\", \"\"], \"notes\": []}");
     free(json);
     free(bytes);
     buffer_free(&theirs);

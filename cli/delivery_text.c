@@ -8,10 +8,20 @@
 
 bool delivery_text_knows(const void *value, size_t size) { return deliver_schema_id(value, size) == DELIVER_SCHEMA_ID; }
 
+/* The record whose bytes a payload of the kind is; EVENT_RECORDS: not known. */
+static enum event_record payload_record(int32_t kind) {
+    switch (kind) {
+    case DELIVERY_NEARBY: return EVENT_NEARBY_ITEM;
+    case DELIVERY_TIMELINE: return EVENT_TIMELINE_ITEM;
+    default: return EVENT_RECORDS;
+    }
+}
+
 static void put_payload(struct buffer *out, struct codec *codec, const struct deliver_envelope *envelope) {
-    if (envelope->kind == DELIVERY_NEARBY) {
+    enum event_record record = payload_record(envelope->kind);
+    if (record != EVENT_RECORDS) {
         struct buffer item = {.data = NULL};
-        event_header_write(buffer_reserve(&item, EVENT_HEADER_SIZE), EVENT_NEARBY_ITEM);
+        event_header_write(buffer_reserve(&item, EVENT_HEADER_SIZE), record);
         buffer_commit(&item, EVENT_HEADER_SIZE);
         buffer_append(&item, envelope->payload, envelope->payload_size);
         size_t before = out->size;
@@ -79,6 +89,32 @@ static bool nearby_names(struct codec *codec, const uint8_t *payload, size_t siz
     return false;
 }
 
+static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t size, int64_t user) {
+    struct timeline_item item;
+    if (delivery_read_timeline(codec, payload, size, &item)) return false;
+    switch (item.kind) {
+    case TIMELINE_ITEM_PUSH: return item.push.author == user;
+    case TIMELINE_ITEM_BACKLOG: return item.backlog.author == user;
+    case TIMELINE_ITEM_REQUEST: return item.request.reader == user;
+    case TIMELINE_ITEM_ANSWER:
+        for (size_t i = 0; i < item.answer.posts.count; i++) {
+            if (item.answer.posts.items[i].author == user) return true;
+        }
+        return false;
+    case TIMELINE_ITEM_BEGIN:
+    case TIMELINE_ITEM_HOT: return false; // they are about their recipient alone
+    }
+    return false;
+}
+
+static bool payload_names(struct codec *codec, const struct deliver_envelope *envelope, int64_t user) {
+    switch (envelope->kind) {
+    case DELIVERY_NEARBY: return nearby_names(codec, envelope->payload, envelope->payload_size, user);
+    case DELIVERY_TIMELINE: return timeline_names(codec, envelope->payload, envelope->payload_size, user);
+    default: return false;
+    }
+}
+
 static bool v1_concerns(struct codec *codec, const void *value, size_t size, int64_t user) {
     struct delivery_v1 *reader = delivery_v1_new();
     struct delivery_v1_item item;
@@ -101,9 +137,7 @@ bool delivery_concerns(struct codec *codec, const void *value, size_t size, int6
     bool found = false;
     if (!deliver_reader_start(reader, value, size, &head, NULL)) {
         while (!found && deliver_reader_next(reader, &envelope) == 1)
-            found = among(envelope.recipients, envelope.recipient_count, user) ||
-                    (envelope.kind == DELIVERY_NEARBY &&
-                     nearby_names(codec, envelope.payload, envelope.payload_size, user));
+            found = among(envelope.recipients, envelope.recipient_count, user) || payload_names(codec, &envelope, user);
     }
     deliver_reader_free(reader);
     return found;

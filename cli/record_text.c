@@ -9,18 +9,34 @@
 #include "cli/delivery_text.h"
 #include "event/topics.h"
 
-enum { USER_KEY = 8, PAIR_KEY = 16 };
+enum { USER_KEY = 8, PAIR_KEY = 16, RELATION_KEY = 17 };
 
-static int64_t user_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(bytes); }
+static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(bytes); }
+
+/* [user, what, other] of a key of `follows`; false: it is none. */
+static bool put_relation(struct buffer *out, const uint8_t *key) {
+    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
+    uint8_t relation = key[USER_KEY];
+    if (!relation || relation >= sizeof RELATIONS / sizeof *RELATIONS) return false;
+    buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", number_at(key), RELATIONS[relation],
+                  number_at(key + USER_KEY + 1));
+    return true;
+}
 
 static void put_key(struct buffer *out, const struct kafka_record *record) {
-    bool pair = record->topic == &TOPIC_FRIENDSHIPS;
+    const struct topic *topic = record->topic;
+    bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
+    bool relation = topic == &TOPIC_FOLLOWS;
     if (!record->key) {
         buffer_string(out, "null");
     } else if (pair && record->key_size == PAIR_KEY) {
-        buffer_format(out, "[%" PRId64 ",%" PRId64 "]", user_at(record->key), user_at(record->key + USER_KEY));
-    } else if (!pair && record->key_size == USER_KEY) {
-        buffer_format(out, "%" PRId64, user_at(record->key));
+        buffer_format(out, "[%" PRId64 ",%" PRId64 "]", number_at(record->key), number_at(record->key + USER_KEY));
+    } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
+        buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
+    } else if (relation && record->key_size == RELATION_KEY && put_relation(out, record->key)) {
+        return;
+    } else if (!pair && !post && !relation && record->key_size == USER_KEY) {
+        buffer_format(out, "%" PRId64, number_at(record->key));
     } else {
         text_hex(out, record->key, record->key_size);
     }
@@ -71,12 +87,25 @@ void record_text(struct buffer *out, const struct kafka_settings *settings, stru
     buffer_byte(out, '}');
 }
 
+static bool has_batches(const struct topic *topic) {
+    return topic == &TOPIC_DELIVERIES || topic == &TOPIC_TIMELINES || topic == &TOPIC_TIMELINE_REQUESTS ||
+           topic == &TOPIC_HOT_POSTS;
+}
+
 bool record_concerns(struct codec *codec, const struct kafka_record *record, int64_t user) {
-    if (record->topic == &TOPIC_DELIVERIES)
-        return record->value && delivery_concerns(codec, record->value, record->value_size, user);
-    if (record->key && record->key_size >= USER_KEY && user_at(record->key) == user) return true;
-    struct friend_command command;
-    return record->topic == &TOPIC_FRIEND_COMMANDS && record->value &&
-           event_decode_friend_command(codec, record->value, record->value_size, &command, NULL) == 0 &&
-           (command.from == user || command.to == user);
+    const void *value = record->value;
+    size_t size = record->value_size;
+    if (has_batches(record->topic)) return value && delivery_concerns(codec, value, size, user);
+    if (record->key && record->key_size >= USER_KEY && number_at(record->key) == user) return true;
+    if (value && record->topic == &TOPIC_FRIEND_COMMANDS) {
+        struct friend_command command;
+        return event_decode_friend_command(codec, value, size, &command, NULL) == 0 &&
+               (command.from == user || command.to == user);
+    }
+    if (value && record->topic == &TOPIC_FOLLOW_COMMANDS) {
+        struct follow_command command;
+        return event_decode_follow_command(codec, value, size, &command, NULL) == 0 &&
+               (command.user == user || command.other == user);
+    }
+    return false;
 }

@@ -55,7 +55,22 @@ static bool find_topic(struct replay *replay, const char *name) {
 
 /* All that concerns a user is in one partition, where the user is the key. */
 static bool keyed_by_user(const struct topic *topic) {
-    return topic->space == TOPIC_SPACE_USERS && topic != &TOPIC_FRIEND_COMMANDS && topic != &TOPIC_COMMAND_OFFSETS;
+    static const struct topic *const KEYED[] = {&TOPIC_LOCATIONS,     &TOPIC_FRIENDSHIPS, &TOPIC_PROFILES,
+                                                &TOPIC_SHARING,       &TOPIC_FOLLOWS,     &TOPIC_POSTS,
+                                                &TOPIC_POST_COMMANDS, &TOPIC_POST_TEXTS};
+    for (size_t i = 0; i < ARRAY_SIZE(KEYED); i++) {
+        if (topic == KEYED[i]) return true;
+    }
+    return false;
+}
+
+static int refuse_topic(const char *name) {
+    struct buffer known = {.data = NULL};
+    for (size_t i = 0; i < TOPICS_ALL.count; i++) buffer_format(&known, "%s, ", TOPICS_ALL.items[i]->name);
+    int code = cli_fail(&REPLAY_COMMAND, 2, "no topic %s: there are %sand of each its dead letters: locations.dlq, ...",
+                        name, buffer_cstring(&known));
+    buffer_free(&known);
+    return code;
 }
 
 static int choose_partition(struct replay *replay, const char *partition, struct error *error) {
@@ -118,11 +133,7 @@ static int run(int argc, char **argv) {
     if (replay.cli.argument_count != 1) {
         code = cli_fail(&REPLAY_COMMAND, 2, "one topic must be given");
     } else if (!find_topic(&replay, replay.cli.arguments[0])) {
-        code =
-            cli_fail(&REPLAY_COMMAND, 2,
-                     "no topic %s: there are locations, friend-commands, friendships, profiles, sharing, deliveries, "
-                     "and of each its dead letters: locations.dlq, ...",
-                     replay.cli.arguments[0]);
+        code = refuse_topic(replay.cli.arguments[0]);
     } else if (from && !when_parse(from, &replay.reader.from_ms)) {
         code = cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
     } else if (to && !when_parse(to, &replay.reader.to_ms)) {

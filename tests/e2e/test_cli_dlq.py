@@ -31,8 +31,9 @@ def letters(make_module_cluster):
 
 def test_queues_are_listed_with_counts(letters):
     counts = listed(letters)
-    assert counts == {'locations': 0, 'friend-commands': 0, 'friendships': 0, 'profiles': 6, 'sharing': 0,
-                      'deliveries': 0, 'command-offsets': 0}
+    assert counts.pop('profiles') == 6
+    assert {'locations', 'friend-commands', 'deliveries', 'post-texts', 'hot-posts'} <= set(counts)
+    assert set(counts.values()) == {0}
 
 
 def test_letters_are_shown_with_reason_and_source(letters):

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,59 @@ static void a_command_concerns_both_users(void **state) {
     buffer_free(&sample.value);
 }
 
+static void a_relation_has_both_users_and_what_it_is_in_its_key(void **state) {
+    static const char *const EXPECTED[] = {"\"000000000000000500000000000000000f\"", "[5,\"follows\",15]",
+                                           "[5,\"followed by\",15]", "[5,\"mutes\",15]",
+                                           "\"000000000000000504000000000000000f\""};
+    for (uint8_t relation = 0; relation < ARRAY_SIZE(EXPECTED); relation++) {
+        struct sample sample = sample_of(&TOPIC_FOLLOWS);
+        uint8_t key[17] = {[7] = 5, [8] = relation, [16] = 15};
+        char expected[256];
+        snprintf(expected, sizeof expected, HEAD("follows") "%s,\"value\":null}", EXPECTED[relation]);
+        sample.record.key = key;
+        sample.record.key_size = sizeof key;
+        assert_text(&sample, expected);
+        assert_true(concerns(&sample, 5));
+        assert_false(concerns(&sample, 15)); // the other half is the other user's
+    }
+    struct sample sample = sample_of(&TOPIC_FOLLOWS);
+    with_key(&sample, 5, 0);
+    assert_text(&sample, HEAD("follows") "\"0000000000000005\",\"value\":null}");
+}
+
+static void a_post_has_its_author_and_id_in_its_key(void **state) {
+    const struct topic *const topics[] = {&TOPIC_POSTS, &TOPIC_POST_TEXTS};
+    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
+        struct sample sample = sample_of(topics[i]);
+        with_key(&sample, 5, 9007199254740993);
+        char *text = text_of(&sample);
+        assert_non_null(strstr(text, "\"key\":[5,\"9007199254740993\"],\"value\":null}"));
+        free(text);
+        assert_true(concerns(&sample, 5));
+        assert_false(concerns(&sample, 9007199254740993));
+    }
+    struct sample sample = sample_of(&TOPIC_POST_TEXTS);
+    with_key(&sample, 5, 9);
+    const struct event_text media[] = {{"http://a", 8}, {"https://b", 9}};
+    event_encode_post_text(&sample.value, &(struct post_text){.text = {"Hi", 2}, .media = {media, 2}});
+    with_value(&sample);
+    assert_text(&sample, HEAD("post-texts") "[5,\"9\"],\"value\":{\"text\": \"Hi\", \"media\": [\"http://a\", "
+                                            "\"https://b\"]}}");
+    buffer_free(&sample.value);
+}
+
+static void a_follow_command_concerns_both_users(void **state) {
+    struct sample sample = sample_of(&TOPIC_FOLLOW_COMMANDS);
+    with_key(&sample, 5, 0);
+    event_encode_follow_command(
+        &sample.value, &(struct follow_command){.kind = FOLLOW_COMMAND_MUTE, .user = 5, .other = 9, .time = 1});
+    with_value(&sample);
+    assert_true(concerns(&sample, 5));
+    assert_true(concerns(&sample, 9));
+    assert_false(concerns(&sample, 1));
+    buffer_free(&sample.value);
+}
+
 static void what_cannot_be_read_is_shown_as_it_is(void **state) {
     struct sample sample = sample_of(&TOPIC_LOCATIONS);
     sample.record.key = (const uint8_t *)"abc";
@@ -161,6 +215,42 @@ static void a_delivery_concerns_whom_it_names(void **state) {
     assert_non_null(
         strstr(text, "\"value\":null,\"error\":\"item 5 of the delivery-batch is malformed\",\"bytes\":\"00"));
     free(text);
+}
+
+/* Each kind of timeline-item, for recipients that nobody else has. */
+static void a_timeline_concerns_whom_it_names(void **state) {
+    static const int64_t TO[] = {20, 21, 22, 23, 24, 25};
+    static const int64_t IDS[] = {907, 905};
+    static const struct post_ref REFS[] = {{.author = 30, .id = 907}, {.author = 31, .id = 905}};
+    static const struct timeline_item ITEMS[] = {
+        {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 10, .id = 907}},
+        {.kind = TIMELINE_ITEM_BACKLOG, .backlog = {.author = 11, .ids = {IDS, 2}, .cut = 0}},
+        {.kind = TIMELINE_ITEM_BEGIN, .begin = {.wanted = {IDS, 2}}},
+        {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 12, .request = -1}},
+        {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1, .posts = {REFS, 2}, .cut = 5}},
+        {.kind = TIMELINE_ITEM_HOT, .hot = {.id = 907}},
+    };
+    static const struct topic *const TOPICS[] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
+    uint8_t bytes[1024], payload[256], *at = bytes + DELIVER_HEAD_MAX, *end = at;
+    for (size_t i = 0; i < ARRAY_SIZE(ITEMS); i++) {
+        size_t size = (size_t)(timeline_item_write(payload, &ITEMS[i]) - payload);
+        end = deliver_envelope_write(end, &(struct deliver_envelope){DELIVERY_TIMELINE, &TO[i], 1, payload, size});
+    }
+    *end++ = 0;
+    uint8_t *start = deliver_head_write_before(at, 5, 6, ARRAY_SIZE(ITEMS));
+    static const int64_t NAMED[] = {10, 11, 12, 20, 21, 22, 23, 24, 25, 30, 31};
+    for (size_t t = 0; t < ARRAY_SIZE(TOPICS); t++) {
+        struct sample sample = sample_of(TOPICS[t]);
+        sample.record.value = start;
+        sample.record.value_size = (size_t)(end - start);
+        for (size_t i = 0; i < ARRAY_SIZE(NAMED); i++) assert_true(concerns(&sample, NAMED[i]));
+        assert_false(concerns(&sample, 6));
+        assert_false(concerns(&sample, 905));
+        char *text = text_of(&sample);
+        assert_non_null(strstr(text, "{\"kind\": 3, \"recipients\": [20], \"payload\": {\"item\": {\"TimelinePush\": "
+                                     "{\"author\": 10, \"id\": 907}}}}"));
+        free(text);
+    }
 }
 
 /* {5, 6, [Parted {40, 41}, Left {9, [20]}]} of version 1. */
@@ -238,8 +328,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_friendship_has_both_users_in_its_key),
         cmocka_unit_test(a_command_concerns_both_users),
+        cmocka_unit_test(a_relation_has_both_users_and_what_it_is_in_its_key),
+        cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
+        cmocka_unit_test(a_follow_command_concerns_both_users),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),
+        cmocka_unit_test(a_timeline_concerns_whom_it_names),
         cmocka_unit_test(a_delivery_of_version_1_concerns_whom_it_names),
         cmocka_unit_test(pages_of_history_are_read),
         cmocka_unit_test(answers_that_make_no_sense_are_refused),

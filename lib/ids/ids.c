@@ -11,6 +11,7 @@ int64_t ids_tick(int64_t append_ms, int64_t offset, int64_t last) {
     int64_t ms = append_ms > IDS_EPOCH_MS ? append_ms - IDS_EPOCH_MS : 0;
     if (ms > MS_MAX) ms = MS_MAX;
     int64_t tick = ms << IDS_FRACTION_BITS | (offset & FRACTION_MASK);
+    if (last < 0) last = 0; // tick 0 of partition 0 would be the id 0
     return tick > last ? tick : last + 1;
 }
 

@@ -19,7 +19,7 @@ enum { IDS_PARTITIONS_MAX = 1024, IDS_FRACTION_BITS = 12, IDS_PARTITION_BITS = 1
 #define IDS_EPOCH_MS INT64_C(1735689600000) /* 2025-01-01 00:00:00 UTC */
 
 /* The tick of a command at this offset that Kafka took at `append_ms` (since 1970; a time before 2025 counts as 2025). last: the
- * highest tick that the partition has used, -1: none. */
+ * highest tick that the partition has used, -1: none. Always above 0, as ids are. */
 int64_t ids_tick(int64_t append_ms, int64_t offset, int64_t last);
 
 int64_t ids_make(int64_t tick, int32_t partition); /* partition: 0 to IDS_PARTITIONS_MAX - 1 */

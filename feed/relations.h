@@ -1,5 +1,5 @@
 /* Who follows and mutes whom: the content of the topic `follows`, of attached partitions, in lib/adjacency's lists. Both halves of a
- * follow are here if both users' partitions are. One thread.
+ * follow are here if both users' partitions are. Since when is not kept: no list shows it. One thread.
  *
  *     list of a user      FOLLOWING: whom the user follows      FOLLOWERS: who follows the user      MUTED: whom the user mutes
  *
@@ -9,8 +9,6 @@
 #define FEED_RELATIONS_H
 
 #include "adjacency/adjacency.h"
-#include "event/codec.h"
-#include "kafka/consumer.h"
 
 enum relation { RELATION_FOLLOWING = 1, RELATION_FOLLOWER = 2, RELATION_MUTED = 3 }; /* as in the key of `follows` */
 enum { RELATION_KEY_SIZE = 17 };
@@ -46,9 +44,9 @@ int relation_lists_reset(struct relation_lists *lists, int32_t partition,
                          struct error *error); /* forgets an attached one */
 
 /* Queues a half of an attached partition; relation_lists_apply writes what is queued, and that everything before `next` is. Halves
- * of offsets that are applied already are passed by. */
+ * of offsets that are applied or queued already are passed by, and a lower `next` than before changes nothing. */
 void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset,
-                         const struct relation_half *half, bool set, int64_t since);
+                         const struct relation_half *half, bool set);
 int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                          struct error *error);
 /* After the last apply of restoring: the lists can be read from now on. May take a second for a million halves. */

@@ -10,8 +10,8 @@
  *     family "texts-P"    author (8) ~id (8)             PostText
  *                         0xff                           next offset of `post-texts`
  *
- * All of a record's changes and the offset behind it are in one write. Functions return 0 or a negative errno code; -EBADMSG: the
- * store is damaged.
+ * All of a record's changes and the offset behind it are in one write. Functions return 0 or a negative errno code. -EBADMSG: the
+ * store is damaged; posts_reset and reading both topics from their beginnings mend it. -ESTALE: the partition is not attached.
  */
 #ifndef FEED_POSTS_H
 #define FEED_POSTS_H
@@ -33,26 +33,26 @@ bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id);
 
 struct posts;
 
-int posts_new(struct store *store, int32_t partitions, struct posts **posts,
-              struct error *error);   /* the store is longer-lived */
-void posts_free(struct posts *posts); /* NULL is fine */
+struct posts *posts_new(struct store *store, int32_t partitions); /* the store is longer-lived */
+void posts_free(struct posts *posts);                             /* NULL is fine; what is gathered is lost */
 
-/* Opens a partition. Offsets to go on from: -1: nothing was read. */
+/* Opens a partition. Offsets to go on from: -1: nothing was read. Harmless when it is open. */
 int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next, struct error *error);
 void posts_detach(struct posts *posts, int32_t partition);
 int posts_reset(struct posts *posts, int32_t partition, struct error *error); /* forgets an attached one */
 
-/* Gather one record each of an attached partition: NULL is a tombstone. Records before the stored offset are passed by. A record sees
- * those that were gathered before it. posts_write writes all that is gathered. */
-int posts_take_index(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
-                     const struct post *post, struct error *error);
-int posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
-                    const void *text, size_t size, struct error *error); /* a PostText with its header, as it came */
+/* Gather one record each of an attached partition: NULL is a tombstone. Records before an offset that was stored or gathered are passed
+ * by. posts_write writes all that is gathered; if it fails, all of that is dropped, and is to be read again. */
+void posts_take_index(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                      const struct post *post);
+void posts_take_text(struct posts *posts, int32_t partition, int64_t offset, int64_t author, int64_t id,
+                     const void *text, size_t size); /* a PostText with its header, as it came */
 int posts_write(struct posts *posts, struct error *error);
-int64_t posts_index_next(const struct posts *posts, int32_t partition);
+int64_t posts_index_next(const struct posts *posts, int32_t partition); /* as stored; -1: nothing */
 int64_t posts_texts_next(const struct posts *posts, int32_t partition);
 
-int64_t posts_last_tick(const struct posts *posts, int32_t partition); /* -1: none (ids/ids.h) */
+int64_t posts_last_tick(const struct posts *posts,
+                        int32_t partition); /* of records gathered, too; -1: none (ids/ids.h) */
 
 /* What was written. found: false: never existed, or is forgotten. */
 struct post_found {
@@ -62,6 +62,9 @@ struct post_found {
 int posts_find(struct posts *posts, int32_t partition, int64_t id, struct post_found *post, struct error *error);
 int posts_find_key(struct posts *posts, int32_t partition, int64_t author, const void *key, size_t size,
                    struct post_found *post, struct error *error);
+/* The idempotency key of a post. 1: found (key replaced; it may be empty), 0: there is no such post. */
+int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *key,
+                     struct error *error);
 int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error);
 
 /* An author's live posts, falling, above `above` and below `before`, at most `max`; *more: there are others. */

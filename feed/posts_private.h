@@ -1,0 +1,72 @@
+/* Shared by posts.c and posts_read.c, and private to them: the keys and values of the families. */
+#ifndef FEED_POSTS_PRIVATE_H
+#define FEED_POSTS_PRIVATE_H
+
+#include "feed/posts.h"
+
+enum {
+    POSTS_ID_KEY = 0x80,
+    POSTS_KEYED_KEY = 0x81,
+    POSTS_DELETED_KEY = 0x82,
+    POSTS_TICK_KEY = 0x83,
+    POSTS_COUNT_KEY = 0x84,
+    POSTS_NEXT_KEY = 0xff,
+};
+
+enum { POSTS_LONG = 8, POSTS_ID_SIZE = 9, POSTS_COUNT_SIZE = 9, POSTS_DELETED_SIZE = 17 };
+
+/* One record that is not written yet. */
+struct posts_record {
+    int64_t author, id, offset, deleted; /* deleted: 0: it is live */
+    size_t at, size;                     /* in posts->bytes: the client's key, or the text */
+    int32_t partition;
+    bool tombstone;
+};
+
+struct posts_records {
+    struct posts_record *items;
+    size_t count, capacity;
+};
+
+/* One of the two topics in a partition. */
+struct posts_topic {
+    struct store_family *family; /* NULL: not attached */
+    int64_t next, taken;         /* stored, and gathered */
+};
+
+struct posts_part {
+    struct posts_topic index, texts;
+    int64_t tick, stored_tick;
+};
+
+struct posts {
+    struct store *store;
+    struct store_batch *batch;
+    struct posts_part *parts;
+    int32_t partitions;
+    struct posts_records index, texts;
+    struct buffer bytes; /* of records that are not written yet */
+    struct buffer key, value;
+};
+
+/* A post as it is stored: 0 and the client's key; or 1, the time of deletion (zigzag), and the client's key. */
+struct posts_value {
+    int64_t deleted;
+    const uint8_t *key;
+    size_t key_size;
+};
+void posts_value_write(struct buffer *out, const struct posts_value *value); /* replaces it */
+int posts_value_read(const void *bytes, size_t size, struct posts_value *value, struct error *error);
+
+void posts_store_key(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id);
+void posts_id_key(uint8_t key[POSTS_ID_SIZE], int64_t id);
+void posts_count_key(uint8_t key[POSTS_COUNT_SIZE], int64_t author);
+void posts_deleted_key(uint8_t key[POSTS_DELETED_SIZE], int64_t deleted, int64_t id);
+void posts_keyed_key(struct buffer *out, int64_t author, const void *key, size_t size); /* replaces it */
+
+/* A value of eight bytes. 1: found, 0: not. */
+int posts_get_long(struct posts *posts, struct store_family *family, const void *key, size_t size, int64_t *value,
+                   struct error *error);
+int posts_damaged(struct error *error); /* -EBADMSG */
+
+#endif

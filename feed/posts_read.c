@@ -1,0 +1,235 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "feed/posts_private.h"
+
+enum { LIVE, DELETED }; /* the first byte of a stored post */
+
+int posts_damaged(struct error *error) { return error_set(error, -EBADMSG, "a stored post is damaged"); }
+
+/* ---- keys and values ---- */
+
+void post_key_write(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id) {
+    bytes_put_be64(key, (uint64_t)author);
+    bytes_put_be64(key + POSTS_LONG, (uint64_t)id);
+}
+
+bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id) {
+    const uint8_t *at = key;
+    if (size != POST_KEY_SIZE) return false;
+    int64_t first = (int64_t)bytes_get_be64(at), second = (int64_t)bytes_get_be64(at + POSTS_LONG);
+    if (first < 0 || second <= 0) return false;
+    *author = first;
+    *id = second;
+    return true;
+}
+
+/* The newest post of an author comes first. */
+void posts_store_key(uint8_t key[POST_KEY_SIZE], int64_t author, int64_t id) { post_key_write(key, author, ~id); }
+
+void posts_id_key(uint8_t key[POSTS_ID_SIZE], int64_t id) {
+    key[0] = POSTS_ID_KEY;
+    bytes_put_be64(key + 1, (uint64_t)id);
+}
+
+void posts_count_key(uint8_t key[POSTS_COUNT_SIZE], int64_t author) {
+    key[0] = POSTS_COUNT_KEY;
+    bytes_put_be64(key + 1, (uint64_t)author);
+}
+
+void posts_deleted_key(uint8_t key[POSTS_DELETED_SIZE], int64_t deleted, int64_t id) {
+    key[0] = POSTS_DELETED_KEY;
+    post_key_write(key + 1, deleted, id);
+}
+
+void posts_keyed_key(struct buffer *out, int64_t author, const void *key, size_t size) {
+    uint8_t head[1 + POSTS_LONG] = {POSTS_KEYED_KEY};
+    bytes_put_be64(head + 1, (uint64_t)author);
+    buffer_clear(out);
+    buffer_append(out, head, sizeof head);
+    buffer_append(out, key, size);
+}
+
+void posts_value_write(struct buffer *out, const struct posts_value *value) {
+    uint8_t head[1 + VARINT_MAX] = {value->deleted ? DELETED : LIVE}, *end = head + 1;
+    if (value->deleted) end = zigzag_put(end, value->deleted);
+    buffer_clear(out);
+    buffer_append(out, head, (size_t)(end - head));
+    if (value->key_size) buffer_append(out, value->key, value->key_size);
+}
+
+int posts_value_read(const void *bytes, size_t size, struct posts_value *value, struct error *error) {
+    const uint8_t *at = bytes, *end = at + size;
+    struct posts_value read = {.deleted = 0};
+    if (!size || *at > DELETED) return posts_damaged(error);
+    if (*at++ == DELETED) {
+        at = zigzag_get(at, end, &read.deleted);
+        if (!at || read.deleted <= 0) return posts_damaged(error);
+    }
+    read.key = at;
+    read.key_size = (size_t)(end - at);
+    *value = read;
+    return 0;
+}
+
+int posts_get_long(struct posts *posts, struct store_family *family, const void *key, size_t size, int64_t *value,
+                   struct error *error) {
+    struct store_pin pin;
+    int found = store_get_pinned(posts->store, family, key, size, &pin, error);
+    if (found <= 0) return found;
+    bool fine = pin.size == POSTS_LONG;
+    if (fine) *value = (int64_t)bytes_get_be64(pin.data);
+    store_pin_release(&pin);
+    return fine ? 1 : posts_damaged(error);
+}
+
+/* ---- one post ---- */
+
+static int attached(const struct posts *posts, int32_t partition, struct error *error) {
+    if (posts->parts[partition].index.family) return 0;
+    return error_set(error, -ESTALE, "the posts of partition %d are not open", (int)partition);
+}
+
+/* 1: found, with the pin that the value points to; 0: not. */
+static int read_post(struct posts *posts, struct store_family *family, int64_t author, int64_t id,
+                     struct posts_value *value, struct store_pin *pin, struct error *error) {
+    uint8_t key[POST_KEY_SIZE];
+    posts_store_key(key, author, id);
+    int found = store_get_pinned(posts->store, family, key, sizeof key, pin, error);
+    if (found <= 0) return found;
+    int code = posts_value_read(pin->data, pin->size, value, error);
+    if (code) store_pin_release(pin);
+    return code ? code : 1;
+}
+
+/* A post to which an index has led. */
+static int find_post(struct posts *posts, struct store_family *family, int64_t author, int64_t id,
+                     struct post_found *post, struct error *error) {
+    struct store_pin pin;
+    struct posts_value value;
+    int found = read_post(posts, family, author, id, &value, &pin, error);
+    if (found <= 0) return found ? found : posts_damaged(error);
+    *post = (struct post_found){.found = true, .author = author, .id = id, .deleted = value.deleted};
+    store_pin_release(&pin);
+    return 0;
+}
+
+int posts_find(struct posts *posts, int32_t partition, int64_t id, struct post_found *post, struct error *error) {
+    struct store_family *family = posts->parts[partition].index.family;
+    uint8_t key[POSTS_ID_SIZE];
+    int64_t author = 0;
+    int code = attached(posts, partition, error);
+    if (code) return code;
+    posts_id_key(key, id);
+    int found = posts_get_long(posts, family, key, sizeof key, &author, error);
+    if (found > 0) return find_post(posts, family, author, id, post, error);
+    if (!found) *post = (struct post_found){.found = false};
+    return found;
+}
+
+int posts_find_key(struct posts *posts, int32_t partition, int64_t author, const void *key, size_t size,
+                   struct post_found *post, struct error *error) {
+    struct store_family *family = posts->parts[partition].index.family;
+    int64_t id = 0;
+    int found = attached(posts, partition, error);
+    if (found) return found;
+    if (size) {
+        posts_keyed_key(&posts->key, author, key, size);
+        found = posts_get_long(posts, family, posts->key.data, posts->key.size, &id, error);
+    }
+    if (found > 0) return find_post(posts, family, author, id, post, error);
+    if (!found) *post = (struct post_found){.found = false};
+    return found;
+}
+
+int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *key,
+                     struct error *error) {
+    struct store_pin pin;
+    struct posts_value value;
+    int found = attached(posts, partition, error);
+    if (found) return found;
+    found = read_post(posts, posts->parts[partition].index.family, author, id, &value, &pin, error);
+    if (found <= 0) return found;
+    buffer_clear(key);
+    if (value.key_size) buffer_append(key, value.key, value.key_size);
+    store_pin_release(&pin);
+    return 1;
+}
+
+int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
+               struct error *error) {
+    uint8_t key[POST_KEY_SIZE];
+    int code = attached(posts, partition, error);
+    if (code) return code;
+    posts_store_key(key, author, id);
+    return store_get(posts->store, posts->parts[partition].texts.family, key, sizeof key, text, error);
+}
+
+/* ---- an author's posts ---- */
+
+int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error) {
+    uint8_t key[POSTS_COUNT_SIZE];
+    int64_t found_count = 0;
+    int found = attached(posts, partition, error);
+    if (found) return found;
+    posts_count_key(key, author);
+    found = posts_get_long(posts, posts->parts[partition].index.family, key, sizeof key, &found_count, error);
+    if (found < 0) return found;
+    *count = found_count;
+    return 0;
+}
+
+int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
+             size_t max, size_t *count, bool *more, struct error *error) {
+    uint8_t from[POST_KEY_SIZE];
+    size_t found = 0, size;
+    bool others = false;
+    int code = attached(posts, partition, error);
+    if (code) return code;
+    posts_store_key(from, author, before > 0 ? before - 1 : 0);
+    struct store_cursor *cursor = store_cursor_new(posts->store, posts->parts[partition].index.family);
+    for (store_cursor_seek(cursor, from, sizeof from); store_cursor_valid(cursor); store_cursor_next(cursor)) {
+        const uint8_t *key = store_cursor_key(cursor, &size);
+        if (size != POST_KEY_SIZE || memcmp(key, from, POSTS_LONG) != 0) break;
+        int64_t id = (int64_t)~bytes_get_be64(key + POSTS_LONG);
+        if (id <= above) break;
+        const uint8_t *value = store_cursor_value(cursor, &size);
+        if (!size || value[0] != LIVE) continue;
+        if ((others = found == max)) break;
+        ids[found++] = id;
+    }
+    code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (code) return code;
+    *count = found;
+    *more = others;
+    return 0;
+}
+
+int posts_forgettable(struct posts *posts, int32_t partition, int64_t before_ms, struct post_found *found, size_t max,
+                      size_t *count, struct error *error) {
+    static const uint8_t FROM[] = {POSTS_DELETED_KEY};
+    size_t listed = 0, size;
+    int code = attached(posts, partition, error);
+    if (code) return code;
+    struct store_cursor *cursor = store_cursor_new(posts->store, posts->parts[partition].index.family);
+    for (store_cursor_seek(cursor, FROM, sizeof FROM); store_cursor_valid(cursor) && listed < max;
+         store_cursor_next(cursor)) {
+        const uint8_t *key = store_cursor_key(cursor, &size);
+        if (size != POSTS_DELETED_SIZE || key[0] != POSTS_DELETED_KEY) break;
+        int64_t deleted = (int64_t)bytes_get_be64(key + 1), id = (int64_t)bytes_get_be64(key + 1 + POSTS_LONG);
+        if (deleted >= before_ms) break;
+        const uint8_t *author = store_cursor_value(cursor, &size);
+        if (size != POSTS_LONG) {
+            code = posts_damaged(error);
+            break;
+        }
+        found[listed++] =
+            (struct post_found){.found = true, .author = (int64_t)bytes_get_be64(author), .id = id, .deleted = deleted};
+    }
+    if (!code) code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (!code) *count = listed;
+    return code;
+}

@@ -6,7 +6,7 @@
 #include "feed/relations.h"
 
 /* NULL: the command may be decided. Else why it is a dead letter: not two different users, an id or a text out of range, invalid
- * UTF-8, more than four media. */
+ * UTF-8 or a NUL, more than four media, or a medium whose address is no http:// or https:// one. */
 const char *follow_command_complaint(const struct follow_command *command);
 const char *post_command_complaint(const struct post_command *command);
 
@@ -17,7 +17,7 @@ struct relation_now {
     size_t following; /* whom the user follows, all together */
 };
 enum follow_verdict {
-    FOLLOW_NOTHING, /* it is so already */
+    FOLLOW_NOTHING, /* it is so already, whatever else would be refused */
     FOLLOW_SET,     /* write the half, and for a follow its mirror */
     FOLLOW_CLEAR,   /* write tombstones */
     FOLLOW_BLOCKED, /* refused */

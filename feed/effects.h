@@ -4,11 +4,15 @@
  *     follows     user follows other          Request to the other's owner      (the user's owner)
  *                 other is followed by user   Backlog to the user's owner       (the other's owner)
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
- *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition
+ *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition; a partition that
+ *                                             the Begin names gets one even if the reader follows nobody there any more. Whom
+ *                                             the reader follows elsewhere by now is asked as after a new follow
  *     requests    Request                     Answer, or Backlog if its number is -1
  *
- * A push to many followers goes out in slices, so that others' posts pass between them: effects_run carries one out, and is called
- * until it says that nothing is left.
+ * A push to few followers is carried out at once. One to many goes out in slices, so that others' posts pass between them: effects_run
+ * carries one out, and is called until it says that nothing is left.
+ *
+ *     pushes    front { post 907, followers above 5120 } -> { post 911, above 0 } -> { post 899, above 77002 } back
  *
  * One thread.
  */
@@ -25,7 +29,8 @@ struct effects_options {
     struct posts *posts;
     int32_t partitions;
     size_t push_max; /* followers; more: Hot */
-    size_t backlog;  /* posts that an author sends to a new follower, and of each author in an answer */
+    size_t backlog;  /* posts that an author sends to a new follower, and of each author in an answer; at least 1 */
+    size_t answer;   /* posts of a whole answer; no fewer than an inbox holds, as more would be evicted there at once */
     void *context;
     /* Puts one item for these readers (or authors) of one partition into the outbox. */
     void (*timeline)(void *context, int32_t partition, const int64_t *readers, size_t count,
@@ -39,7 +44,8 @@ struct effects *effects_new(const struct effects_options *options);
 void effects_free(struct effects *effects); /* NULL is fine */
 void effects_set_push_max(struct effects *effects, size_t push_max);
 
-/* Of one record each, of an attached and live partition. */
+/* Of one record each, of an attached and live partition. A failure may leave a part of the effects carried out: the caller repeats
+ * all of them. */
 int effects_half(struct effects *effects, int32_t partition, const struct relation_half *half, bool set,
                  struct error *error);
 int effects_post(struct effects *effects, int32_t partition, int64_t author, int64_t id, int64_t offset,
@@ -49,13 +55,15 @@ int effects_begin(struct effects *effects, int32_t partition, int64_t reader, in
 int effects_request(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
                     int64_t request, struct error *error);
 
-/* Carries out a slice of pushes under way: 1: more is left, 0: nothing. `readers`: at most so many in this slice. */
+/* Carries out a slice of the push at the front, for at most so many readers (at least 1), and lets the next one to the front. 1: more
+ * is left, 0: nothing. After a failure the push stays as it was. */
 int effects_run(struct effects *effects, size_t readers, struct error *error);
-/* The lowest offset of `posts` whose push is not carried out to the end; INT64_MAX: none. */
+size_t effects_pushes(const struct effects *effects); /* pushes under way */
+/* The lowest offset of `posts` whose push is not carried out to the end; INT64_MAX: none. Looks at each push under way. */
 int64_t effects_held(const struct effects *effects, int32_t partition);
 void effects_drop(struct effects *effects, int32_t partition); /* the partition is no longer this process's */
 
-/* The partitions of those whom a reader follows, rising: for a Begin. */
+/* The partitions of those whom a reader follows, rising: for a Begin. wanted: room for all partitions. */
 int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, int64_t *wanted, size_t *count,
                    struct error *error);
 

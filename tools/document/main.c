@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "fanout/fanout.h"
+#include "feed/feed.h"
 #include "history-sink/history_sink.h"
 #include "ingest/ingest.h"
 #include "router/router.h"
@@ -14,7 +15,7 @@
 enum { SECTIONS_MAX = 64 };
 
 static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE, &ROUTER_SERVICE, &FANOUT_SERVICE,
-                                                           &HISTORY_SINK_SERVICE};
+                                                           &FEED_SERVICE, &HISTORY_SINK_SERVICE};
 
 /* A default that each daemon has its own of: "127.0.0.1:9110 (starling-ingest), ..." */
 static char *each_fallback(const char *property) {

@@ -45,7 +45,7 @@ static void effects_lost(void *context) {
 
 static void state_changed(void *context) {
     struct feed *feed = context;
-    if (feed->answers) answers_look_again(feed->answers);
+    if (feed->replies) replies_look_again(feed->replies);
 }
 
 static void put_timeline(void *context, int32_t partition, const int64_t *readers, size_t count,
@@ -101,7 +101,7 @@ static void each_second(void *context) {
 static void each_tenth(void *context) {
     struct feed *feed = context;
     owner_tenth(feed->owner);
-    answers_look_again(feed->answers);
+    replies_look_again(feed->replies);
     service_ready(feed->service, "assigned", owner_was_assigned(feed->owner));
     service_ready(feed->service, "restored", owner_ready(feed->owner));
 }
@@ -115,7 +115,7 @@ static void feed_free(void *state) {
     loop_timer_free(feed->tenth);
     owner_free(feed->owner);
     feed_commands_free(feed->commands);
-    answers_free(feed->answers);
+    replies_free(feed->replies);
     partitions_free(feed->state);
     effects_free(feed->effects);
     hot_posts_free(feed->hot);
@@ -282,8 +282,8 @@ static int make_owner(struct feed *feed, struct error *error) {
     return code;
 }
 
-static void make_answers(struct feed *feed) {
-    feed->answers = answers_new(&(struct answers_options){
+static void make_replies(struct feed *feed) {
+    feed->replies = replies_new(&(struct replies_options){
         .partitions = feed->partitions,
         .owner = feed->owner,
         .relations = feed->relations,
@@ -309,7 +309,7 @@ static int make_parts(struct feed *feed, struct error *error) {
     code = make_commands(feed, error);
     if (!code) code = make_owner(feed, error);
     if (code) return code;
-    make_answers(feed);
+    make_replies(feed);
     return owner_start(feed->owner, error);
 }
 
@@ -351,7 +351,7 @@ static bool feed_busy(void *state) {
 }
 
 static void feed_peer(void *state, struct http_request *request) {
-    answers_handle(((struct feed *)state)->answers, request);
+    replies_handle(((struct feed *)state)->replies, request);
 }
 
 static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,    &TOPIC_POST_COMMANDS,

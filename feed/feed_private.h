@@ -4,7 +4,7 @@
 
 #include "base/loop.h"
 #include "deliver/envelope.h"
-#include "feed/answers.h"
+#include "feed/replies.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"
 #include "feed/partitions.h"
@@ -26,7 +26,7 @@ struct feed {
     struct feed_commands *commands;
     struct partitions *state;
     struct owner *owner;
-    struct answers *answers;
+    struct replies *replies;
     struct deliver_reader *reader; /* of requests */
     struct codec *codec;
     struct loop_timer *second, *tenth;

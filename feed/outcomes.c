@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
-#include "feed/answers_private.h"
+#include "feed/replies_private.h"
 
 enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 800 };
 
@@ -14,7 +14,7 @@ enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_FEED };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
-    struct answers *answers;
+    struct replies *replies;
     struct http_request *request;
     struct outcome_wait *next;
     enum waits_for what;
@@ -39,7 +39,7 @@ static void later(struct http_request *request) {
 /* ---- what is answered ---- */
 
 static int relation_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
-    const struct answers_options *options = &wait->answers->options;
+    const struct replies_options *options = &wait->replies->options;
     struct relation_half half = {wait->user, wait->other, wait->relation};
     bool set, blocked;
     size_t following;
@@ -55,12 +55,12 @@ static int relation_answer(struct outcome_wait *wait, struct buffer *body, struc
 }
 
 static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
-    struct answers *answers = wait->answers;
+    struct replies *replies = wait->replies;
     struct post_found post;
     int code =
-        posts_find_key(answers->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
+        posts_find_key(replies->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
     if (code || !post.found || post.deleted) return code;
-    return answers_put_post(answers, wait->partition, &post, body, error);
+    return replies_put_post(replies, wait->partition, &post, body, error);
 }
 
 static void answer(struct outcome_wait *wait) {
@@ -74,7 +74,7 @@ static void answer(struct outcome_wait *wait) {
     case WAITS_FEED: break;
     }
     if (code < 0)
-        answers_store_failed(wait->request, &error);
+        replies_store_failed(wait->request, &error);
     else if (code)
         http_reply_json(wait->request, 200, &body);
     else
@@ -84,7 +84,7 @@ static void answer(struct outcome_wait *wait) {
 
 /* Whether what was decided can be read now. */
 static bool readable(const struct outcome_wait *wait) {
-    const struct feed_commands *commands = wait->answers->options.commands;
+    const struct feed_commands *commands = wait->replies->options.commands;
     struct relation_half half = {wait->user, wait->other, wait->relation};
     switch (wait->what) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
@@ -99,8 +99,8 @@ static bool readable(const struct outcome_wait *wait) {
 static bool look(struct outcome_wait *wait, int64_t now_us) {
     bool last = now_us >= wait->deadline_us;
     if (wait->what == WAITS_FEED)
-        return answers_feed_now(wait->answers, wait->request, wait->user, wait->other, wait->limit, last);
-    if (answers_refused(wait->answers, wait->request, wait->partition)) return true;
+        return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
+    if (replies_refused(wait->replies, wait->request, wait->partition)) return true;
     if (readable(wait))
         answer(wait);
     else if (last)
@@ -110,44 +110,44 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
     return true;
 }
 
-void answers_look_again(struct answers *answers) {
-    struct outcome_wait *all = answers->waiting;
+void replies_look_again(struct replies *replies) {
+    struct outcome_wait *all = replies->waiting;
     int64_t now_us = clock_monotonic_us();
-    answers->waiting = NULL;
+    replies->waiting = NULL;
     while (all) {
         struct outcome_wait *wait = all;
         all = wait->next;
         if (look(wait, now_us)) {
             wait_free(wait);
         } else {
-            wait->next = answers->waiting;
-            answers->waiting = wait;
+            wait->next = replies->waiting;
+            replies->waiting = wait;
         }
     }
 }
 
 static void wait_on(struct outcome_wait *wait) {
-    wait->next = wait->answers->waiting;
-    wait->answers->waiting = wait;
+    wait->next = wait->replies->waiting;
+    wait->replies->waiting = wait;
 }
 
-void answers_waiting_free(struct answers *answers) {
-    while (answers->waiting) {
-        struct outcome_wait *wait = answers->waiting;
-        answers->waiting = wait->next;
+void replies_waiting_free(struct replies *replies) {
+    while (replies->waiting) {
+        struct outcome_wait *wait = replies->waiting;
+        replies->waiting = wait->next;
         http_problem(wait->request, 503, "stopping", "this process ends", 1);
         wait_free(wait);
     }
 }
 
-void answers_wait_feed(struct answers *answers, struct http_request *request, int64_t user, int64_t before,
+void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
                        size_t limit) {
     struct outcome_wait *wait = mem_alloc(sizeof *wait);
     *wait = (struct outcome_wait){
-        .answers = answers,
+        .replies = replies,
         .request = request,
         .what = WAITS_FEED,
-        .partition = hash_user_partition(user, answers->options.partitions),
+        .partition = hash_user_partition(user, replies->options.partitions),
         .user = user,
         .other = before,
         .limit = limit,
@@ -209,24 +209,24 @@ static bool read_query(struct outcome_wait *wait, int64_t *offset) {
     return true;
 }
 
-bool answers_outcome(struct answers *answers, struct http_request *request) {
-    struct outcome_wait asked = {.answers = answers, .request = request}, *wait;
+bool replies_outcome(struct replies *replies, struct http_request *request) {
+    struct outcome_wait asked = {.replies = replies, .request = request}, *wait;
     const struct topic *topic;
     int64_t offset;
     if (!read_path(&asked, &topic)) return false;
     if (!read_query(&asked, &offset)) {
-        answers_bad_query(request);
+        replies_bad_query(request);
         return true;
     }
-    asked.partition = hash_user_partition(asked.user, answers->options.partitions);
+    asked.partition = hash_user_partition(asked.user, replies->options.partitions);
     wait = mem_alloc(sizeof *wait);
     *wait = asked;
-    if (answers_refused(answers, request, wait->partition)) {
+    if (replies_refused(replies, request, wait->partition)) {
         wait_free(wait);
         return true;
     }
     int code = offset < 0 ? 0
-                          : decider_await(feed_commands_decider(answers->options.commands), topic, wait->partition,
+                          : decider_await(feed_commands_decider(replies->options.commands), topic, wait->partition,
                                           offset, wait->deadline_us, wait, decided);
     if (offset < 0)
         decided(wait, 0);

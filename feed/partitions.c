@@ -103,7 +103,7 @@ static void end_live(struct partitions *partitions, int32_t partition) {
     if (!partitions->parts[partition].live) return;
     partitions->parts[partition].live = false;
     effects_drop(partitions->options.effects, partition);
-    progress_stop(partitions->progress, partition);
+    carried_stop(partitions->carried, partition);
 }
 
 void partitions_detach(struct partitions *partitions, int32_t partition) {
@@ -186,7 +186,7 @@ void partitions_live(struct partitions *partitions, int32_t partition) {
     part->live = true;
     for (size_t s = 0; s < STATES_OF_FEED; s++)
         from[s] = part->told[s] == KAFKA_OFFSET_NONE ? part->ends[s] : part->told[s] < 0 ? 0 : part->told[s];
-    progress_live(partitions->progress, partition, from);
+    carried_live(partitions->carried, partition, from);
     for (size_t s = 0; !code && s < STATES_OF_FEED; s++) {
         if (from[s] < owner_position(partitions->owner, s, partition))
             code = owner_read_again(partitions->owner, s, partition, from[s], &error);
@@ -202,7 +202,7 @@ bool partitions_push(struct partitions *partitions) {
     int code = outbox_blocked(partitions->options.outbox) ? 0 : effects_run(effects, PUSH_SLICE, &error);
     if (code < 0) partitions_fail(partitions, "the store failed", &error);
     for (int32_t p = 0; p < partitions->options.partitions; p++)
-        progress_hold(partitions->progress, STATE_POSTS, p, effects_held(effects, p));
+        carried_hold(partitions->carried, STATE_POSTS, p, effects_held(effects, p));
     return code > 0;
 }
 
@@ -225,17 +225,17 @@ void partitions_idle(struct partitions *partitions) {
 void partitions_flush(struct partitions *partitions) {
     if (partitions_push(partitions)) loop_timer_again(partitions->turn, 0, 0);
     outbox_flush(partitions->options.outbox);
-    progress_note(partitions->progress);
+    carried_note(partitions->carried);
 }
 
 void partitions_effects_lost(struct partitions *partitions) {
     struct error error;
-    progress_forget(partitions->progress);
+    carried_forget(partitions->carried);
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         if (!partitions->parts[p].live) continue;
         effects_drop(partitions->options.effects, p);
         for (size_t s = 0; s < STATES_OF_FEED; s++) {
-            int64_t from = progress_rewind(partitions->progress, s, p);
+            int64_t from = carried_rewind(partitions->carried, s, p);
             if (from >= 0 && owner_read_again(partitions->owner, s, p, from, &error))
                 partitions_fail(partitions, "effects cannot be carried out again", &error);
         }
@@ -243,7 +243,7 @@ void partitions_effects_lost(struct partitions *partitions) {
 }
 
 static void commit(struct partitions *partitions, bool again) {
-    size_t count = progress_settled(partitions->progress, again, partitions->positions);
+    size_t count = carried_settled(partitions->carried, again, partitions->positions);
     owner_commit(partitions->owner, partitions->positions, count);
 }
 
@@ -285,7 +285,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
     struct partitions *partitions = mem_alloc(sizeof *partitions);
     *partitions = (struct partitions){
         .options = *options,
-        .progress = progress_new(PARTITIONS_TOPICS, STATES_OF_FEED, options->partitions, options->epochs),
+        .carried = carried_new(PARTITIONS_TOPICS, STATES_OF_FEED, options->partitions, options->epochs),
         .positions = mem_zero(count * STATES_OF_FEED, sizeof *partitions->positions),
         .codec = codec_new(),
         .payload_codec = codec_new(),
@@ -306,7 +306,7 @@ void partitions_free(struct partitions *partitions) {
     deliver_reader_free(partitions->reader);
     codec_free(partitions->payload_codec);
     codec_free(partitions->codec);
-    progress_free(partitions->progress);
+    carried_free(partitions->carried);
     free(partitions->positions);
     free(partitions->parts);
     free(partitions);

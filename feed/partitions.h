@@ -15,7 +15,7 @@
 #include "feed/inboxes.h"
 #include "feed/outbox.h"
 #include "owner/owner.h"
-#include "owner/progress.h"
+#include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
 enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATES_OF_FEED };

@@ -25,7 +25,7 @@ struct list_build {
 struct partitions {
     struct partitions_options options;
     struct owner *owner;
-    struct progress *progress;
+    struct carried *carried;
     struct kafka_position *positions; /* room for all states of all partitions */
     struct codec *codec, *payload_codec;
     struct deliver_reader *reader;

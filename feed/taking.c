@@ -228,7 +228,7 @@ void partitions_take(struct partitions *partitions, const struct kafka_record *r
     for (size_t i = 0; i < count; i++) take_record(partitions, &records[i]);
     int code = write_all(partitions, &error);
     for (size_t i = 0; !code && i < count; i++) {
-        if (progress_due(partitions->progress, state_of(records[i].topic), records[i].partition, records[i].offset))
+        if (carried_due(partitions->carried, state_of(records[i].topic), records[i].partition, records[i].offset))
             code = tell(partitions, &records[i], &error);
     }
     if (code) {

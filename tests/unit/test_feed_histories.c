@@ -34,6 +34,7 @@ static void test_each_rule_is_needed(void **state) {
         uint64_t seed = 1;
         while (seed <= ENOUGH && !feed_world_history(world, seed, (enum feed_rule)rule)) seed++;
         printf("without %s: history %llu has a wrong page\n", FEED_RULE_NAMES[rule], (unsigned long long)seed);
+        fflush(stdout);
         if (seed > ENOUGH) fail_msg("%d histories without %s are right", ENOUGH, FEED_RULE_NAMES[rule]);
         feed_world_free(world);
     }

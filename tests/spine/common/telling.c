@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "deliver/deliver.h"
 #include "kafka/producer.h"
-#include "owner/progress.h"
+#include "owner/carried.h"
 
 enum { FLUSH_BYTES = 65536, FLUSH_US = 5000, SLICES = 20 };
 
@@ -19,7 +19,7 @@ struct telling {
     struct kafka_producer *producer;
     struct deliver *changes, *deliveries;
     struct watch_owner *watches;
-    struct progress *progress; /* of COUNTERS alone: state 0 */
+    struct carried *carried; /* of COUNTERS alone: state 0 */
 };
 
 /* ---- sending ---- */
@@ -97,18 +97,18 @@ void telling_attach(struct telling *telling, int32_t partition) {
 
 void telling_detach(struct telling *telling, int32_t partition) {
     watch_owner_detach(telling->watches, partition);
-    progress_stop(telling->progress, partition);
+    carried_stop(telling->carried, partition);
 }
 
 void telling_live(struct telling *telling, int32_t partition, int64_t from) {
-    progress_live(telling->progress, partition, &from);
+    carried_live(telling->carried, partition, &from);
     watch_owner_live(telling->watches, partition);
 }
 
 void telling_applied(struct telling *telling, const struct kafka_record *record, const struct counter *counter) {
     uint8_t payload[16 + COUNTER_NAME_MAX];
     char sum[24];
-    if (!progress_due(telling->progress, 0, record->partition, record->offset) || !counter) return;
+    if (!carried_due(telling->carried, 0, record->partition, record->offset) || !counter) return;
     bytes_put_be64(payload, (uint64_t)counter->sum);
     bytes_put_be64(payload + 8, (uint64_t)counter->version);
     memcpy(payload + 16, record->key, record->key_size);
@@ -129,7 +129,7 @@ void telling_flush_old(struct telling *telling, int64_t now_us) {
 void telling_flush(struct telling *telling) {
     deliver_flush(telling->changes);
     deliver_flush(telling->deliveries);
-    progress_note(telling->progress);
+    carried_note(telling->carried);
 }
 
 bool telling_blocked(struct telling *telling) {
@@ -137,14 +137,14 @@ bool telling_blocked(struct telling *telling) {
 }
 
 size_t telling_settled(struct telling *telling, bool again, struct kafka_position *positions) {
-    return progress_settled(telling->progress, again, positions);
+    return carried_settled(telling->carried, again, positions);
 }
 
 int64_t telling_rewind(struct telling *telling, int32_t partition) {
-    return progress_rewind(telling->progress, 0, partition);
+    return carried_rewind(telling->carried, 0, partition);
 }
 
-void telling_forgotten(struct telling *telling) { progress_forget(telling->progress); }
+void telling_forgotten(struct telling *telling) { carried_forget(telling->carried); }
 
 /* ---- beginning and end ---- */
 
@@ -166,7 +166,7 @@ int telling_new(const struct telling_options *options, struct telling **out, str
     struct telling *telling = mem_alloc(sizeof *telling);
     *telling = (struct telling){
         .options = *options,
-        .progress = progress_new(STATES, 1, options->partitions, options->epochs),
+        .carried = carried_new(STATES, 1, options->partitions, options->epochs),
     };
     telling->changes = outbox_new(telling, options->partitions, send_changes);
     telling->deliveries = outbox_new(telling, options->routes, send_deliveries);
@@ -194,6 +194,6 @@ void telling_free(struct telling *telling) {
     watch_owner_free(telling->watches);
     deliver_free(telling->changes);
     deliver_free(telling->deliveries);
-    progress_free(telling->progress);
+    carried_free(telling->carried);
     free(telling);
 }

@@ -8,7 +8,7 @@
  *     GET /peer/user/USER                                 {followers, following, posts}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *
- * The answers about commands (feed/outcomes.h) wait until the command was decided, and what it made can be read:
+ * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
  *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
@@ -16,8 +16,8 @@
  *
  * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
  */
-#ifndef FEED_ANSWERS_H
-#define FEED_ANSWERS_H
+#ifndef FEED_REPLIES_H
+#define FEED_REPLIES_H
 
 #include "feed/blocks.h"
 #include "feed/commands.h"
@@ -28,9 +28,9 @@
 #include "owner/owner.h"
 #include "service/http.h"
 
-struct answers;
+struct replies;
 
-struct answers_options {
+struct replies_options {
     int32_t partitions;
     struct owner *owner;
     struct relation_lists *relations;
@@ -44,11 +44,11 @@ struct answers_options {
     size_t following_max;
 };
 
-struct answers *answers_new(const struct answers_options *options);
-void answers_free(struct answers *answers); /* after the decider, which answers waiting questions; NULL is fine */
-void answers_handle(struct answers *answers, struct http_request *request);
+struct replies *replies_new(const struct replies_options *options);
+void replies_free(struct replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
+void replies_handle(struct replies *replies, struct http_request *request);
 
 /* State has changed: questions that wait for it may be answered. Also called ten times a second, for those that wait in vain. */
-void answers_look_again(struct answers *answers);
+void replies_look_again(struct replies *replies);
 
 #endif

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/chance.h"
-#include "owner/progress.h"
+#include "owner/carried.h"
 
 enum { STATES = 2, PARTITIONS = 3, ROOM = STATES * PARTITIONS };
 
@@ -16,28 +16,28 @@ static const struct topic *const TOPICS[STATES] = {&RED, &BLUE};
 
 struct world {
     struct epochs *epochs;
-    struct progress *progress;
+    struct carried *carried;
     struct kafka_position positions[ROOM];
 };
 
 static void world_open(struct world *w) {
     *w = (struct world){.epochs = epochs_new()};
-    w->progress = progress_new(TOPICS, STATES, PARTITIONS, w->epochs);
+    w->carried = carried_new(TOPICS, STATES, PARTITIONS, w->epochs);
 }
 
 static void world_close(struct world *w) {
-    progress_free(w->progress);
+    carried_free(w->carried);
     epochs_free(w->epochs);
 }
 
 static void close_epoch(struct world *w) {
-    progress_note(w->progress);
+    carried_note(w->carried);
     assert_true(epochs_close(w->epochs));
 }
 
 /* The committed offset of a state, -1: it is not among the positions. */
 static int64_t committed(struct world *w, const struct topic *topic, int32_t partition, bool again) {
-    size_t count = progress_settled(w->progress, again, w->positions);
+    size_t count = carried_settled(w->carried, again, w->positions);
     for (size_t i = 0; i < count; i++) {
         if (w->positions[i].topic == topic && w->positions[i].partition == partition) return w->positions[i].offset;
     }
@@ -47,25 +47,25 @@ static int64_t committed(struct world *w, const struct topic *topic, int32_t par
 static void test_only_live_partitions_have_effects(void **state) {
     struct world w;
     world_open(&w);
-    assert_false(progress_due(w.progress, 0, 1, 10));
-    progress_live(w.progress, 1, (const int64_t[]){10, 20});
-    assert_false(progress_due(w.progress, 0, 1, 9));
-    assert_true(progress_due(w.progress, 0, 1, 10));
-    assert_false(progress_due(w.progress, 0, 1, 10)); // once
-    assert_true(progress_due(w.progress, 1, 1, 25));  // offsets have gaps
-    progress_stop(w.progress, 1);
-    assert_false(progress_due(w.progress, 0, 1, 11));
+    assert_false(carried_due(w.carried, 0, 1, 10));
+    carried_live(w.carried, 1, (const int64_t[]){10, 20});
+    assert_false(carried_due(w.carried, 0, 1, 9));
+    assert_true(carried_due(w.carried, 0, 1, 10));
+    assert_false(carried_due(w.carried, 0, 1, 10)); // once
+    assert_true(carried_due(w.carried, 1, 1, 25));  // offsets have gaps
+    carried_stop(w.carried, 1);
+    assert_false(carried_due(w.carried, 0, 1, 11));
     world_close(&w);
 }
 
 static void test_commits_what_is_acknowledged(void **state) {
     struct world w;
     world_open(&w);
-    progress_live(w.progress, 0, (const int64_t[]){0, 0});
-    assert_true(progress_due(w.progress, 0, 0, 0));
+    carried_live(w.carried, 0, (const int64_t[]){0, 0});
+    assert_true(carried_due(w.carried, 0, 0, 0));
     uint64_t epoch = epochs_expect(w.epochs);
     close_epoch(&w);
-    assert_true(progress_due(w.progress, 0, 0, 1)); // of the next epoch
+    assert_true(carried_due(w.carried, 0, 0, 1)); // of the next epoch
     assert_int_equal(committed(&w, &RED, 0, false), 0);
     epochs_acknowledge(w.epochs, epoch);
     assert_int_equal(committed(&w, &RED, 0, false), 1);
@@ -79,12 +79,12 @@ static void test_commits_what_is_acknowledged(void **state) {
 static void test_held_effects_are_not_committed(void **state) {
     struct world w;
     world_open(&w);
-    progress_live(w.progress, 0, (const int64_t[]){0, 0});
-    for (int64_t i = 0; i < 5; i++) assert_true(progress_due(w.progress, 1, 0, i));
-    progress_hold(w.progress, 1, 0, 3);
+    carried_live(w.carried, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 5; i++) assert_true(carried_due(w.carried, 1, 0, i));
+    carried_hold(w.carried, 1, 0, 3);
     close_epoch(&w);
     assert_int_equal(committed(&w, &BLUE, 0, false), 3);
-    progress_hold(w.progress, 1, 0, INT64_MAX);
+    carried_hold(w.carried, 1, 0, INT64_MAX);
     close_epoch(&w);
     assert_int_equal(committed(&w, &BLUE, 0, false), 5);
     world_close(&w);
@@ -93,16 +93,16 @@ static void test_held_effects_are_not_committed(void **state) {
 static void test_goes_back_after_a_loss(void **state) {
     struct world w;
     world_open(&w);
-    progress_live(w.progress, 2, (const int64_t[]){4, 0});
-    assert_true(progress_due(w.progress, 0, 2, 4));
+    carried_live(w.carried, 2, (const int64_t[]){4, 0});
+    assert_true(carried_due(w.carried, 0, 2, 4));
     epochs_expect(w.epochs);
     close_epoch(&w);
-    assert_int_equal(progress_rewind(w.progress, 0, 2), 4);
-    assert_int_equal(progress_rewind(w.progress, 1, 2), -1); // nothing was sent
+    assert_int_equal(carried_rewind(w.carried, 0, 2), 4);
+    assert_int_equal(carried_rewind(w.carried, 1, 2), -1); // nothing was sent
     epochs_forget(w.epochs);
-    progress_forget(w.progress);
+    carried_forget(w.carried);
     assert_int_equal(committed(&w, &RED, 2, true), 4);
-    assert_true(progress_due(w.progress, 0, 2, 4));
+    assert_true(carried_due(w.carried, 0, 2, 4));
     world_close(&w);
 }
 
@@ -110,12 +110,12 @@ static void test_goes_back_after_a_loss(void **state) {
 static void test_old_epochs_say_nothing_of_a_partition_that_came_back(void **state) {
     struct world w;
     world_open(&w);
-    progress_live(w.progress, 0, (const int64_t[]){0, 0});
-    for (int64_t i = 0; i < 9; i++) assert_true(progress_due(w.progress, 0, 0, i));
+    carried_live(w.carried, 0, (const int64_t[]){0, 0});
+    for (int64_t i = 0; i < 9; i++) assert_true(carried_due(w.carried, 0, 0, i));
     uint64_t epoch = epochs_expect(w.epochs);
     close_epoch(&w);
-    progress_stop(w.progress, 0);
-    progress_live(w.progress, 0, (const int64_t[]){5, 0}); // another owner has committed that meanwhile
+    carried_stop(w.carried, 0);
+    carried_live(w.carried, 0, (const int64_t[]){5, 0}); // another owner has committed that meanwhile
     epochs_acknowledge(w.epochs, epoch);
     assert_int_equal(committed(&w, &RED, 0, false), 5);
     world_close(&w);
@@ -131,17 +131,17 @@ static void test_histories(void **state) {
         size_t acknowledged = 0, sent_count = 0;
         int64_t next = 0, held = INT64_MAX;
         world_open(&w);
-        progress_live(w.progress, 0, (const int64_t[]){0, 0});
+        carried_live(w.carried, 0, (const int64_t[]){0, 0});
         for (int step = 0; step < STEPS && next < MANY; step++) {
             switch (chance_next(&chance) % 5) {
             case 0:
             case 1:
-                assert_true(progress_due(w.progress, 0, 0, next));
+                assert_true(carried_due(w.carried, 0, 0, next));
                 epoch_of[next++] = epochs_open(w.epochs);
                 if (sent_count < sizeof sent / sizeof *sent) sent[sent_count++] = epochs_expect(w.epochs);
                 break;
             case 2:
-                progress_note(w.progress);
+                carried_note(w.carried);
                 epochs_close(w.epochs);
                 break;
             case 3:
@@ -149,7 +149,7 @@ static void test_histories(void **state) {
                 break;
             case 4:
                 held = next && chance_next(&chance) % 2 ? (int64_t)(chance_next(&chance) % (uint64_t)next) : INT64_MAX;
-                progress_hold(w.progress, 0, 0, held);
+                carried_hold(w.carried, 0, 0, held);
                 break;
             }
             int64_t told = committed(&w, &RED, 0, false);

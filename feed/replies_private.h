@@ -1,0 +1,60 @@
+/* Between feed/replies*.c. */
+#ifndef FEED_REPLIES_PRIVATE_H
+#define FEED_REPLIES_PRIVATE_H
+
+#include "base/map.h"
+#include "feed/replies.h"
+#include "feed/page.h"
+
+enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1100 };
+
+struct outcome_wait;
+
+struct replies {
+    struct replies_options options;
+    struct page_scratch *scratch;
+    struct page page;
+    struct inbox inbox;
+    struct id_list following, muted;
+    struct codec *codec;
+    struct buffer text, body;
+    struct map *begun;            /* readers for whom a Begin is under way -> when it was sent (ms, monotonic) */
+    struct outcome_wait *waiting; /* questions that wait for state, in no order */
+};
+
+/* 0: the partition's questions are answered here. Else the request was answered. */
+int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
+void replies_bad_query(struct http_request *request);
+void replies_store_failed(struct http_request *request, const struct error *error);
+
+/* Appends a post as the API has it, but for the author's name: 1; 0: there is none; or a negative code. */
+int replies_put_post(struct replies *replies, int32_t partition, const struct post_found *post, struct buffer *body,
+                     struct error *error);
+void replies_put_id(struct buffer *body, int64_t id);                                     /* quoted */
+void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count); /* "posts": [{id, user}] */
+
+int32_t replies_partition(const struct replies *replies, int64_t user);
+bool replies_limit(const struct http_request *request, int64_t *limit); /* false: out of range */
+
+/* An answer is written into replies->body, from replies_start on; replies_reply sends it. */
+void replies_start(struct replies *replies, const char *text);
+void replies_reply(struct replies *replies, struct http_request *request);
+
+void replies_posts(struct replies *replies, struct http_request *request, int32_t partition);
+void replies_written(struct replies *replies, struct http_request *request, int64_t user);
+void replies_older(struct replies *replies, struct http_request *request, int32_t partition);
+
+/* A page of the home timeline; it waits a moment for an inbox that begins just now. */
+void replies_feed(struct replies *replies, struct http_request *request, int64_t user);
+/* Answers the page if its inbox is complete, or if last. False: it is not. */
+bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
+                      bool last);
+
+/* What /peer/relation, /peer/posted and /peer/gone lead to; false: no such path. */
+bool replies_outcome(struct replies *replies, struct http_request *request);
+/* Has the page answered when its inbox is complete, or in vain at the deadline. */
+void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,
+                       size_t limit);
+void replies_waiting_free(struct replies *replies);
+
+#endif

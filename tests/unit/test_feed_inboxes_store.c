@@ -1,0 +1,272 @@
+/* What inboxes leave in the store: chunks and what becomes of them, who is away, writes that were torn, and damage. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "feed/inboxes.h"
+
+enum { PARTITIONS = 3, MAX = 9, SECOND = 1024, AWAY_MS = 60 * SECOND };
+
+struct world {
+    char folder[64];
+    struct store *store;
+    struct inboxes *inboxes;
+};
+
+/* Drops what is in memory. */
+static void restart(struct world *w, int32_t partitions) {
+    inboxes_free(w->inboxes);
+    w->inboxes = inboxes_new(&(struct inboxes_options){
+        .store = w->store, .partitions = partitions, .max = MAX, .memory_bytes = 1000, .away_ms = AWAY_MS});
+}
+
+static int64_t attach(struct world *w) {
+    struct error error;
+    int64_t next = -2;
+    if (inboxes_attach(w->inboxes, 0, &next, &error)) fail_msg("%s", error.text);
+    return next;
+}
+
+static struct world *world_new(void) {
+    struct world *w = mem_zero(1, sizeof *w);
+    struct error error;
+    struct store_options options = {.memory_bytes = 8 << 20, .point_lookups = true};
+    strcpy(w->folder, "/tmp/starling-inboxes-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    if (store_open(w->folder, &options, &w->store, &error)) fail_msg("%s", error.text);
+    restart(w, PARTITIONS);
+    assert_int_equal(attach(w), -1);
+    return w;
+}
+
+static void world_free(struct world *w) {
+    inboxes_free(w->inboxes);
+    store_close(w->store);
+    store_remove(w->folder, NULL);
+    free(w);
+}
+
+static void push(struct world *w, int64_t offset, int64_t reader, int64_t id) {
+    struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 4, .id = id}};
+    inboxes_take(w->inboxes, 0, offset, 0, &reader, 1, &item);
+    inboxes_read_to(w->inboxes, 0, offset + 1);
+}
+
+static void begin(struct world *w, int64_t offset, int64_t reader) {
+    struct timeline_item item = {.kind = TIMELINE_ITEM_BEGIN};
+    inboxes_take(w->inboxes, 0, offset, 0, &reader, 1, &item);
+    inboxes_read_to(w->inboxes, 0, offset + 1);
+}
+
+static void write_all(struct world *w) {
+    struct error error;
+    if (inboxes_write(w->inboxes, 100, &error)) fail_msg("%s", error.text);
+}
+
+static size_t find(struct world *w, int64_t reader, size_t newest, int *code) {
+    struct inbox inbox = {.request = -1};
+    struct error error;
+    *code = inboxes_find(w->inboxes, 0, reader, newest, &inbox, &error);
+    size_t count = inbox.count;
+    inbox_free(&inbox);
+    return count;
+}
+
+static size_t keys_of(struct world *w, uint8_t kind) {
+    struct store_family *family;
+    size_t size, count = 0;
+    assert_int_equal(store_family(w->store, "inbox-0", &family, NULL), 0);
+    struct store_cursor *cursor = store_cursor_new(w->store, family);
+    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor))
+        count += store_cursor_key(cursor, &size)[0] == kind;
+    store_cursor_free(cursor);
+    return count;
+}
+
+static void test_chunks_are_merged(void **state) {
+    struct world *w = world_new();
+    int code;
+    size_t most = 0;
+    begin(w, 0, 7);
+    for (int64_t offset = 1; offset < 100; offset++) {
+        push(w, offset, 7, offset);
+        write_all(w);
+        if (keys_of(w, 2) > most) most = keys_of(w, 2);
+    }
+    assert_true(most > 1 && most < 6);
+    assert_int_equal(find(w, 7, SIZE_MAX, &code), MAX);
+    assert_int_equal(keys_of(w, 1), 1);
+    assert_int_equal(keys_of(w, 3), 1);
+    world_free(w);
+}
+
+/* After a restart nobody knows how many chunks a reader has: a page that finds many merges them. */
+static void test_a_page_merges_chunks(void **state) {
+    struct world *w = world_new();
+    int code;
+    begin(w, 0, 7);
+    for (int64_t offset = 1; offset < 20; offset++) {
+        push(w, offset, 7, offset);
+        write_all(w);
+        restart(w, PARTITIONS);
+        assert_int_equal(attach(w), offset + 1);
+    }
+    assert_int_equal(keys_of(w, 2), 18); // the first write was of a Begin
+    assert_true(find(w, 7, 0, &code) >= MAX - 1);
+    assert_int_equal(code, 0);
+    assert_int_equal(keys_of(w, 2), 0);
+    assert_int_equal(find(w, 7, SIZE_MAX, &code), MAX);
+    assert_int_equal(code, 0);
+    world_free(w);
+}
+
+static void test_nothing_stays_of_who_is_away(void **state) {
+    struct world *w = world_new();
+    struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 4, .id = 50}};
+    int64_t reader = 7;
+    int code;
+    begin(w, 0, 7);
+    begin(w, 1, 8);
+    push(w, 2, 7, 20);
+    write_all(w);
+    push(w, 3, 7, 21);
+    write_all(w);
+    assert_int_equal(keys_of(w, 2), 1);
+    inboxes_take(w->inboxes, 0, 4, AWAY_MS + SECOND, &reader, 1, &item);
+    inboxes_read_to(w->inboxes, 0, 5);
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, 1);
+    write_all(w);
+    assert_int_equal(keys_of(w, 1) + keys_of(w, 2) + keys_of(w, 3), 2); // of the other one
+    restart(w, PARTITIONS);
+    assert_int_equal(attach(w), 5);
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, 1);
+    assert_int_equal(find(w, 7, SIZE_MAX, &code), 0);
+    world_free(w);
+}
+
+static void test_begins_are_wanted_in_time(void **state) {
+    struct world *w = world_new();
+    struct inbox inbox = {.request = -1};
+    assert_true(inboxes_wants_begin(w->inboxes, &inbox, 5));
+    inbox = (struct inbox){.request = 8, .opened_ms = 1000};
+    assert_false(inboxes_wants_begin(w->inboxes, &inbox, 1000 + AWAY_MS / 2));
+    assert_true(inboxes_wants_begin(w->inboxes, &inbox, 1001 + AWAY_MS / 2));
+    world_free(w);
+}
+
+static void test_memory_fills(void **state) {
+    struct world *w = world_new();
+    begin(w, 0, 7);
+    assert_false(inboxes_full(w->inboxes));
+    for (int64_t offset = 1; offset < 200; offset++) push(w, offset, 7, offset);
+    assert_true(inboxes_full(w->inboxes));
+    inboxes_detach(w->inboxes, 0);
+    assert_false(inboxes_full(w->inboxes));
+    write_all(w);
+    world_free(w);
+}
+
+/* What the store has of reader 7 under the keys of a kind. */
+static void damage(struct world *w, uint8_t kind) {
+    struct store_batch *batch = store_batch_new();
+    struct store_family *family;
+    uint8_t key[13] = {kind};
+    bytes_put_be64(key + 1, 7);
+    assert_int_equal(store_family(w->store, "inbox-0", &family, NULL), 0);
+    store_batch_put(batch, family, key, kind == 2 ? 13 : 9, "\xff", 1);
+    assert_int_equal(store_write(w->store, batch, false, NULL), 0);
+    store_batch_free(batch);
+}
+
+static void test_a_damaged_store_is_refused(void **state) {
+    for (uint8_t kind = 1; kind <= 3; kind++) {
+        struct world *w = world_new();
+        struct error error;
+        int64_t next;
+        int code;
+        begin(w, 0, 7);
+        write_all(w);
+        push(w, 1, 7, 20);
+        write_all(w);
+        damage(w, kind);
+        if (kind == 3) {
+            restart(w, PARTITIONS);
+            code = inboxes_attach(w->inboxes, 0, &next, &error);
+        } else {
+            find(w, 7, SIZE_MAX, &code);
+        }
+        assert_int_equal(code, -EBADMSG);
+        world_free(w);
+    }
+}
+
+/* Another number of partitions: other readers belong here. */
+static void test_other_partitions_begin_anew(void **state) {
+    struct world *w = world_new();
+    begin(w, 5, 7);
+    write_all(w);
+    restart(w, PARTITIONS + 1);
+    assert_int_equal(attach(w), -1);
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, 0);
+    assert_int_equal(keys_of(w, 1), 0);
+    world_free(w);
+}
+
+/* Of a first write that was torn nothing is of use: nobody knows which records it reflects. */
+static void test_a_torn_first_write_is_forgotten(void **state) {
+    struct world *w = world_new();
+    struct error error;
+    int code;
+    for (int64_t reader = 5; reader < 10; reader++) begin(w, reader, reader);
+    assert_int_equal(inboxes_write(w->inboxes, 3, &error), 1);
+    assert_int_equal(keys_of(w, 1), 3);
+    restart(w, PARTITIONS);
+    assert_int_equal(attach(w), -1);
+    assert_int_equal(keys_of(w, 1), 0);
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, 0);
+    assert_int_equal(find(w, 7, SIZE_MAX, &code), 0);
+    world_free(w);
+}
+
+/* What a failing write had taken from memory is not in the store: no later one may move the offset past it. */
+static void test_a_failure_stays(void **state) {
+    struct world *w = world_new();
+    struct error error;
+    int code = 0;
+    begin(w, 0, 7);
+    write_all(w);
+    damage(w, 1);
+    for (int64_t offset = 1; !code && offset < 20; offset++) { // until chunks are merged
+        push(w, offset, 7, offset);
+        code = inboxes_write(w->inboxes, 100, &error);
+    }
+    assert_int_equal(code, -EBADMSG);
+    push(w, 30, 7, 30);
+    assert_int_equal(inboxes_write(w->inboxes, 100, &error), -EBADMSG);
+    restart(w, PARTITIONS);
+    assert_true(attach(w) < 20);
+    world_free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chunks_are_merged),
+        cmocka_unit_test(test_a_page_merges_chunks),
+        cmocka_unit_test(test_nothing_stays_of_who_is_away),
+        cmocka_unit_test(test_begins_are_wanted_in_time),
+        cmocka_unit_test(test_memory_fills),
+        cmocka_unit_test(test_a_damaged_store_is_refused),
+        cmocka_unit_test(test_other_partitions_begin_anew),
+        cmocka_unit_test(test_a_torn_first_write_is_forgotten),
+        cmocka_unit_test(test_a_failure_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

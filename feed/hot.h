@@ -1,9 +1,10 @@
 /* The newest posts of authors who have too many followers to push their posts to each. Every feed process keeps them in memory, of all
  * partitions: it reads `hot-posts` from the beginning. Pure; one thread.
  *
- *     map: author -> { newest id, list of the others }        at most 16 bytes an id on average; an author with one id takes one slot
+ *     table: author -> | newest id | the others, rising: - |        an author with one id takes one slot: 24 bytes, 30 with
+ *                      | newest id | -------> 871, 880, 902 |       those that are free; each further id 8 to 12
  *
- * Posts may come twice and in any order. Ids below the horizon are forgotten: the topic keeps records for `feed.hot.days`.
+ * Posts may come twice and in any order. Ids at or below the horizon are forgotten: the topic keeps records for `feed.hot.days`.
  */
 #ifndef FEED_HOT_H
 #define FEED_HOT_H
@@ -17,11 +18,12 @@ struct hot;
 struct hot *hot_new(void);
 void hot_free(struct hot *hot); /* NULL is fine */
 
-void hot_put(struct hot *hot, int64_t author, int64_t id); /* below the horizon: ignored */
+void hot_put(struct hot *hot, int64_t author, int64_t id); /* at or below the horizon: ignored */
 
 /* An author's ids, falling, below `before` and above `above`, at most `max`: returns how many were written to `ids`. */
 size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max);
 int64_t hot_newest(const struct hot *hot, int64_t author); /* 0: none. One look-up */
+void hot_prefetch(const struct hot *hot, int64_t author);  /* one of the two comes soon */
 
 /* Forgets ids at or below `horizon`, which only rises. Looks at `slice` authors a call and goes on where it stopped. */
 void hot_expire(struct hot *hot, int64_t horizon, size_t slice);

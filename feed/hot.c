@@ -1,0 +1,184 @@
+#include "feed/hot.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "feed/id_table.h"
+
+/* Tables are a few, chosen by the highest bits of the author's hash: one that grows is copied, which takes some 10 ns an author. */
+enum { PART_BITS = 3, PARTS = 1 << PART_BITS };
+
+struct hot_older {
+    uint32_t count, capacity;
+    int64_t ids[]; /* rising, all below the newest one */
+};
+
+struct hot_author {
+    uint64_t key;
+    int64_t newest;
+    struct hot_older *older; /* NULL: none */
+};
+
+struct hot {
+    struct id_table parts[PARTS];
+    int64_t horizon;
+    size_t at_part, at; /* of hot_expire */
+    size_t authors, ids, bytes;
+};
+
+struct hot *hot_new(void) {
+    struct hot *hot = mem_zero(1, sizeof *hot);
+    for (size_t i = 0; i < PARTS; i++)
+        hot->parts[i] = (struct id_table){.size = sizeof(struct hot_author), .skip = PART_BITS};
+    return hot;
+}
+
+void hot_free(struct hot *hot) {
+    if (!hot) return;
+    for (size_t i = 0; i < PARTS; i++) {
+        struct hot_author *author;
+        for (size_t at = 0; (author = id_table_next(&hot->parts[i], &at));) free(author->older);
+        id_table_free(&hot->parts[i]);
+    }
+    free(hot);
+}
+
+static size_t part_of(int64_t author) { return hash_fold((uint64_t)author + 1) >> (64 - PART_BITS); }
+
+static const struct hot_author *find(const struct hot *hot, int64_t author) {
+    return author < 0 ? NULL : id_table_find(&hot->parts[part_of(author)], author);
+}
+
+/* ---- putting ---- */
+
+static size_t older_bytes(const struct hot_older *older) {
+    return older ? sizeof *older + older->capacity * sizeof older->ids[0] : 0;
+}
+
+/* Room for `capacity` ids. The allocator gives 16 bytes at a time, of which 8 are its own: an even count fills what it gives. */
+static struct hot_older *older_resize(struct hot *hot, struct hot_older *older, uint32_t capacity) {
+    uint32_t count = older ? older->count : 0;
+    capacity += capacity % 2;
+    hot->bytes -= older_bytes(older);
+    older = mem_resize(older, 1, sizeof *older + capacity * sizeof older->ids[0]);
+    older->count = count;
+    older->capacity = capacity;
+    hot->bytes += older_bytes(older);
+    return older;
+}
+
+/* How many ids of the list are below this one. */
+static uint32_t count_below(const struct hot_older *older, int64_t id) {
+    uint32_t from = 0, to = older ? older->count : 0;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (older->ids[middle] < id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool put_older(struct hot *hot, struct hot_author *slot, int64_t id) {
+    struct hot_older *older = slot->older;
+    uint32_t at = count_below(older, id);
+    if (older && at < older->count && older->ids[at] == id) return false;
+    if (!older || older->count == older->capacity)
+        slot->older = older = older_resize(hot, older, older ? older->capacity + older->capacity / 4 + 1 : 1);
+    memmove(&older->ids[at + 1], &older->ids[at], (older->count - at) * sizeof older->ids[0]);
+    older->ids[at] = id;
+    older->count++;
+    return true;
+}
+
+void hot_put(struct hot *hot, int64_t author, int64_t id) {
+    if (author < 0 || id <= hot->horizon) return;
+    struct id_table *part = &hot->parts[part_of(author)];
+    size_t bytes = id_table_bytes(part);
+    bool created;
+    struct hot_author *slot = id_table_put(part, author, &created);
+    hot->bytes += id_table_bytes(part) - bytes;
+    hot->authors += created;
+    if (created) {
+        slot->newest = id;
+    } else if (id > slot->newest) {
+        put_older(hot, slot, slot->newest);
+        slot->newest = id;
+    } else if (id == slot->newest || !put_older(hot, slot, id)) {
+        return;
+    }
+    hot->ids++;
+}
+
+/* ---- reading: as if all at or below the horizon were forgotten ---- */
+
+void hot_prefetch(const struct hot *hot, int64_t author) {
+    if (author >= 0) id_table_prefetch(&hot->parts[part_of(author)], author);
+}
+
+int64_t hot_newest(const struct hot *hot, int64_t author) {
+    const struct hot_author *slot = find(hot, author);
+    return slot && slot->newest > hot->horizon ? slot->newest : 0;
+}
+
+size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max) {
+    const struct hot_author *slot = find(hot, author);
+    size_t count = 0;
+    if (above < hot->horizon) above = hot->horizon;
+    if (!slot || slot->newest <= above) return 0;
+    if (slot->newest < before && max) ids[count++] = slot->newest;
+    const struct hot_older *older = slot->older;
+    if (!older) return count;
+    uint32_t at = slot->newest < before ? older->count : count_below(older, before);
+    while (at && count < max && older->ids[at - 1] > above) ids[count++] = older->ids[--at];
+    return count;
+}
+
+/* ---- forgetting ---- */
+
+static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t count) {
+    struct hot_older *older = slot->older;
+    hot->ids -= count;
+    older->count -= count;
+    if (!older->count) {
+        hot->bytes -= older_bytes(older);
+        free(older);
+        slot->older = NULL;
+        return;
+    }
+    memmove(&older->ids[0], &older->ids[count], older->count * sizeof older->ids[0]);
+    if (older->count <= older->capacity / 2) slot->older = older_resize(hot, older, older->count);
+}
+
+static void expire_next(struct hot *hot, struct hot_author *slot) {
+    struct id_table *part = &hot->parts[hot->at_part];
+    uint32_t count =
+        slot->newest <= hot->horizon && slot->older ? slot->older->count : count_below(slot->older, hot->horizon + 1);
+    if (count) drop_older(hot, slot, count);
+    if (slot->newest > hot->horizon) return;
+    id_table_remove(part, slot);
+    hot->at--; // another may stand there now
+    hot->authors--;
+    hot->ids--;
+}
+
+void hot_expire(struct hot *hot, int64_t horizon, size_t slice) {
+    if (horizon > hot->horizon) hot->horizon = horizon;
+    while (slice--) {
+        struct hot_author *slot = id_table_next(&hot->parts[hot->at_part], &hot->at);
+        if (slot) {
+            expire_next(hot, slot);
+            continue;
+        }
+        hot->at = 0;
+        hot->at_part = (hot->at_part + 1) % PARTS;
+        if (!hot->at_part) return;
+    }
+}
+
+int64_t hot_horizon(const struct hot *hot) { return hot->horizon; }
+
+struct hot_usage hot_used(const struct hot *hot) {
+    return (struct hot_usage){.authors = hot->authors, .ids = hot->ids, .bytes = sizeof *hot + hot->bytes};
+}

@@ -479,6 +479,24 @@ static void a_key_goes_over_to_a_new_post(void **state) {
     world_free(w);
 }
 
+/* Compaction leaves a tombstone of the partition's highest id, for a while. */
+static void a_tombstone_counts_for_the_highest_tick(void **state) {
+    struct world *w = world_of_one();
+    struct error error;
+    take_post(w, 0, 5, ids_make(2000, 0), POST_LIVE, 0, "");
+    posts_take_index(w->posts, 0, 1, 5, ids_make(3000, 0), NULL);
+    posts_take_index(w->posts, 0, 2, 5, ids_make(2500, 0), NULL);
+    assert_int_equal(posts_last_tick(w->posts, 0), 3000);
+    done(w, posts_write(w->posts, &error), &error);
+    posts_free(w->posts);
+    store_close(w->store);
+    open_store(w);
+    w->parts[0].index.written = 3;
+    attach(w, &w->parts[0]);
+    assert_int_equal(posts_last_tick(w->posts, 0), 3000);
+    world_free(w);
+}
+
 /* deleted 0 means live to those who ask: a deleted post without a time shows some. */
 static void a_deleted_post_without_a_time_is_deleted(void **state) {
     struct world *w = world_of_one();
@@ -599,6 +617,7 @@ int main(void) {
         cmocka_unit_test(keys_come_back),
         cmocka_unit_test(histories),
         cmocka_unit_test(a_key_goes_over_to_a_new_post),
+        cmocka_unit_test(a_tombstone_counts_for_the_highest_tick),
         cmocka_unit_test(a_deleted_post_without_a_time_is_deleted),
         cmocka_unit_test(only_attached_partitions_are_read),
         cmocka_unit_test(damage_is_found),

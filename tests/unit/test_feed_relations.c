@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "feed/relations.h"
 
-enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 6, STEPS = 120 };
+enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 5, STEPS = 150 };
 
 struct record {
     struct relation_half half;
@@ -144,14 +144,17 @@ static void attach(struct world *w, struct part *part, bool again) {
     set_table(w, part, from);
 }
 
+static void take_next(struct world *w, struct part *part) {
+    const struct record *record = &part->topic[part->position];
+    if (!record->marker)
+        relation_lists_take(w->lists, (int32_t)(part - w->parts), part->position, &record->half, record->set);
+    part->position++;
+}
+
 static void read_some(struct world *w, struct part *part) {
     // What was read before is read again, to carry out its effects.
     if (!chance(w, 5)) part->position -= (int64_t)chance(w, (uint64_t)part->position + 1);
-    for (uint64_t count = chance(w, 200); count && part->position < part->size; count--, part->position++) {
-        const struct record *record = &part->topic[part->position];
-        if (!record->marker)
-            relation_lists_take(w->lists, (int32_t)(part - w->parts), part->position, &record->half, record->set);
-    }
+    for (uint64_t count = chance(w, 200); count && part->position < part->size; count--) take_next(w, part);
     if (part->position > part->taken) part->taken = part->position;
 }
 
@@ -176,7 +179,7 @@ static void step(struct world *w) {
         attach(w, part, false);
         return;
     }
-    switch (chance(w, 16)) {
+    switch (chance(w, 18)) {
     case 0: // dies
         relation_lists_close(w->lists);
         open_lists(w);
@@ -194,14 +197,18 @@ static void step(struct world *w) {
         CHECK(w, relation_lists_next(w->lists, partition) == -1);
         break;
     case 3: attach(w, part, true); break;
-    case 4: read_some(w, part); break; // the halves wait
+    case 4:
+    case 5:
+    case 6:
+    case 7: read_some(w, part); break; // the halves wait
     default:
         do read_some(w, part);
         while (part->position < part->taken);
         apply(w, part);
         if (chance(w, 4)) break;
         part->position -= (int64_t)chance(w, (uint64_t)part->position + 1);
-        apply(w, part); // with a lower `next`, and nothing
+        while (part->position < part->applied && chance(w, 20)) take_next(w, part);
+        apply(w, part); // with a lower `next`, and nothing that is new
     }
 }
 

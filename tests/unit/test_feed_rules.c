@@ -61,8 +61,9 @@ static void a_text_has_1_to_2000_characters(void **state) {
 
 static void a_text_is_utf_8_without_nul(void **state) {
     static const struct event_text WRONG[] = {
-        {"a\0b", 3},      {"\0", 1},         {"\x80", 1},         {"a\xc3", 2},        {"\xc0\xaf", 2},
-        {"\xe0\x80\x80", 3}, {"\xed\xa0\x80", 3}, {"\xf4\x90\x80\x80", 4}, {"\xff", 1},        {"\xc3(", 2},
+        {"a\0b", 3},     {"\0", 1},           {"\x80", 1},         {"a\xc3", 2},
+        {"\xc0\xaf", 2}, {"\xe0\x80\x80", 3}, {"\xed\xa0\x80", 3}, {"\xf4\x90\x80\x80", 4},
+        {"\xff", 1},     {"\xc3(", 2},
     };
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
         struct post_command command = GOOD;
@@ -100,7 +101,8 @@ static void media_are_up_to_four_addresses(void **state) {
         command.media = (struct event_texts){media, count};
         assert_complaint(&command, count <= 4 ? NULL : "more than four");
     }
-    static const char *const WRONG[] = {"ftp://a", "HTTP://a", "http:/a", "https:/a", "a", " http://a", "//a", "httpss://a"};
+    static const char *const WRONG[] = {"ftp://a", "HTTP://a",  "http:/a", "https:/a",
+                                        "a",       " http://a", "//a",     "httpss://a"};
     for (size_t i = 0; i < ARRAY_SIZE(WRONG); i++) {
         struct post_command command = GOOD;
         for (size_t at = 0; at < 4; at++) { // each one is looked at
@@ -159,7 +161,8 @@ static void follows_are_decided(void **state) {
                 assert_int_equal(follow_decide(FOLLOW_COMMAND_FOLLOW, &now, MAX), follow);
                 // Whom one cannot follow one can mute, and what is set can always be cleared.
                 assert_int_equal(follow_decide(FOLLOW_COMMAND_MUTE, &now, MAX), set ? FOLLOW_NOTHING : FOLLOW_SET);
-                assert_int_equal(follow_decide(FOLLOW_COMMAND_UNFOLLOW, &now, MAX), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+                assert_int_equal(follow_decide(FOLLOW_COMMAND_UNFOLLOW, &now, MAX),
+                                 set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
                 assert_int_equal(follow_decide(FOLLOW_COMMAND_UNMUTE, &now, MAX), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
             }
         }
@@ -188,10 +191,14 @@ static void posts_are_decided(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(users_must_be_two),           cmocka_unit_test(a_text_has_1_to_2000_characters),
-        cmocka_unit_test(a_text_is_utf_8_without_nul), cmocka_unit_test(a_key_has_up_to_64_bytes),
-        cmocka_unit_test(media_are_up_to_four_addresses), cmocka_unit_test(only_new_posts_have_no_id),
-        cmocka_unit_test(follows_are_decided),         cmocka_unit_test(posts_are_decided),
+        cmocka_unit_test(users_must_be_two),
+        cmocka_unit_test(a_text_has_1_to_2000_characters),
+        cmocka_unit_test(a_text_is_utf_8_without_nul),
+        cmocka_unit_test(a_key_has_up_to_64_bytes),
+        cmocka_unit_test(media_are_up_to_four_addresses),
+        cmocka_unit_test(only_new_posts_have_no_id),
+        cmocka_unit_test(follows_are_decided),
+        cmocka_unit_test(posts_are_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "feed/inbox.h"
 
 struct page {
-    struct inbox_post *posts; /* falling ids; owned by the page */
+    struct inbox_post *posts; /* falling ids; owned by the page, and used again */
     size_t count, capacity;
     int64_t horizon; /* posts above it are all considered; 0: there are no others. Only meaningful if count < wanted */
 };

@@ -278,8 +278,10 @@ static int change_posts(struct posts *posts, size_t *from, struct tally *tally, 
     size_t left = posts->index.count - *from, count = 0;
     uint8_t keys[STORE_MANY * POST_KEY_SIZE];
     struct store_pin pins[STORE_MANY];
-    for (; count < left && count < STORE_MANY && records[count].partition == records->partition; count++)
+    do {
         posts_store_key(keys + count * POST_KEY_SIZE, records[count].author, records[count].id);
+        count++;
+    } while (count < left && count < STORE_MANY && records[count].partition == records->partition);
     int code = store_get_many(posts->store, posts->parts[records->partition].index.family, keys, POST_KEY_SIZE, count,
                               pins, error);
     if (code) return code;

@@ -22,19 +22,19 @@
 
 enum {
     PARTS = 3,
-    DISKS = 2,  /* that take turns at a partition */
-    PAGE = 5,   /* posts of a page */
-    KEEP = 6,   /* of a backlog or an answer, an author */
-    CAP = 12,   /* of an inbox */
-    USERS = 7,  /* at most */
-    POSTS = 512 /* of a history, at most */
+    DISKS = 2,   /* that take turns at a partition */
+    PAGE = 5,    /* posts of a page */
+    KEEP = PAGE, /* of a backlog or an answer, an author: no fewer than a page */
+    CAP = 12,    /* of an inbox */
+    USERS = 7,   /* at most */
+    POSTS = 512  /* of a history, at most */
 };
 
 enum log_kind { FOLLOWS, POSTS_LOG, TIMELINES, REQUESTS, HOT, LOGS };
 
-const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",   "kept",      "backlog",
-                                                 "request", "rebuild", "horizon",  "following", "content",
-                                                 "dedupe",  "silence", "restored", "generation"};
+const char *const FEED_RULE_NAMES[FEED_RULES] = {"none",    "effects", "attach",  "kept",      "backlog",
+                                                 "request", "rebuild", "horizon", "following", "content",
+                                                 "dedupe",  "silence", "restored"};
 
 /* A record of any log: a half, a post, or an item for some users. */
 struct entry {
@@ -246,7 +246,7 @@ static void catch_up(struct owner_of_part *o) {
     if (o->caught_up || !is_live(o)) return;
     o->caught_up = true;
     assert_int_equal(relation_lists_finish(disk_of(o)->relations, o->part, 1, &error), 0);
-    if (w->without == RULE_EFFECTS) return;
+    if (w->without == RULE_EFFECTS || w->without == RULE_SILENCE) return;
     for (int log = FOLLOWS; log <= POSTS_LOG; log++) o->at[log] = lower(o->at[log], w->group[log][o->part]);
 }
 
@@ -297,12 +297,6 @@ static void take_timeline(struct owner_of_part *o, const struct entry *entry, in
     struct inboxes *inboxes = disk_of(o)->inboxes;
     struct timeline_item item;
     assert_int_equal(delivery_read_timeline(o->world->codec, entry->item, entry->item_size, &item), 0);
-    if (item.kind == TIMELINE_ITEM_ANSWER && o->world->without == RULE_GENERATION) {
-        struct inbox inbox = {.request = -1};
-        assert_int_equal(inboxes_find(inboxes, o->part, entry->users[0], SIZE_MAX, &inbox, &error), 0);
-        item.answer.request = inbox.request;
-        inbox_free(&inbox);
-    }
     inboxes_take(inboxes, o->part, offset, 1, entry->users, entry->user_count, &item);
     inboxes_read_to(inboxes, o->part, offset + 1);
 }
@@ -594,15 +588,15 @@ static void act(struct feed_world *w) {
     uint32_t r = roll(w, 100);
     size_t a = roll(w, (uint32_t)w->user_count), b = (a + 1 + roll(w, (uint32_t)w->user_count - 1)) % w->user_count;
     static const size_t THRESHOLDS[] = {0, 1, 2, 3, 99};
-    if (r < 30)
+    if (r < 26)
         command_follow(w, a, b, happens(w, .65));
-    else if (r < 55)
+    else if (r < 50)
         command_post(w, a);
-    else if (r < 60 && w->post_count)
+    else if (r < 64 && w->post_count)
         command_delete(w);
-    else if (r >= 60 && r < 62)
+    else if (r >= 64 && r < 66)
         w->push_max = THRESHOLDS[roll(w, 5)];
-    else if (r >= 62 && r < 65)
+    else if (r >= 66 && r < 74)
         begin_inbox(&w->owners[part_of(w->users[a])], w->users[a]);
 }
 

@@ -14,17 +14,16 @@ enum feed_rule {
     RULE_NONE,
     RULE_EFFECTS, /* after a take-over effects are carried out from the group's offset on, though the state is further */
     RULE_ATTACH, /* whoever takes over reads state up to the ends of that moment; timelines go on from the store's offset */
-    RULE_KEPT,       /* where timelines are not kept from that offset on, all inboxes are forgotten */
-    RULE_BACKLOG,    /* who is followed sends his newest posts to the new follower */
-    RULE_REQUEST,    /* the new follower's owner asks for them, too */
-    RULE_REBUILD,    /* an inbox that is not complete is no page */
-    RULE_HORIZON,    /* posts at or below the horizon are asked for at their authors' owners */
-    RULE_FOLLOWING,  /* a page shows only whom the reader follows now */
-    RULE_CONTENT,    /* a page shows only posts that their author's owner still has */
-    RULE_DEDUPE,     /* a post that came by both ways is shown once */
-    RULE_SILENCE,    /* a store is restored in silence */
-    RULE_RESTORED,   /* an owner neither asks nor answers before its state is read */
-    RULE_GENERATION, /* answers to an older request do not count */
+    RULE_KEPT,      /* where timelines are not kept from that offset on, all inboxes are forgotten */
+    RULE_BACKLOG,   /* who is followed sends his newest posts to the new follower */
+    RULE_REQUEST,   /* the new follower's owner asks for them, too */
+    RULE_REBUILD,   /* an inbox that is not complete is no page */
+    RULE_HORIZON,   /* posts at or below the horizon are asked for at their authors' owners */
+    RULE_FOLLOWING, /* a page shows only whom the reader follows now */
+    RULE_CONTENT,   /* a page shows only posts that their author's owner still has */
+    RULE_DEDUPE,    /* a post that came by both ways is shown once */
+    RULE_SILENCE,   /* a store is restored in silence */
+    RULE_RESTORED,  /* an owner neither asks nor answers before its state is read */
     FEED_RULES
 };
 

@@ -86,7 +86,8 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
     size_t count;
     bool more;
     struct error error;
-    if (!views_of(http_query(request, "state"), &views) || !http_query_number(request, "after", -1, INT64_MAX, &after) ||
+    if (!views_of(http_query(request, "state"), &views) ||
+        !http_query_number(request, "after", -1, INT64_MAX, &after) ||
         !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
         http_problem(request, 400, "bad-query", "state, after or limit is out of range", 0);
         return;

@@ -19,6 +19,7 @@ struct gateway {
     struct ingest_settings settings;
     struct auth *auth;
     struct writer *writer;
+    struct user_copies *copies;
     struct endpoints *endpoints;
     struct http_server *server;
     void *products[PRODUCTS_COUNT]; /* their states */
@@ -104,9 +105,47 @@ static void collect(void *context) {
 
 /* ---- the daemon ---- */
 
+static void copies_are_ready(void *context) {
+    const struct gateway *gateway = context;
+    service_ready(gateway->service, "copies", true);
+}
+
+static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
+    const struct gateway *gateway = context;
+    (void)mode;
+    (void)offset;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->sharing) PRODUCTS[i]->sharing(gateway->products[i], user);
+    }
+}
+
+static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
+    struct service *service = gateway->service;
+    return user_copies_new(
+        &(struct user_copies_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .data_dir = service_settings(service)->data_dir,
+            .partitions = shape->partitions[TOPIC_SPACE_USERS],
+            .log = service_log(service),
+            .metrics = service_metrics(service),
+            .dead_letters = writer_producer(gateway->writer),
+            .context = gateway,
+            .on_ready = copies_are_ready,
+            .on_sharing = sharing_changed,
+        },
+        &gateway->copies, error);
+}
+
 static int start_products(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     const struct product_options options = {
-        .service = gateway->service, .shape = shape, .writer = gateway->writer, .endpoints = gateway->endpoints};
+        .service = gateway->service,
+        .shape = shape,
+        .writer = gateway->writer,
+        .copies = gateway->copies,
+        .outcome_wait_ms = gateway->settings.outcome_wait_ms,
+        .endpoints = gateway->endpoints,
+    };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
         int code = PRODUCTS[i]->start(&options, &gateway->products[i], error);
@@ -139,6 +178,7 @@ static void gateway_free(void *state) {
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->stop(gateway->products[i]);
     http_server_free(gateway->server);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->free(gateway->products[i]);
+    user_copies_free(gateway->copies);
     endpoints_free(gateway->endpoints);
     free(gateway);
 }
@@ -156,6 +196,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
     };
     int code = service_auth(service, &gateway->auth, error);
     if (code == 0) code = writer_new(service, (int)gateway->settings.produce_timeout_ms, &gateway->writer, error);
+    if (code == 0) code = start_copies(gateway, shape, error);
     if (code == 0) code = start_products(gateway, shape, error);
     if (code == 0) code = start_server(gateway, error);
     if (code) {

@@ -6,12 +6,15 @@
 #include "ingest/endpoints.h"
 #include "ingest/write.h"
 #include "service/service.h"
+#include "users/user_copies.h"
 
-/* The gateway gives this to a product. The service and the endpoints outlive its state; the writer goes before stop. */
+/* The gateway gives this to a product. The service, the endpoints and the copies outlive its state; the writer goes before stop. */
 struct product_options {
     struct service *service;
     const struct topics_shape *shape;
     struct writer *writer;
+    struct user_copies *copies;  /* profiles and sharing, read by the gateway for all products */
+    int64_t outcome_wait_ms;     /* how long the answer to a command waits for its outcome before it is 202 */
     struct endpoints *endpoints; /* start adds the product's endpoints */
 };
 
@@ -21,6 +24,8 @@ struct product {
      * fine, for both. */
     void (*stop)(void *state);
     void (*free)(void *state); /* the server is gone */
+    /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
+    void (*sharing)(void *state, int64_t user);
 };
 
 #endif

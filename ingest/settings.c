@@ -13,6 +13,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "HTTP connections at most. Clients beyond that wait."},
     {"ingest.produce.timeout.ms", CONFIG_INT, AT(produce_timeout_ms), "5000", .min = 100, .max = 60000,
      .doc = "A write that Kafka has not acknowledged by then (ms) is answered 503."},
+    {"ingest.outcome.wait.ms", CONFIG_INT, AT(outcome_wait_ms), "2000", .max = 30000,
+     .doc = "How long the answer to a command waits for its outcome (ms) before it is 202."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
 };
 

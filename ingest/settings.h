@@ -6,7 +6,7 @@
 
 struct ingest_settings {
     const char *listen, *web_dir;
-    int64_t max_body, max_connections, produce_timeout_ms;
+    int64_t max_body, max_connections, produce_timeout_ms, outcome_wait_ms;
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

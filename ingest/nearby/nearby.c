@@ -12,13 +12,12 @@
 #include "ingest/nearby/settings.h"
 #include "ingest/nearby/sharing.h"
 #include "service/peers.h"
-#include "users/user_copies.h"
 
 /* Its parts, and what several of them use. */
 struct nearby_gateway {
     struct service *service;
     struct nearby_settings settings;
-    struct user_copies *copies;
+    struct user_copies *copies; /* the gateway's */
     struct peers *routers, *sinks;
     struct locations *locations;
     struct profile_writes *profiles;
@@ -27,39 +26,14 @@ struct nearby_gateway {
     struct page_config *page;
 };
 
-static void copies_are_ready(void *context) {
-    struct nearby_gateway *nearby = context;
-    service_ready(nearby->service, "copies", true);
-}
-
-static void sharing_changed(void *context, int64_t user, enum sharing_mode mode, int64_t offset) {
-    struct nearby_gateway *nearby = context;
-    (void)mode;
-    (void)offset;
+static void sharing_changed(void *state, int64_t user) {
+    const struct nearby_gateway *nearby = state;
     sharing_writes_noticed(nearby->sharing, user);
 }
 
 static bool ready(const void *of) {
     const struct nearby_gateway *nearby = of;
     return user_copies_ready(nearby->copies);
-}
-
-static int start_copies(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
-    struct service *service = nearby->service;
-    return user_copies_new(
-        &(struct user_copies_options){
-            .loop = service_loop(service),
-            .settings = service_kafka(service),
-            .data_dir = service_settings(service)->data_dir,
-            .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-            .log = service_log(service),
-            .metrics = service_metrics(service),
-            .dead_letters = writer_producer(options->writer),
-            .context = nearby,
-            .on_ready = copies_are_ready,
-            .on_sharing = sharing_changed,
-        },
-        &nearby->copies, error);
 }
 
 static int start_peers(struct nearby_gateway *nearby, const struct product_options *options, struct error *error) {
@@ -91,7 +65,7 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
-    nearby->friends = friends_new(metrics, options->writer, nearby->routers, nearby->settings.outcome_wait_ms);
+    nearby->friends = friends_new(metrics, options->writer, nearby->routers, options->outcome_wait_ms);
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
 
@@ -121,7 +95,6 @@ static void nearby_free(void *state) {
     sharing_writes_free(nearby->sharing);
     profile_writes_free(nearby->profiles);
     locations_free(nearby->locations);
-    user_copies_free(nearby->copies);
     free(nearby);
 }
 
@@ -130,9 +103,9 @@ static int nearby_start(const struct product_options *options, void **state, str
     *nearby = (struct nearby_gateway){
         .service = options->service,
         .settings = *(const struct nearby_settings *)NEARBY_SECTION.values,
+        .copies = options->copies,
     };
-    int code = start_copies(nearby, options, error);
-    if (code == 0) code = start_peers(nearby, options, error);
+    int code = start_peers(nearby, options, error);
     if (code) {
         nearby_stop(nearby);
         nearby_free(nearby);
@@ -144,4 +117,5 @@ static int nearby_start(const struct product_options *options, void **state, str
     return 0;
 }
 
-const struct product NEARBY_PRODUCT = {.start = nearby_start, .stop = nearby_stop, .free = nearby_free};
+const struct product NEARBY_PRODUCT = {
+    .start = nearby_start, .stop = nearby_stop, .free = nearby_free, .sharing = sharing_changed};

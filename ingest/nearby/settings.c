@@ -7,8 +7,6 @@
 static const struct config_property PROPERTIES[] = {
     {"ingest.max.batch", CONFIG_INT, AT(max_batch), "1000", .min = 1, .max = 100000,
      .doc = "Reports in one request at most."},
-    {"ingest.outcome.wait.ms", CONFIG_INT, AT(outcome_wait_ms), "2000", .max = 30000,
-     .doc = "How long the answer to a friend command waits for its outcome (ms) before it is 202."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router",
      .doc = "Consumer group of the routers, which answer for friends."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",

@@ -7,7 +7,7 @@
 struct nearby_settings {
     const char *router_group, *history_group;
     const char *web_ws_url, *web_tile_url;
-    int64_t max_batch, outcome_wait_ms;
+    int64_t max_batch;
 };
 
 extern const struct config_section NEARBY_SECTION; /* values: struct nearby_settings */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "ids/ids.h"
 
 json_t *call_body(const struct call *call) {
     size_t size;
@@ -33,6 +34,15 @@ bool call_query_range(const struct call *call, const char *name, int64_t min, in
         error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64, name, min);
     else
         error_set(&error, 0, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+    http_problem(call->request, 400, "bad_query", error.text, 0);
+    return false;
+}
+
+bool call_query_id(const struct call *call, const char *name, int64_t *id) {
+    const char *text = http_query(call->request, name);
+    if (!text || ids_parse(text, strlen(text), id)) return true;
+    struct error error;
+    error_set(&error, 0, "\"%s\" must be the `next` of a page before", name);
     http_problem(call->request, 400, "bad_query", error.text, 0);
     return false;
 }

@@ -23,4 +23,7 @@ bool call_query_int(const struct call *call, const char *name, int64_t *value);
 /* The same, and from min to max: 400 bad_query says so. */
 bool call_query_range(const struct call *call, const char *name, int64_t min, int64_t max, int64_t *value);
 
+/* The cursor of a list that goes by ids (ids/ids.h): 400 bad_query if it is none. *id unchanged if absent. */
+bool call_query_id(const struct call *call, const char *name, int64_t *id);
+
 #endif

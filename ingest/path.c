@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "ids/ids.h"
 
 enum { WORD_MAX = 32, TEXT_MAX = 256 };
 
@@ -47,11 +48,16 @@ static int parse_value(struct span inner, struct span given, struct path_value *
                        struct error *error) {
     struct span name, type;
     split(inner, &name, &type);
-    *value = (struct path_value){.user = -1, .text = given.text, .size = given.size};
+    *value = (struct path_value){.user = -1, .id = -1, .text = given.text, .size = given.size};
     *wrong = equals(type, "user") ? "bad_user" : "bad_path";
     if (equals(type, "user")) {
         if (text_number(given.text, given.size, INT64_MAX, &value->user)) return 0;
         return error_set(error, -EINVAL, "{%.*s} in the path must be a user id, a whole number from 0", (int)name.size,
+                         name.text);
+    }
+    if (equals(type, "id")) {
+        if (ids_parse(given.text, given.size, &value->id)) return 0;
+        return error_set(error, -EINVAL, "{%.*s} in the path must be an id, a whole number from 1", (int)name.size,
                          name.text);
     }
     if (equals(type, "word") ? is_word(given) : is_text(given)) return 0;

@@ -2,6 +2,7 @@
  * is a user. Pure; any thread.
  *
  *     user   a user id: a whole number from 0 to 2^63-1, of digits alone
+ *     id     the id of a post or comment (ids/ids.h): a whole number from 1 to 2^63-1, of digits alone, the first of them not 0
  *     word   1 to 32 of a-z, 0-9, - and _, a letter first
  *     text   1 to 256 bytes of valid UTF-8 without control characters
  */
@@ -19,6 +20,7 @@ enum { PATH_VALUES_MAX = 4 };
 
 struct path_value {
     int64_t user;     /* of type user; else -1 */
+    int64_t id;       /* of type id; else -1 */
     const char *text; /* as it stands in the path, not ended by a NUL */
     size_t size;
 };

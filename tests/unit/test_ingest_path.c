@@ -78,6 +78,13 @@ static void values_are_of_their_type(void **state) {
         {"user", "0x5", false},
         {"user", "00", true},
         {"user", "99999999999999999999", false},
+        {"id", "1", true},
+        {"id", "9223372036854775807", true},
+        {"id", "9223372036854775808", false},
+        {"id", "0", false},
+        {"id", "07", false},
+        {"id", "-7", false},
+        {"id", "7a", false},
         {"word", "post", true},
         {"word", "a_b-9", true},
         {"word", "9a", false},
@@ -100,6 +107,7 @@ static void values_are_of_their_type(void **state) {
         buffer_format(&path, "/%s", CASES[i].value);
         int code = path_match(buffer_cstring(&pattern), buffer_cstring(&path), values, &wrong, &error);
         if ((code == 1) != CASES[i].good) fail_msg("%s %s", CASES[i].type, CASES[i].value);
+        assert_int_equal(values[0].id > 0, code == 1 && strcmp(CASES[i].type, "id") == 0);
         if (code < 0) assert_non_null(strstr(error.text, "{x}"));
         buffer_free(&pattern);
         buffer_free(&path);

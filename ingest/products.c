@@ -1,14 +1,17 @@
 #include "ingest/products.h"
 
 #include "event/topics.h"
+#include "ingest/feed/feed.h"
+#include "ingest/feed/settings.h"
 #include "ingest/nearby/nearby.h"
 #include "ingest/nearby/settings.h"
 
-const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT};
+const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT};
 
-const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, NULL};
+const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION, NULL};
 
-static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES, &TOPIC_SHARING};
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES,
+                                             &TOPIC_SHARING,   &TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS};
 const struct topic_list PRODUCT_TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};

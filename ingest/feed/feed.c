@@ -1,0 +1,71 @@
+#include "ingest/feed/feed.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "event/topics.h"
+#include "ingest/feed/follows.h"
+#include "ingest/feed/home.h"
+#include "ingest/feed/parts.h"
+#include "ingest/feed/posts.h"
+#include "ingest/feed/settings.h"
+#include "ingest/feed/users.h"
+
+enum { RETRY_AFTER_S = 1 };
+
+void feed_owner_away(struct http_request *request) {
+    http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted",
+                 RETRY_AFTER_S);
+}
+
+static bool ready(const void *of) {
+    const struct feed_gateway *gateway = of;
+    return user_copies_ready(gateway->copies);
+}
+
+static int start_owners(struct feed_gateway *gateway, struct service *service, struct error *error) {
+    const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
+    return peers_new(
+        &(struct peers_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .group = settings->group,
+            .topic = &TOPIC_POST_COMMANDS,
+            .partitions = gateway->partitions,
+            .token = service_settings(service)->peer_token,
+        },
+        &gateway->owners, error);
+}
+
+/* Questions under way end, and their requests are answered. */
+static void feed_stop(void *state) {
+    struct feed_gateway *gateway = state;
+    if (!gateway) return;
+    peers_free(gateway->owners);
+    gateway->owners = NULL;
+}
+
+static int feed_start(const struct product_options *options, void **state, struct error *error) {
+    struct feed_gateway *gateway = mem_alloc(sizeof *gateway);
+    *gateway = (struct feed_gateway){
+        .writer = options->writer,
+        .copies = options->copies,
+        .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .outcome_wait_ms = options->outcome_wait_ms,
+        .chance = chance_new(),
+        .commands = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
+                                    "Commands of the feed that Kafka acknowledged.", NULL),
+    };
+    int code = start_owners(gateway, options->service, error);
+    if (code) {
+        free(gateway);
+        return code;
+    }
+    const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
+                                                 &HOME_ENDPOINTS};
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
+    *state = gateway;
+    return 0;
+}
+
+const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free};

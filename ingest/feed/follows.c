@@ -1,0 +1,94 @@
+#include "ingest/feed/follows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "ingest/feed/commands.h"
+
+/* What a request wants of whom. */
+struct follow_wish {
+    enum follow_command_kind kind;
+    int64_t other;
+};
+
+static bool is_about_mutes(enum follow_command_kind kind) {
+    return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE;
+}
+
+static void reply_pending(struct http_request *request, int64_t other) {
+    struct buffer body = {0};
+    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", other);
+    http_reply_json(request, 202, &body);
+    buffer_free(&body);
+}
+
+static void reply_relation(struct http_request *request, const struct follow_wish *wish, bool set) {
+    struct buffer body = {0};
+    buffer_format(&body, "{\"user\":%" PRId64 ",\"%s\":%s}", wish->other,
+                  is_about_mutes(wish->kind) ? "muted" : "following", set ? "true" : "false");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+/* The owner tells what the relation is now. One that was wanted and is not there was refused. */
+static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    const struct follow_wish *wish = context;
+    bool set, blocked = false, full = false;
+    if (status != 200 || json_want_bool(reply, "set", &set, NULL)) {
+        reply_pending(request, wish->other);
+        return;
+    }
+    json_want_bool(reply, "blocked", &blocked, NULL);
+    json_want_bool(reply, "full", &full, NULL);
+    bool refused = wish->kind == FOLLOW_COMMAND_FOLLOW && !set;
+    if (refused && blocked)
+        http_problem(request, 403, "blocked", "one of the two users has blocked the other", 0);
+    else if (refused && full)
+        http_problem(request, 409, "following_limit", "the user follows as many others as anybody may", 0);
+    else
+        reply_relation(request, wish, set);
+}
+
+static void command(struct feed_gateway *gateway, const struct call *call, enum follow_command_kind kind) {
+    int64_t user = call->claims.user, other = call->values[0].user;
+    if (user == other) {
+        http_problem(call->request, 400, "same_user", "the two users are the same", 0);
+        return;
+    }
+    struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
+    struct follow_wish *wish = mem_alloc(sizeof *wish);
+    *wish = (struct follow_wish){.kind = kind, .other = other};
+    struct buffer record = {0};
+    event_encode_follow_command(&record, &command);
+    char *question = mem_format("/peer/relation/%" PRId64 "/%" PRId64 "?relation=%s", user, other,
+                                is_about_mutes(kind) ? "muted" : "following");
+    feed_write_start(gateway, &(struct feed_write){
+                                  .request = call->request,
+                                  .topic = &TOPIC_FOLLOW_COMMANDS,
+                                  .user = user,
+                                  .record = &record,
+                                  .question = question,
+                                  .answer = answer,
+                                  .context = wish,
+                              });
+    free(question);
+    buffer_free(&record);
+}
+
+static void put_follow(void *state, const struct call *call) { command(state, call, FOLLOW_COMMAND_FOLLOW); }
+static void delete_follow(void *state, const struct call *call) { command(state, call, FOLLOW_COMMAND_UNFOLLOW); }
+static void put_mute(void *state, const struct call *call) { command(state, call, FOLLOW_COMMAND_MUTE); }
+static void delete_mute(void *state, const struct call *call) { command(state, call, FOLLOW_COMMAND_UNMUTE); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"PUT", "/v1/follows/{user}", put_follow, NEEDS_USER},
+    {"DELETE", "/v1/follows/{user}", delete_follow, NEEDS_USER},
+    {"PUT", "/v1/mutes/{user}", put_mute, NEEDS_USER},
+    {"DELETE", "/v1/mutes/{user}", delete_mute, NEEDS_USER},
+};
+const struct endpoint_list FOLLOWS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

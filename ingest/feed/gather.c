@@ -1,0 +1,49 @@
+#include "ingest/feed/gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct gather {
+    struct gather_options options;
+    size_t waiting; /* questions without an answer, and one for the asker itself until gather_end */
+    bool stopping;
+};
+
+struct gather_question {
+    struct gather *gather;
+    size_t tag;
+};
+
+static void settle(struct gather *gather) {
+    if (--gather->waiting) return;
+    gather->options.done(gather->options.context, gather->stopping);
+    free(gather);
+}
+
+static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct gather_question *question = context;
+    struct gather *gather = question->gather;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    if (code == -ECANCELED) gather->stopping = true;
+    gather->options.answer(gather->options.context, question->tag, reply);
+    json_decref(reply);
+    free(question);
+    settle(gather);
+}
+
+struct gather *gather_new(const struct gather_options *options) {
+    struct gather *gather = mem_alloc(sizeof *gather);
+    *gather = (struct gather){.options = *options, .waiting = 1};
+    return gather;
+}
+
+void gather_ask(struct gather *gather, int32_t partition, const char *path, size_t tag) {
+    struct gather_question *question = mem_alloc(sizeof *question);
+    *question = (struct gather_question){.gather = gather, .tag = tag};
+    gather->waiting++;
+    peers_fetch(gather->options.owners, partition, path, gather->options.timeout_ms, answered, question);
+}
+
+void gather_end(struct gather *gather) { settle(gather); }

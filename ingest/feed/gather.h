@@ -1,0 +1,24 @@
+/* Several questions to owners at once: each answer is handed over as it comes, and when there is none left to wait for, that is said.
+ * Loop's thread. */
+#ifndef INGEST_FEED_GATHER_H
+#define INGEST_FEED_GATHER_H
+
+#include "json/json.h"
+#include "service/peers.h"
+
+struct gather;
+
+struct gather_options {
+    struct peers *owners;
+    int timeout_ms;
+    void *context;
+    void (*answer)(void *context, size_t tag, const json_t *reply); /* reply NULL: this owner did not answer in time */
+    void (*done)(void *context, bool stopping); /* stopping: the gateway ends, and nothing more may be asked */
+};
+
+/* At once after each other: new, ask for each question, end. done may be called within the last. */
+struct gather *gather_new(const struct gather_options *options);
+void gather_ask(struct gather *gather, int32_t partition, const char *path, size_t tag);
+void gather_end(struct gather *gather);
+
+#endif

@@ -1,0 +1,20 @@
+/* The caller's home timeline: GET /v1/feed.
+ *
+ *     the reader's owner: ids above its horizon        once, and nothing more if that is enough
+ *            v
+ *     the owners of whom the reader follows: older ids all at once, a few hundred authors a question; merged
+ *            v
+ *     the authors' owners: the posts                   all at once; a post is gone, or its owner does not answer: unavailable
+ *            v
+ *     the page
+ *
+ * Some more ids are asked for than the page holds, because posts may be gone.
+ */
+#ifndef INGEST_FEED_HOME_H
+#define INGEST_FEED_HOME_H
+
+#include "ingest/endpoints.h"
+
+extern const struct endpoint_list HOME_ENDPOINTS; /* state: struct feed_gateway */
+
+#endif

@@ -1,0 +1,25 @@
+/* Questions for older posts of many authors: grouped by the partition of the authors, and cut so that each fits into a URL. Pure; one
+ * thread. */
+#ifndef INGEST_FEED_OLDER_H
+#define INGEST_FEED_OLDER_H
+
+#include "json/json.h"
+
+struct older_question {
+    int32_t partition;
+    char *path; /* /peer/older/PARTITION?authors=.. */
+};
+
+struct older_questions {
+    struct older_question *items;
+    size_t count;
+};
+
+enum { OLDER_AUTHORS_MAX = 400 }; /* of one question: 8 KB of a URL */
+
+/* For posts below `before` of these authors, a list of user ids; others in it are passed by. `limit`: from each owner at most. */
+void older_questions_new(struct older_questions *questions, const json_t *authors, int32_t partitions, int64_t before,
+                         size_t limit);
+void older_questions_free(struct older_questions *questions);
+
+#endif

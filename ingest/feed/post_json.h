@@ -1,0 +1,17 @@
+/* Posts as clients see them: what the author's owner says, with the author's name. Loop's thread. */
+#ifndef INGEST_FEED_POST_JSON_H
+#define INGEST_FEED_POST_JSON_H
+
+#include "json/json.h"
+#include "users/profiles.h"
+
+/* Appends the members user, name and avatar_url; the last two are null if the user has no profile. */
+void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles);
+
+/* Appends the post as an object. False: the owner's answer is no post, and nothing is appended. */
+bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles);
+
+/* Appends a post that cannot be read now. */
+void post_put_unavailable(struct buffer *body, int64_t id, int64_t user);
+
+#endif

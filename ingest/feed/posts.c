@@ -1,0 +1,224 @@
+#include "ingest/feed/posts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "ids/ids.h"
+#include "ingest/feed/commands.h"
+#include "ingest/feed/post_body.h"
+#include "ingest/feed/post_json.h"
+
+enum { PEER_TIMEOUT_MS = 3000 };
+
+static void reply_post(struct feed_gateway *gateway, struct http_request *request, unsigned status,
+                       const json_t *post) {
+    struct buffer body = {0};
+    if (post_put(&body, post, user_copies_profiles(gateway->copies)))
+        http_reply_json(request, status, &body);
+    else
+        feed_owner_away(request);
+    buffer_free(&body);
+}
+
+static void no_post(struct http_request *request) { http_problem(request, 404, "no_post", "there is no such post", 0); }
+
+/* ---- new ones ---- */
+
+struct new_post {
+    struct feed_gateway *gateway;
+    char key[POST_BODY_KEY_MAX + 1];
+};
+
+/* The key says by which repeated request the outcome may be asked for. */
+static void reply_undecided(struct http_request *request, const char *key) {
+    struct buffer body = {0};
+    buffer_string(&body, "{\"key\":");
+    json_put_text(&body, key, strlen(key));
+    buffer_byte(&body, '}');
+    http_reply_json(request, 202, &body);
+    buffer_free(&body);
+}
+
+static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    struct new_post *new_post = context;
+    if (status == 200)
+        reply_post(new_post->gateway, request, 201, reply);
+    else if (status == 404)
+        http_problem(request, 409, "post_deleted", "the post that this key made was deleted", 0);
+    else
+        reply_undecided(request, new_post->key);
+}
+
+/* The client's key, or a random one: 16 bytes, as digits. */
+static void choose_key(struct new_post *new_post, const char *given) {
+    struct chance *chance = &new_post->gateway->chance;
+    if (given) {
+        snprintf(new_post->key, sizeof new_post->key, "%s", given);
+        return;
+    }
+    for (size_t at = 0; at < 32; at += 8)
+        snprintf(new_post->key + at, sizeof new_post->key - at, "%08" PRIx32, chance_next(chance));
+}
+
+static void put_escaped(struct buffer *path, const char *text) {
+    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (; *text; text++) {
+        if (strchr(PLAIN, *text))
+            buffer_byte(path, (uint8_t)*text);
+        else
+            buffer_format(path, "%%%02X", (unsigned)(unsigned char)*text);
+    }
+}
+
+static void write_post(struct feed_gateway *gateway, const struct call *call, const struct post_body *body) {
+    struct new_post *new_post = mem_zero(1, sizeof *new_post);
+    new_post->gateway = gateway;
+    choose_key(new_post, body->key);
+    struct post_command command = {
+        .kind = POST_COMMAND_POST,
+        .user = call->claims.user,
+        .key = {.data = new_post->key, .size = strlen(new_post->key)},
+        .text = body->text,
+        .media = {.items = body->media, .count = body->media_count},
+        .time = clock_wall_ms(),
+    };
+    struct buffer record = {0}, question = {0};
+    event_encode_post_command(&record, &command);
+    buffer_format(&question, "/peer/posted/%" PRId64 "?key=", command.user);
+    put_escaped(&question, new_post->key);
+    feed_write_start(gateway, &(struct feed_write){
+                                  .request = call->request,
+                                  .topic = &TOPIC_POST_COMMANDS,
+                                  .user = command.user,
+                                  .record = &record,
+                                  .question = buffer_cstring(&question),
+                                  .answer = posted,
+                                  .context = new_post,
+                              });
+    buffer_free(&question);
+    buffer_free(&record);
+}
+
+static void post_post(void *state, const struct call *call) {
+    json_t *object = call_body(call);
+    if (!object) return;
+    struct post_body body;
+    struct error error;
+    const char *wrong = post_body_read(object, &body, &error);
+    if (wrong)
+        http_problem(call->request, 400, wrong, error.text, 0);
+    else
+        write_post(state, call, &body);
+    json_decref(object);
+}
+
+/* ---- one that is there ---- */
+
+/* A request about a post, while its author's owner is asked who wrote it. */
+struct post_request {
+    struct feed_gateway *gateway;
+    struct http_request *request;
+    int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
+};
+
+static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    const int64_t *id = context;
+    struct buffer body = {0};
+    (void)reply;
+    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", *id);
+    if (status == 200)
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
+    else
+        http_reply_json(request, 202, &body);
+    buffer_free(&body);
+}
+
+static void write_deletion(const struct post_request *asked) {
+    struct post_command command = {
+        .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    int64_t *id = mem_alloc(sizeof *id);
+    *id = asked->id;
+    event_encode_post_command(&record, &command);
+    char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, asked->user, asked->id);
+    feed_write_start(asked->gateway, &(struct feed_write){
+                                         .request = asked->request,
+                                         .topic = &TOPIC_POST_COMMANDS,
+                                         .user = asked->user,
+                                         .record = &record,
+                                         .question = question,
+                                         .answer = deleted,
+                                         .context = id,
+                                     });
+    free(question);
+    buffer_free(&record);
+}
+
+static void delete_found(const struct post_request *asked, const json_t *post) {
+    int64_t author;
+    if (json_is_null(post))
+        http_reply(asked->request, 204, NULL, NULL, 0, NULL, 0);
+    else if (json_want_int(post, "user", 0, INT64_MAX, &author, NULL))
+        feed_owner_away(asked->request);
+    else if (author != asked->user)
+        http_problem(asked->request, 403, "not_your_post", "somebody else has written this post", 0);
+    else
+        write_deletion(asked);
+}
+
+static void found(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct post_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    const json_t *post = json_array_get(json_object_get(reply, "items"), 0);
+    if (!post)
+        feed_owner_away(asked->request);
+    else if (asked->user >= 0)
+        delete_found(asked, post);
+    else if (json_is_null(post))
+        no_post(asked->request);
+    else
+        reply_post(asked->gateway, asked->request, 200, post);
+    json_decref(reply);
+    free(asked);
+}
+
+static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {
+    struct post_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct post_request){.gateway = gateway, .request = request, .user = user, .id = id};
+    char *path = mem_format("/peer/posts/%d?ids=%" PRId64, (int)ids_partition(id), id);
+    peers_fetch(gateway->owners, ids_partition(id), path, PEER_TIMEOUT_MS, found, asked);
+    free(path);
+}
+
+static void get_post(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    int64_t id = call->values[0].id;
+    if (ids_partition(id) < gateway->partitions)
+        ask_for(gateway, call->request, id, -1);
+    else
+        no_post(call->request);
+}
+
+/* A post that no process can ever have made is gone already. */
+static void delete_post(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    int64_t id = call->values[0].id;
+    if (ids_partition(id) < gateway->partitions)
+        ask_for(gateway, call->request, id, call->claims.user);
+    else
+        http_reply(call->request, 204, NULL, NULL, 0, NULL, 0);
+}
+
+static const struct endpoint ENDPOINTS[] = {
+    {"POST", "/v1/posts", post_post, NEEDS_USER},
+    {"GET", "/v1/posts/{id:id}", get_post, NEEDS_TOKEN},
+    {"DELETE", "/v1/posts/{id:id}", delete_post, NEEDS_USER},
+};
+const struct endpoint_list POSTS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -1,0 +1,144 @@
+#include "ingest/feed/users.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+#include "ids/ids.h"
+#include "ingest/feed/parts.h"
+#include "ingest/feed/post_json.h"
+#include "ingest/owners.h"
+
+enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
+
+/* ---- profile and counts ---- */
+
+/* A request about a user, while the user's owner is asked. */
+struct user_request {
+    struct feed_gateway *gateway;
+    struct http_request *request;
+    int64_t user;
+};
+
+static void put_counts(struct buffer *body, const json_t *counts) {
+    int64_t followers, following, posts;
+    if (json_want_int(counts, "followers", 0, INT64_MAX, &followers, NULL) ||
+        json_want_int(counts, "following", 0, INT64_MAX, &following, NULL) ||
+        json_want_int(counts, "posts", 0, INT64_MAX, &posts, NULL))
+        return;
+    buffer_format(body, ",\"followers\":%" PRId64 ",\"following\":%" PRId64 ",\"posts\":%" PRId64, followers, following,
+                  posts);
+}
+
+/* Without an answer of the owner the user is shown without counts. */
+static void counted(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    json_t *counts = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    struct buffer body = {0};
+    buffer_byte(&body, '{');
+    post_put_user(&body, asked->user, user_copies_profiles(asked->gateway->copies));
+    if (counts) put_counts(&body, counts);
+    buffer_byte(&body, '}');
+    http_reply_json(asked->request, 200, &body);
+    buffer_free(&body);
+    json_decref(counts);
+    free(asked);
+}
+
+static struct user_request *asked_new(struct feed_gateway *gateway, const struct call *call) {
+    struct user_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct user_request){.gateway = gateway, .request = call->request, .user = call->values[0].user};
+    return asked;
+}
+
+static void get_user(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    int64_t user = call->values[0].user;
+    char path[PATH_MAX_BYTES];
+    snprintf(path, sizeof path, "/peer/user/%" PRId64, user);
+    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, COUNTS_TIMEOUT_MS, counted,
+                asked_new(gateway, call));
+}
+
+/* ---- posts ---- */
+
+static bool put_posts(struct buffer *body, const json_t *page, struct profiles *profiles) {
+    const json_t *items = json_object_get(page, "items"), *next = json_object_get(page, "next");
+    if (!json_is_array(items) || !(json_is_string(next) || json_is_null(next))) return false;
+    buffer_string(body, "{\"items\":[");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        if (i) buffer_byte(body, ',');
+        if (!post_put(body, json_array_get(items, i), profiles)) return false;
+    }
+    buffer_string(body, "],\"next\":");
+    if (json_is_string(next))
+        json_put_text(body, json_string_value(next), json_string_length(next));
+    else
+        buffer_string(body, "null");
+    buffer_byte(body, '}');
+    return true;
+}
+
+static void listed(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    json_t *page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    struct buffer body = {0};
+    if (page && put_posts(&body, page, user_copies_profiles(asked->gateway->copies)))
+        http_reply_json(asked->request, 200, &body);
+    else
+        feed_owner_away(asked->request);
+    buffer_free(&body);
+    json_decref(page);
+    free(asked);
+}
+
+static void reply_no_posts(struct http_request *request) {
+    struct buffer body = {0};
+    buffer_string(&body, "{\"items\":[],\"next\":null}");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+/* Times become ids: `from` is part of the range and `to` is not, and the owner is asked for what lies between two ids. */
+static void get_posts(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    int64_t user = call->values[0].user, from = 0, to = INT64_MAX, after = INT64_MAX, limit = LIMIT_DEFAULT;
+    char path[PATH_MAX_BYTES];
+    if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &to) ||
+        !call_query_id(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
+        return;
+    int64_t first = ids_first_at(from), before = ids_first_at(to);
+    if (before > after) before = after;
+    if (first >= before) {
+        reply_no_posts(call->request);
+        return;
+    }
+    snprintf(path, sizeof path, "/peer/written/%" PRId64 "?above=%" PRId64 "&before=%" PRId64 "&limit=%" PRId64, user,
+             first ? first - 1 : 0, before, limit);
+    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, PEER_TIMEOUT_MS, listed,
+                asked_new(gateway, call));
+}
+
+/* ---- followers, and who is followed ---- */
+
+static void list(struct feed_gateway *gateway, const struct call *call, const char *relation) {
+    int64_t user = call->values[0].user, after = -1, limit = LIMIT_DEFAULT;
+    char path[PATH_MAX_BYTES], from[32] = "";
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
+    snprintf(path, sizeof path, "/peer/list/%" PRId64 "?relation=%s&limit=%" PRId64 "%s", user, relation, limit, from);
+    owners_pass_on(gateway->owners, peers_of_user(gateway->owners, user), path, PEER_TIMEOUT_MS, call->request);
+}
+
+static void get_followers(void *state, const struct call *call) { list(state, call, "followers"); }
+static void get_following(void *state, const struct call *call) { list(state, call, "following"); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/users/{user}", get_user, NEEDS_TOKEN},
+    {"GET", "/v1/users/{user}/posts", get_posts, NEEDS_TOKEN},
+    {"GET", "/v1/users/{user}/followers", get_followers, NEEDS_TOKEN},
+    {"GET", "/v1/users/{user}/following", get_following, NEEDS_TOKEN},
+};
+const struct endpoint_list USERS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

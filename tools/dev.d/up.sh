@@ -1,10 +1,10 @@
 # The whole pipeline on this machine: up, down, status.
 # shellcheck shell=bash
 
-DAEMONS=(ingest router fanout history-sink)
+DAEMONS=(ingest router fanout feed history-sink)
 
-declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140)
-declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240)
+declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150)
+declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250)
 
 # The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
 daemon_properties() {
@@ -32,7 +32,7 @@ PROPERTIES
     for setting in "${SETTINGS[@]}"; do
         case $setting in
         "$kind:"*) echo "${setting#*:}" ;;
-        ingest:* | router:* | fanout:* | history-sink:*) ;;
+        ingest:* | router:* | fanout:* | feed:* | history-sink:*) ;;
         *) ! knows "$kind" "${setting%%=*}" || echo "$setting" ;;
         esac
     done
@@ -60,7 +60,7 @@ check_settings() {
     local setting kind key
     for setting in "${SETTINGS[@]}"; do
         key=${setting%%=*} kind=
-        case $key in ingest:* | router:* | fanout:* | history-sink:*) continue ;; esac
+        case $key in ingest:* | router:* | fanout:* | feed:* | history-sink:*) continue ;; esac
         for kind in "${DAEMONS[@]}"; do
             ! knows "$kind" "$key" || continue 2
         done
@@ -138,17 +138,18 @@ page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)";
 check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
 
 command_up() {
-    local city=300 routers=1 fanouts=1 sinks=1 kind instance name
+    local city=300 routers=1 fanouts=1 feeds=1 sinks=1 kind instance name
     SETTINGS=() STARTED=()
     while [ $# -gt 0 ]; do
         case $1 in
         --no-city) city=0; shift ;;
-        --city | --routers | --fanouts | --sinks)
+        --city | --routers | --fanouts | --feeds | --sinks)
             check_count "$1" "${2:-}"
             case $1 in
             --city) city=$2 ;;
             --routers) routers=$2 ;;
             --fanouts) fanouts=$2 ;;
+            --feeds) feeds=$2 ;;
             --sinks) sinks=$2 ;;
             esac
             shift 2
@@ -175,7 +176,7 @@ command_up() {
     quietly "starling topics create" starling topics create
 
     say "Starting the daemons"
-    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [history-sink]=$sinks)
+    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [history-sink]=$sinks)
     for kind in "${DAEMONS[@]}"; do
         for ((instance = 0; instance < wanted[$kind]; instance++)); do start_daemon "$kind" "$instance"; done
     done
@@ -205,7 +206,7 @@ command_down() {
     local kind file
     [ ! -e "$RUN/pid/city" ] || stop city 10
     # Edges first, so that phones' last reports still find everything behind them; Kafka last.
-    for kind in fanout ingest router history-sink; do
+    for kind in fanout ingest router feed history-sink; do
         for file in "$RUN/pid/$kind"-[0-9]*; do
             [ ! -e "$file" ] || stop "$(basename "$file")" 20
         done

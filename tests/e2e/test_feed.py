@@ -1,0 +1,433 @@
+"""The feed over the HTTP API: posts, follows, mutes, users and home timelines, against a model of what they must be."""
+import random
+import threading
+import time
+
+import pytest
+
+from harness.feed import Feed
+from harness.waiting import eventually, now_ms
+
+FOLLOWING_MAX = 25
+
+
+@pytest.fixture(scope='module')
+def feed(make_module_cluster):
+    # An answer is 202 where the outcome is not known within two seconds, which a busy machine may need.
+    return Feed(make_module_cluster(settings={
+        'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.following.max': FOLLOWING_MAX}).start(feeds=1))
+
+
+# ---- posts ----
+
+def test_a_post_is_made_read_and_deleted(feed, users):
+    ada, ben = users(2)
+    feed.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': 'https://img.example/ada.png'})
+    eventually(lambda: feed.http(ben).get(f'/v1/profiles/{ada}').ok)
+    before = now_ms()
+    made = feed.http(ada).post('/v1/posts', json={'text': 'Grüße, \U0001f30d "quoted"\n', 'media': ['https://img.example/1']})
+    assert made.status_code == 201
+    post = made.json()
+    assert isinstance(post['id'], str) and before - 1000 < post['time'] < now_ms() + 1000
+    assert post == {'id': post['id'], 'user': ada, 'name': 'Ada', 'avatar_url': 'https://img.example/ada.png',
+                    'text': 'Grüße, \U0001f30d "quoted"\n', 'media': ['https://img.example/1'], 'time': post['time']}
+    assert feed.http(ben).ok('GET', f'/v1/posts/{post["id"]}') == post
+    assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [post], 'next': None}
+
+    refused = feed.http(ben).delete(f'/v1/posts/{post["id"]}')
+    assert (refused.status_code, refused.json()['code']) == (403, 'not_your_post')
+    for _ in range(2):  # also when it is gone already
+        deleted = feed.http(ada).delete(f'/v1/posts/{post["id"]}')
+        assert (deleted.status_code, deleted.content) == (204, b'')
+    gone = feed.http(ben).get(f'/v1/posts/{post["id"]}')
+    assert (gone.status_code, gone.json()['code']) == (404, 'no_post')
+    assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [], 'next': None}
+
+
+def test_an_author_without_a_profile_has_no_name(feed, users):
+    ada, = users(1)
+    post = feed.post(ada, 'hello')
+    assert post['name'] is None and post['avatar_url'] is None and post['media'] == []
+
+
+@pytest.mark.parametrize('body, code', [
+    ({}, 'bad_text'),
+    ({'text': ''}, 'bad_text'),
+    ({'text': None}, 'bad_text'),
+    ({'text': 5}, 'bad_text'),
+    ({'text': 'a' * 2001}, 'bad_text'),
+    ({'text': '\U0001f30d' * 2001}, 'bad_text'),
+    ({'text': 'a', 'media': 'https://img.example/1'}, 'bad_media'),
+    ({'text': 'a', 'media': None}, 'bad_media'),
+    ({'text': 'a', 'media': [5]}, 'bad_media'),
+    ({'text': 'a', 'media': ['']}, 'bad_media'),
+    ({'text': 'a', 'media': ['ftp://img.example/1']}, 'bad_media'),
+    ({'text': 'a', 'media': ['javascript:alert(1)']}, 'bad_media'),
+    ({'text': 'a', 'media': ['https://img.example/' + 'a' * 2029]}, 'bad_media'),
+    ({'text': 'a', 'media': ['https://img.example/1'] * 5}, 'bad_media'),
+    ({'text': 'a', 'key': ''}, 'bad_key'),
+    ({'text': 'a', 'key': None}, 'bad_key'),
+    ({'text': 'a', 'key': 'a' * 65}, 'bad_key'),
+    ({'text': 'a', 'key': 'a\nb'}, 'bad_key'),
+    ({'text': 'a', 'key': 'ü'}, 'bad_key'),
+    ([], 'bad_message'),
+])
+def test_bad_posts_are_refused(feed, users, body, code):
+    ada, = users(1)
+    response = feed.http(ada).post('/v1/posts', json=body)
+    assert (response.status_code, response.json()['code']) == (400, code)
+
+
+@pytest.mark.parametrize('body', [b'', b'{', b'{"text":"\xff"}', b'{"text":"\\u0000"}', b'{"text":"\\ud800"}'])
+def test_what_is_no_text_is_refused(feed, users, body):
+    ada, = users(1)
+    response = feed.http(ada).post('/v1/posts', data=body)
+    assert (response.status_code, response.json()['code']) == (400, 'bad_message')
+
+
+def test_the_longest_post_comes_back_whole(feed, users):
+    ada, ben = users(2)
+    body = {'text': '\U0001f30d' * 2000, 'media': ['https://img.example/' + 'a' * 2028] * 4}
+    post = feed.post(ada, body['text'], media=body['media'])
+    assert {name: post[name] for name in body} == body
+    feed.follow(ben, ada)
+    feed.wait_home(ben)
+    assert feed.home(ben) == [post]
+
+
+def test_the_same_key_is_the_same_post(feed, users):
+    ada, ben = users(2)
+    for key in ['k', 'a b/c?d=e&f#g%h+i"\\~', '.' * 64]:
+        first = feed.post(ada, 'first', key=key)
+        again = feed.http(ada).post('/v1/posts', json={'text': 'again', 'key': key})
+        assert (again.status_code, again.json()) == (201, first)
+        assert feed.http(ben).ok('POST', '/v1/posts', json={'text': 'of another', 'key': key})['id'] != first['id']
+        feed.delete(ada, first['id'])
+        late = feed.http(ada).post('/v1/posts', json={'text': 'first', 'key': key})
+        assert (late.status_code, late.json()['code']) == (409, 'post_deleted')
+    without = [feed.http(ada).ok('POST', '/v1/posts', json={'text': 'no key'})['id'] for _ in range(2)]
+    assert without[0] != without[1]
+
+
+def test_ids_that_are_none_and_posts_that_are_not_there(feed, users):
+    ada, = users(1)
+    http = feed.http(ada)
+    for path in ['0', '-1', '07', 'abc', '9223372036854775808', '1x', '%20']:
+        for method in ('GET', 'DELETE'):
+            response = http.request(method, f'/v1/posts/{path}')
+            assert (response.status_code, response.json()['code']) == (400, 'bad_path'), path
+    nobodys = [1, 3 << 12, 1023 << 12, 2**63 - 1]  # of partitions that there are, and of one that there is not
+    for post in nobodys:
+        response = http.get(f'/v1/posts/{post}')
+        assert (response.status_code, response.json()['code']) == (404, 'no_post')
+        assert http.delete(f'/v1/posts/{post}').status_code == 204
+
+
+def test_a_users_posts_by_time(feed, users):
+    ada, = users(1)
+    posts = []
+    for number in range(12):
+        posts.append(feed.post(ada, str(number)))
+        eventually(lambda: now_ms() > posts[-1]['time'] + 2, every=0.001)  # no two of one millisecond
+    newest_first = posts[::-1]
+
+    def by(limit, **query):
+        return [item for page in feed.pages(ada, f'/v1/users/{ada}/posts', limit=limit, **query)
+                for item in page['items']]
+
+    for limit in (1, 5, 12, 1000):
+        assert by(limit) == newest_first
+    times = [post['time'] for post in posts]
+    for limit in (2, 20):
+        for first, last in [(0, 12), (3, 7), (11, 12), (4, 4), (7, 3)]:
+            query = {'from': times[first], **({'to': times[last]} if last < 12 else {})}
+            assert by(limit, **query) == posts[first:last][::-1], (first, last)
+    assert by(5, to=times[0]) == [] and by(5, to=1) == [] and by(5, **{'from': times[-1] + 1}) == []
+    assert by(5, **{'from': 2**63 - 1}) == []
+    assert by(5, to=2**63 - 1) == newest_first
+
+
+@pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=a', 'limit=', 'limit=-1', 'after=abc', 'after=0', 'after=',
+                                   'after=-5', 'after=9223372036854775808'])
+def test_queries_that_are_none(feed, users, query):
+    ada, = users(1)
+    for path in ['/v1/feed', f'/v1/users/{ada}/posts', f'/v1/users/{ada}/followers', f'/v1/users/{ada}/following']:
+        if query == 'after=0' and path.endswith('ing') or query == 'after=0' and path.endswith('ers'):
+            continue  # 0 is a user, and no id
+        response = feed.http(ada).get(f'{path}?{query}')
+        assert (response.status_code, response.json()['code']) == (400, 'bad_query'), path
+    for bad in ('from=x', 'to=-1'):
+        assert feed.http(ada).get(f'/v1/users/{ada}/posts?{bad}').status_code == 400
+
+
+# ---- follows and mutes ----
+
+def counts(feed, user):
+    shown = feed.http(user).ok('GET', f'/v1/users/{user}')
+    return shown['followers'], shown['following'], shown['posts']
+
+
+def listed(feed, user, what, limit):
+    pages = feed.pages(user, f'/v1/users/{user}/{what}', limit=limit)
+    assert len({page['total'] for page in pages}) == 1
+    people = [item['user'] for page in pages for item in page['items']]
+    assert len(people) == pages[0]['total']
+    return people
+
+
+def test_follows_in_both_directions(feed, users):
+    people = users(8)
+    star, fans = people[0], people[1:]
+    assert feed.http(star).ok('GET', f'/v1/users/{star}') == {
+        'user': star, 'name': None, 'avatar_url': None, 'followers': 0, 'following': 0, 'posts': 0}
+    for fan in fans:
+        for _ in range(2):
+            assert feed.http(fan).ok('PUT', f'/v1/follows/{star}') == {'user': star, 'following': True}
+    for limit in (1, 3, 7, 20):
+        # The other half is in the same transaction, but its owner may read it back a moment later.
+        eventually(lambda: listed(feed, star, 'followers', limit) == fans)
+        assert all(listed(feed, fan, 'following', limit) == [star] for fan in fans)
+    assert counts(feed, star) == (7, 0, 0) and counts(feed, fans[0]) == (0, 1, 0)
+    for _ in range(2):
+        assert feed.http(fans[3]).ok('DELETE', f'/v1/follows/{star}') == {'user': star, 'following': False}
+    eventually(lambda: listed(feed, star, 'followers', 2) == fans[:3] + fans[4:])
+    assert listed(feed, fans[3], 'following', 2) == []
+    feed.post(star, 'one')
+    assert counts(feed, star) == (6, 0, 1)
+
+
+def test_nobody_follows_or_mutes_himself(feed, users):
+    ada, = users(1)
+    for path in ('follows', 'mutes'):
+        for method in ('PUT', 'DELETE'):
+            response = feed.http(ada).request(method, f'/v1/{path}/{ada}')
+            assert (response.status_code, response.json()['code']) == (400, 'same_user')
+    assert feed.http(ada).put('/v1/follows/me').json()['code'] == 'bad_user'
+
+
+def test_following_has_a_limit(feed, users):
+    ada, *others = users(FOLLOWING_MAX + 2)
+    for other in others[:FOLLOWING_MAX]:
+        feed.follow(ada, other)
+    refused = feed.http(ada).put(f'/v1/follows/{others[-1]}')
+    assert (refused.status_code, refused.json()['code']) == (409, 'following_limit')
+    assert feed.http(ada).ok('PUT', f'/v1/follows/{others[0]}')['following'] is True  # follows him already
+    assert feed.http(ada).ok('PUT', f'/v1/mutes/{others[-1]}') == {'user': others[-1], 'muted': True}
+    feed.unfollow(ada, others[0])
+    feed.follow(ada, others[-1])
+
+
+def test_a_timeline_holds_what_is_followed_now(feed, users):
+    ada, ben, cem = users(3)
+    feed.wait_home(ada)
+    assert feed.http(ada).ok('GET', '/v1/feed')['items'] == []
+    early = feed.post(ben, 'before anybody follows')
+    feed.follow(ada, ben)
+    feed.wait_home(ada)
+    feed.post(ada, "the reader's own")
+    second = feed.post(ben, 'second')
+    third = feed.post(cem, 'of another')
+    feed.wait_home(ada)
+    feed.follow(ada, cem)
+    feed.wait_home(ada)
+    assert feed.home(ada) == [third, second, early]
+    feed.mute(ada, cem)
+    feed.wait_home(ada)
+    feed.unmute(ada, cem)
+    feed.wait_home(ada)
+    feed.delete(ben, second['id'])
+    feed.wait_home(ada)
+    feed.unfollow(ada, ben)
+    feed.wait_home(ada)
+    assert feed.home(ada) == [third]
+
+
+def test_the_version_says_whether_a_timeline_is_the_same(feed, users):
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+
+    def version(**query):
+        page = feed.http(ada).ok('GET', '/v1/feed', params=query)
+        assert page['complete']
+        return page['version']
+
+    for number in range(30):
+        feed.post(ben, str(number))
+    feed.wait_home(ada)
+    first = version()
+    assert first and len({version(limit=limit) for limit in (1, 5, 20, 1000)} | {first}) == 1
+    assert version(after=feed.home(ada)[3]['id']) == ''
+    feed.delete(ben, feed.posts[ben][0])  # not one of the newest 20
+    feed.wait_home(ada)
+    feed.post(ben, 'one more')
+    feed.wait_home(ada)
+    assert version() != first
+
+
+def test_blocks_end_follows_both_ways(feed, users):
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    feed.follow(ben, ada)
+    feed.post(ben, 'hello')
+    feed.wait_home(ada)
+    feed.http(ben).ok('PUT', f'/v1/blocks/{ada}')
+    eventually(lambda: listed(feed, ada, 'following', 5) == listed(feed, ada, 'followers', 5) == [] and
+               listed(feed, ben, 'following', 5) == listed(feed, ben, 'followers', 5) == [], 20)
+    assert feed.home(ada) == []
+    for user, other in ((ada, ben), (ben, ada)):
+        refused = feed.http(user).put(f'/v1/follows/{other}')
+        assert (refused.status_code, refused.json()['code']) == (403, 'blocked')
+    feed.http(ben).ok('DELETE', f'/v1/blocks/{ada}')
+    eventually(lambda: feed.http(ada).put(f'/v1/follows/{ben}').status_code == 200, 20)
+
+
+def test_who_may_ask(feed, users):
+    ada, = users(1)
+    nobody, backend = feed.http(None), feed.cluster.gateway()
+    for method, path in [('GET', '/v1/feed'), ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('PUT', f'/v1/follows/{ada}'),
+                         ('DELETE', f'/v1/mutes/{ada}')]:
+        assert nobody.request(method, path).status_code == 401
+        assert backend.request(method, path).json()['code'] == 'not_a_user'
+    assert nobody.get(f'/v1/users/{ada}').status_code == 401
+    for path in (f'/v1/users/{ada}', f'/v1/users/{ada}/posts', f'/v1/users/{ada}/followers'):
+        assert backend.get(path).status_code == 200
+
+
+# ---- pages against brute force ----
+
+@pytest.mark.slow
+@pytest.mark.parametrize('push_max', [0, 2, 1000])
+def test_pages_equal_brute_force(make_cluster, users, push_max):
+    """A random history. Inboxes and backlogs are as small as they may be, so that old posts are asked of their authors' owners."""
+    chance = random.Random(push_max)
+    feed = Feed(make_cluster(settings={
+        'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.push.max': push_max, 'feed:feed.inbox.max': 100,
+        'feed:feed.backlog': 20}).start(routers=0, fanouts=0, sinks=0, feeds=1))
+    people = users(9)
+    for user in people:
+        for other in chance.sample([other for other in people if other != user], 4):
+            feed.follow(user, other)
+
+    def step():
+        user, other = chance.sample(people, 2)
+        roll = chance.random()
+        if roll < 0.80:
+            feed.post(user, f'post {chance.random()}')
+        elif roll < 0.86:
+            feed.follow(user, other)
+        elif roll < 0.92:
+            feed.unfollow(user, other)
+        elif roll < 0.94:
+            feed.mute(user, other)
+        elif roll < 0.96:
+            feed.unmute(user, other)
+        elif feed.posts[user]:
+            feed.delete(user, chance.choice(feed.posts[user]))
+
+    for _ in range(6):
+        for _ in range(75):
+            step()
+        for user in people:
+            feed.wait_home(user, limit=chance.choice([3, 20, 100, 1000]))
+    for user in people:
+        assert listed(feed, user, 'following', 3) == sorted(feed.following[user])
+        assert listed(feed, user, 'followers', 3) == [other for other in people if user in feed.following[other]]
+        assert counts(feed, user)[2] == len(feed.posts[user])
+
+
+# ---- processes that die ----
+
+def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
+    ada, ben = users(2)
+    feed = Feed(make_cluster().start(routers=0, fanouts=0, sinks=0, feeds=1))
+    feed.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    feed.follow(ben, ada)
+    feed.post(ada, 'hello')
+    feed.wait_home(ben)
+    feed.cluster.feeds[0].kill()
+    began = time.monotonic()
+    away = feed.http(ben).get('/v1/feed')
+    assert (away.status_code, away.json()['code']) == (503, 'owner_unavailable') and time.monotonic() - began < 2
+    assert int(away.headers['Retry-After']) == 1
+    assert feed.http(ben).ok('GET', f'/v1/users/{ada}') == {'user': ada, 'name': 'Ada', 'avatar_url': ''}
+    late = feed.http(ada).post('/v1/posts', json={'text': 'meanwhile'})
+    assert late.status_code == 202 and 16 <= len(late.json()['key']) <= 64
+    unfollowed = feed.http(ben).delete(f'/v1/follows/{ada}')
+    assert (unfollowed.status_code, unfollowed.json()) == (202, {'user': ada, 'state': 'pending'})
+    feed.cluster.feeds[0].start()
+    post = feed.post(ada, 'meanwhile', key=late.json()['key'])
+    assert [item['id'] for item in feed.http(ben).ok('GET', f'/v1/users/{ada}/posts')['items']][0] == post['id']
+    feed.following[ben].clear()
+    feed.wait_home(ben)
+
+
+def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, users):
+    feed = Feed(make_cluster(partitions=8).start(routers=0, fanouts=0, sinks=0, feeds=2))
+    people = users(24)
+    reader, authors = people[0], people[1:]
+    for author in authors:
+        feed.follow(reader, author)
+        feed.post(author, 'hello')
+    feed.wait_home(reader)
+    seen = set()
+    for silent in feed.cluster.feeds:
+        silent.pause()
+        page = feed.http(reader).get('/v1/feed', params={'limit': 100})
+        silent.resume()
+        seen.add(page.status_code)
+        if page.status_code == 503:
+            continue
+        items = page.json()['items']
+        assert [int(item['id']) for item in items] == feed.expected(reader)
+        missing = [item for item in items if item.get('unavailable')]
+        assert 0 < len(missing) < len(items)
+        assert all(set(item) == {'id', 'user', 'time', 'unavailable'} for item in missing)
+    assert seen == {200, 503}
+    feed.wait_home(reader)
+
+
+@pytest.mark.slow
+def test_both_processes_are_killed_in_turn(make_cluster, users):
+    """People go on posting, following and deleting meanwhile; every key becomes one post, and pages are right in the end."""
+    feed = Feed(make_cluster(settings={'feed:feed.push.max': 2}).start(routers=0, fanouts=0, sinks=0, feeds=2))
+    people = users(8)
+    over = threading.Event()
+    failures = []
+
+    def live(user):
+        chance = random.Random(user)
+        try:
+            while not over.is_set():
+                roll, other = chance.random(), chance.choice([one for one in people if one != user])
+                if roll < 0.6:
+                    feed.post(user, f'{user} {roll}', timeout=60)
+                elif roll < 0.8:
+                    feed.follow(user, other, timeout=60)
+                elif roll < 0.9:
+                    feed.unfollow(user, other, timeout=60)
+                elif feed.posts[user]:
+                    feed.delete(user, chance.choice(feed.posts[user]), timeout=60)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=live, args=(user,)) for user in people]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(2):
+            for process in feed.cluster.feeds:
+                time.sleep(2)
+                process.kill()
+                time.sleep(1)
+                process.start()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert not failures, failures
+    for user in people:
+        feed.wait_home(user, timeout=60)
+        own = [int(item['id']) for page in feed.pages(user, f'/v1/users/{user}/posts') for item in page['items']]
+        assert own == feed.posts[user][::-1]
+        assert listed(feed, user, 'following', 20) == sorted(feed.following[user])
+        assert listed(feed, user, 'followers', 20) == [other for other in people if user in feed.following[other]]

@@ -1,0 +1,220 @@
+/* The pure parts of the feed in the gateway: what a post's body may be, how ids are merged and asked for, and the questions for older
+ * posts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/hash.h"
+#include "ids/ids.h"
+#include "ingest/feed/older.h"
+#include "ingest/feed/post_body.h"
+#include "ingest/feed/refs.h"
+
+static json_t *parsed(const char *text) {
+    struct error error;
+    json_t *json = json_parse(text, strlen(text), &error);
+    if (!json) fail_msg("%s: %s", text, error.text);
+    return json;
+}
+
+/* A body that ends with a text of many equal pieces. */
+static json_t *long_body(const char *start, const char *piece, size_t times, const char *end) {
+    struct buffer text = {0};
+    buffer_string(&text, start);
+    for (size_t i = 0; i < times; i++) buffer_string(&text, piece);
+    buffer_string(&text, end);
+    json_t *json = parsed(buffer_cstring(&text));
+    buffer_free(&text);
+    return json;
+}
+
+static void check_body(json_t *object, const char *wanted) {
+    struct post_body body;
+    struct error error = {.text = ""};
+    const char *wrong = post_body_read(object, &body, &error);
+    if (!wanted != !wrong || (wanted && strcmp(wanted, wrong) != 0)) fail_msg("%s", wrong ? error.text : "taken");
+    assert_int_equal(error.text[0] != 0, wrong != NULL);
+    json_decref(object);
+}
+
+static void bodies_are_taken_or_refused(void **state) {
+    static const char TEXT[] = "{\"text\":\"", MEDIA[] = "{\"text\":\"a\",\"media\":[\"http://";
+    static const char KEY[] = "{\"text\":\"a\",\"key\":\"", GLOBE[] = "\xf0\x9f\x8c\x8d";
+    check_body(parsed("{\"text\":\"a\"}"), NULL);
+    check_body(parsed("{\"text\":\"a\",\"media\":[],\"key\":\" ~\",\"other\":5}"), NULL);
+    check_body(parsed("{\"text\":5}"), "bad_text");
+    check_body(parsed("{\"text\":\"\"}"), "bad_text");
+    check_body(long_body(TEXT, GLOBE, 2000, "\"}"), NULL);
+    check_body(long_body(TEXT, GLOBE, 2001, "\"}"), "bad_text");
+    check_body(long_body(MEDIA, "a", 2041, "\"]}"), NULL);
+    check_body(long_body(MEDIA, "a", 2042, "\"]}"), "bad_media");
+    check_body(parsed("{\"text\":\"a\",\"media\":[\"http://1\",\"http://2\",\"http://3\",\"https://4\"]}"), NULL);
+    check_body(parsed("{\"text\":\"a\",\"media\":[\"http:\"]}"), "bad_media");
+    check_body(parsed("{\"text\":\"a\",\"media\":{}}"), "bad_media");
+    check_body(long_body(KEY, "k", 64, "\"}"), NULL);
+    check_body(long_body(KEY, "k", 65, "\"}"), "bad_key");
+    check_body(parsed("{\"text\":\"a\",\"key\":\"\\u007f\"}"), "bad_key");
+}
+
+static void a_body_is_read_whole(void **state) {
+    struct post_body body;
+    struct error error;
+    json_t *object = parsed("{\"text\":\"hi\",\"media\":[\"http://1\",\"https://2\"],\"key\":\"k\"}");
+    assert_null(post_body_read(object, &body, &error));
+    assert_memory_equal(body.text.data, "hi", body.text.size);
+    assert_int_equal(body.media_count, 2);
+    assert_memory_equal(body.media[1].data, "https://2", body.media[1].size);
+    assert_string_equal(body.key, "k");
+    json_decref(object);
+}
+
+static void read_refs(struct page_refs *refs, const char *text, bool good) {
+    json_t *posts = parsed(text);
+    size_t before = refs->count;
+    assert_int_equal(page_refs_read(refs, posts), good);
+    if (!good) assert_int_equal(refs->count, before);
+    json_decref(posts);
+}
+
+static void refs_are_merged_by_falling_id(void **state) {
+    struct page_refs refs = {0};
+    read_refs(&refs, "[{\"id\":\"5\",\"user\":1},{\"id\":\"3\",\"user\":2}]", true);
+    read_refs(&refs, "[{\"id\":\"4\",\"user\":3},{\"id\":4,\"user\":3}]", false);
+    read_refs(&refs, "[{\"id\":\"4\",\"user\":-3}]", false);
+    read_refs(&refs, "{}", false);
+    read_refs(&refs, "[]", true);
+    read_refs(&refs,
+              "[{\"id\":\"9223372036854775807\",\"user\":3},{\"id\":\"3\",\"user\":2},{\"id\":\"4\",\"user\":0}]",
+              true);
+    page_refs_merge(&refs, 10);
+    static const int64_t WANTED[] = {INT64_MAX, 5, 4, 3};
+    assert_int_equal(refs.count, ARRAY_SIZE(WANTED));
+    for (size_t i = 0; i < refs.count; i++) assert_true(refs.items[i].id == WANTED[i]);
+    page_refs_merge(&refs, 2);
+    assert_int_equal(refs.count, 2);
+    assert_true(refs.items[1].id == 5 && refs.items[1].user == 1);
+    page_refs_free(&refs);
+    page_refs_merge(&refs, 2);
+    assert_int_equal(refs.count, 0);
+}
+
+/* 1,200 ids of partitions 0 to 2, and one of a partition that there is not. */
+static void fill(struct page_refs *refs) {
+    struct buffer text = {0};
+    for (int i = 0; i < 1200; i++)
+        buffer_format(&text, "%s{\"id\":\"%" PRId64 "\",\"user\":7}", i ? "," : "[", ids_make((i + 1) << 12, i % 3));
+    buffer_format(&text, ",{\"id\":\"%" PRId64 "\",\"user\":7}]", ids_make(1 << 12, 3));
+    read_refs(refs, buffer_cstring(&text), true);
+    page_refs_merge(refs, 5000);
+    buffer_free(&text);
+}
+
+static void each_id_is_asked_for_once_and_of_its_owner(void **state) {
+    struct page_refs refs = {0};
+    struct buffer path = {0};
+    size_t asked = 0, question = 1;
+    int32_t partition;
+    fill(&refs);
+    for (; page_refs_ask(&refs, 1100, question, 3, &partition, &path); question++) {
+        size_t ids = 1;
+        for (const char *at = buffer_cstring(&path); *at; at++) ids += *at == ',';
+        assert_true(ids <= 250 && partition >= 0 && partition < 3);
+        for (size_t i = 0; i < refs.count; i++) {
+            if (refs.items[i].question == question) assert_int_equal(ids_partition(refs.items[i].id), partition);
+        }
+        asked += ids;
+        buffer_clear(&path);
+    }
+    assert_int_equal(asked, 1100);
+    assert_int_equal(question - 1, 6); /* 366 or 367 ids of each partition: two questions */
+    for (size_t i = 0; i < refs.count; i++) assert_int_equal(refs.items[i].question != 0, i < 1100);
+    buffer_free(&path);
+    page_refs_free(&refs);
+}
+
+static void answers_find_their_refs(void **state) {
+    struct page_refs refs = {0};
+    struct buffer path = {0};
+    int32_t partition;
+    read_refs(
+        &refs,
+        "[{\"id\":\"5\",\"user\":1},{\"id\":\"4\",\"user\":1},{\"id\":\"3\",\"user\":2},{\"id\":\"2\",\"user\":2}]",
+        true);
+    refs.items[1].question = 2; /* of another owner */
+    assert_true(page_refs_ask(&refs, 4, 1, 1, &partition, &path));
+    assert_string_equal(buffer_cstring(&path), "5,3,2");
+    json_t *posts = parsed("[{\"text\":\"five\"},null,{\"text\":\"two\"}]");
+    page_refs_answer(&refs, 1, posts);
+    json_decref(posts);
+    assert_int_equal(refs.items[0].state, REF_FOUND);
+    assert_int_equal(refs.items[1].state, REF_UNKNOWN);
+    assert_int_equal(refs.items[2].state, REF_GONE);
+    assert_int_equal(refs.items[3].state, REF_FOUND);
+    assert_string_equal(json_string_value(json_object_get(refs.items[3].post, "text")), "two");
+    page_refs_answer(&refs, 2, NULL); /* no answer */
+    assert_int_equal(refs.items[1].state, REF_UNKNOWN);
+    buffer_free(&path);
+    page_refs_free(&refs);
+}
+
+static void the_version_is_that_of_the_newest_twenty(void **state) {
+    struct page_refs refs = {0};
+    char none[33], all[33], fewer[33], other[33];
+    page_refs_version(&refs, none);
+    assert_string_equal(none, "00000000000000000000000000000000");
+    fill(&refs);
+    page_refs_version(&refs, all);
+    page_refs_merge(&refs, 20);
+    page_refs_version(&refs, fewer);
+    assert_string_equal(all, fewer);
+    refs.items[19].id--;
+    page_refs_version(&refs, other);
+    assert_string_not_equal(all, other);
+    assert_memory_equal(all, other, 16);
+    page_refs_free(&refs);
+}
+
+static void questions_for_older_posts_name_each_author_once(void **state) {
+    enum { AUTHORS = 5000, PARTITIONS = 3 };
+    struct older_questions questions;
+    json_t *authors = json_array();
+    size_t seen = 0;
+    for (int i = 0; i < AUTHORS; i++) json_array_append_new(authors, json_integer(i));
+    json_array_append_new(authors, json_string("7"));
+    older_questions_new(&questions, authors, PARTITIONS, 99, 25);
+    assert_true(questions.count >= 13 && questions.count <= 13 + PARTITIONS);
+    for (size_t i = 0; i < questions.count; i++) {
+        const struct older_question *question = &questions.items[i];
+        char start[100];
+        snprintf(start, sizeof start, "/peer/older/%d?before=99&limit=25&authors=", (int)question->partition);
+        assert_memory_equal(question->path, start, strlen(start));
+        size_t before = seen;
+        for (char *at = question->path + strlen(start) - 1; at; at = strchr(at + 1, ','), seen++)
+            assert_int_equal(hash_user_partition(strtoll(at + 1, NULL, 10), PARTITIONS), question->partition);
+        assert_true(seen - before <= OLDER_AUTHORS_MAX);
+    }
+    assert_int_equal(seen, AUTHORS);
+    older_questions_free(&questions);
+    json_decref(authors);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bodies_are_taken_or_refused),
+        cmocka_unit_test(a_body_is_read_whole),
+        cmocka_unit_test(refs_are_merged_by_falling_id),
+        cmocka_unit_test(each_id_is_asked_for_once_and_of_its_owner),
+        cmocka_unit_test(answers_find_their_refs),
+        cmocka_unit_test(the_version_is_that_of_the_newest_twenty),
+        cmocka_unit_test(questions_for_older_posts_name_each_author_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -57,12 +57,11 @@ static bool is_key(const char *text) {
 }
 
 static bool read_key(const json_t *object, struct post_body *body, struct error *error) {
-    int code = json_want_text(object, "key", &body->key, error);
-    if (code == -ENOENT) return true;
-    if (code == 0 && is_key(body->key)) return true;
-    if (code == 0)
-        error_set(error, -EINVAL, "\"key\" must have 1 to %d characters, all of them printable and of ASCII",
-                  POST_BODY_KEY_MAX);
+    if (!json_object_get(object, "key")) return true;
+    if (json_want_text(object, "key", &body->key, error)) return false;
+    if (is_key(body->key)) return true;
+    error_set(error, -EINVAL, "\"key\" must have 1 to %d characters, all of them printable and of ASCII",
+              POST_BODY_KEY_MAX);
     return false;
 }
 

@@ -10,26 +10,31 @@ import requests
 from harness.broker import REPOSITORY
 from harness.processes import clean_environment
 
-EXAMPLES = 200  # of each request; all of it takes less than a minute
+EXAMPLES = 200  # of each request; all of it takes about a minute
+
+
+@pytest.fixture(scope='module')
+def every_product(make_module_cluster):
+    return make_module_cluster().start(feeds=1)
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.slow
-def test_schemathesis_finds_nothing(shared_cluster, users, tmp_path):
+def test_schemathesis_finds_nothing(every_product, users, tmp_path):
     user, = users(1)
-    shared_cluster.share(user)
-    shared_cluster.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    every_product.share(user)
+    every_product.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
     done = subprocess.run([
         pathlib.Path(sys.executable).parent / 'schemathesis',
-        '--config-file', pathlib.Path(__file__).with_name('schemathesis.toml'), 'run', f'{shared_cluster.http_url}/v1/openapi.yaml',
-        '--header', f'Authorization: Bearer {shared_cluster.token(user, scope="gateway")}',
+        '--config-file', pathlib.Path(__file__).with_name('schemathesis.toml'), 'run', f'{every_product.http_url}/v1/openapi.yaml',
+        '--header', f'Authorization: Bearer {every_product.token(user, scope="gateway")}',
         '--seed', '1', '--max-examples', str(EXAMPLES), '--generation-database', 'none', '--continue-on-failure',
         '--workers', '1', '--no-color'],
         cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=380)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_description_is_served(shared_cluster):
-    got = requests.get(f'{shared_cluster.http_url}/v1/openapi.yaml', timeout=10)
+def test_the_description_is_served(every_product):
+    got = requests.get(f'{every_product.http_url}/v1/openapi.yaml', timeout=10)
     assert got.headers['Content-Type'] == 'application/yaml'
     assert got.content == (REPOSITORY / 'docs/openapi.yaml').read_bytes()

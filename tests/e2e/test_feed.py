@@ -361,6 +361,29 @@ def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
     feed.wait_home(ben)
 
 
+def test_a_gateway_that_ends_answers_what_is_under_way(make_cluster, users):
+    ada, ben = users(2)
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 30000}).start(routers=0, fanouts=0, sinks=0, feeds=1))
+    feed.follow(ada, ben)
+    feed.cluster.feeds[0].pause()
+    questions = [('POST', '/v1/posts', {'text': 'late'}), ('DELETE', f'/v1/follows/{ben}', None), ('PUT', f'/v1/mutes/{ben}', None),
+                 ('GET', '/v1/feed', None), ('GET', '/v1/posts/5', None), ('GET', f'/v1/users/{ben}', None)]
+    answers = {}
+
+    def ask(method, path, body):
+        answers[method, path] = feed.http(ada).request(method, path, json=body, timeout=30).status_code
+
+    threads = [threading.Thread(target=ask, args=question) for question in questions]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: sum(feed.cluster.topics.ends('follow-commands').values()) == 3 and
+               sum(feed.cluster.topics.ends('post-commands').values()) == 1)
+    assert feed.cluster.ingest.stop() == 0
+    for thread in threads:
+        thread.join()
+    assert list(answers[method, path] for method, path, _ in questions) == [202, 202, 202, 503, 503, 200]
+
+
 def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, users):
     feed = Feed(make_cluster(partitions=8).start(routers=0, fanouts=0, sinks=0, feeds=2))
     people = users(24)

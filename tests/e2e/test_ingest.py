@@ -143,9 +143,14 @@ def test_who_has_turned_sharing_on_can_report_at_once(shared_cluster, users):
 ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
              ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('POST', '/v1/friendships'),
-             ('GET', '/v1/history')]
+             ('GET', '/v1/history'), ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
+             ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
+             ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
+             ('GET', '/v1/users/5/following')]
+NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
+                '/v1/users/5/following'}  # a gateway may ask for these
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing'
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
@@ -175,7 +180,7 @@ def test_rs256_is_accepted_with_its_own_key(shared_cluster, users):
 
 def test_a_gateway_is_nobody(shared_cluster):
     for method, path in ENDPOINTS:
-        if path not in ('/v1/locations', '/v1/profiles/5', '/v1/friendships'):
+        if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5'):
             response = shared_cluster.gateway().request(method, path, json={'mode': 'off', 'name': 'x'})
             problem(response, 403, 'not_a_user')
 
@@ -450,7 +455,7 @@ def test_the_description_names_what_there_is():
     source = ''.join(file.read_text() for file in (REPOSITORY / 'ingest').rglob('*.c'))
     served = {(method, re.sub(r':\w+}', '}', path))
               for method, path in re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+, NEEDS_\w+\}', source)}
-    tested = {(method, re.sub(r'/5$', '/{user}', path)) for method, path in ENDPOINTS}
+    tested = {(method, path.replace('/posts/5', '/posts/{id}').replace('/5', '/{user}')) for method, path in ENDPOINTS}
     assert served == tested | OPEN
     described, path = set(), None
     text = (REPOSITORY / 'docs/openapi.yaml').read_text()
@@ -466,7 +471,8 @@ def test_the_description_names_what_there_is():
                 for code in re.findall(r'\b[45]\d\d,\s*"([a-z_]+)"', file.read_text())}
 
     listed = set(re.search(r'enum: &codes\n((?: +- \w+\n)+)', text)[1].replace('-', ' ').split())
-    ours = {'bad_token', 'shutting_down', 'bad_location', 'bad_method', 'bad_path', 'bad_request'}  # not in that form, or in lib
+    ours = {'bad_token', 'shutting_down', 'bad_location', 'bad_method', 'bad_path', 'bad_request',  # not in that form, or in lib
+            'bad_text', 'bad_media', 'bad_key'}
     ours |= codes('lib/service') - {'unauthorized', 'bad_query'}  # of peers
     assert codes('ingest') | ours == listed
 

@@ -60,10 +60,12 @@ static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct 
     int code =
         posts_find_key(replies->options.posts, wait->partition, wait->user, wait->key, strlen(wait->key), &post, error);
     if (code || !post.found || post.deleted) return code;
-    return replies_put_post(replies, wait->partition, &post, body, error);
+    code = replies_put_post(replies, wait->partition, &post, body, error);
+    return code ? code : -EAGAIN; // its text is not read yet
 }
 
-static void answer(struct outcome_wait *wait) {
+/* False: what is to be answered is not all there yet. */
+static bool answer(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
     struct error error;
     int code = 1;
@@ -73,13 +75,15 @@ static void answer(struct outcome_wait *wait) {
     case WAITS_GONE: buffer_string(&body, "{}"); break;
     case WAITS_FEED: break;
     }
-    if (code < 0)
+    bool there = code != -EAGAIN;
+    if (there && code < 0)
         replies_store_failed(wait->request, &error);
-    else if (code)
+    else if (code > 0)
         http_reply_json(wait->request, 200, &body);
-    else
+    else if (!code)
         http_problem(wait->request, 404, "not-found", "there is no such post", 0);
     buffer_free(&body);
+    return there;
 }
 
 /* Whether what was decided can be read now. */
@@ -101,13 +105,9 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
     if (wait->what == WAITS_FEED)
         return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
     if (replies_refused(wait->replies, wait->request, wait->partition)) return true;
-    if (readable(wait))
-        answer(wait);
-    else if (last)
-        later(wait->request);
-    else
-        return false;
-    return true;
+    if (readable(wait) && answer(wait)) return true;
+    if (last) later(wait->request);
+    return last;
 }
 
 void replies_look_again(struct replies *replies) {

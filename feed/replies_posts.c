@@ -48,6 +48,13 @@ int replies_put_post(struct replies *replies, int32_t partition, const struct po
     return 1;
 }
 
+/* The text is read from another topic: it may be a moment late, or be deleted already. */
+static void put_post_without_text(struct buffer *body, const struct post_found *post) {
+    buffer_string(body, "{\"id\":");
+    replies_put_id(body, post->id);
+    buffer_format(body, ",\"user\":%" PRId64 "}", post->author);
+}
+
 void replies_posts(struct replies *replies, struct http_request *request, int32_t partition) {
     int64_t ids[MANY_IDS];
     size_t count;
@@ -66,7 +73,10 @@ void replies_posts(struct replies *replies, struct http_request *request, int32_
             code = posts_find(replies->options.posts, partition, ids[i], &post, &error);
         bool live = code >= 0 && post.found && !post.deleted;
         if (live) code = replies_put_post(replies, partition, &post, &replies->body, &error);
-        if (!live || !code) buffer_string(&replies->body, "null");
+        if (!live)
+            buffer_string(&replies->body, "null");
+        else if (!code)
+            put_post_without_text(&replies->body, &post);
     }
     buffer_string(&replies->body, "]}");
     if (code < 0)

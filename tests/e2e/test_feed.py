@@ -44,6 +44,30 @@ def test_a_post_is_made_read_and_deleted(feed, users):
     assert feed.http(ben).ok('GET', f'/v1/users/{ada}/posts') == {'items': [], 'next': None}
 
 
+def test_what_was_answered_can_be_read_at_once(feed, users):
+    """Also by others, while many post: a post's text comes from another topic than its place in the author's list."""
+    people = users(6)
+    failures = []
+
+    def live(user):
+        http = feed.http(user)
+        for number in range(40):
+            made = http.post('/v1/posts', json={'text': f'post {number}'})
+            if made.status_code != 201:
+                failures.append(made.text)
+                return
+            read, own = http.get(f'/v1/posts/{made.json()["id"]}'), http.get(f'/v1/users/{user}/posts', params={'limit': 1})
+            if read.json() != made.json() or own.json()['items'] != [made.json()]:
+                failures.append((made.text, read.text, own.text))
+
+    threads = [threading.Thread(target=live, args=(user,)) for user in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
 def test_an_author_without_a_profile_has_no_name(feed, users):
     ada, = users(1)
     post = feed.post(ada, 'hello')

@@ -8,7 +8,7 @@
 #include "event/topics.h"
 #include "feed/replies_private.h"
 
-enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 800 };
+enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 500 };
 
 enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_FEED };
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "kafka/admin_private.h"
 
-enum { OPERATION_TIMEOUT_MS = 5000, RETRY_MS = 100 };
+enum { OPERATION_TIMEOUT_MS = 5000, RETRY_MS = 100, NAMED_MAX = 5 };
 
 /* One topic or one dead letter queue: as it is wanted, and as it is there. */
 struct item {
@@ -253,14 +253,16 @@ static int judge(const struct shape *shape, struct topics_shape *out, struct err
     struct buffer text = {.data = NULL, .size = 0, .capacity = 0};
     struct topics_shape found = {.partitions = {0}};
     int code = 0, differ = -1;
+    size_t missing = 0;
     for (size_t i = 0; i < shape->topics; i++) {
         const struct item *item = &shape->items[i];
         int *count = &found.partitions[item->topic->space];
-        if (!item->there) buffer_format(&text, "%s%s", text.size ? ", " : "", item->name);
+        if (!item->there && ++missing <= NAMED_MAX) buffer_format(&text, "%s%s", text.size ? ", " : "", item->name);
         if (*count && *count != item->there) differ = (int)item->topic->space;
         *count = item->there;
     }
-    if (text.size) {
+    if (missing > NAMED_MAX) buffer_format(&text, " and %zu more", missing - NAMED_MAX);
+    if (missing) {
         code = error_set(error, -ENOENT, "no such topic: %s (made by `starling topics create`)", buffer_cstring(&text));
     } else if (differ >= 0) {
         put_counts(shape, (enum topic_space)differ, &text);

@@ -114,7 +114,8 @@ static void test_creates_and_verifies(void **state) {
     struct topics_shape shape = {.partitions = {0}};
     struct error error = {.text = ""};
     assert_int_equal(kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error), -ENOENT);
-    for (size_t t = 0; t < TOPICS_ALL.count; t++) assert_non_null(strstr(error.text, TOPICS_ALL.items[t]->name));
+    assert_non_null(strstr(error.text, TOPICS_ALL.items[0]->name));
+    assert_non_null(strstr(error.text, "starling topics create")); // however many are missing
     create(world);
     create(world);
     if (kafka_topics_verify(world->admin, &TOPICS_ALL, &shape, PATIENCE_MS, &error)) fail_msg("%s", error.text);

@@ -100,3 +100,16 @@ class Feed:
             return True
 
         eventually(right, timeout, every=0.1)
+
+    def counts(self, user) -> tuple[int, int, int]:
+        """Followers, following, posts."""
+        shown = self.http(user).ok('GET', f'/v1/users/{user}')
+        return shown['followers'], shown['following'], shown['posts']
+
+    def listed(self, user, what, limit) -> list[int]:
+        """All followers of the user, or all whom the user follows ('following'), page by page."""
+        pages = self.pages(user, f'/v1/users/{user}/{what}', limit=limit)
+        assert len({page['total'] for page in pages}) == 1
+        people = [item['user'] for page in pages for item in page['items']]
+        assert len(people) == pages[0]['total']
+        return people

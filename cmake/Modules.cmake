@@ -103,6 +103,8 @@ function(starling_unit_tests)
         set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT
             "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;PYTHON=${Python3_EXECUTABLE}")
     endforeach()
+    # These take minutes: ctest begins with them, so that the others run beside them.
+    set_tests_properties(test_protocol_property test_feed_histories PROPERTIES COST 1000)
 endfunction()
 
 # starling_test_tools(USES ours...): tests/tools/NAME.c is BUILD/test-NAME, a program that tests run.

@@ -28,6 +28,7 @@ static const struct config_property PROPERTIES[] = {
     {"fanout.group.id", CONFIG_STRING, AT(fanout_group), "starling-fanout", .doc = "Consumer group of the edges."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
      .doc = "Consumer group of the history sinks."},
+    {"feed.group.id", CONFIG_STRING, AT(feed_group), "starling-feed", .doc = "Consumer group of the feed processes."},
 };
 
 /* The variable is one that the command has, or is for librdkafka. Those of daemons may be set in the same shell. */

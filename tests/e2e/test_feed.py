@@ -1,4 +1,5 @@
 """The feed over the HTTP API: posts, follows, mutes, users and home timelines, with one feed process that is well."""
+import json
 import threading
 
 import pytest
@@ -14,6 +15,15 @@ def feed(make_module_cluster):
     # An answer is 202 where the outcome is not known within two seconds, which a busy machine may need.
     return Feed(make_module_cluster(settings={
         'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.following.max': FOLLOWING_MAX}).start(feeds=1))
+
+
+def test_status_shows_the_feed_processes(feed):
+    found = json.loads(feed.cluster.starling('status', '--json').stdout)
+    group, = [group for group in found['groups'] if group['group'] == feed.cluster.group('feed')]
+    member, = group['members']
+    topics = {feed.cluster.topics.name(name) for name in ('follow-commands', 'post-commands', 'timeline-requests')}
+    assert {topic['topic'] for topic in group['topics']} == topics
+    assert all(member['partitions'][topic] == [0, 1, 2, 3] for topic in topics)
 
 
 # ---- posts ----

@@ -21,7 +21,7 @@ struct fixture {
     int64_t nothing[PARTITIONS];
     struct kafka_position owned[2][4];
     struct kafka_member members[2];
-    struct status_topic topics[16]; /* TOPICS_ALL.count of them */
+    struct status_topic topics[32]; /* TOPICS_ALL.count of them */
 };
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "s."};
@@ -61,6 +61,7 @@ static void fill(struct fixture *f) {
         (struct status_group){"r", "routers", {STABLE, f->members, 2}, {locations, commands}, 2, true};
     f->status.groups[1] = (struct status_group){"f", "edges", {EMPTY, NULL, 0}, {deliveries}, 1, false};
     f->status.groups[2] = (struct status_group){"h", "history sinks", {DEAD, NULL, 0}, {locations}, 1, true};
+    f->status.groups[3] = (struct status_group){"p", "feed processes", {EMPTY, NULL, 0}, {commands}, 1, true};
 }
 
 static void ranges_are_short(void **state) {

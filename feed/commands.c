@@ -310,9 +310,12 @@ static int decide_post(struct feed_commands *commands, const struct decider_comm
 }
 
 static int decide(void *context, struct decider_command *slice, size_t count, struct error *error) {
+    const struct feed_commands_options *options = &((struct feed_commands *)context)->options;
     int code = 0;
-    for (size_t i = 0; !code && i < count; i++)
+    for (size_t i = 0; !code && i < count; i++) {
         code = (slice[i].topic == &TOPIC_POST_COMMANDS ? decide_post : decide_follow)(context, &slice[i], error);
+        if (code == -EBADMSG) options->damaged(options->context, slice[i].partition, error);
+    }
     return code;
 }
 

@@ -31,6 +31,7 @@ struct feed_commands_options {
     void *context;
     void (*on_handled)(void *context); /* as the decider's */
     void (*on_reset)(void *context);
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };
 
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options);

@@ -36,6 +36,10 @@ static void commands_lost(void *context) {
     if (feed->owner) owner_commands_lost(feed->owner);
 }
 
+static void damaged(void *context, int32_t partition, const struct error *error) {
+    partitions_damaged(((struct feed *)context)->state, partition, error);
+}
+
 static void effects_lost(void *context) {
     struct feed *feed = context;
     if (!feed->owner) return;
@@ -101,7 +105,7 @@ static void each_second(void *context) {
 static void each_tenth(void *context) {
     struct feed *feed = context;
     owner_tenth(feed->owner);
-    replies_look_again(feed->replies);
+    replies_tenth(feed->replies);
     service_ready(feed->service, "assigned", owner_was_assigned(feed->owner));
     service_ready(feed->service, "restored", owner_ready(feed->owner));
 }
@@ -123,6 +127,7 @@ static void feed_free(void *state) {
     inboxes_free(feed->inboxes);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
+    ages_close(feed->ages);
     store_close(feed->store);
     relation_lists_close(feed->relations);
     epochs_free(feed->epochs);
@@ -145,6 +150,7 @@ static int open_stores(struct feed *feed, struct error *error) {
     struct store_options store = {.memory_bytes = memory - memory / 4, .point_lookups = true};
     int code = relation_lists_open(&lists, &feed->relations, error);
     if (!code) code = store_open(posts, &store, &feed->store, error);
+    if (!code) code = ages_open(feed->store, &feed->ages, error);
     if (!code) {
         feed->posts = posts_new(feed->store, feed->partitions);
         feed->blocks = blocks_new(feed->store, feed->partitions);
@@ -229,6 +235,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .context = feed,
         .on_handled = commands_decided,
         .on_reset = commands_lost,
+        .damaged = damaged,
     });
     free(id);
     free(name);
@@ -246,6 +253,8 @@ static int make_owner(struct feed *feed, struct error *error) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .inboxes = feed->inboxes,
+        .ages = feed->ages,
+        .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,
         .decider = decider,
@@ -295,6 +304,8 @@ static void make_replies(struct feed *feed) {
         .outbox = feed->outbox,
         .commands = feed->commands,
         .following_max = (size_t)feed->settings->following_max,
+        .context = feed,
+        .damaged = damaged,
     });
 }
 

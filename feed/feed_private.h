@@ -17,6 +17,7 @@ struct feed {
     struct epochs *epochs;
     struct relation_lists *relations;
     struct store *store; /* of posts, blocks and inboxes */
+    struct ages *ages;
     struct posts *posts;
     struct blocks *blocks;
     struct inboxes *inboxes;

@@ -165,8 +165,6 @@ bool outbox_blocked(const struct outbox *outbox) {
     return blocked;
 }
 
-bool outbox_up(const struct outbox *outbox) { return kafka_producer_up(outbox->producer); }
-
 void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason) {
     outbox->undecodable->value++;
     int code = kafka_producer_send_dead(outbox->producer, record, reason);

@@ -43,7 +43,6 @@ void outbox_flush_old(struct outbox *outbox, int64_t now_us);
 void outbox_flush(struct outbox *outbox);
 bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: nothing is left */
 bool outbox_blocked(const struct outbox *outbox);
-bool outbox_up(const struct outbox *outbox); /* a broker is connected */
 
 /* Sends a record that cannot be read to its topic's dead letters. */
 void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason);

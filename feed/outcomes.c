@@ -110,20 +110,28 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
     return last;
 }
 
-void replies_look_again(struct replies *replies) {
+/* An inbox is complete after several records: a look at each of them would cost more than it is worth. */
+static void look_at_all(struct replies *replies, bool at_pages) {
     struct outcome_wait *all = replies->waiting;
     int64_t now_us = clock_monotonic_us();
     replies->waiting = NULL;
     while (all) {
         struct outcome_wait *wait = all;
         all = wait->next;
-        if (look(wait, now_us)) {
+        if ((at_pages || wait->what != WAITS_FEED) && look(wait, now_us)) {
             wait_free(wait);
         } else {
             wait->next = replies->waiting;
             replies->waiting = wait;
         }
     }
+}
+
+void replies_look_again(struct replies *replies) { look_at_all(replies, false); }
+
+void replies_tenth(struct replies *replies) {
+    look_at_all(replies, true);
+    replies_forget_begun(replies);
 }
 
 static void wait_on(struct outcome_wait *wait) {

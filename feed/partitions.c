@@ -4,15 +4,6 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
-#include "feed/rules.h"
-
-enum {
-    PUSH_SLICE = 2000,  /* readers that one turn pushes to */
-    INBOX_SLICE = 5000, /* readers whose inboxes one turn writes */
-    KEEP_S = 60,
-    FORGET_MANY = 200, /* posts that one partition forgets at once */
-    RETELL_S = 10
-};
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
     [STATE_FOLLOWS] = &TOPIC_FOLLOWS,         [STATE_POSTS] = &TOPIC_POSTS,         [STATE_TEXTS] = &TOPIC_POST_TEXTS,
@@ -20,8 +11,13 @@ const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
+    partitions->failed = true;
     partitions->options.failed(partitions->options.context, doing, error);
 }
+
+void partitions_give_up(struct partitions *partitions) { partitions->failed = true; }
+
+bool partitions_given_up(const struct partitions *partitions) { return partitions->failed; }
 
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error) {
     struct feed_part *part = &partitions->parts[partition];
@@ -50,8 +46,7 @@ static void build_done(void *context) {
         owner_progress(partitions->owner);
 }
 
-/* Begins to put together lists that were read up to their end. */
-static void build(struct partitions *partitions) {
+void partitions_build(struct partitions *partitions) {
     struct adjacency *adjacency = relation_lists_adjacency(partitions->options.relations);
     struct list_build *building = &partitions->building;
     struct error error;
@@ -81,6 +76,19 @@ void partitions_stop(struct partitions *partitions) { partitions->stopped = true
 
 static int64_t or_beginning(int64_t next) { return next < 0 ? KAFKA_OFFSET_BEGINNING : next; }
 
+/* Posts and blocks that were put aside for so long that they may have missed tombstones are forgotten. */
+static int forget_old(struct partitions *partitions, int32_t partition, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
+    int64_t now = clock_wall_ms();
+    int old = ages_too_old(options->ages, partition, now - options->max_age_ms, error), code = old < 0 ? old : 0;
+    if (old > 0) {
+        log_info(options->log, "posts are read anew: they are too old to go on with", LOG_INT("partition", partition));
+        code = posts_reset(options->posts, partition, error);
+        if (!code) code = blocks_reset(options->blocks, partition, error);
+    }
+    return code ? code : ages_touch(options->ages, partition, now, !old, error);
+}
+
 int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error) {
     const struct partitions_options *options = &partitions->options;
     int64_t index, texts, blocks, timelines;
@@ -88,38 +96,49 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     if (!code) code = posts_attach(options->posts, partition, &index, &texts, error);
     if (!code) code = blocks_attach(options->blocks, partition, &blocks, error);
     if (!code) code = inboxes_attach(options->inboxes, partition, &timelines, error);
+    if (!code) code = forget_old(partitions, partition, error);
     if (code) return code;
-    from[STATE_POSTS] = or_beginning(index);
-    from[STATE_TEXTS] = or_beginning(texts);
-    from[STATE_FRIENDSHIPS] = or_beginning(blocks);
-    // Without inboxes there is nothing to be missed: each one begins with a record that is still to come.
+    from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
+    from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
+    from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
+    // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
     partitions->parts[partition] =
-        (struct feed_part){.attached = true, .halves_next = relation_lists_next(options->relations, partition)};
+        (struct feed_part){.attached = true,
+                           .no_inboxes = timelines < 0,
+                           .halves_next = relation_lists_next(options->relations, partition)};
     return 0;
 }
 
-static void end_live(struct partitions *partitions, int32_t partition) {
-    if (!partitions->parts[partition].live) return;
-    partitions->parts[partition].live = false;
+void partitions_end_live(struct partitions *partitions, int32_t partition) {
+    struct feed_part *part = &partitions->parts[partition];
+    if (!part->live) return;
+    part->live = false;
     effects_drop(partitions->options.effects, partition);
+    for (size_t s = 0; s < STATES_OF_FEED; s++) part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }
 
 void partitions_detach(struct partitions *partitions, int32_t partition) {
     const struct partitions_options *options = &partitions->options;
-    end_live(partitions, partition);
+    partitions_end_live(partitions, partition);
     partitions->parts[partition] = (struct feed_part){.attached = false};
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);
     inboxes_detach(options->inboxes, partition);
 }
 
-void partitions_own(struct partitions *partitions, int32_t partition, const int64_t *told) {
-    for (size_t s = 0; s < STATES_OF_FEED; s++) partitions->parts[partition].told[s] = told[s];
+/* An owner without inboxes reads the requests for them that were not carried out yet. */
+void partitions_own(struct partitions *partitions, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
+    struct feed_part *part = &partitions->parts[partition];
+    for (size_t s = 0; s < STATES_OF_FEED; s++) part->told[s] = told[s];
+    if (fresh && part->no_inboxes)
+        again[STATE_TIMELINES] = told[STATE_TIMELINES] >= 0 ? told[STATE_TIMELINES] : KAFKA_OFFSET_BEGINNING;
 }
 
-void partitions_silence(struct partitions *partitions, int32_t partition) { end_live(partitions, partition); }
+void partitions_silence(struct partitions *partitions, int32_t partition) {
+    partitions_end_live(partitions, partition);
+}
 
 /* All that the process knows of a state is gone. The others stay, but for posts and their texts, which belong together. */
 bool partitions_lost(struct partitions *partitions, size_t state, int32_t partition) {
@@ -145,8 +164,8 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
         owner_read_again(partitions->owner, state == STATE_POSTS ? STATE_TEXTS : STATE_POSTS, partition,
                          KAFKA_OFFSET_BEGINNING, &error))
         partitions_fail(partitions, "posts cannot be read anew", &error);
+    partitions_end_live(partitions, partition);
     part->told[state] = KAFKA_OFFSET_BEGINNING; // the group knows of another time
-    end_live(partitions, partition);
     return true;
 }
 
@@ -184,100 +203,19 @@ void partitions_live(struct partitions *partitions, int32_t partition) {
     struct error error;
     int code = relation_lists_finish(partitions->options.relations, partition, clock_wall_ms(), &error);
     part->live = true;
-    for (size_t s = 0; s < STATES_OF_FEED; s++)
+    for (size_t s = 0; s < STATES_OF_FEED; s++) {
         from[s] = part->told[s] == KAFKA_OFFSET_NONE ? part->ends[s] : part->told[s] < 0 ? 0 : part->told[s];
+        if (from[s] > part->ends[s]) from[s] = part->ends[s]; // the group knows of another time
+    }
     carried_live(partitions->carried, partition, from);
     for (size_t s = 0; !code && s < STATES_OF_FEED; s++) {
         if (from[s] < owner_position(partitions->owner, s, partition))
             code = owner_read_again(partitions->owner, s, partition, from[s], &error);
     }
-    if (code) partitions_fail(partitions, "a partition cannot be served", &error);
-}
-
-/* ---- time ---- */
-
-bool partitions_push(struct partitions *partitions) {
-    struct effects *effects = partitions->options.effects;
-    struct error error;
-    int code = outbox_blocked(partitions->options.outbox) ? 0 : effects_run(effects, PUSH_SLICE, &error);
-    if (code < 0) partitions_fail(partitions, "the store failed", &error);
-    for (int32_t p = 0; p < partitions->options.partitions; p++)
-        carried_hold(partitions->carried, STATE_POSTS, p, effects_held(effects, p));
-    return code > 0;
-}
-
-static void next_turn(void *context) {
-    struct partitions *partitions = context;
-    struct error error;
-    int code = partitions->writing ? inboxes_write(partitions->options.inboxes, INBOX_SLICE, &error) : 0;
-    if (code < 0) partitions_fail(partitions, "the store failed", &error);
-    partitions->writing = code > 0;
-    bool more = partitions_push(partitions);
-    if (partitions->writing || more) loop_timer_again(partitions->turn, more && !partitions->writing ? 1 : 0, 0);
-}
-
-void partitions_idle(struct partitions *partitions) {
-    if (partitions_push(partitions)) loop_timer_again(partitions->turn, 0, 0);
-    outbox_flush(partitions->options.outbox);
-    build(partitions);
-}
-
-void partitions_flush(struct partitions *partitions) {
-    if (partitions_push(partitions)) loop_timer_again(partitions->turn, 0, 0);
-    outbox_flush(partitions->options.outbox);
-    carried_note(partitions->carried);
-}
-
-void partitions_effects_lost(struct partitions *partitions) {
-    struct error error;
-    carried_forget(partitions->carried);
-    for (int32_t p = 0; p < partitions->options.partitions; p++) {
-        if (!partitions->parts[p].live) continue;
-        effects_drop(partitions->options.effects, p);
-        for (size_t s = 0; s < STATES_OF_FEED; s++) {
-            int64_t from = carried_rewind(partitions->carried, s, p);
-            if (from >= 0 && owner_read_again(partitions->owner, s, p, from, &error))
-                partitions_fail(partitions, "effects cannot be carried out again", &error);
-        }
-    }
-}
-
-static void commit(struct partitions *partitions, bool again) {
-    size_t count = carried_settled(partitions->carried, again, partitions->positions);
-    owner_commit(partitions->owner, partitions->positions, count);
-}
-
-/* Posts that were deleted a day ago are forgotten: by commands, as only they change state. One that gets lost is sent again. */
-static int forget_posts(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
-    struct post_found posts[FORGET_MANY];
-    size_t count;
-    int code =
-        posts_forgettable(partitions->options.posts, partition, now - POST_KEPT_MS, posts, FORGET_MANY, &count, error);
-    for (size_t i = 0; !code && i < count; i++) {
-        struct post_command command = {
-            .kind = POST_COMMAND_FORGET, .user = posts[i].author, .id = posts[i].id, .time = now};
-        outbox_post_command(partitions->options.outbox, &command);
-    }
-    return code;
-}
-
-/* Once a minute for each live partition. */
-static int keep(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
-    int code = adjacency_touch(relation_lists_adjacency(partitions->options.relations), partition, now, error);
-    return code ? code : forget_posts(partitions, partition, now, error);
-}
-
-void partitions_second(struct partitions *partitions) {
-    int64_t now = clock_wall_ms();
-    struct error error;
-    for (int32_t p = 0; p < partitions->options.partitions; p++) {
-        if (!partitions->parts[p].live || (now / 1000 + p) % KEEP_S) continue;
-        if (keep(partitions, p, now, &error)) partitions_fail(partitions, "the store failed", &error);
-    }
-    build(partitions);
-    commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    partitions->writing = true;
-    loop_timer_again(partitions->turn, 0, 0);
+    if (code)
+        partitions_fail(partitions, "a partition cannot be served", &error);
+    else
+        partitions_commit(partitions, false); // so that whoever takes over knows where effects began
 }
 
 struct partitions *partitions_new(const struct partitions_options *options) {
@@ -290,7 +228,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .codec = codec_new(),
         .payload_codec = codec_new(),
         .reader = deliver_reader_new(),
-        .turn = loop_timer_new(options->loop, 0, 0, next_turn, partitions),
+        .turn = loop_timer_new(options->loop, 0, 0, partitions_turn, partitions),
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},
     };

@@ -10,6 +10,7 @@
 #define FEED_PARTITIONS_H
 
 #include "decider/decider.h"
+#include "feed/ages.h"
 #include "feed/blocks.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
@@ -31,6 +32,8 @@ struct partitions_options {
     struct posts *posts;
     struct blocks *blocks;
     struct inboxes *inboxes;
+    struct ages *ages;
+    int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;
     struct decider *decider;
@@ -49,7 +52,7 @@ void partitions_set_owner(struct partitions *partitions, struct owner *owner); /
 /* For the owner's callbacks of the same names (owner/owner.h). */
 int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error);
 void partitions_detach(struct partitions *partitions, int32_t partition);
-void partitions_own(struct partitions *partitions, int32_t partition, const int64_t *told);
+void partitions_own(struct partitions *partitions, int32_t partition, bool fresh, const int64_t *told, int64_t *again);
 void partitions_silence(struct partitions *partitions, int32_t partition);
 void partitions_take(struct partitions *partitions, const struct kafka_record *records, size_t count);
 void partitions_idle(struct partitions *partitions);
@@ -58,10 +61,16 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition);
 void partitions_live(struct partitions *partitions, int32_t partition);
 
-/* A slice of pushes that are under way. True: more are left. */
-bool partitions_push(struct partitions *partitions);
+/* A value in the store is damaged: from the next turn of the loop on, all state of the partition is read anew. */
+void partitions_damaged(struct partitions *partitions, int32_t partition, const struct error *error);
+
+/* The process must end: nothing more is taken, told or committed from now on. */
+void partitions_give_up(struct partitions *partitions);
+bool partitions_given_up(const struct partitions *partitions);
 
 void partitions_flush(struct partitions *partitions); /* sends all effects, and notes that they are sent */
+/* The outbox has room again: effects that were put off are carried out. */
+void partitions_unblocked(struct partitions *partitions);
 void partitions_effects_lost(
     struct partitions *partitions); /* effects are carried out again from the last settled ones on */
 

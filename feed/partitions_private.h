@@ -1,4 +1,4 @@
-/* Between feed/partitions.c and feed/taking.c. */
+/* The struct that feed/partitions.c, feed/taking.c and feed/keeping.c share. */
 #ifndef FEED_PARTITIONS_PRIVATE_H
 #define FEED_PARTITIONS_PRIVATE_H
 
@@ -7,6 +7,8 @@
 
 struct feed_part {
     bool attached, live;
+    bool no_inboxes;              /* there was none when it was attached */
+    bool damaged;                 /* all of its state must be read anew */
     bool touched;                 /* this batch has records of it */
     int64_t told[STATES_OF_FEED]; /* as own() was told */
     int64_t ends[STATES_OF_FEED]; /* that were asked for while it was restored */
@@ -33,11 +35,22 @@ struct partitions {
     struct feed_part *parts;
     struct list_build building;
     bool stopped, writing;
+    bool failed;  /* the process ends */
+    bool put_off; /* effects wait until the outbox has room */
+    bool any_damaged;
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error);
 
 /* Writes the halves that are queued. */
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error);
+
+/* The partition is no longer live; the group is told no more of its effects. */
+void partitions_end_live(struct partitions *partitions, int32_t partition);
+
+/* Begins to put together lists that were read up to their end. */
+void partitions_build(struct partitions *partitions);
+void partitions_turn(void *partitions);                            /* the timer's */
+void partitions_commit(struct partitions *partitions, bool again); /* again: also what was committed already */
 
 #endif

@@ -29,6 +29,7 @@ static int answer_requests(struct feed *feed, const struct kafka_record *record,
         code = effects_request(feed->effects, record->partition, envelope.recipients, envelope.recipient_count,
                                item.request.reader, item.request.request, error);
         if (!code) continue;
+        partitions_give_up(feed->state);
         feed_failed(feed, "the store failed", error);
         return 0;
     }
@@ -46,7 +47,7 @@ static void state_detach(void *context, int32_t partition) {
 }
 
 static void state_own(void *context, int32_t partition, bool fresh, const int64_t *told, int64_t *again) {
-    partitions_own(((struct feed *)context)->state, partition, told);
+    partitions_own(((struct feed *)context)->state, partition, fresh, told, again);
 }
 
 static void state_silence(void *context, int32_t partition) {
@@ -78,7 +79,9 @@ static void state_live(void *context, int32_t partition) {
 static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct feed *feed = context;
     struct error error;
-    if (answer_requests(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
+    if (!partitions_given_up(feed->state) && answer_requests(feed, record, &error))
+        outbox_dead(feed->outbox, record, error.text);
+    if (partitions_given_up(feed->state)) owner_lower(feed->owner, input, record->partition, record->offset);
 }
 
 static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
@@ -86,8 +89,10 @@ static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct
 static void flush(void *context) { partitions_flush(((struct feed *)context)->state); }
 
 static bool blocked(void *context) {
-    struct outbox *outbox = ((struct feed *)context)->outbox;
-    return outbox_blocked(outbox) && !outbox_retry(outbox);
+    struct feed *feed = context;
+    if (outbox_blocked(feed->outbox) && !outbox_retry(feed->outbox)) return true;
+    partitions_unblocked(feed->state);
+    return false;
 }
 
 /* The group is joined when what was hot is known: a page without it would lack posts. */

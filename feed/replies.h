@@ -42,13 +42,17 @@ struct replies_options {
     struct outbox *outbox;
     struct feed_commands *commands;
     size_t following_max;
+    void *context;
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };
 
 struct replies *replies_new(const struct replies_options *options);
 void replies_free(struct replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
 void replies_handle(struct replies *replies, struct http_request *request);
 
-/* State has changed: questions that wait for it may be answered. Also called ten times a second, for those that wait in vain. */
+/* State has changed: questions that wait for it may be answered. replies_tenth does the same ten times a second, also for pages that wait
+ * for an inbox, and for those that wait in vain. */
 void replies_look_again(struct replies *replies);
+void replies_tenth(struct replies *replies);
 
 #endif

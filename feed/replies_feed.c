@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -7,9 +8,19 @@
 
 /* ---- the home timeline ---- */
 
+enum { AGAIN_MS = 3000, BEGUN_MS = 60000 };
+
+/* So that the map holds the readers of a minute, and not all that there ever were. */
+void replies_forget_begun(struct replies *replies) {
+    int64_t now = clock_monotonic_us() / 1000;
+    if (now - replies->begun_since < BEGUN_MS) return;
+    map_free(replies->begun);
+    replies->begun = map_new();
+    replies->begun_since = now;
+}
+
 /* Begins the reader's inbox anew, unless that was done a moment ago. */
 static int begin(struct replies *replies, int32_t partition, int64_t user, struct error *error) {
-    enum { AGAIN_MS = 3000 };
     int64_t wanted[IDS_PARTITIONS_MAX], now = clock_monotonic_us() / 1000;
     size_t count;
     bool created;
@@ -33,7 +44,6 @@ static int look_at_inbox(struct replies *replies, int32_t partition, int64_t use
     int code = inboxes_find(inboxes, partition, user, newest, &replies->inbox, error);
     if (code) return code;
     bool complete = inbox_complete(&replies->inbox);
-    if (complete) map_remove(replies->begun, (uint64_t)user, NULL);
     if (!complete || inboxes_wants_begin(inboxes, &replies->inbox, clock_wall_ms()))
         code = begin(replies, partition, user, error);
     return code;
@@ -71,6 +81,11 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, int
     bool complete = !code && inbox_complete(&replies->inbox);
     if (!code && !complete && !last) return false;
     if (!code) code = make_page(replies, partition, user, before, limit, &error);
+    if (code == -EBADMSG) { // all of the partition is read anew
+        replies->options.damaged(replies->options.context, partition, &error);
+        http_problem(request, 503, "restoring", "this reader's inbox is being restored", 1);
+        return true;
+    }
     if (code) {
         replies_store_failed(request, &error);
         return true;

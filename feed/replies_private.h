@@ -19,6 +19,7 @@ struct replies {
     struct codec *codec;
     struct buffer text, body;
     struct map *begun;            /* readers for whom a Begin is under way -> when it was sent (ms, monotonic) */
+    int64_t begun_since;          /* ms, monotonic */
     struct outcome_wait *waiting; /* questions that wait for state, in no order */
 };
 
@@ -50,7 +51,9 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
 
-/* What /peer/relation, /peer/posted and /peer/gone lead to; false: no such path. */
+void replies_forget_begun(struct replies *replies); /* now and then */
+
+/* Answers /peer/relation, /peer/posted and /peer/gone; false: the path is none of these. */
 bool replies_outcome(struct replies *replies, struct http_request *request);
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
 void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -221,15 +223,38 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
 }
 
+/* While the outbox has no room, effects are put off: the records are read once more when it has. */
+static int tell_all(struct partitions *partitions, const struct kafka_record *records, size_t count,
+                    struct error *error) {
+    int code = 0;
+    for (size_t i = 0; !code && i < count; i++) {
+        partitions->put_off = partitions->put_off || outbox_blocked(partitions->options.outbox);
+        if (partitions->put_off) return 0;
+        if (carried_due(partitions->carried, state_of(records[i].topic), records[i].partition, records[i].offset))
+            code = tell(partitions, &records[i], error);
+    }
+    return code;
+}
+
+/* A value that one of the batch's partitions has on the disk is damaged. */
+static void damaged(struct partitions *partitions, const struct error *error) {
+    for (int32_t p = 0; p < partitions->options.partitions; p++) {
+        if (partitions->parts[p].touched) partitions_damaged(partitions, p, error);
+        partitions->parts[p].touched = false;
+    }
+}
+
 /* Everything is stored before any of it is told: an effect is made from the state that the stores have. */
 void partitions_take(struct partitions *partitions, const struct kafka_record *records, size_t count) {
     struct error error;
     bool live = false;
+    if (partitions->failed) return;
     for (size_t i = 0; i < count; i++) take_record(partitions, &records[i]);
     int code = write_all(partitions, &error);
-    for (size_t i = 0; !code && i < count; i++) {
-        if (carried_due(partitions->carried, state_of(records[i].topic), records[i].partition, records[i].offset))
-            code = tell(partitions, &records[i], &error);
+    if (!code) code = tell_all(partitions, records, count, &error);
+    if (code == -EBADMSG) { // it cannot be told which one
+        damaged(partitions, &error);
+        return;
     }
     if (code) {
         partitions_fail(partitions, "the store failed", &error);

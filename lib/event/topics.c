@@ -81,7 +81,13 @@ const struct topic TOPIC_FEED_OFFSETS = {
     .name = "feed-offsets", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
 const struct topic TOPIC_TIMELINES = {
-    .name = "timelines", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};
+    .name = "timelines",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = DAY_MS,
+    // Records say since when a reader has been away: no producer's clock may.
+    .append_time = true,
+};
 
 const struct topic TOPIC_TIMELINE_REQUESTS = {
     .name = "timeline-requests", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = DAY_MS};

@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 
+/* The newest settled epoch and all that are not settled: one more than there may be unsettled. */
+enum { NOTES = EPOCHS_MAX + 1 };
+
 struct course_of_effects {
     int64_t next;    /* effects before are sent */
     int64_t held;    /* those from here on are not sent to the end; INT64_MAX */
@@ -20,7 +23,7 @@ struct carried {
     uint64_t *live_epochs; /* by partition: the first that says anything about it; 0: it is not live */
     uint64_t settled_epoch;
     struct course_of_effects *courses; /* by partition, then by state */
-    int64_t *notes; /* by epoch modulo EPOCHS_MAX, then as `courses`: what was sent when the epoch was closed */
+    int64_t *notes; /* by epoch modulo NOTES, then as `courses`: what was sent when the epoch was closed */
 };
 
 struct carried *carried_new(const struct topic *const *topics, size_t states, int32_t partitions,
@@ -34,7 +37,7 @@ struct carried *carried_new(const struct topic *const *topics, size_t states, in
         .epochs = epochs,
         .live_epochs = mem_zero((size_t)partitions, sizeof *carried->live_epochs),
         .courses = mem_zero(places, sizeof *carried->courses),
-        .notes = mem_zero(places * EPOCHS_MAX, sizeof *carried->notes),
+        .notes = mem_zero(places * NOTES, sizeof *carried->notes),
     };
     memcpy(carried->topics, topics, states * sizeof *topics);
     return carried;
@@ -75,7 +78,7 @@ void carried_hold(struct carried *carried, size_t state, int32_t partition, int6
 
 void carried_note(struct carried *carried) {
     size_t places = (size_t)carried->partitions * carried->states;
-    int64_t *notes = carried->notes + epochs_open(carried->epochs) % EPOCHS_MAX * places;
+    int64_t *notes = carried->notes + epochs_open(carried->epochs) % NOTES * places;
     for (size_t i = 0; i < places; i++) {
         const struct course_of_effects *course = &carried->courses[i];
         notes[i] = course->next < course->held ? course->next : course->held;
@@ -84,7 +87,7 @@ void carried_note(struct carried *carried) {
 
 size_t carried_settled(struct carried *carried, bool again, struct kafka_position *positions) {
     uint64_t epoch = epochs_settled(carried->epochs) - 1;
-    const int64_t *notes = carried->notes + epoch % EPOCHS_MAX * (size_t)carried->partitions * carried->states;
+    const int64_t *notes = carried->notes + epoch % NOTES * (size_t)carried->partitions * carried->states;
     bool news = epoch > carried->settled_epoch;
     size_t count = 0;
     if (news) carried->settled_epoch = epoch;
@@ -101,6 +104,14 @@ size_t carried_settled(struct carried *carried, bool again, struct kafka_positio
         }
     }
     return count;
+}
+
+int64_t carried_settled_at(const struct carried *carried, size_t state, int32_t partition) {
+    return carried->courses[place_of(carried, state, partition)].settled;
+}
+
+int64_t carried_next(const struct carried *carried, size_t state, int32_t partition) {
+    return carried->courses[place_of(carried, state, partition)].next;
 }
 
 int64_t carried_rewind(struct carried *carried, size_t state, int32_t partition) {

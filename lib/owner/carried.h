@@ -38,6 +38,10 @@ void carried_note(struct carried *carried); /* everything sent so far belongs to
  * state and partition. */
 size_t carried_settled(struct carried *carried, bool again, struct kafka_position *positions);
 
+/* Of a partition that is live, or was: effects before are acknowledged; effects before are sent. */
+int64_t carried_settled_at(const struct carried *carried, size_t state, int32_t partition);
+int64_t carried_next(const struct carried *carried, size_t state, int32_t partition);
+
 /* Something that was sent is lost. Effects go back to what is settled: returns the offset to read the state again from, -1: nothing
  * was sent since. carried_forget: the owner has forgotten all epochs. */
 int64_t carried_rewind(struct carried *carried, size_t state, int32_t partition);

@@ -51,6 +51,8 @@ def _maker(broker, tmp_path_factory):
     finally:
         for cluster in made:
             cluster.kill()
+            if broker.alive():
+                cluster.topics.remove_all()
             _clusters.remove(cluster)
 
 

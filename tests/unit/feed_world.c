@@ -199,7 +199,7 @@ static void disk_attach(struct feed_world *w, struct disk *disk, int part, int64
                                                           .partitions = PARTS,
                                                           .push_max = w->push_max,
                                                           .backlog = KEEP,
-                                                          .answer = 4 * CAP,
+                                                          .answer = CAP,
                                                           .context = w,
                                                           .timeline = put_timeline,
                                                           .request = put_request,

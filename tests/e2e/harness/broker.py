@@ -29,7 +29,7 @@ class Broker(Process):
         identity = subprocess.run([*tool, 'random-uuid'], check=True, capture_output=True, text=True).stdout.strip()
         subprocess.run([*tool, 'format', '-t', identity, '-c', str(self._properties)], check=True, capture_output=True)
 
-    def start(self, timeout=60.0):
+    def start(self, timeout=180.0):
         """The first start formats the storage; later ones go on with it."""
         if not (self._folder / 'data').exists():
             self._format()

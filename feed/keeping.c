@@ -1,0 +1,165 @@
+#include "base/clock.h"
+#include "event/topics.h"
+#include "feed/partitions_private.h"
+#include "feed/rules.h"
+
+enum {
+    PUSH_SLICE = 2000,  /* readers that one turn pushes to */
+    INBOX_SLICE = 5000, /* readers whose inboxes one turn writes */
+    KEEP_S = 60,
+    FORGET_MANY = 1000, /* posts that one partition forgets in a minute */
+    RETELL_S = 10
+};
+
+/* A slice of the pushes that are under way. True: more are left. */
+static bool push(struct partitions *partitions) {
+    struct effects *effects = partitions->options.effects;
+    struct error error;
+    if (partitions->failed) return false;
+    if (!outbox_blocked(partitions->options.outbox) && effects_run(effects, PUSH_SLICE, &error) < 0)
+        partitions_fail(partitions, "the store failed", &error);
+    for (int32_t p = 0; p < partitions->options.partitions; p++)
+        carried_hold(partitions->carried, STATE_POSTS, p, effects_held(effects, p));
+    return effects_pushes(effects) > 0;
+}
+
+/* A partition whose store is damaged forgets all state, and reads it from the beginning. */
+static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
+    static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
+    const struct partitions_options *options = &partitions->options;
+    partitions_end_live(partitions, partition);
+    int code = relation_lists_reset(options->relations, partition, error);
+    if (!code) code = posts_reset(options->posts, partition, error);
+    if (!code) code = blocks_reset(options->blocks, partition, error);
+    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    partitions->parts[partition].halves_next = -1;
+    owner_restore_again(partitions->owner, partition);
+    for (size_t i = 0; !code && i < ARRAY_SIZE(STATES); i++)
+        code = owner_read_again(partitions->owner, STATES[i], partition, KAFKA_OFFSET_BEGINNING, error);
+    return code;
+}
+
+static void mend(struct partitions *partitions) {
+    struct error error;
+    partitions->any_damaged = false;
+    for (int32_t p = 0; p < partitions->options.partitions; p++) {
+        struct feed_part *part = &partitions->parts[p];
+        if (!part->damaged) continue;
+        part->damaged = false;
+        if (part->attached && begin_anew(partitions, p, &error))
+            partitions_fail(partitions, "a damaged partition cannot be read anew", &error);
+    }
+}
+
+void partitions_damaged(struct partitions *partitions, int32_t partition, const struct error *error) {
+    struct feed_part *part = &partitions->parts[partition];
+    if (!part->attached || part->damaged) return;
+    log_error(partitions->options.log, "state is read anew: a value is damaged on the disk",
+              LOG_INT("partition", partition), LOG_TEXT("reason", error->text));
+    part->damaged = partitions->any_damaged = true;
+    loop_timer_again(partitions->turn, 0, 0);
+}
+
+void partitions_turn(void *context) {
+    struct partitions *partitions = context;
+    struct error error;
+    if (partitions->any_damaged) mend(partitions);
+    if (partitions->failed) return;
+    int code = partitions->writing ? inboxes_write(partitions->options.inboxes, INBOX_SLICE, &error) : 0;
+    if (code < 0) partitions_fail(partitions, "the store failed", &error);
+    partitions->writing = code > 0;
+    bool more = push(partitions);
+    if (partitions->writing || more) loop_timer_again(partitions->turn, more && !partitions->writing ? 1 : 0, 0);
+}
+
+void partitions_idle(struct partitions *partitions) {
+    if (push(partitions)) loop_timer_again(partitions->turn, 0, 0);
+    outbox_flush(partitions->options.outbox);
+    partitions_build(partitions);
+}
+
+void partitions_flush(struct partitions *partitions) {
+    if (push(partitions)) loop_timer_again(partitions->turn, 0, 0);
+    outbox_flush(partitions->options.outbox);
+    if (!partitions->failed) carried_note(partitions->carried);
+}
+
+void partitions_unblocked(struct partitions *partitions) {
+    struct error error;
+    if (!partitions->put_off || partitions->failed) return;
+    partitions->put_off = false;
+    for (int32_t p = 0; p < partitions->options.partitions; p++) {
+        for (size_t s = 0; partitions->parts[p].live && s < STATES_OF_FEED; s++) {
+            int64_t next = carried_next(partitions->carried, s, p);
+            if (next < owner_position(partitions->owner, s, p) &&
+                owner_read_again(partitions->owner, s, p, next, &error))
+                partitions_fail(partitions, "effects cannot be carried out", &error);
+        }
+    }
+}
+
+void partitions_effects_lost(struct partitions *partitions) {
+    struct error error;
+    carried_forget(partitions->carried);
+    for (int32_t p = 0; p < partitions->options.partitions; p++) {
+        if (!partitions->parts[p].live) continue;
+        effects_drop(partitions->options.effects, p);
+        for (size_t s = 0; s < STATES_OF_FEED; s++) {
+            int64_t from = carried_rewind(partitions->carried, s, p);
+            if (from >= 0 && owner_read_again(partitions->owner, s, p, from, &error))
+                partitions_fail(partitions, "effects cannot be carried out again", &error);
+        }
+    }
+}
+
+void partitions_commit(struct partitions *partitions, bool again) {
+    if (partitions->failed) return;
+    size_t count = carried_settled(partitions->carried, again, partitions->positions);
+    owner_commit(partitions->owner, partitions->positions, count);
+}
+
+/* Posts that were deleted a day ago are forgotten: by commands, as only they change state. One that gets lost is sent again. */
+static int forget_posts(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
+    struct post_found posts[FORGET_MANY];
+    size_t count;
+    int code =
+        posts_forgettable(partitions->options.posts, partition, now - POST_KEPT_MS, posts, FORGET_MANY, &count, error);
+    for (size_t i = 0; !code && i < count; i++) {
+        struct post_command command = {
+            .kind = POST_COMMAND_FORGET, .user = posts[i].author, .id = posts[i].id, .time = now};
+        outbox_post_command(partitions->options.outbox, &command);
+    }
+    return code;
+}
+
+/* Everything that Kafka has of the partition's state is in the stores. */
+static bool current(const struct partitions *partitions, int32_t partition) {
+    const struct feed_part *part = &partitions->parts[partition];
+    if (part->live) return true;
+    bool all = part->attached && !partitions_unapplied(partitions, partition);
+    for (size_t s = 0; all && s < STATES_OF_FEED; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
+    return all;
+}
+
+/* Once a minute for each partition. */
+static int keep(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
+    if (!current(partitions, partition)) return 0;
+    int code = adjacency_touch(relation_lists_adjacency(options->relations), partition, now, error);
+    if (!code) code = ages_touch(options->ages, partition, now, false, error);
+    return code || !partitions->parts[partition].live ? code : forget_posts(partitions, partition, now, error);
+}
+
+void partitions_second(struct partitions *partitions) {
+    int64_t now = clock_wall_ms();
+    struct error error;
+    for (int32_t p = 0; p < partitions->options.partitions; p++) {
+        if ((now / 1000 + p) % KEEP_S || partitions->failed) continue;
+        if (keep(partitions, p, now, &error)) partitions_fail(partitions, "the store failed", &error);
+    }
+    partitions_build(partitions);
+    if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
+    partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
+    partitions->writing = true;
+    loop_timer_again(partitions->turn, 0, 0);
+}

@@ -102,7 +102,7 @@ static void a_relation_has_both_users_and_what_it_is_in_its_key(void **state) {
     static const char *const EXPECTED[] = {"\"000000000000000500000000000000000f\"", "[5,\"follows\",15]",
                                            "[5,\"followed by\",15]", "[5,\"mutes\",15]",
                                            "\"000000000000000504000000000000000f\""};
-    for (uint8_t relation = 0; relation < ARRAY_SIZE(EXPECTED); relation++) {
+    for (size_t relation = 0; relation < ARRAY_SIZE(EXPECTED); relation++) {
         struct sample sample = sample_of(&TOPIC_FOLLOWS);
         uint8_t key[17] = {[7] = 5, [8] = relation, [16] = 15};
         char expected[256];

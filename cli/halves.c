@@ -9,7 +9,7 @@ enum { TIDY_FIRST = 1 << 16 };
 struct half {
     int64_t a, b;
     uint32_t order; /* among all since the last tidying, which has 0 */
-    bool friends;
+    bool is;
 };
 
 struct halves {
@@ -42,14 +42,14 @@ static int compare(const void *left, const void *right) {
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Sorts, and keeps the last word of each pair, if it is friends: what comes later is always newer. */
+/* Sorts, and keeps the last word of each pair, if that is that it is: what comes later is always newer. */
 static void tidy(struct halves *halves) {
     size_t kept = 0;
     if (halves->count) qsort(halves->items, halves->count, sizeof *halves->items, compare);
     for (size_t i = 0; i < halves->count; i++) {
         const struct half *half = &halves->items[i];
         bool last = i + 1 == halves->count || half[1].a != half->a || half[1].b != half->b;
-        if (!last || !half->friends) continue;
+        if (!last || !half->is) continue;
         halves->items[kept] = *half;
         halves->items[kept++].order = 0;
     }
@@ -57,14 +57,13 @@ static void tidy(struct halves *halves) {
     halves->tidy_at = kept * 2 > TIDY_FIRST ? kept * 2 : TIDY_FIRST;
 }
 
-void halves_put(struct halves *halves, int64_t a, int64_t b, bool friends) {
+void halves_put(struct halves *halves, int64_t a, int64_t b, bool is) {
     if (halves->count >= halves->tidy_at || halves->count >= UINT32_MAX - 1) tidy(halves);
     if (halves->count == halves->capacity) {
         halves->capacity = halves->capacity ? halves->capacity * 2 : 1024;
         halves->items = mem_resize(halves->items, halves->capacity, sizeof *halves->items);
     }
-    halves->items[halves->count] =
-        (struct half){.a = a, .b = b, .order = (uint32_t)halves->count + 1, .friends = friends};
+    halves->items[halves->count] = (struct half){.a = a, .b = b, .order = (uint32_t)halves->count + 1, .is = is};
     halves->count++;
 }
 

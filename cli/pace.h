@@ -1,5 +1,5 @@
-/* Keeps a bulk sender from running far ahead of the routers: a short backlog is better for their memory, for Kafka's page cache and for
- * the total time. If no router runs, everything passes. Blocking; one thread. */
+/* Keeps a bulk sender from running far ahead of those who decide its commands: a short backlog is better for their memory, for Kafka's
+ * page cache and for the total time. If none of them runs, everything passes. Blocking; one thread. */
 #ifndef CLI_PACE_H
 #define CLI_PACE_H
 
@@ -8,7 +8,7 @@
 
 struct pace;
 
-/* group: the routers' group; its committed offsets of `topic` say how many records are handled. */
+/* group: the deciders' group; its committed offsets of `topic` say how many records are handled. */
 int pace_new(const struct kafka_settings *settings, const char *group, const struct topic *topic, int partitions,
              struct pace **pace, struct error *error);
 void pace_free(struct pace *pace); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* Files of friendships: two user ids a line, plain or gzip. Reading is cli_read_pairs (cli.h). One thread. */
+/* Files of pairs: two user ids a line, plain or gzip. Reading is cli_read_pairs (cli.h). One thread. */
 #ifndef CLI_PAIRS_H
 #define CLI_PAIRS_H
 

@@ -62,8 +62,8 @@ int populate_run(const struct populate_options *options, struct error *error) {
         fprintf(stderr, "simulate: %zu people opted in, %" PRId64 " friendships asked for\n", map_count(putting.users),
                 putting.pairs);
     if (result == 0)
-        result =
-            setup_wait_handled(putting.setup, cli->settings.router_group, HANDLED_TIMEOUT_S, say_left, NULL, error);
+        result = setup_wait_decided(putting.setup, &SETUP_ROUTERS, cli->settings.router_group, HANDLED_TIMEOUT_S,
+                                    say_left, NULL, error);
 finish:
     setup_free(putting.setup);
     map_free(putting.users);

@@ -7,19 +7,19 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/delivery_text.h"
+#include "cli/half_records.h"
 #include "event/topics.h"
 
-enum { USER_KEY = 8, PAIR_KEY = 16, RELATION_KEY = 17 };
+enum { USER_KEY = 8, PAIR_KEY = 16 };
 
 static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(bytes); }
 
 /* [user, what, other] of a key of `follows`; false: it is none. */
-static bool put_relation(struct buffer *out, const uint8_t *key) {
-    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
-    uint8_t relation = key[USER_KEY];
-    if (!relation || relation >= sizeof RELATIONS / sizeof *RELATIONS) return false;
-    buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", number_at(key), RELATIONS[relation],
-                  number_at(key + USER_KEY + 1));
+static bool put_follow_key(struct buffer *out, const struct kafka_record *record) {
+    static const char *const DIRECTIONS[] = {NULL, "follows", "followed by", "mutes"};
+    struct follow_key key;
+    if (!follow_key_read(record->key, record->key_size, &key)) return false;
+    buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", key.user, DIRECTIONS[key.direction], key.other);
     return true;
 }
 
@@ -33,7 +33,7 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
         buffer_format(out, "[%" PRId64 ",%" PRId64 "]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
-    } else if (relation && record->key_size == RELATION_KEY && put_relation(out, record->key)) {
+    } else if (relation && put_follow_key(out, record)) {
         return;
     } else if (!pair && !post && !relation && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -62,6 +62,17 @@ int setup_befriend(struct setup *setup, int64_t a, int64_t b, struct error *erro
     return put(setup, &TOPIC_FRIEND_COMMANDS, lower, error);
 }
 
+int setup_follow(struct setup *setup, int64_t a, int64_t b, struct error *error) {
+    if (a < 0 || b < 0 || a == b) {
+        return error_set(error, -EINVAL, "%" PRId64 " cannot follow %" PRId64, a, b);
+    }
+    const struct follow_command command = {
+        .kind = FOLLOW_COMMAND_FOLLOW, .user = a, .other = b, .time = clock_wall_ms()};
+    buffer_clear(&setup->value);
+    event_encode_follow_command(&setup->value, &command);
+    return put(setup, &TOPIC_FOLLOW_COMMANDS, a, error);
+}
+
 int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error) {
     buffer_clear(&setup->value);
     event_encode_sharing(&setup->value, &(struct sharing){.mode = mode});
@@ -80,17 +91,31 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
 
 int setup_flush(struct setup *setup, struct error *error) { return sender_flush(setup->sender, error); }
 
+const struct setup_deciders SETUP_ROUTERS = {
+    .who = "router",
+    .commands = &TOPIC_FRIEND_COMMANDS,
+    .results = &TOPIC_FRIENDSHIPS,
+    .commands_left = "friend commands are not handled",
+    .results_left = "halves are not on the friend lists",
+};
+
+const struct setup_deciders SETUP_FEEDS = {
+    .who = "feed process",
+    .commands = &TOPIC_FOLLOW_COMMANDS,
+    .results = NULL,
+    .commands_left = "follow commands are not decided",
+    .results_left = NULL,
+};
+
 struct handled {
     struct kafka_admin *admin;
-    const char *group;
+    const char *who, *group;
     int partitions;
     int64_t *committed, *end, *target;
     int64_t start_us, timeout_us, shown_us;
     void (*progress)(void *context, int64_t left, const char *what);
     void *context;
 };
-
-static const char COMMANDS[] = "friend commands are not handled", HALVES[] = "halves are not on the friend lists";
 
 /* How many records in front of the targets are not handled. */
 static int ask_left(struct handled *handled, const struct topic *topic, int64_t *left, struct error *error) {
@@ -120,19 +145,20 @@ static int wait_topic(struct handled *handled, const struct topic *topic, const 
         }
         if (!left) return 0;
         if (now - handled->start_us >= handled->timeout_us) {
-            return error_set(error, -ETIMEDOUT, "%" PRId64 " %s after %d s: does a router of group %s run?", left, what,
-                             (int)(handled->timeout_us / 1000000), handled->group);
+            return error_set(error, -ETIMEDOUT, "%" PRId64 " %s after %d s: does a %s of group %s run?", left, what,
+                             (int)(handled->timeout_us / 1000000), handled->who, handled->group);
         }
         uv_sleep(ASK_AGAIN_MS);
     }
     return code;
 }
 
-int setup_wait_handled(struct setup *setup, const char *router_group, int timeout_s,
+int setup_wait_decided(struct setup *setup, const struct setup_deciders *deciders, const char *group, int timeout_s,
                        void (*progress)(void *context, int64_t left, const char *what), void *context,
                        struct error *error) {
     struct handled handled = {
-        .group = router_group,
+        .who = deciders->who,
+        .group = group,
         .start_us = clock_monotonic_us(),
         .timeout_us = timeout_s * 1000000LL,
         .progress = progress,
@@ -147,8 +173,8 @@ int setup_wait_handled(struct setup *setup, const char *router_group, int timeou
     handled.committed = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.committed);
     handled.end = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.end);
     handled.target = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.target);
-    code = wait_topic(&handled, &TOPIC_FRIEND_COMMANDS, COMMANDS, error);
-    if (!code) code = wait_topic(&handled, &TOPIC_FRIENDSHIPS, HALVES, error);
+    code = wait_topic(&handled, deciders->commands, deciders->commands_left, error);
+    if (!code && deciders->results) code = wait_topic(&handled, deciders->results, deciders->results_left, error);
 finish:
     free(handled.committed);
     free(handled.end);

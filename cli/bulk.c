@@ -1,0 +1,44 @@
+/* The command that moves pairs of users in bulk, whatever they are. */
+#include <string.h>
+
+#include "cli/bulk.h"
+
+static int start_import(const struct bulk *bulk, const struct cli *cli, const char *state, const char *wait,
+                        struct error *error) {
+    int64_t wait_s = bulk->wait_s;
+    if (wait && !cli_int(wait, 1, 86400, &wait_s)) {
+        return cli_fail(bulk->command, 2, "--wait %s: must be seconds from 1 to 86400", wait);
+    }
+    int code = bulk_import(bulk, cli, cli->arguments[1], state, wait_s, error);
+    return code ? cli_fail(bulk->command, 1, "%s", error->text) : 0;
+}
+
+static int start_export(const struct bulk *bulk, const struct cli *cli, struct error *error) {
+    int code = bulk_export(bulk, cli, cli->argument_count == 2 ? cli->arguments[1] : "-", error);
+    return code ? cli_fail(bulk->command, 1, "%s", error->text) : 0;
+}
+
+int bulk_run(const struct bulk *bulk, int argc, char **argv) {
+    const char *state = NULL, *wait = NULL;
+    const struct cli_option options[] = {
+        {"resume", "STATE", "import: keeps in this file how far it is, and goes on from there if it exists", &state,
+         NULL},
+        {"wait", "SECONDS", bulk->wait_help, &wait, NULL},
+    };
+    struct cli cli;
+    struct error error = {.text = ""};
+    bool done;
+    int code = cli_open(&cli, bulk->command, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    const char *what = cli.argument_count ? cli.arguments[0] : "";
+    if (!strcmp(what, "import") && cli.argument_count == 2) {
+        code = start_import(bulk, &cli, state, wait, &error);
+    } else if (!strcmp(what, "export") && cli.argument_count <= 2) {
+        code = state || wait ? cli_fail(bulk->command, 2, "--resume and --wait are for import")
+                             : start_export(bulk, &cli, &error);
+    } else {
+        code = cli_fail(bulk->command, 2, "import with one FILE, or export");
+    }
+    cli_close(&cli);
+    return code;
+}

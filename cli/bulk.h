@@ -1,0 +1,35 @@
+/* Pairs of users in bulk, from a file to Kafka and back: what `starling graph` and `starling follows` have in common. Blocking; one
+ * thread.
+ *
+ *     FILE --import--> commands --their deciders--> compacted halves --export--> FILE
+ */
+#ifndef CLI_BULK_H
+#define CLI_BULK_H
+
+#include "cli/cli.h"
+#include "cli/half_records.h"
+#include "cli/setup.h"
+
+/* One sort of pairs. */
+struct bulk {
+    const struct cli_command *command;
+    const char *pairs; /* "friendships" */
+    const struct setup_deciders *deciders;
+    const char *(*group)(const struct cli_settings *settings); /* of the deciders */
+    int (*send)(struct setup *setup, int64_t a, int64_t b, struct error *error);
+    const struct topic *halves;
+    half_reader *read_half;
+    int64_t wait_s; /* how long import waits unless it is told; 0: not at all */
+    const char *wait_help;
+};
+
+/* state: a file that says how far an earlier run came, NULL: none. wait_s: how long to wait until all commands are decided, 0: not at
+ * all. Both tell what they did on standard error. */
+int bulk_import(const struct bulk *bulk, const struct cli *cli, const char *path, const char *state, int64_t wait_s,
+                struct error *error);
+int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path, struct error *error);
+
+/* The command: "import FILE [--resume STATE] [--wait SECONDS] | export [FILE]". Returns the exit code. */
+int bulk_run(const struct bulk *bulk, int argc, char **argv);
+
+#endif

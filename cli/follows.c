@@ -1,0 +1,26 @@
+/* `starling follows`: who follows whom in bulk, from a file to Kafka and back. */
+#include "cli/bulk.h"
+#include "event/topics.h"
+
+static const char *group(const struct cli_settings *settings) { return settings->feed_group; }
+
+static const struct bulk FOLLOWS = {
+    .command = &FOLLOWS_COMMAND,
+    .pairs = "follows",
+    .deciders = &SETUP_FEEDS,
+    .group = group,
+    .send = setup_follow,
+    .halves = &TOPIC_FOLLOWS,
+    .read_half = half_of_follow,
+    .wait_s = 120,
+    .wait_help = "import: waits so long at most until all are decided (120)",
+};
+
+static int run(int argc, char **argv) { return bulk_run(&FOLLOWS, argc, argv); }
+
+const struct cli_command FOLLOWS_COMMAND = {
+    .name = "follows",
+    .synopsis = "import FILE [--resume STATE] [--wait SECONDS] | export [FILE]",
+    .summary = "who follows whom in bulk: a line \"a b\" is a follows b, .gz too",
+    .run = run,
+};

@@ -1,0 +1,131 @@
+"""`starling follows`, with one feed process that is well."""
+import gzip
+import subprocess
+
+import pytest
+from harness.cluster import build_folder
+from harness.feed import Feed
+from harness.processes import clean_environment
+from harness.waiting import eventually
+
+
+@pytest.fixture(scope='module')
+def feed(make_module_cluster):
+    return Feed(make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(
+        routers=0, fanouts=0, sinks=0, feeds=1))
+
+
+def fails(cluster, *arguments, code=1):
+    """What it says on standard error when it fails with that exit code."""
+    done = cluster.starling(*arguments, check=False)
+    assert done.returncode == code, done
+    assert 'Sanitizer' not in done.stderr and 'runtime error' not in done.stderr, done.stderr
+    return done.stderr
+
+
+def pairs(text):
+    return [tuple(map(int, line.split())) for line in text.splitlines()]
+
+
+def exported(feed, ids):
+    return [pair for pair in pairs(feed.cluster.starling('follows', 'export').stdout) if pair[0] in ids]
+
+
+# ---- follows ----
+
+def test_follows_go_in_and_come_out(feed, users, tmp_path):
+    ids = users(30)
+    wanted = {(a, b) for i, a in enumerate(ids) for b in ids[i % 5::7] if a != b}
+    packed = tmp_path / 'follows.gz'
+    with gzip.open(packed, 'wt') as file:
+        file.write('# who follows whom\n\n')
+        for number, (a, b) in enumerate(sorted(wanted)):
+            file.write(f'{a},{b}\n' if number % 2 else f'{a}\t{b}\r\n')
+        file.write(f'{ids[0]} {ids[0]}\n')
+    done = feed.cluster.starling('follows', 'import', packed)
+    assert f'{len(wanted)} follows sent' in done.stderr and f'{len(wanted)} follows decided' in done.stderr
+    assert '1 lines name one user twice' in done.stderr
+
+    found = exported(feed, ids)
+    assert len(found) == len(wanted) and set(found) == wanted
+    by_user = {a: [b for user, b in found if user == a] for a in ids}
+    assert all(others == sorted(others) for others in by_user.values())
+    for user in ids[:8]:
+        followers = sorted(a for a, b in wanted if b == user)
+        eventually(lambda: feed.listed(user, 'followers', 20) == followers)
+        eventually(lambda: feed.listed(user, 'following', 20) == by_user[user])
+
+    (a, b), *_ = found
+    feed.unfollow(a, b)
+    feed.mute(a, ids[0] if a != ids[0] else ids[1])  # which is no follow
+    out = tmp_path / 'out.gz'
+    assert feed.cluster.starling('follows', 'export', out).stdout == ''
+    with gzip.open(out, 'rt') as file:
+        assert {pair for pair in pairs(file.read()) if pair[0] in ids} == wanted - {(a, b)}
+
+
+def test_what_was_exported_can_be_imported(feed, users, tmp_path):
+    """Again, too: it changes nothing."""
+    ids = users(5)
+    file, out = tmp_path / 'follows', tmp_path / 'out'
+    file.write_text(''.join(f'{ids[0]} {other}\n{other} {ids[0]}\n' for other in ids[1:]))
+    feed.cluster.starling('follows', 'import', file)
+    before = feed.cluster.topics.ends('follows')
+    feed.cluster.starling('follows', 'export', out)
+    feed.cluster.starling('follows', 'import', out, '--wait', 60)
+    assert feed.cluster.topics.ends('follows') == before
+    assert set(exported(feed, ids)) == set(pairs(file.read_text()))
+
+
+def test_an_import_of_follows_goes_on_where_it_stopped(feed, users, tmp_path):
+    ids = users(4)
+    file, state = tmp_path / 'follows', tmp_path / 'state'
+    file.write_text(f'{ids[0]} {ids[1]}\n{ids[2]} {ids[3]}\n')
+    state.write_text(f'size {file.stat().st_size} pairs 1\n')
+    done = feed.cluster.starling('follows', 'import', file, '--resume', state)
+    assert '1 follows sent' in done.stderr and '1 were sent by an earlier run' in done.stderr
+    assert exported(feed, ids) == [(ids[2], ids[3])]
+    assert not state.exists()
+
+
+def test_a_bad_file_of_follows_is_refused_with_its_line(feed, tmp_path):
+    file = tmp_path / 'follows'
+    file.write_text('# fine\n1 x\n')
+    assert f'{file}:2: not two ids' in fails(feed.cluster, 'follows', 'import', file)
+    assert 'No such file' in fails(feed.cluster, 'follows', 'import', tmp_path / 'none')
+
+
+# ---- errors ----
+
+def test_an_import_that_no_feed_process_decides_says_so(make_cluster, tmp_path):
+    cluster = make_cluster()
+    cluster.create_topics()
+    file = tmp_path / 'follows'
+    file.write_text('1 2\n')
+    assert f'1 follow commands are not decided after 2 s: does a feed process of group {cluster.group("feed")} run?' in \
+        fails(cluster, 'follows', 'import', file, '--wait', 2)
+
+
+def test_a_broker_that_is_away_is_named(make_cluster):
+    cluster = make_cluster()
+    for command in [('follows', 'import', '/dev/null'), ('follows', 'export')]:
+        reason = fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1')
+        assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
+
+
+@pytest.mark.parametrize('arguments, named', [
+    (['follows'], 'import with one FILE, or export'), (['follows', 'import'], 'import with one FILE'),
+    (['follows', 'export', '--wait', '3'], '--wait'), (['follows', 'import', 'a', '--wait', '0'], '--wait 0'),
+], ids=str)
+def test_wrong_usage_ends_with_2_and_names_it(arguments, named):
+    done = subprocess.run([build_folder() / 'starling', *arguments], capture_output=True, text=True, timeout=20,
+                          env=clean_environment())
+    assert done.returncode == 2 and done.stdout == ''
+    assert named in done.stderr.splitlines()[0] and f'usage: starling {arguments[0]} ' in done.stderr
+
+
+def test_help_is_no_failure():
+    for command in ['follows']:
+        done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
+                              env=clean_environment())
+        assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''

@@ -65,6 +65,6 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
                    struct error *error);
 
 extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND,
-    HISTORY_COMMAND, STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND;
+    HISTORY_COMMAND, STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND;
 
 #endif

@@ -1,12 +1,18 @@
-"""`starling follows`, with one feed process that is well."""
+"""`starling follows`, `posts` and `feed`, with one feed process that is well."""
+import concurrent.futures
 import gzip
+import json
+import re
 import subprocess
+import time
 
 import pytest
 from harness.cluster import build_folder
 from harness.feed import Feed
 from harness.processes import clean_environment
 from harness.waiting import eventually
+
+USER_COMMANDS = 'posts', 'feed'
 
 
 @pytest.fixture(scope='module')
@@ -29,6 +35,17 @@ def pairs(text):
 
 def exported(feed, ids):
     return [pair for pair in pairs(feed.cluster.starling('follows', 'export').stdout) if pair[0] in ids]
+
+
+def shown(feed, command, user, *arguments):
+    """The posts that the command prints as JSON."""
+    done = feed.cluster.starling(command, user, '--json', *arguments)
+    assert done.stderr == ''
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def as_the_owner_says(post):
+    return {name: post[name] for name in ('id', 'user', 'text', 'media', 'time')}
 
 
 # ---- follows ----
@@ -95,11 +112,75 @@ def test_a_bad_file_of_follows_is_refused_with_its_line(feed, tmp_path):
     assert 'No such file' in fails(feed.cluster, 'follows', 'import', tmp_path / 'none')
 
 
+# ---- posts and feed ----
+
+def test_posts_and_feed_show_what_was_posted(feed, users, tmp_path):
+    ada, ben, cem = users(3)
+    file = tmp_path / 'follows'
+    file.write_text(f'{ada} {ben}\n{ada} {cem}\n')
+    feed.cluster.starling('follows', 'import', file)
+    posts = [feed.post(author, text, media=media) for author, text, media in [
+        (ben, 'Grüße, \U0001f30d "quoted"\n\x1b[1m', ['https://img.example/1']), (cem, 'two', []), (ben, 'three', []),
+        (cem, 'four', []), (ada, 'the own one', [])]]
+    deleted = feed.post(ben, 'soon gone')
+    feed.delete(ben, deleted['id'])
+    newest_first = [as_the_owner_says(post) for post in posts[::-1]]
+
+    def by(*authors):
+        # Ids rise with time, but two authors' posts of one millisecond are in the order of partitions.
+        return sorted((post for post in newest_first if post['user'] in authors), key=lambda post: -int(post['id']))
+
+    for author in (ada, ben, cem):
+        assert shown(feed, 'posts', author) == by(author)
+    assert shown(feed, 'posts', ben, '--limit', 1) == by(ben)[:1]
+    eventually(lambda: shown(feed, 'feed', ada) == by(ben, cem), 20)
+    assert shown(feed, 'feed', ada, '--limit', 3) == by(ben, cem)[:3]
+
+    def lines(command, user):
+        return feed.cluster.starling(command, user).stdout.splitlines()
+
+    time_pattern = r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ'
+    for post, line in zip(by(ben), lines('posts', ben), strict=True):
+        when, number, text = line.split(' ', 2)
+        assert re.fullmatch(time_pattern, when) and number == post['id'] and json.loads(text) == post['text']
+    for post, line in zip(by(ben, cem), lines('feed', ada), strict=True):
+        when, number, author, text = line.split(' ', 3)
+        assert re.fullmatch(time_pattern, when) and number == post['id'] and json.loads(text) == post['text']
+        assert int(author) == post['user']
+
+
+def test_many_posts_come_in_pages(feed, users):
+    ada, ben = users(2)
+    feed.follow(ben, ada)
+    posts = [as_the_owner_says(feed.post(ada, str(number))) for number in range(300)][::-1]
+    assert shown(feed, 'posts', ada, '--limit', 1000) == posts
+    assert shown(feed, 'posts', ada, '--limit', 260) == posts[:260]
+    assert shown(feed, 'posts', ada) == posts[:20]
+    eventually(lambda: shown(feed, 'feed', ben, '--limit', 1000) == posts, 20)
+    assert shown(feed, 'feed', ben) == posts[:20]
+
+
+def test_an_unknown_user_has_nothing(feed):
+    for command in USER_COMMANDS:
+        for style in [], ['--json']:
+            done = feed.cluster.starling(command, 2**63 - 1, *style)
+            assert (done.stdout, done.stderr) == ('', '')
+
+
 # ---- errors ----
 
-def test_an_import_that_no_feed_process_decides_says_so(make_cluster, tmp_path):
+def test_commands_say_why_there_is_nothing(make_cluster, tmp_path):
     cluster = make_cluster()
-    cluster.create_topics()
+    cluster.start(ingests=0, routers=0, fanouts=0, sinks=0, feeds=1)
+    for command in USER_COMMANDS:
+        assert f'starling {command}: the feed process refuses peer.token' in fails(
+            cluster, command, 5, '--set', 'peer.token=wrong')
+    cluster.feeds[0].stop()
+    for command, what in zip(USER_COMMANDS, ('posts', 'timeline')):
+        begun = time.monotonic()
+        reason = fails(cluster, command, 5)
+        assert f"no feed process (group {cluster.group('feed')}) has this user's {what} now" in reason
+        assert time.monotonic() - begun < 25
     file = tmp_path / 'follows'
     file.write_text('1 2\n')
     assert f'1 follow commands are not decided after 2 s: does a feed process of group {cluster.group("feed")} run?' in \
@@ -108,14 +189,20 @@ def test_an_import_that_no_feed_process_decides_says_so(make_cluster, tmp_path):
 
 def test_a_broker_that_is_away_is_named(make_cluster):
     cluster = make_cluster()
-    for command in [('follows', 'import', '/dev/null'), ('follows', 'export')]:
-        reason = fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1')
+    commands = [('follows', 'import', '/dev/null'), ('follows', 'export'), ('posts', 5), ('feed', 5)]
+    with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:  # each waits a while
+        reasons = list(pool.map(lambda command: fails(
+            cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1'), commands))
+    for command, reason in zip(commands, reasons, strict=True):
         assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
 
 
 @pytest.mark.parametrize('arguments, named', [
     (['follows'], 'import with one FILE, or export'), (['follows', 'import'], 'import with one FILE'),
     (['follows', 'export', '--wait', '3'], '--wait'), (['follows', 'import', 'a', '--wait', '0'], '--wait 0'),
+    *[([command, *arguments], named) for command in USER_COMMANDS for arguments, named in [
+        ([], 'one user'), (['5', '6'], 'one user'), (['ada'], 'user ada'), (['5', '--limit', '0'], '--limit 0'),
+        (['5', '--limit', '1001'], '--limit 1001'), (['5', '--limit', 'x'], '--limit x'), (['5', '--jsn'], '--jsn')]],
 ], ids=str)
 def test_wrong_usage_ends_with_2_and_names_it(arguments, named):
     done = subprocess.run([build_folder() / 'starling', *arguments], capture_output=True, text=True, timeout=20,
@@ -125,7 +212,7 @@ def test_wrong_usage_ends_with_2_and_names_it(arguments, named):
 
 
 def test_help_is_no_failure():
-    for command in ['follows']:
+    for command in 'follows', *USER_COMMANDS:
         done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
                               env=clean_environment())
         assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''

@@ -1,0 +1,56 @@
+/* A page of a home timeline while it is put together: first the ids, by the reader's owner, then the posts, by their authors' owners.
+ * Pure; one thread. */
+#ifndef CLI_HOME_PAGE_H
+#define CLI_HOME_PAGE_H
+
+#include "cli/post_lines.h"
+
+struct home_item {
+    int64_t id, user; /* user: the author */
+    json_t *post;     /* NULL: not known */
+    bool gone;        /* deleted meanwhile */
+    size_t question;  /* that asks for the post: 1 and so on; 0: none yet */
+};
+
+struct home_author {
+    int64_t user;
+    bool asked;
+};
+
+struct home_page {
+    struct home_item *items; /* newest first */
+    size_t count, questions;
+    bool complete; /* the inbox is; else posts may be missing */
+    /* The inbox has all posts above the horizon. If that is too few, whom else to ask for older ones: */
+    int64_t horizon;
+    struct home_author *following;
+    size_t following_count;
+};
+
+void home_page_free(struct home_page *page); /* what it points to; a zero-initialised one is empty and valid */
+
+/* What the reader's owner answers, into an empty page. -EBADMSG with the reason; the page is then to be freed. */
+int home_page_read(struct home_page *page, const char *reply, size_t size, struct error *error);
+
+/* The next question for older posts: as many authors of one partition as fit into it, separated by commas, into authors, which is cleared
+ * before. False: nothing is left to ask. */
+bool home_page_ask_older(struct home_page *page, int32_t partitions, int32_t *partition, struct buffer *authors);
+
+/* What that partition's owner answers. -EBADMSG, and nothing is added. */
+int home_page_add(struct home_page *page, const char *reply, size_t size, struct error *error);
+
+/* When all older ones are there: newest first, each once, `max` at most. */
+void home_page_sort(struct home_page *page, size_t max);
+
+/* The next question for posts: as many ids of one partition as fit into it, separated by commas, into ids, which is cleared before. False:
+ * nothing is left to ask. */
+bool home_page_ask(struct home_page *page, int32_t *partition, struct buffer *ids);
+
+/* What the owner of the partition answers to the last question. -EBADMSG. */
+int home_page_answer(struct home_page *page, const char *reply, size_t size, struct error *error);
+
+/* Appends lines for the newest `limit` posts that are there; how many. *unavailable: how many of these have no text. */
+size_t home_page_print(const struct home_page *page, size_t limit, const struct post_style *style, struct buffer *out,
+                       size_t *unavailable);
+
+#endif

@@ -56,11 +56,11 @@ static void follows_are_told_by_their_followers(void **state) {
     struct buffer value = {0};
     struct half_said said;
     event_encode_follow(&value, &(struct follow){.since = 7});
-    for (uint8_t direction = FOLLOW_DIRECTION_FOLLOWS; direction <= FOLLOW_DIRECTION_MUTES; direction++) {
+    for (unsigned direction = FOLLOW_DIRECTION_FOLLOWS; direction <= FOLLOW_DIRECTION_MUTES; direction++) {
         for (int higher = 0; higher < 2; higher++) {
             int64_t user = higher ? 300 : 5, other = higher ? 5 : 300;
             bool follows = direction == FOLLOW_DIRECTION_FOLLOWS;
-            uint8_t key[17] = {[8] = direction};
+            uint8_t key[17] = {[8] = (uint8_t)direction};
             struct follow_key read;
             bytes_put_be64(key, (uint64_t)user);
             bytes_put_be64(key + 9, (uint64_t)other);

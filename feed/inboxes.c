@@ -166,23 +166,23 @@ static bool take_one(struct inboxes *inboxes, struct inboxes_part *part, int64_t
     return false;
 }
 
-static void fetch(const struct inboxes_part *part, const int64_t *readers, size_t count, size_t i) {
-    if (i >= count || readers[i] < 0) return;
-    id_table_prefetch(&part->readers, readers[i]);
-    id_table_prefetch(&part->open.heads, readers[i]);
+static bool begin_one(struct inboxes_part *part, int64_t reader, int64_t time_ms, uint32_t event) {
+    know_reader(part, reader, inbox_second(time_ms));
+    inbox_lot_add(&part->open, reader, event, true);
+    return true;
 }
 
+/* Slots are fetched some readers before they are needed. */
 static void take_all(struct inboxes *inboxes, struct inboxes_part *part, int64_t time_ms, const int64_t *readers,
                      size_t count, bool begins, uint32_t event) {
-    for (size_t i = 0; i < PREFETCHED; i++) fetch(part, readers, count, i);
-    for (size_t i = 0; i < count; i++) {
-        fetch(part, readers, count, i + PREFETCHED);
-        if (readers[i] < 0) continue;
-        if (begins) {
-            know_reader(part, readers[i], inbox_second(time_ms));
-            inbox_lot_add(&part->open, readers[i], event, true);
+    for (size_t i = 0; i < count + PREFETCHED; i++) {
+        if (i < count) {
+            id_table_prefetch(&part->readers, readers[i]);
+            id_table_prefetch(&part->open.heads, readers[i]);
         }
-        bool taken = begins || take_one(inboxes, part, readers[i], time_ms, event);
+        if (i < PREFETCHED || readers[i - PREFETCHED] < 0) continue;
+        int64_t reader = readers[i - PREFETCHED];
+        bool taken = begins ? begin_one(part, reader, time_ms, event) : take_one(inboxes, part, reader, time_ms, event);
         inboxes->taken += taken;
         inboxes->dropped += !taken;
     }

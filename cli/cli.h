@@ -54,7 +54,7 @@ void cli_close(struct cli *cli);
 int cli_fail(const struct cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What options say; false: not that, or out of range. */
+/* Reads the values of options; false: not that, or out of range. */
 bool cli_int(const char *text, int64_t min, int64_t max, int64_t *value);
 bool cli_real(const char *text, double min, double max, double *value);
 bool cli_place(const char *text, struct geo_point *at); /* LAT,LNG in degrees */

@@ -1,4 +1,4 @@
-/* What records of compacted topics say about pairs of users. Pure; a codec is for one thread. */
+/* Reads from records of compacted topics which pairs of users there are. Pure; a codec is for one thread. */
 #ifndef CLI_HALF_RECORDS_H
 #define CLI_HALF_RECORDS_H
 
@@ -20,13 +20,5 @@ typedef int half_reader(struct codec *codec, const struct kafka_record *record, 
 
 half_reader half_of_friendship; /* of `friendships`: a < b */
 half_reader half_of_follow;     /* of `follows`: a follows b */
-
-/* A key of `follows`. */
-enum follow_direction { FOLLOW_DIRECTION_FOLLOWS = 1, FOLLOW_DIRECTION_FOLLOWED = 2, FOLLOW_DIRECTION_MUTES = 3 };
-struct follow_key {
-    int64_t user, other;
-    enum follow_direction direction;
-};
-bool follow_key_read(const void *key, size_t size, struct follow_key *out); /* false: it is none */
 
 #endif

@@ -29,14 +29,14 @@ struct home_page {
 
 void home_page_free(struct home_page *page); /* what it points to; a zero-initialised one is empty and valid */
 
-/* What the reader's owner answers, into an empty page. -EBADMSG with the reason; the page is then to be freed. */
+/* Reads the answer of the reader's owner into an empty page. -EBADMSG with the reason; the page is then to be freed. */
 int home_page_read(struct home_page *page, const char *reply, size_t size, struct error *error);
 
 /* The next question for older posts: as many authors of one partition as fit into it, separated by commas, into authors, which is cleared
  * before. False: nothing is left to ask. */
 bool home_page_ask_older(struct home_page *page, int32_t partitions, int32_t *partition, struct buffer *authors);
 
-/* What that partition's owner answers. -EBADMSG, and nothing is added. */
+/* Reads the answer of that partition's owner. -EBADMSG: it cannot be read, and nothing is added. */
 int home_page_add(struct home_page *page, const char *reply, size_t size, struct error *error);
 
 /* When all older ones are there: newest first, each once, `max` at most. */
@@ -46,7 +46,7 @@ void home_page_sort(struct home_page *page, size_t max);
  * nothing is left to ask. */
 bool home_page_ask(struct home_page *page, int32_t *partition, struct buffer *ids);
 
-/* What the owner of the partition answers to the last question. -EBADMSG. */
+/* Reads the answer of the partition's owner to the last question. -EBADMSG. */
 int home_page_answer(struct home_page *page, const char *reply, size_t size, struct error *error);
 
 /* Appends lines for the newest `limit` posts that are there; how many. *unavailable: how many of these have no text. */

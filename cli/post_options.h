@@ -1,4 +1,4 @@
-/* What `starling posts USER` and `starling feed USER` have in common: their options, and whom they ask. */
+/* `starling posts USER` and `starling feed USER` share their options, and whom they ask. */
 #ifndef CLI_POST_OPTIONS_H
 #define CLI_POST_OPTIONS_H
 

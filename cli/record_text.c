@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/delivery_text.h"
-#include "cli/half_records.h"
 #include "event/topics.h"
+#include "users/relation.h"
 
 enum { USER_KEY = 8, PAIR_KEY = 16 };
 
@@ -16,10 +16,10 @@ static int64_t number_at(const uint8_t *bytes) { return (int64_t)bytes_get_be64(
 
 /* [user, what, other] of a key of `follows`; false: it is none. */
 static bool put_follow_key(struct buffer *out, const struct kafka_record *record) {
-    static const char *const DIRECTIONS[] = {NULL, "follows", "followed by", "mutes"};
-    struct follow_key key;
-    if (!follow_key_read(record->key, record->key_size, &key)) return false;
-    buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", key.user, DIRECTIONS[key.direction], key.other);
+    static const char *const RELATIONS[] = {NULL, "follows", "followed by", "mutes"};
+    struct relation_half key;
+    if (!relation_key_read(record->key, record->key_size, &key)) return false;
+    buffer_format(out, "[%" PRId64 ",\"%s\",%" PRId64 "]", key.user, RELATIONS[key.relation], key.other);
     return true;
 }
 

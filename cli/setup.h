@@ -20,7 +20,7 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
 /* Waits until everything sent is acknowledged. */
 int setup_flush(struct setup *setup, struct error *error);
 
-/* Who decides commands, and what they make of them. */
+/* Names the group that decides commands, and what its members make of them. */
 struct setup_deciders {
     const char *who;                          /* "router" */
     const struct topic *commands, *results;   /* results NULL: the group does not say how far it has applied them */

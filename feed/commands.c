@@ -12,7 +12,7 @@
 #include "feed/rules.h"
 #include "ids/ids.h"
 
-/* What is written and not read back yet, beside the records' own keys:
+/* The overlays hold state that is written and not read back yet, under the records' own keys and these:
  *
  *     follows     user 0            how many users the user follows now
  *     posts       0x81 author key   the post of the author's key
@@ -105,14 +105,13 @@ static void count_key(uint8_t key[COUNT_KEY_SIZE], int64_t user) {
 static int relation_now(struct feed_commands *commands, int32_t partition, const struct relation_half *half,
                         struct relation_now *now, struct error *error) {
     const struct feed_commands_options *options = &commands->options;
-    struct relation_half following = {half->user, half->other, RELATION_FOLLOWING};
     uint8_t key[COUNT_KEY_SIZE];
     *now = (struct relation_now){.set = false};
     int code = relation_lists_has(options->relations, partition, half, &now->set, NULL, error);
     if (!code)
         code =
             relation_lists_count(options->relations, partition, half->user, RELATION_FOLLOWING, &now->following, error);
-    if (!code) code = blocks_has(options->blocks, partition, following.user, following.other, &now->blocked, error);
+    if (!code) code = blocks_has(options->blocks, partition, half->user, half->other, &now->blocked, error);
     if (code) return code;
     const int64_t *set = newest_relation(commands, half);
     if (set) now->set = *set;
@@ -187,28 +186,31 @@ static const struct pending_post *newest_of_id(const struct feed_commands *comma
     return overlay_find(commands->posts, key, sizeof key, NULL);
 }
 
+/* Looks the command's post up among those that are written and not read back; NULL: it is none of them. */
+static const struct pending_post *newest_post(const struct feed_commands *commands,
+                                              const struct post_command *command) {
+    if (command->kind != POST_COMMAND_POST) return newest_of_id(commands, command->user, command->id);
+    return command->key.size ? newest_of_key(commands, command->user, command->key.data, command->key.size) : NULL;
+}
+
 /* The post that a command is about, as the next command finds it. */
 static int post_now(struct feed_commands *commands, int32_t partition, const struct post_command *command,
                     struct post_found *found, struct error *error) {
-    bool posts = command->kind == POST_COMMAND_POST;
-    const struct pending_post *newest =
-        posts
-            ? (command->key.size ? newest_of_key(commands, command->user, command->key.data, command->key.size) : NULL)
-            : newest_of_id(commands, command->user, command->id);
-    *found = (struct post_found){.found = false};
+    struct posts *posts = commands->options.posts;
+    const struct pending_post *newest = newest_post(commands, command);
+    *found = (struct post_found){.found = newest != NULL, .author = command->user};
     if (newest) {
-        *found =
-            (struct post_found){.found = true, .author = command->user, .id = newest->id, .deleted = newest->deleted};
+        found->id = newest->id;
+        found->deleted = newest->deleted;
         return 0;
     }
-    if (!posts) {
-        int code = posts_find(commands->options.posts, partition, command->id, found, error);
-        if (!code && found->author != command->user) found->found = false; // somebody else's
-        return code;
+    if (command->kind == POST_COMMAND_POST) {
+        if (!command->key.size) return 0;
+        return posts_find_key(posts, partition, command->user, command->key.data, command->key.size, found, error);
     }
-    if (!command->key.size) return 0;
-    return posts_find_key(commands->options.posts, partition, command->user, command->key.data, command->key.size,
-                          found, error);
+    int code = posts_find(posts, partition, command->id, found, error);
+    if (!code && found->author != command->user) found->found = false; // somebody else's
+    return code;
 }
 
 static int64_t next_id(struct feed_commands *commands, const struct decider_command *slot) {

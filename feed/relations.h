@@ -1,4 +1,4 @@
-/* Who follows and mutes whom: the content of the topic `follows`, of attached partitions, in lib/adjacency's lists. Both halves of a
+/* The lists of whom users follow and mute, and of their followers: the content of the topic `follows`, of attached partitions, in lib/adjacency's lists. Both halves of a
  * follow are here if both users' partitions are. Since when is not kept: no list shows it. One thread.
  *
  *     list of a user      FOLLOWING: whom the user follows      FOLLOWERS: who follows the user      MUTED: whom the user mutes
@@ -9,18 +9,7 @@
 #define FEED_RELATIONS_H
 
 #include "adjacency/adjacency.h"
-
-enum relation { RELATION_FOLLOWING = 1, RELATION_FOLLOWER = 2, RELATION_MUTED = 3 }; /* as in the key of `follows` */
-enum { RELATION_KEY_SIZE = 17 };
-
-struct relation_half {
-    int64_t user, other;
-    enum relation relation;
-};
-
-void relation_key_write(uint8_t key[RELATION_KEY_SIZE], const struct relation_half *half);
-/* False: it is no such key. */
-bool relation_key_read(const void *key, size_t size, struct relation_half *half);
+#include "users/relation.h"
 
 struct relation_lists;
 

@@ -1,11 +1,11 @@
 #include <errno.h>
 
-#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "event/delivery.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
+#include "users/half.h"
 
 enum { BUILD_LOT = 200000 }; /* halves that are queued before they are sorted, while lists are built */
 
@@ -74,27 +74,15 @@ static const char *take_text(struct partitions *partitions, const struct kafka_r
     return NULL;
 }
 
-static const char *read_friendship(struct partitions *partitions, const struct kafka_record *record, int64_t *user,
-                                   int64_t *other, bool *blocked, struct error *error) {
-    struct friendship half = {.state = FRIENDSHIP_NONE};
-    if (record->key_size != 16) return "the key must be two users";
-    *user = (int64_t)bytes_get_be64(record->key);
-    *other = (int64_t)bytes_get_be64(record->key + 8);
-    if (*user < 0 || *other < 0 || *user == *other) return "the key must be two users";
-    if (!in_partition(partitions, *user, record->partition)) return "not in the partition of its user";
-    if (record->value && event_decode_friendship(partitions->codec, record->value, record->value_size, &half, error))
-        return error->text;
-    *blocked = half.blocked_by_me || half.blocked_by_them;
-    return NULL;
-}
+static bool blocks(const struct half_record *read) { return read->half.blocked_by_me || read->half.blocked_by_them; }
 
 /* The router sends a record of friendships that nobody can read to the dead letters; here it only counts for nothing. */
 static void take_friendship(struct partitions *partitions, const struct kafka_record *record) {
-    int64_t user, other;
-    bool blocked;
+    struct half_record read;
     struct error error;
-    if (!read_friendship(partitions, record, &user, &other, &blocked, &error))
-        blocks_take(partitions->options.blocks, record->partition, record->offset, user, other, blocked);
+    if (!half_read(partitions->codec, partitions->options.partitions, record, &read, &error))
+        blocks_take(partitions->options.blocks, record->partition, record->offset, read.user, read.other,
+                    blocks(&read));
 }
 
 /* Calls `each` for the items of a batch. NULL, or why it is none. */
@@ -171,17 +159,15 @@ static int write_all(struct partitions *partitions, struct error *error) {
 
 /* ---- effects ---- */
 
-static int tell_block(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
-    int64_t user, other;
-    bool blocked;
-    if (read_friendship(partitions, record, &user, &other, &blocked, error) || !blocked) return 0;
+static void tell_block(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct half_record read;
+    if (half_read(partitions->codec, partitions->options.partitions, record, &read, error) || !blocks(&read)) return;
     struct follow_command command = {
-        .kind = FOLLOW_COMMAND_UNFOLLOW, .user = user, .other = other, .time = clock_wall_ms()};
+        .kind = FOLLOW_COMMAND_UNFOLLOW, .user = read.user, .other = read.other, .time = clock_wall_ms()};
     outbox_follow_command(partitions->options.outbox, &command);
-    command.user = other;
-    command.other = user;
+    command.user = read.other;
+    command.other = read.user;
     outbox_follow_command(partitions->options.outbox, &command);
-    return 0;
 }
 
 static int tell_item(struct partitions *partitions, const struct kafka_record *record,
@@ -209,7 +195,7 @@ static int tell(struct partitions *partitions, const struct kafka_record *record
         if (record->value && !read_post_key(partitions, record, &author, &id))
             code = effects_post(effects, record->partition, author, id, record->offset, error);
         break;
-    case STATE_FRIENDSHIPS: code = tell_block(partitions, record, error); break;
+    case STATE_FRIENDSHIPS: tell_block(partitions, record, error); break;
     case STATE_TIMELINES: each_item(partitions, record, tell_item, &code, error); break;
     }
     return code;

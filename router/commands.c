@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "router/half.h"
+#include "users/half.h"
 
 static const struct topic *const COMMANDS[] = {&TOPIC_FRIEND_COMMANDS};
 static const struct decider_state STATES[] = {{&TOPIC_FRIENDSHIPS, HALF_KEY_SIZE, sizeof(struct friendship)}};

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "router/half.h"
+#include "users/half.h"
 
 /* While a partition is restored, its records are gathered and applied in large lots, so that a list is read and written once for many
  * of them. Records of live and stand-by partitions go by adjacency/lots.h. */

@@ -8,9 +8,10 @@
 
 #include "base/bytes.h"
 #include "cli/half_records.h"
+#include "users/relation.h"
 #include "event/topics.h"
 
-/* What a record with this key and value says; value NULL: a tombstone. */
+/* Reads a record with this key and value; value NULL: a tombstone. */
 static int read_half(half_reader *reader, const uint8_t *key, size_t key_size, const struct buffer *value,
                      struct half_said *said) {
     struct codec *codec = codec_new();
@@ -56,16 +57,16 @@ static void follows_are_told_by_their_followers(void **state) {
     struct buffer value = {0};
     struct half_said said;
     event_encode_follow(&value, &(struct follow){.since = 7});
-    for (unsigned direction = FOLLOW_DIRECTION_FOLLOWS; direction <= FOLLOW_DIRECTION_MUTES; direction++) {
+    for (unsigned direction = RELATION_FOLLOWING; direction <= RELATION_MUTED; direction++) {
         for (int higher = 0; higher < 2; higher++) {
             int64_t user = higher ? 300 : 5, other = higher ? 5 : 300;
-            bool follows = direction == FOLLOW_DIRECTION_FOLLOWS;
+            bool follows = direction == RELATION_FOLLOWING;
             uint8_t key[17] = {[8] = (uint8_t)direction};
-            struct follow_key read;
+            struct relation_half read;
             bytes_put_be64(key, (uint64_t)user);
             bytes_put_be64(key + 9, (uint64_t)other);
-            assert_true(follow_key_read(key, sizeof key, &read));
-            assert_true(read.user == user && read.other == other && read.direction == direction);
+            assert_true(relation_key_read(key, sizeof key, &read));
+            assert_true(read.user == user && read.other == other && read.relation == direction);
             assert_int_equal(read_half(half_of_follow, key, sizeof key, &value, &said), follows);
             assert_true(!follows || (said.a == user && said.b == other && said.is));
             assert_int_equal(read_half(half_of_follow, key, sizeof key, NULL, &said), follows);
@@ -76,12 +77,12 @@ static void follows_are_told_by_their_followers(void **state) {
 }
 
 static void records_of_another_shape_cannot_be_read(void **state) {
-    static const uint8_t NO_KEY[17] = {0}, KEY[17] = {[7] = 1, [8] = FOLLOW_DIRECTION_FOLLOWS, [16] = 2};
+    static const uint8_t NO_KEY[17] = {0}, KEY[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2};
     static const uint8_t LATER[17] = {[7] = 1, [8] = 4, [16] = 2}, PAIR[16] = {[7] = 1, [15] = 2};
     uint8_t nonsense[] = {1, 0xfe};
     struct buffer value = {.data = nonsense, .size = sizeof nonsense};
     struct half_said said;
-    struct follow_key read;
+    struct relation_half read;
     assert_int_equal(read_half(half_of_follow, NULL, 0, NULL, &said), -EBADMSG);
     assert_int_equal(read_half(half_of_follow, NO_KEY, sizeof NO_KEY, NULL, &said), -EBADMSG);
     assert_int_equal(read_half(half_of_follow, LATER, sizeof LATER, NULL, &said), -EBADMSG);
@@ -91,7 +92,7 @@ static void records_of_another_shape_cannot_be_read(void **state) {
     assert_int_equal(read_half(half_of_friendship, KEY, sizeof KEY, NULL, &said), -EBADMSG);
     assert_int_equal(read_half(half_of_friendship, PAIR, sizeof PAIR, &value, &said), -EBADMSG);
     assert_int_equal(said.a, -1);
-    assert_false(follow_key_read(NULL, 17, &read));
+    assert_false(relation_key_read(NULL, 17, &read));
 }
 
 int main(void) {

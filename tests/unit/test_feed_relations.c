@@ -1,4 +1,4 @@
-/* Who follows and mutes whom, through random histories: halves are read in lots of any size, some of them twice; stores are closed
+/* The lists of relations, through random histories: halves are read in lots of any size, some of them twice; stores are closed
  * with halves that were not applied, reset, and opened again. After each lot every door is compared with a table. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,7 +152,7 @@ static void take_next(struct world *w, struct part *part) {
 }
 
 static void read_some(struct world *w, struct part *part) {
-    // What was read before is read again, to carry out its effects.
+    // Records that were read before are read again, to carry out its effects.
     if (!chance(w, 5)) part->position -= (int64_t)chance(w, (uint64_t)part->position + 1);
     for (uint64_t count = chance(w, 200); count && part->position < part->size; count--) take_next(w, part);
     if (part->position > part->taken) part->taken = part->position;

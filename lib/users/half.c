@@ -1,4 +1,4 @@
-#include "router/half.h"
+#include "users/half.h"
 
 #include "base/hash.h"
 

@@ -1,7 +1,7 @@
 /* A half of a friendship as a record of the topic friendships: its key is the user whose half it is and the other one, and it lies in
  * the user's partition. Any thread, with a codec of its own. */
-#ifndef ROUTER_HALF_H
-#define ROUTER_HALF_H
+#ifndef USERS_HALF_H
+#define USERS_HALF_H
 
 #include "base/bytes.h"
 #include "event/codec.h"

@@ -1,4 +1,4 @@
-/* Who has blocked whom, of attached partitions: the part of the topic `friendships` that the feed needs. One thread.
+/* The blocks between users of attached partitions: the part of the topic `friendships` that the feed needs. One thread.
  *
  *     family "blocks-P"   user (8) other (8)    one of the two has blocked the other
  *                         0xff                  next offset of `friendships`

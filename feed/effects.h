@@ -1,4 +1,4 @@
-/* What follows from records that were read: which items go to which partition of `timelines`, `timeline-requests` and `hot-posts`. The
+/* Carries out what records that were read lead to: which items go to which partition of `timelines`, `timeline-requests` and `hot-posts`. The
  * state is that of now, not of the record: effects are carried out at least once, perhaps long after, and receivers bear that.
  *
  *     follows     user follows other          Request to the other's owner      (the user's owner)

@@ -1,4 +1,4 @@
-/* What happens to inboxes, as bytes: one event behind the other, in the order of the records. The same bytes wait in memory and lie
+/* The events of inboxes, as bytes: one event behind the other, in the order of the records. The same bytes wait in memory and lie
  * in the store, until they are applied to an inbox. Pure; one thread.
  *
  *     event       kind and count, then what the record says; ids as differences from the one before

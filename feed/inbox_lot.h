@@ -1,4 +1,4 @@
-/* What happened to many inboxes since some moment, in memory.
+/* The events of many inboxes since some moment, in memory.
  *
  *     heads     reader -> the newest link
  *     links     | before: 0, event | before: 0, event | before: 1, event | ...     numbered from 1; one for each reader of an event
@@ -37,7 +37,7 @@ bool inbox_lot_crowded(const struct inbox_lot *lot); /* the next gigabyte is too
 uint32_t inbox_lot_event(struct inbox_lot *lot, const uint8_t *event, size_t size);
 void inbox_lot_add(struct inbox_lot *lot, int64_t reader, uint32_t event, bool resets);
 
-/* What happened to a reader, the newest event first. */
+/* The events of a reader, the newest first. */
 struct inbox_past {
     uint32_t *events;
     size_t count, capacity;

@@ -13,7 +13,7 @@
  * for a page; a Begin writes it anew. Readers who have an inbox are known in memory, with some 16 bytes each: attaching reads them.
  *
  * Readers without a Begin, or whose newest one is older than `away_ms` by the time of the record at hand, have no inbox: pushes to
- * them are dropped, and the inbox is deleted. Whoever reads an inbox renews its Begin in time (inboxes_wants_begin).
+ * them are dropped, and the inbox is deleted. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
  *
  * Functions return 0 or a negative errno code; -EBADMSG: the store is damaged.
  */

@@ -44,7 +44,7 @@ enum inbox_key_kind { INBOX_KEY_BASE = 1, INBOX_KEY_CHUNK = 2, INBOX_KEY_READER 
 
 void inbox_key_write(uint8_t *key, enum inbox_key_kind kind, int64_t reader); /* INBOX_KEY bytes */
 
-/* What the store has of a reader. slot: NULL: not known. chunks: how many there were besides the merged inbox; deleted: the batch
+/* Reads a reader's part of the store. slot: NULL: not known. chunks: how many there were besides the merged inbox; deleted: the batch
  * deletes those, NULL: they stay. */
 int inboxes_load(struct inboxes *inboxes, const struct inboxes_part *part, const struct inbox_reader *slot,
                  int64_t reader, size_t newest, struct inbox *inbox, size_t *chunks, struct store_batch *deleted,

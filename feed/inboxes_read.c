@@ -102,7 +102,7 @@ int inboxes_find(struct inboxes *inboxes, int32_t partition, int64_t reader, siz
     bool resets = false;
     inbox_clear(inbox);
     if (!slot) return 0;
-    // From the newest back to where the inbox began, if that is not in the store. What is sealed may be in the store already: it
+    // From the newest back to where the inbox began, if that is not in the store. Sealed events may be in the store already: it
     // is applied again.
     for (; lot < 2 && !resets; lot++) {
         inbox_lot_past(lots[lot], reader, &pasts[lot]);

@@ -228,7 +228,7 @@ static void put_new(struct posts *posts, const struct posts_record *record) {
     }
 }
 
-/* What the records of one author change in the number of live posts. */
+/* The records of one author change the number of live posts by this. */
 struct tally {
     int32_t partition; /* -1: of nobody yet */
     int64_t author, change;

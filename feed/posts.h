@@ -54,7 +54,7 @@ int64_t posts_texts_next(const struct posts *posts, int32_t partition);
 int64_t posts_last_tick(const struct posts *posts,
                         int32_t partition); /* of records gathered, too; -1: none (ids/ids.h) */
 
-/* What was written. found: false: never existed, or is forgotten. */
+/* A post as the store has it. found: false: never existed, or is forgotten. */
 struct post_found {
     bool found;
     int64_t author, id, deleted; /* deleted: 0: it is live */
@@ -71,7 +71,7 @@ int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t 
 int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
              size_t max, size_t *count, bool *more, struct error *error);
 
-/* What a post says, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
+/* Reads the text of a post, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
                struct error *error);
 

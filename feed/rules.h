@@ -10,7 +10,7 @@
 const char *follow_command_complaint(const struct follow_command *command);
 const char *post_command_complaint(const struct post_command *command);
 
-/* What a follow command makes of the user's relation to the other. */
+/* A follow command makes this of the user's relation to the other. */
 struct relation_now {
     bool set;         /* follows, or mutes: whichever the command is about */
     bool blocked;     /* one of the two has blocked the other */
@@ -29,7 +29,7 @@ static inline enum relation follow_relation(enum follow_command_kind kind) {
     return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE ? RELATION_MUTED : RELATION_FOLLOWING;
 }
 
-/* What a post command makes of a post. */
+/* A post command makes this of a post. */
 enum post_verdict { POST_NOTHING, POST_MAKE, POST_REMOVE, POST_FORGET };
 struct post_now {
     bool exists;     /* POST: a post with this author and key; else: this post of this author */

@@ -10,7 +10,7 @@
 #include "event/topics.h"
 #include "ingest/feed/commands.h"
 
-/* What a request wants of whom. */
+/* A request's wish, and about whom. */
 struct follow_wish {
     enum follow_command_kind kind;
     int64_t other;

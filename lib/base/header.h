@@ -1,4 +1,4 @@
-/* What header fields of HTTP may consist of (RFC 9110). Pure; any thread. */
+/* Checks the parts of HTTP's header fields (RFC 9110). Pure; any thread. */
 #ifndef BASE_HEADER_H
 #define BASE_HEADER_H
 

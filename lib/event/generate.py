@@ -35,7 +35,7 @@ def base_name(type_):
 
 
 def member_name(record, branch):
-    """What a branch is called within its union: TimelinePush of TimelineItem is `push`, as C has one namespace for structs."""
+    """The name of a branch within its union: TimelinePush of TimelineItem is `push`, as C has one namespace for structs."""
     return base_name(branch).removeprefix(base_name(record).partition("_")[0] + "_")
 
 

@@ -68,7 +68,7 @@ rocksdb_options_t *store_options_make(const struct store_options *shared, rocksd
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_write_buffer_size(options, buffer > STORE_WRITE_BUFFER_MIN ? buffer : STORE_WRITE_BUFFER_MIN);
     rocksdb_options_set_max_write_buffer_number(options, 2);
-    // What a family takes for its first key; RocksDB's eighth of a buffer, times many families, would be most of the
+    // A family takes this for its first key; RocksDB's eighth of a buffer, times many families, would be most of the
     // limit.
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK);
     rocksdb_options_set_db_write_buffer_size(options, memtable_bytes);

@@ -22,7 +22,7 @@ def feed(make_module_cluster):
 
 
 def fails(cluster, *arguments, code=1):
-    """What it says on standard error when it fails with that exit code."""
+    """Its words on standard error when it fails with that exit code."""
     done = cluster.starling(*arguments, check=False)
     assert done.returncode == code, done
     assert 'Sanitizer' not in done.stderr and 'runtime error' not in done.stderr, done.stderr

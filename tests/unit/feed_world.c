@@ -62,7 +62,7 @@ struct disk {
     int64_t ends[2]; /* of FOLLOWS and POSTS_LOG, when it was attached; -1: never in this history */
 };
 
-/* What follows from one record and is not acknowledged. */
+/* The effects of one record that are not acknowledged. */
 struct pending {
     enum log_kind log;
     int64_t offset;

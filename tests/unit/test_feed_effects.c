@@ -1,4 +1,4 @@
-/* What follows from relations, posts, inboxes that begin and requests, against tables and brute force; and pushes to many, which go
+/* The effects of relations, posts, inboxes that begin and requests, against tables and brute force; and pushes to many, which go
  * out in slices while followers come and go. All partitions are here, and each half of a relation changes by itself. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -493,7 +493,7 @@ static int run(struct crowd *crowd, size_t readers) {
     return code;
 }
 
-/* Whoever follows all the time gets each post once, whoever came or went meanwhile at most once. */
+/* A reader who follows all the time gets each post once, one who came or went meanwhile at most once. */
 static void pushes_to_many_go_out_in_slices(void **state) {
     for (uint64_t seed = 0; seed < many(2); seed++) {
         struct crowd *crowd = crowd_new(seed);

@@ -1,4 +1,4 @@
-/* What inboxes leave in the store: chunks and what becomes of them, who is away, writes that were torn, and damage. */
+/* The store of inboxes: chunks and what becomes of them, who is away, writes that were torn, and damage. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,7 +176,7 @@ static void test_memory_fills(void **state) {
     world_free(w);
 }
 
-/* What the store has of reader 7 under the keys of a kind. */
+/* Damages one value of reader 7 under a key of that kind. */
 static void damage(struct world *w, uint8_t kind) {
     struct store_batch *batch = store_batch_new();
     struct store_family *family;
@@ -238,7 +238,7 @@ static void test_a_torn_first_write_is_forgotten(void **state) {
     world_free(w);
 }
 
-/* What a failing write had taken from memory is not in the store: no later one may move the offset past it. */
+/* Events that a failing write had taken from memory are not in the store: no later one may move the offset past it. */
 static void test_a_failure_stays(void **state) {
     struct world *w = world_new();
     struct error error;

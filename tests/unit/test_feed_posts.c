@@ -538,7 +538,7 @@ static void only_attached_partitions_are_read(void **state) {
     world_free(w);
 }
 
-/* What is damaged is refused; a write that fails leaves the offset where it was, and nothing half done. */
+/* A damaged value is refused; a write that fails leaves the offset where it was, and nothing half done. */
 static void damage_is_found(void **state) {
     static const struct {
         uint8_t key[24];

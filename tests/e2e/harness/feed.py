@@ -88,7 +88,7 @@ class Feed:
         return [item for page in pages for item in page['items']]
 
     def expected(self, user) -> list[int]:
-        """What the home timeline must be: ids, newest first."""
+        """The home timeline as it must be: ids, newest first."""
         return sorted((post for author in self.following[user] - self.muted[user] for post in self.posts[author]),
                       reverse=True)
 

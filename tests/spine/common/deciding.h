@@ -1,5 +1,5 @@
 /* The product's side of the decider: reads commands, decides each by the rule (counters.h) against the newest state, and writes the
- * counter and the command's outcome in the decider's transaction. What the transaction has written is found in the overlay until it is
+ * counter and the command's outcome in the decider's transaction. State that the transaction has written is found in the overlay until it is
  * read back; before that comes the ledger. Loop's thread. */
 #ifndef SPINE_DECIDING_H
 #define SPINE_DECIDING_H

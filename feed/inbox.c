@@ -109,6 +109,14 @@ void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size
     free(posts);
 }
 
+void inbox_remove(struct inbox *inbox, int64_t id) {
+    size_t at = 0;
+    while (at < inbox->count && inbox->posts[at].id > id) at++;
+    if (at == inbox->count || inbox->posts[at].id != id) return;
+    inbox->count--;
+    memmove(&inbox->posts[at], &inbox->posts[at + 1], (inbox->count - at) * sizeof *inbox->posts);
+}
+
 static bool stop_waiting(struct inbox *inbox, int32_t partition) {
     size_t at = 0;
     while (at < inbox->waiting_count && inbox->waiting[at] != partition) at++;

@@ -247,7 +247,8 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 }
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
-    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot"};
+    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer",
+                                        "Hot",  "Gone",    "HotGone"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -266,6 +267,11 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
         break;
     case TIMELINE_ITEM_ANSWER: show_answer(out, &item->answer); break;
     case TIMELINE_ITEM_HOT: put_long(out, "id", item->hot.id); break;
+    case TIMELINE_ITEM_GONE:
+        put_long(out, "author", item->gone.author);
+        put_long(out, "id", item->gone.id);
+        break;
+    case TIMELINE_ITEM_HOT_GONE: put_long(out, "id", item->hot_gone.id); break;
     }
     close_object(out);
     buffer_string(out, "}, ");

@@ -219,7 +219,7 @@ static void a_delivery_concerns_whom_it_names(void **state) {
 
 /* Each kind of timeline-item, for recipients that nobody else has. */
 static void a_timeline_concerns_whom_it_names(void **state) {
-    static const int64_t TO[] = {20, 21, 22, 23, 24, 25};
+    static const int64_t TO[] = {20, 21, 22, 23, 24, 25, 26, 27};
     static const int64_t IDS[] = {907, 905};
     static const struct post_ref REFS[] = {{.author = 30, .id = 907}, {.author = 31, .id = 905}};
     static const struct timeline_item ITEMS[] = {
@@ -229,6 +229,8 @@ static void a_timeline_concerns_whom_it_names(void **state) {
         {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 12, .request = -1}},
         {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1, .posts = {REFS, 2}, .cut = 5}},
         {.kind = TIMELINE_ITEM_HOT, .hot = {.id = 907}},
+        {.kind = TIMELINE_ITEM_GONE, .gone = {.author = 13, .id = 907}},
+        {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = 907}},
     };
     static const struct topic *const TOPICS[] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
     uint8_t bytes[1024], payload[256], *at = bytes + DELIVER_HEAD_MAX, *end = at;
@@ -238,7 +240,7 @@ static void a_timeline_concerns_whom_it_names(void **state) {
     }
     *end++ = 0;
     uint8_t *start = deliver_head_write_before(at, 5, 6, ARRAY_SIZE(ITEMS));
-    static const int64_t NAMED[] = {10, 11, 12, 20, 21, 22, 23, 24, 25, 30, 31};
+    static const int64_t NAMED[] = {10, 11, 12, 13, 20, 21, 22, 23, 24, 25, 26, 27, 30, 31};
     for (size_t t = 0; t < ARRAY_SIZE(TOPICS); t++) {
         struct sample sample = sample_of(TOPICS[t]);
         sample.record.value = start;

@@ -95,6 +95,10 @@ static void put_line(struct world *w, struct lines *lines, const char *topic, in
                           item->answer.posts.items[i].author);
         break;
     case TIMELINE_ITEM_HOT: buffer_format(&out, " hot %" PRId64, item->hot.id); break;
+    case TIMELINE_ITEM_GONE:
+        buffer_format(&out, " gone %" PRId64 " by %" PRId64, item->gone.id, item->gone.author);
+        break;
+    case TIMELINE_ITEM_HOT_GONE: buffer_format(&out, " hot gone %" PRId64, item->hot_gone.id); break;
     }
     lines->items[lines->count++] = strdup(buffer_cstring(&out));
     buffer_free(&out);

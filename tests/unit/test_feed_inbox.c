@@ -117,7 +117,7 @@ static void check_log(struct history *h, uint64_t seed, const struct plain_inbox
         inbox_log_apply(&inbox, log.data, log.size, h->max, &gathered);
     }
     buffer_clear(&log);
-    inbox_log_gone(&log);
+    inbox_log_none(&log);
     assert_true(inbox_event_resets(inbox_log_first(log.data)));
     assert_int_equal(inbox_log_apply(&inbox, log.data, log.size, h->max, &gathered), 0);
     assert_int_equal(inbox.request, -1);

@@ -131,7 +131,6 @@ void replies_look_again(struct replies *replies) { look_at_all(replies, false); 
 
 void replies_tenth(struct replies *replies) {
     look_at_all(replies, true);
-    replies_forget_begun(replies);
 }
 
 static void wait_on(struct outcome_wait *wait) {

@@ -15,7 +15,7 @@
 enum { TIMELINES, REQUESTS, HOT, DELIVERIES, OUTBOXES };
 
 static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,
-                                                &TOPIC_DELIVERIES};
+                                                     &TOPIC_DELIVERIES};
 
 /* The context of one outbox of lib/deliver: its sender must know the topic. */
 struct lane {

@@ -6,9 +6,9 @@
 #include "feed/partitions_private.h"
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
-    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,         [STATE_POSTS] = &TOPIC_POSTS,         [STATE_TEXTS] = &TOPIC_POST_TEXTS,
-    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS, [STATE_TIMELINES] = &TOPIC_TIMELINES,
-    [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
+    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,     [STATE_POSTS] = &TOPIC_POSTS,
+    [STATE_TEXTS] = &TOPIC_POST_TEXTS,    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
+    [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
@@ -118,7 +118,8 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     if (!part->live) return;
     part->live = false;
     effects_drop(partitions->options.effects, partition);
-    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++) part->told[s] = carried_settled_at(partitions->carried, s, partition);
+    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++)
+        part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }
 

@@ -10,7 +10,9 @@
 #include "ids/ids.h"
 
 enum { AGAIN_MS = 3000, BEGUN_MS = 60000 };
-enum { SPARE = 4 }; /* times the page that is read of an inbox: some posts are of authors who are not followed any more */
+enum {
+    SPARE = 4
+}; /* times the page that is read of an inbox: some posts are of authors who are not followed any more */
 
 struct timelines {
     struct timelines_options options;
@@ -99,8 +101,7 @@ int timelines_page(struct timelines *timelines, int32_t partition, int64_t user,
     struct relation_lists *relations = timelines->options.relations;
     size_t newest = before == INT64_MAX ? SPARE * wanted : SIZE_MAX;
     int code = look_at_inbox(timelines, partition, user, newest, error);
-    if (!code)
-        code = relation_lists_all(relations, partition, user, RELATION_FOLLOWING, &timelines->following, error);
+    if (!code) code = relation_lists_all(relations, partition, user, RELATION_FOLLOWING, &timelines->following, error);
     if (!code) code = relation_lists_all(relations, partition, user, RELATION_MUTED, &timelines->muted, error);
     if (!code) merge(timelines, before, wanted);
     if (!code && timelines->page.count < wanted && timelines->inbox.cut) {

@@ -32,7 +32,7 @@ struct watched_table {
     struct watched_job *jobs; /* in order, from first_job on */
     size_t first_job, job_count, job_capacity;
     struct watched_registration *next_registration; /* whom the first job visits next */
-    struct watched_walk { /* through all partitions; NULL: goes on at the next partition */
+    struct watched_walk {                           /* through all partitions; NULL: goes on at the next partition */
         struct watched *next;
         int32_t part;
     } visit, walk;
@@ -238,8 +238,7 @@ void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_
             table->jobs = mem_resize(table->jobs, table->job_capacity, sizeof *table->jobs);
         }
     }
-    table->jobs[table->first_job + table->job_count++] =
-        (struct watched_job){.kind = kind, .author = author, .id = id};
+    table->jobs[table->first_job + table->job_count++] = (struct watched_job){.kind = kind, .author = author, .id = id};
 }
 
 static void begin(struct watched_table *table, struct watched_job *job) {

@@ -69,8 +69,8 @@ void watched_unregister_all(struct watched_table *table, struct watched *watched
 
 /* Jobs, carried out in their order. */
 enum watched_job_kind {
-    WATCHED_JOB_POST,  /* a hot post is added for all who are registered under its author */
-    WATCHED_JOB_GONE,  /* it is gone for all of these */
+    WATCHED_JOB_POST, /* a hot post is added for all who are registered under its author */
+    WATCHED_JOB_GONE, /* it is gone for all of these */
     WATCHED_JOB_FRESH, /* all readers are visited, as the author had no hot post until now: who follows him is registered, and the
                         * post is added */
 };

@@ -85,8 +85,7 @@ static void watched_or_not(void *context, int32_t partition, const void *what, s
 /* ---- what has happened ---- */
 
 void watches_half(struct watches *watches, const struct relation_half *half) {
-    struct watched *watched =
-        half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
+    struct watched *watched = half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
     if (!watched) return;
     watched_anew(watches->table, watched);
     soon(watches);
@@ -302,8 +301,7 @@ static void keep_some(struct watches *watches) {
     struct error error;
     bool complete;
     for (size_t i = watched_count(watches->table) / KEPT_IN_S + 1; i && (watched = watched_walk(watches->table)); i--) {
-        int code =
-            timelines_complete(watches->options.timelines, watched->partition, watched->user, &complete, &error);
+        int code = timelines_complete(watches->options.timelines, watched->partition, watched->user, &complete, &error);
         if (code) trouble(watches, watched->partition, code, &error);
     }
 }

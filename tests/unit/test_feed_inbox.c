@@ -152,6 +152,7 @@ static void test_histories(void **state) {
         if (h->begin != SIZE_MAX) {
             size_t from = h->begin + 1 + feed_chance(&h->chance, h->count - h->begin);
             size_t to = from + feed_chance(&h->chance, h->count - from + 1);
+            if (has_gone(h)) to = h->count; // else what is gone may be there again until then
             for (size_t i = from; i < to; i++) apply(&inbox, &h->items[i], h->max);
             const char *differs =
                 has_gone(h) ? plain_inbox_differs_above(&plain, &inbox) : plain_inbox_differs(&plain, &inbox);

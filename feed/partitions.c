@@ -15,10 +15,6 @@ void partitions_fail(struct partitions *partitions, const char *doing, const str
     partitions->options.failed(partitions->options.context, doing, error);
 }
 
-void partitions_give_up(struct partitions *partitions) { partitions->failed = true; }
-
-bool partitions_given_up(const struct partitions *partitions) { return partitions->failed; }
-
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error) {
     struct feed_part *part = &partitions->parts[partition];
     return relation_lists_apply(partitions->options.relations, partition, part->halves_next, clock_wall_ms(),
@@ -114,7 +110,8 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
     if (!part->live) return;
     part->live = false;
-    effects_drop(partitions->options.effects, partition);
+    int64_t request = effects_drop(partitions->options.effects, partition);
+    if (request < INT64_MAX) owner_lower(partitions->owner, INPUT_REQUESTS, partition, request);
     for (size_t s = 0; s < STATES_OF_FEED; s++) part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }

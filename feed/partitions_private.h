@@ -31,10 +31,11 @@ struct partitions {
     struct kafka_position *positions; /* room for all states of all partitions */
     struct codec *codec, *payload_codec;
     struct deliver_reader *reader;
-    struct loop_timer *turn; /* goes on with inboxes and pushes */
+    struct loop_timer *turn; /* goes on with inboxes and effects */
     struct feed_part *parts;
     struct list_build building;
     bool stopped, writing;
+    bool turning; /* the timer runs */
     bool failed;  /* the process ends */
     bool put_off; /* effects wait until the outbox has room */
     bool any_damaged;

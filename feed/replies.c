@@ -48,13 +48,15 @@ void replies_start(struct replies *replies, const char *text) {
 
 void replies_put_id(struct buffer *body, int64_t id) { buffer_format(body, "\"%" PRId64 "\"", id); }
 
+void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first) {
+    buffer_string(body, first ? "{\"id\":" : ",{\"id\":");
+    replies_put_id(body, id);
+    buffer_format(body, ",\"user\":%" PRId64 "}", author);
+}
+
 void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count) {
     buffer_string(body, "\"posts\":[");
-    for (size_t i = 0; i < count; i++) {
-        buffer_string(body, i ? ",{\"id\":" : "{\"id\":");
-        replies_put_id(body, posts[i].id);
-        buffer_format(body, ",\"user\":%" PRId64 "}", posts[i].author);
-    }
+    for (size_t i = 0; i < count; i++) replies_put_ref(body, posts[i].id, posts[i].author, i == 0);
     buffer_byte(body, ']');
 }
 
@@ -182,12 +184,14 @@ struct replies *replies_new(const struct replies_options *options) {
         .codec = codec_new(),
         .begun = map_new(),
     };
+    replies_slow_new(replies);
     return replies;
 }
 
 void replies_free(struct replies *replies) {
     if (!replies) return;
     replies_waiting_free(replies);
+    replies_slow_free(replies);
     page_scratch_free(replies->scratch);
     page_free(&replies->page);
     inbox_free(&replies->inbox);

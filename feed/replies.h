@@ -31,6 +31,7 @@
 struct replies;
 
 struct replies_options {
+    uv_loop_t *loop;
     int32_t partitions;
     struct owner *owner;
     struct relation_lists *relations;

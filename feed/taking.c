@@ -253,6 +253,6 @@ void partitions_take(struct partitions *partitions, const struct kafka_record *r
         live = live || partitions->parts[p].live;
     }
     if (inboxes_full(partitions->options.inboxes)) partitions->writing = true;
-    if (partitions->writing) loop_timer_again(partitions->turn, 0, 0);
+    if (partitions->writing) partitions_turn_soon(partitions);
     if (live) partitions->options.changed(partitions->options.context);
 }

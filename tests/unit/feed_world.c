@@ -341,8 +341,10 @@ static void carry_out(struct owner_of_part *o, enum log_kind log, const struct e
         break;
     case REQUESTS:
         assert_int_equal(delivery_read_timeline(w->codec, entry->item, entry->item_size, &item), 0);
-        code = effects_request(effects, o->part, entry->users, entry->user_count, item.request.reader,
-                               item.request.request, &error);
+        effects_request(effects, o->part, offset, entry->users, entry->user_count, item.request.reader,
+                        item.request.request);
+        while (!code && effects_waiting_authors(effects)) code = effects_run(effects, 1 + roll(w, 30), &error) < 0;
+        if (!code) code = effects_run(effects, 1, &error) < 0; // one without authors
         break;
     default: break;
     }

@@ -184,6 +184,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .epochs = feed->epochs,
         .context = feed,
         .lost = effects_lost,
+        .failed = feed_failed,
     };
     int code = outbox_new(&outbox, &feed->outbox, error);
     if (code) return code;

@@ -38,7 +38,7 @@ static const char *take_half(struct partitions *partitions, const struct kafka_r
     struct follow follow;
     const char *reason = read_half(partitions, record, &half, &follow, error);
     if (!reason)
-        relation_lists_take(partitions->options.relations, record->partition, record->offset, &half,
+        relation_lists_take(partitions->options.relations, record->partition, record->offset, record->timestamp, &half,
                             record->value != NULL);
     if (record->offset >= part->halves_next) part->halves_next = record->offset + 1;
     return reason;
@@ -162,8 +162,11 @@ static int write_all(struct partitions *partitions, struct error *error) {
 static void tell_block(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct half_record read;
     if (half_read(partitions->codec, partitions->options.partitions, record, &read, error) || !blocks(&read)) return;
-    struct follow_command command = {
-        .kind = FOLLOW_COMMAND_UNFOLLOW, .user = read.user, .other = read.other, .time = clock_wall_ms()};
+    struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW,
+                                     .user = read.user,
+                                     .other = read.other,
+                                     .time = clock_wall_ms(),
+                                     .blocked = record->timestamp};
     outbox_follow_command(partitions->options.outbox, &command);
     command.user = read.other;
     command.other = read.user;

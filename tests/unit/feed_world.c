@@ -307,7 +307,7 @@ static void apply(struct owner_of_part *o, enum log_kind log, const struct entry
     struct post post = {.state = entry->set ? POST_LIVE : POST_DELETED, .deleted = entry->set ? 0 : 1};
     switch (log) {
     case FOLLOWS:
-        relation_lists_take(disk->relations, o->part, offset, &entry->half, entry->set);
+        relation_lists_take(disk->relations, o->part, offset, 1, &entry->half, entry->set);
         assert_int_equal(relation_lists_apply(disk->relations, o->part, offset + 1, 1, !o->caught_up, &error), 0);
         break;
     case POSTS_LOG:

@@ -196,7 +196,7 @@ static void world_free(struct world *w) {
 
 static void take_half(struct world *w, const struct relation_half *half, bool set) {
     int32_t p = home(w, half->user);
-    relation_lists_take(w->relations, p, w->offsets[p]++, half, set);
+    relation_lists_take(w->relations, p, w->offsets[p]++, 1, half, set);
 }
 
 static void apply_halves(struct world *w) {

@@ -12,7 +12,8 @@ enum {
     MANY_IDS = 1100,
     MANY_AUTHORS = 5000,
     POST_WORK = 20, /* reading a post and its text costs as much as so many moves within the store */
-    SLICE_OF_POSTS = 100
+    SLICE_OF_POSTS = 100,
+    BODY_MAX = 4 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
 };
 
 /* Reads a list of numbers separated by commas; *count: how many. */
@@ -59,11 +60,11 @@ static void put_post_without_text(struct buffer *body, const struct post_found *
     buffer_format(body, ",\"user\":%" PRId64 "}", post->author);
 }
 
-/* Puts the posts of ids that the partition has, and null for others. */
+/* Puts the posts of ids that the partition has, and null for others; only the first ones, if they are very long. */
 static int put_posts(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
     struct buffer *body = &reply->body;
     int code = 0;
-    for (size_t done = 0; reply->at < reply->id_count; reply->at++, done += POST_WORK) {
+    for (size_t done = 0; reply->at < reply->id_count && body->size < BODY_MAX; reply->at++, done += POST_WORK) {
         int64_t id = reply->ids[reply->at];
         struct post_found post = {.found = false};
         if (done >= work) return 1;
@@ -97,16 +98,17 @@ void replies_posts(struct replies *replies, struct http_request *request, int32_
 
 /* ---- posts of one author ---- */
 
-/* Reads and puts some of the author's posts, from `before` on; `at` counts them. */
+/* Reads and puts some of the author's posts, from `before` on; `at` counts them. Very long ones fill an answer before the limit. */
 static int put_written(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
     int64_t ids[SLICE_OF_POSTS];
     size_t count, want = work / POST_WORK, left = reply->limit - reply->at;
-    bool more;
+    bool more, full = false;
     if (want > SLICE_OF_POSTS) want = SLICE_OF_POSTS;
     if (want > left) want = left;
     int code = posts_of(replies->options.posts, reply->partition, reply->user, reply->above, reply->before, ids, want,
                         &count, &more, error);
     for (size_t i = 0; code >= 0 && i < count; i++) {
+        if ((full = reply->body.size >= BODY_MAX)) break;
         struct post_found post = {.found = true, .author = reply->user, .id = ids[i]};
         size_t size = reply->body.size;
         if (reply->any) buffer_byte(&reply->body, ',');
@@ -119,9 +121,9 @@ static int put_written(struct replies *replies, struct slow_reply *reply, size_t
         reply->at++;
     }
     if (code < 0) return code;
-    if (more && reply->at < reply->limit) return 1;
+    if (more && !full && reply->at < reply->limit) return 1;
     buffer_string(&reply->body, "],\"next\":");
-    if (more)
+    if (more || full)
         replies_put_id(&reply->body, reply->before);
     else
         buffer_string(&reply->body, "null");

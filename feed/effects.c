@@ -172,7 +172,10 @@ static int run_push(struct effects *effects, size_t readers, struct error *error
     struct push push = *push_at(effects, 0);
     int code = is_live(effects, &push, error);
     if (code > 0) code = push_some(effects, &push, readers, error);
-    if (code < 0) return code;
+    if (code < 0) {
+        effects->failed = push.partition;
+        return code;
+    }
     effects->first = (effects->first + 1) % effects->capacity;
     effects->count--;
     if (code) enqueue(effects, &push);
@@ -186,6 +189,8 @@ int effects_run(struct effects *effects, size_t work, struct error *error) {
     int code = push ? run_push(effects, work, error) : requests ? effects_run_requests(effects, work, error) : 0;
     return code ? code : effects->count || effects->requests.count;
 }
+
+int32_t effects_failed(const struct effects *effects) { return effects->failed; }
 
 size_t effects_pushes(const struct effects *effects) { return effects->count; }
 

@@ -61,6 +61,7 @@ void effects_request(struct effects *effects, int32_t partition, int64_t offset,
  * the requests at the front, with about so many moves within the store (posts_moves). 1: more is left, 0: nothing. After a failure
  * the push stays as it was, and the request begins anew. */
 int effects_run(struct effects *effects, size_t work, struct error *error);
+int32_t effects_failed(const struct effects *effects);         /* whose partition the slice was of that failed last */
 size_t effects_pushes(const struct effects *effects);          /* pushes under way */
 size_t effects_waiting_authors(const struct effects *effects); /* of all requests that are not answered */
 void effects_lower(const struct effects *effects,

@@ -42,6 +42,7 @@ struct effects {
     struct push *pushes; /* a ring */
     size_t first, count, capacity;
     bool push_is_next;
+    int32_t failed; /* a partition */
     struct asked_ring requests;
     struct newest *newest;  /* of the first request */
     struct newest *backlog; /* scratch */

@@ -150,7 +150,10 @@ int effects_run_requests(struct effects *effects, size_t work, struct error *err
     while (ring->count && work) {
         struct asked *asked = asked_at(ring, 0);
         int code = (asked->request < 0 ? run_backlogs : run_answer)(effects, asked, &work, error);
-        if (code < 0) ring->begun = false;
+        if (code < 0) {
+            ring->begun = false;
+            effects->failed = asked->partition;
+        }
         if (code) return code < 0 ? code : 0;
         work -= work > REQUEST_WORK ? REQUEST_WORK : work;
         forget(ring, asked);

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "base/clock.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
@@ -11,13 +13,20 @@ enum {
     RETELL_S = 10
 };
 
+static void store_failed(struct partitions *partitions, int32_t partition, int code, const struct error *error) {
+    if (code == -EBADMSG)
+        partitions_damaged(partitions, partition, error);
+    else
+        partitions_fail(partitions, "the store failed", error);
+}
+
 /* A slice of the pushes and answers that are under way. True: more are left. */
 static bool go_on(struct partitions *partitions) {
     struct effects *effects = partitions->options.effects;
     struct error error;
     if (partitions->failed) return false;
     int code = outbox_blocked(partitions->options.outbox) ? 1 : effects_run(effects, EFFECTS_SLICE, &error);
-    if (code < 0) partitions_fail(partitions, "the store failed", &error);
+    if (code < 0) store_failed(partitions, effects_failed(effects), code, &error);
     for (int32_t p = 0; p < partitions->options.partitions; p++)
         carried_hold(partitions->carried, STATE_POSTS, p, effects_held(effects, p));
     return code > 0;
@@ -26,12 +35,8 @@ static bool go_on(struct partitions *partitions) {
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
     static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
-    const struct partitions_options *options = &partitions->options;
     partitions_end_live(partitions, partition);
-    int code = relation_lists_reset(options->relations, partition, error);
-    if (!code) code = posts_reset(options->posts, partition, error);
-    if (!code) code = blocks_reset(options->blocks, partition, error);
-    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;
     owner_restore_again(partitions->owner, partition);
     for (size_t i = 0; !code && i < ARRAY_SIZE(STATES); i++)
@@ -45,7 +50,6 @@ static void mend(struct partitions *partitions) {
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         struct feed_part *part = &partitions->parts[p];
         if (!part->damaged) continue;
-        part->damaged = false;
         if (part->attached && begin_anew(partitions, p, &error))
             partitions_fail(partitions, "a damaged partition cannot be read anew", &error);
     }
@@ -162,7 +166,8 @@ void partitions_second(struct partitions *partitions) {
     struct error error;
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         if ((now / 1000 + p) % KEEP_S || partitions->failed) continue;
-        if (keep(partitions, p, now, &error)) partitions_fail(partitions, "the store failed", &error);
+        int code = keep(partitions, p, now, &error);
+        if (code) store_failed(partitions, p, code, &error);
     }
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);

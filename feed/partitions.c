@@ -116,9 +116,23 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     carried_stop(partitions->carried, partition);
 }
 
+int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
+    partitions->parts[partition].damaged = false;
+    int code = relation_lists_reset(options->relations, partition, error);
+    if (!code) code = posts_reset(options->posts, partition, error);
+    if (!code) code = blocks_reset(options->blocks, partition, error);
+    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    return code;
+}
+
+/* A partition that is given up before the turn that mends it must not be damaged when it comes back. */
 void partitions_detach(struct partitions *partitions, int32_t partition) {
     const struct partitions_options *options = &partitions->options;
+    struct error error;
     partitions_end_live(partitions, partition);
+    if (partitions->parts[partition].damaged && partitions_empty(partitions, partition, &error))
+        partitions_fail(partitions, "a damaged partition cannot be emptied", &error);
     partitions->parts[partition] = (struct feed_part){.attached = false};
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);

@@ -49,6 +49,9 @@ int partitions_apply_lists(struct partitions *partitions, int32_t partition, str
 /* The partition is no longer live; the group is told no more of its effects. */
 void partitions_end_live(struct partitions *partitions, int32_t partition);
 
+/* Empties the stores of an attached partition, and forgets that it was damaged. */
+int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error);
+
 /* Begins to put together lists that were read up to their end. */
 void partitions_build(struct partitions *partitions);
 void partitions_turn(void *partitions);                            /* the timer's */

@@ -25,7 +25,13 @@ void replies_bad_query(struct http_request *request) {
     http_problem(request, 400, "bad-query", "a value is missing or out of range", 0);
 }
 
-void replies_store_failed(struct http_request *request, const struct error *error) {
+void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
+                          const struct error *error) {
+    if (code == -EBADMSG) {
+        replies->options.damaged(replies->options.context, partition, error);
+        http_problem(request, 503, "restoring", "this key's state is being restored", 1);
+        return;
+    }
     http_problem(request, 500, "store", error->text, 0);
 }
 
@@ -73,7 +79,7 @@ static void user_counts(struct replies *replies, struct http_request *request, i
     if (!code) code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWING, &following, &error);
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return;
     }
     replies_start(replies, "");
@@ -128,7 +134,7 @@ static void list(struct replies *replies, struct http_request *request, int64_t 
     int code = list_items(replies, partition, user, relation, after, (size_t)limit, &next, &error);
     if (!code) code = relation_lists_count(replies->options.relations, partition, user, relation, &total, &error);
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return;
     }
     buffer_string(&replies->body, "],\"next\":");

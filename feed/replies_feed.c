@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -81,13 +80,8 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, int
     bool complete = !code && inbox_complete(&replies->inbox);
     if (!code && !complete && !last) return false;
     if (!code) code = make_page(replies, partition, user, before, limit, &error);
-    if (code == -EBADMSG) { // all of the partition is read anew
-        replies->options.damaged(replies->options.context, partition, &error);
-        http_problem(request, 503, "restoring", "this reader's inbox is being restored", 1);
-        return true;
-    }
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return true;
     }
     bool little = replies->page.count < limit && replies->page.horizon > 0;

@@ -45,7 +45,9 @@ struct replies {
 /* 0: the partition's questions are answered here. Else the request was answered. */
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
 void replies_bad_query(struct http_request *request);
-void replies_store_failed(struct http_request *request, const struct error *error);
+/* -EBADMSG: the partition is read anew, and the question may be asked again. */
+void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
+                          const struct error *error);
 
 /* Appends a post as the API has it, but for the author's name: 1; 0: there is none; or a negative code. */
 int replies_put_post(struct replies *replies, int32_t partition, const struct post_found *post, struct buffer *body,

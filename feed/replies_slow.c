@@ -20,7 +20,7 @@ static bool slice(struct replies *replies, struct slow_reply *reply) {
     int code = reply->go_on(replies, reply, SLICE, &error);
     if (code > 0) return false;
     if (code)
-        replies_store_failed(reply->request, &error);
+        replies_store_failed(replies, reply->request, reply->partition, code, &error);
     else
         http_reply_json(reply->request, 200, &reply->body);
     return true;

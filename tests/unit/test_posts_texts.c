@@ -94,11 +94,11 @@ static int64_t id_of(int32_t partition, int64_t number) {
 }
 
 static void until_asked(struct world *w, size_t questions) {
-    while (w->owners.count < questions) uv_run(&w->loop, UV_RUN_ONCE);
+    while (w->owners.count < questions) uv_run(&w->loop, UV_RUN_NOWAIT);
 }
 
 static void until_settled(struct world *w, const struct asker *asker) {
-    while (!asker->settled) uv_run(&w->loop, UV_RUN_ONCE);
+    while (!asker->settled) uv_run(&w->loop, UV_RUN_NOWAIT);
 }
 
 static void assert_shows(struct world *w, struct asker *asker, const char *expected) {

@@ -17,6 +17,7 @@ void inbox_clear(struct inbox *inbox) {
     inbox->request = -1;
     inbox->horizon = inbox->rebuilt = inbox->opened_ms = 0;
     inbox->count = inbox->waiting_count = 0;
+    inbox->cut = false;
 }
 
 static void reserve_posts(struct inbox *inbox, size_t count) {
@@ -198,6 +199,7 @@ static const uint8_t *read_posts(struct inbox *inbox, const uint8_t *at, const u
     struct inbox_post passed;
     if (!read_post(at, end, taken ? &inbox->posts[taken - 1] : NULL, &passed)) return NULL;
     left_out(inbox, passed.id);
+    inbox->cut = true;
     return end;
 }
 

@@ -40,6 +40,7 @@ struct inbox {
     size_t count, capacity;
     int16_t *waiting; /* rising */
     size_t waiting_count, waiting_capacity;
+    bool cut; /* inbox_read has passed by posts, because they were too many */
 };
 
 void inbox_free(struct inbox *inbox);  /* what it points to; {.request = -1} is an empty one */

@@ -206,6 +206,10 @@ void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next) {
     if (next > part->next) part->next = next;
 }
 
+bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset) {
+    return offset < inboxes->parts[partition].next;
+}
+
 /* ---- how much there is ---- */
 
 struct inboxes_usage inboxes_used(const struct inboxes *inboxes) {

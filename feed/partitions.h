@@ -5,6 +5,7 @@
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
  *     timelines     --> inboxes ---------+
+ *     feed-watches  --> watches (in memory)
  */
 #ifndef FEED_PARTITIONS_H
 #define FEED_PARTITIONS_H
@@ -15,11 +16,21 @@
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/outbox.h"
+#include "feed/watches.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
-enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATES_OF_FEED };
+enum {
+    STATE_FOLLOWS,
+    STATE_POSTS,
+    STATE_TEXTS,
+    STATE_FRIENDSHIPS,
+    STATE_TIMELINES,
+    STATE_WATCHES,
+    STATES_OF_FEED,
+    STATES_WITH_EFFECTS = STATE_WATCHES /* that many, from the first on */
+};
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
 struct partitions;
@@ -36,6 +47,7 @@ struct partitions_options {
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;
+    struct watches *watches;
     struct decider *decider;
     struct epochs *epochs;
     void *context;

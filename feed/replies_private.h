@@ -2,9 +2,7 @@
 #ifndef FEED_REPLIES_PRIVATE_H
 #define FEED_REPLIES_PRIVATE_H
 
-#include "base/map.h"
 #include "feed/replies.h"
-#include "feed/page.h"
 
 enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1100 };
 
@@ -12,14 +10,9 @@ struct outcome_wait;
 
 struct replies {
     struct replies_options options;
-    struct page_scratch *scratch;
-    struct page page;
-    struct inbox inbox;
-    struct id_list following, muted;
+    struct id_list ids;
     struct codec *codec;
     struct buffer text, body;
-    struct map *begun;            /* readers for whom a Begin is under way -> when it was sent (ms, monotonic) */
-    int64_t begun_since;          /* ms, monotonic */
     struct outcome_wait *waiting; /* questions that wait for state, in no order */
 };
 
@@ -50,8 +43,6 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
-
-void replies_forget_begun(struct replies *replies); /* now and then */
 
 /* Answers /peer/relation, /peer/posted and /peer/gone; false: the path is none of these. */
 bool replies_outcome(struct replies *replies, struct http_request *request);

@@ -35,8 +35,4 @@ bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_
 /* The answer to that question: a list of posts, or of nulls where there is none, in the order of the ids. */
 void page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
 
-/* The version of a timeline that begins with these refs: the newest id, and the digest of the newest 20. */
-enum { PAGE_REFS_VERSION = 20 };
-void page_refs_version(const struct page_refs *refs, char version[33]);
-
 #endif

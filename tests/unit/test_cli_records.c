@@ -17,6 +17,7 @@
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "watch/records.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
 
@@ -137,6 +138,21 @@ static void a_post_has_its_author_and_id_in_its_key(void **state) {
     assert_text(&sample, HEAD("post-texts") "[5,\"9\"],\"value\":{\"text\": \"Hi\", \"media\": [\"http://a\", "
                                             "\"https://b\"]}}");
     buffer_free(&sample.value);
+}
+
+static void a_watch_has_what_is_watched_and_its_watcher_in_its_key(void **state) {
+    uint8_t key[WATCH_KEY_MAX];
+    struct sample sample = sample_of(&TOPIC_FEED_WATCHES);
+    sample.record.key = key;
+    sample.record.key_size = watch_key_encode(key, "feed:15", 7, UINT64_MAX);
+    assert_text(&sample, HEAD("feed-watches") "[\"feed:15\",\"18446744073709551615\"],\"value\":null}");
+    assert_true(concerns(&sample, 15));
+    assert_false(concerns(&sample, 1));
+    sample.record.key_size = watch_key_encode(key, NULL, 0, 15);
+    assert_text(&sample, HEAD("feed-watches") "[null,\"15\"],\"value\":null}");
+    assert_false(concerns(&sample, 15));
+    sample.record.key_size = 3;
+    assert_text(&sample, HEAD("feed-watches") "\"000000\",\"value\":null}");
 }
 
 static void a_follow_command_concerns_both_users(void **state) {
@@ -332,6 +348,7 @@ int main(void) {
         cmocka_unit_test(a_command_concerns_both_users),
         cmocka_unit_test(a_relation_has_both_users_and_what_it_is_in_its_key),
         cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
+        cmocka_unit_test(a_watch_has_what_is_watched_and_its_watcher_in_its_key),
         cmocka_unit_test(a_follow_command_concerns_both_users),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),

@@ -165,23 +165,6 @@ static void answers_find_their_refs(void **state) {
     page_refs_free(&refs);
 }
 
-static void the_version_is_that_of_the_newest_twenty(void **state) {
-    struct page_refs refs = {0};
-    char none[33], all[33], fewer[33], other[33];
-    page_refs_version(&refs, none);
-    assert_string_equal(none, "00000000000000000000000000000000");
-    fill(&refs);
-    page_refs_version(&refs, all);
-    page_refs_merge(&refs, 20);
-    page_refs_version(&refs, fewer);
-    assert_string_equal(all, fewer);
-    refs.items[19].id--;
-    page_refs_version(&refs, other);
-    assert_string_not_equal(all, other);
-    assert_memory_equal(all, other, 16);
-    page_refs_free(&refs);
-}
-
 static void questions_for_older_posts_name_each_author_once(void **state) {
     enum { AUTHORS = 5000, PARTITIONS = 3 };
     struct older_questions questions;
@@ -213,7 +196,6 @@ int main(void) {
         cmocka_unit_test(refs_are_merged_by_falling_id),
         cmocka_unit_test(each_id_is_asked_for_once_and_of_its_owner),
         cmocka_unit_test(answers_find_their_refs),
-        cmocka_unit_test(the_version_is_that_of_the_newest_twenty),
         cmocka_unit_test(questions_for_older_posts_name_each_author_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "ingest/feed/gather.h"
 #include "ingest/feed/older.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 #include "ingest/feed/refs.h"
 
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };

@@ -88,6 +88,8 @@ static void make_metrics(struct feed *feed) {
     feed->metrics.dropped =
         metrics_counter(m, "starling_feed_inbox_dropped_total", "Of these, items for readers who have no inbox.", NULL);
     feed->metrics.pushes = metrics_gauge(m, "starling_feed_pushes", "Posts that are being pushed in slices.", NULL);
+    feed->metrics.requests = metrics_gauge(m, "starling_feed_requested_authors",
+                                           "Authors of whom other processes' readers wait for posts.", NULL);
     feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
     feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
 }
@@ -101,6 +103,7 @@ static void collect(void *context) {
     feed->metrics.entries->value = (double)inboxes.taken;
     feed->metrics.dropped->value = (double)inboxes.dropped;
     feed->metrics.pushes->value = (double)effects_pushes(feed->effects);
+    feed->metrics.requests->value = (double)effects_waiting_authors(feed->effects);
     feed->metrics.cache->value = (double)store.block_cache;
     feed->metrics.files->value = (double)store.sst_files;
 }
@@ -196,6 +199,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .epochs = feed->epochs,
         .context = feed,
         .lost = effects_lost,
+        .failed = feed_failed,
     };
     int code = outbox_new(&outbox, &feed->outbox, error);
     if (code) return code;
@@ -334,6 +338,7 @@ static int make_owner(struct feed *feed, struct error *error) {
 
 static void make_replies(struct feed *feed) {
     feed->replies = replies_new(&(struct replies_options){
+        .loop = service_loop(feed->service),
         .partitions = feed->partitions,
         .owner = feed->owner,
         .relations = feed->relations,

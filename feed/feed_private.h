@@ -35,7 +35,7 @@ struct feed {
     struct loop_timer *second, *tenth;
     bool prepared, hot_read, draining;
     struct {
-        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *cache, *files;
+        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files;
     } metrics;
 };
 

@@ -37,6 +37,7 @@ struct outbox {
     struct lane lanes[OUTBOXES];
     struct waiting_command *waiting; /* in order, from waiting_first on */
     size_t waiting_first, waiting_count, waiting_room;
+    bool failed;
     struct metric *batches, *commands, *lost, *undecodable;
 };
 
@@ -53,22 +54,28 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     if (epoch >= epochs_settled(outbox->options.epochs)) outbox->options.lost(outbox->options.context);
 }
 
+/* Nothing can be sent any more, as after a fatal error of the producer. What was not sent waits, so that its epoch is never settled:
+ * whoever takes over carries out its effects. */
+static void fail(struct outbox *outbox, const struct topic *topic, size_t size, int code) {
+    struct error error;
+    outbox->lost->value++;
+    if (outbox->failed) return;
+    outbox->failed = true;
+    error_set(&error, code, "%zu bytes for %s: %s", size, topic->name, strerror(-code));
+    outbox->options.failed(outbox->options.context, "Kafka's producer takes nothing more", &error);
+}
+
 /* ---- items ---- */
 
 static int send_batch(void *context, int32_t partition, const void *bytes, size_t size, uint64_t epoch) {
     struct lane *lane = context;
     struct outbox *outbox = lane->outbox;
+    if (outbox->failed) return -EAGAIN;
     int code =
         kafka_producer_send(outbox->producer, lane->topic, partition, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
-    if (code == -EHOSTDOWN) return -EAGAIN;
-    if (!code) {
-        outbox->batches->value++;
-    } else if (code != -EAGAIN) {
-        outbox->lost->value++;
-        log_warn(outbox->options.log, "a batch cannot be sent", LOG_TEXT("topic", lane->topic->name),
-                 LOG_INT("partition", partition), LOG_INT("bytes", (int64_t)size), LOG_TEXT("reason", strerror(-code)));
-    }
-    return code;
+    if (!code) outbox->batches->value++;
+    if (code && code != -EAGAIN && code != -EHOSTDOWN) fail(outbox, lane->topic, size, code);
+    return code ? -EAGAIN : 0;
 }
 
 static struct deliver *lane_of(struct outbox *outbox, const struct topic *topic) {
@@ -113,18 +120,12 @@ static int send_command(struct outbox *outbox, const struct waiting_command *com
 
 /* Sends commands that wait, in order, as long as the producer takes them. */
 static void send_waiting(struct outbox *outbox) {
-    while (outbox->waiting_count) {
+    while (outbox->waiting_count && !outbox->failed) {
         struct waiting_command *command = &outbox->waiting[outbox->waiting_first];
         int code = send_command(outbox, command);
-        if (code == -EAGAIN || code == -EHOSTDOWN) return;
-        if (code) {
-            outbox->lost->value++;
-            log_warn(outbox->options.log, "a command cannot be sent", LOG_TEXT("topic", command->topic->name),
-                     LOG_TEXT("reason", strerror(-code)));
-            epochs_acknowledge(outbox->options.epochs, command->epoch); // nothing will come of it
-        } else {
-            outbox->commands->value++;
-        }
+        if (code && code != -EAGAIN && code != -EHOSTDOWN) fail(outbox, command->topic, command->value.size, code);
+        if (code) return;
+        outbox->commands->value++;
         buffer_free(&command->value);
         outbox->waiting_first++;
         outbox->waiting_count--;

@@ -29,6 +29,8 @@ struct outbox_options {
     struct epochs *epochs; /* the owner's, and longer-lived */
     void *context;
     void (*lost)(void *context); /* a batch or a command was not stored: effects must be carried out again */
+    /* Called once: the producer takes nothing more, so the process must end. What waits is never acknowledged. */
+    void (*failed)(void *context, const char *doing, const struct error *error);
 };
 
 int outbox_new(const struct outbox_options *options, struct outbox **outbox, struct error *error);

@@ -77,7 +77,7 @@ static bool answer(struct outcome_wait *wait) {
     }
     bool there = code != -EAGAIN;
     if (there && code < 0)
-        replies_store_failed(wait->request, &error);
+        replies_store_failed(wait->replies, wait->request, wait->partition, code, &error);
     else if (code > 0)
         http_reply_json(wait->request, 200, &body);
     else if (!code)

@@ -16,10 +16,6 @@ void partitions_fail(struct partitions *partitions, const char *doing, const str
     partitions->options.failed(partitions->options.context, doing, error);
 }
 
-void partitions_give_up(struct partitions *partitions) { partitions->failed = true; }
-
-bool partitions_given_up(const struct partitions *partitions) { return partitions->failed; }
-
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error) {
     struct feed_part *part = &partitions->parts[partition];
     return relation_lists_apply(partitions->options.relations, partition, part->halves_next, clock_wall_ms(),
@@ -117,15 +113,30 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
     if (!part->live) return;
     part->live = false;
-    effects_drop(partitions->options.effects, partition);
+    int64_t request = effects_drop(partitions->options.effects, partition);
+    if (request < INT64_MAX) owner_lower(partitions->owner, INPUT_REQUESTS, partition, request);
     for (size_t s = 0; s < STATES_WITH_EFFECTS; s++)
         part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }
 
+int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
+    partitions->parts[partition].damaged = false;
+    int code = relation_lists_reset(options->relations, partition, error);
+    if (!code) code = posts_reset(options->posts, partition, error);
+    if (!code) code = blocks_reset(options->blocks, partition, error);
+    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    return code;
+}
+
+/* A partition that is given up before the turn that mends it must not be damaged when it comes back. */
 void partitions_detach(struct partitions *partitions, int32_t partition) {
     const struct partitions_options *options = &partitions->options;
+    struct error error;
     partitions_end_live(partitions, partition);
+    if (partitions->parts[partition].damaged && partitions_empty(partitions, partition, &error))
+        partitions_fail(partitions, "a damaged partition cannot be emptied", &error);
     partitions->parts[partition] = (struct feed_part){.attached = false};
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);

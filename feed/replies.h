@@ -4,8 +4,9 @@
  *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
  *                                                          version of the newest page}
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
- *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet
- *     GET /peer/written/USER?above&before&limit           {items: [post], next}
+ *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; only
+ *                                                         those of the first ids, at least one, if they are very long
+ *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *
@@ -29,6 +30,7 @@
 struct replies;
 
 struct replies_options {
+    uv_loop_t *loop;
     int32_t partitions;
     struct owner *owner;
     struct relation_lists *relations;

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 
 #include "feed/replies_private.h"
@@ -47,13 +46,8 @@ bool replies_feed_now(struct replies *replies, struct http_request *request, int
     if (replies_refused(replies, request, partition)) return true;
     int code = make_page(replies, partition, user, before, limit, &timeline, &error);
     if (!code && !timeline.complete && !last) return false;
-    if (code == -EBADMSG) { // all of the partition is read anew
-        replies->options.damaged(replies->options.context, partition, &error);
-        http_problem(request, 503, "restoring", "this reader's inbox is being restored", 1);
-        return true;
-    }
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return true;
     }
     replies_start(replies, "");

@@ -38,7 +38,7 @@ static const char *take_half(struct partitions *partitions, const struct kafka_r
     struct follow follow;
     const char *reason = read_half(partitions, record, &half, &follow, error);
     if (!reason) {
-        relation_lists_take(partitions->options.relations, record->partition, record->offset, &half,
+        relation_lists_take(partitions->options.relations, record->partition, record->offset, record->timestamp, &half,
                             record->value != NULL);
         watches_half(partitions->options.watches, &half);
     }
@@ -167,8 +167,11 @@ static int write_all(struct partitions *partitions, struct error *error) {
 static void tell_block(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct half_record read;
     if (half_read(partitions->codec, partitions->options.partitions, record, &read, error) || !blocks(&read)) return;
-    struct follow_command command = {
-        .kind = FOLLOW_COMMAND_UNFOLLOW, .user = read.user, .other = read.other, .time = clock_wall_ms()};
+    struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW,
+                                     .user = read.user,
+                                     .other = read.other,
+                                     .time = clock_wall_ms(),
+                                     .blocked = record->timestamp};
     outbox_follow_command(partitions->options.outbox, &command);
     command.user = read.other;
     command.other = read.user;
@@ -260,6 +263,6 @@ void partitions_take(struct partitions *partitions, const struct kafka_record *r
         live = live || partitions->parts[p].live;
     }
     if (inboxes_full(partitions->options.inboxes)) partitions->writing = true;
-    if (partitions->writing) loop_timer_again(partitions->turn, 0, 0);
+    if (partitions->writing) partitions_turn_soon(partitions);
     if (live) partitions->options.changed(partitions->options.context);
 }

@@ -68,7 +68,7 @@ static void reply_page(const struct home_request *home) {
     struct buffer body = {0};
     size_t put = 0, looked_at = 0;
     buffer_string(&body, "{\"items\":[");
-    while (looked_at < refs_shown(home) && put < home->limit)
+    while (looked_at < refs_shown(home) && put < home->limit && home->refs.items[looked_at].state != REF_LATER)
         put += put_item(home, &home->refs.items[looked_at++], !put, &body);
     put_next(home, looked_at, &body);
     buffer_format(&body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false", home->version);

@@ -70,7 +70,9 @@ void page_refs_answer(struct page_refs *refs, size_t question, const json_t *pos
     for (size_t i = 0; i < refs->count; i++) {
         struct page_ref *ref = &refs->items[i];
         if (ref->question != question) continue;
-        json_t *post = json_array_get(posts, at++);
+        json_t *post = json_array_get(posts, at);
+        if (at && !post) ref->state = REF_LATER;
+        if (post) at++;
         if (json_is_null(post)) ref->state = REF_GONE;
         if (!json_is_object(post)) continue;
         ref->state = REF_FOUND;

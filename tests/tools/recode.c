@@ -205,6 +205,7 @@ static void show_follow_command(struct buffer *out, const struct follow_command 
     put_long(out, "user", record->user);
     put_long(out, "other", record->other);
     put_long(out, "time", record->time);
+    put_long(out, "blocked", record->blocked);
 }
 
 static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }

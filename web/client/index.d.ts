@@ -268,6 +268,9 @@ export class StarlingApi {
     request(method: string, path: string, body?: Record<string, unknown>): Promise<any>;
 }
 
+/** Below zero if the post a is older than b, above zero if it is newer. */
+export function compareIds(a: string, b: string): number;
+
 /** A new idempotency key. */
 export function drawKey(): string;
 

@@ -4,6 +4,7 @@ import * as http from '../src/api.js';
 import * as client from '../src/client.js';
 import * as feed from '../src/feed.js';
 import * as geo from '../src/geo.js';
+import * as lists from '../src/posts.js';
 import * as nearby from '../src/nearby.js';
 
 const made: api.StarlingClient = new client.StarlingClient({ url: 'ws://x', token: 't', position: { lat: 0, lng: 0 } });
@@ -33,7 +34,7 @@ const error: api.ApiError = new http.ApiError(503, 'owner_unavailable', 'away');
 const feedClass: typeof api.LiveFeed = feed.LiveFeed;
 [error, feedClass].pop();
 
-({ ...geo, drawKey: http.drawKey, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
+({ ...geo, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
     typeof api,
     'StarlingClient' | 'StarlingApi' | 'ApiError' | 'LiveFeed'
 >;

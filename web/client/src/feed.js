@@ -20,6 +20,7 @@ const SOON_MS = 500; // the first pause of those that double
 const LONGEST_PAUSE_MS = 60000;
 const READINGS_FOR_A_VERSION = 8; // some two minutes; after that the edge names it again if it must
 const FILLED_AT_ONCE = 10;
+const MOST_NEW = 200; // posts above the listed ones; more of them push the oldest ones off the list
 
 export class LiveFeed {
     #api;
@@ -170,12 +171,13 @@ export class LiveFeed {
         );
     }
 
-    /** The newest page, and as many more as it takes to the oldest post that is listed. */
+    /** The newest page, and as many more as it takes to the oldest post that is listed, unless that is too far. */
     async #readListed() {
+        const most = this.#posts.length + MOST_NEW;
         const first = await this.#api.getFeed({ limit: pageFor(this.#posts.length) });
         const items = [...first.items];
         let { next, complete } = first;
-        for (let left; !this.#closed && (left = this.#posts.countBeyond(next)) > 0; ) {
+        for (let left; !this.#closed && items.length < most && (left = this.#posts.countBeyond(next)) > 0; ) {
             const page = await this.#api.getFeed({ after: next, limit: pageFor(left) });
             items.push(...page.items);
             complete &&= page.complete;

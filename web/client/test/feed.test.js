@@ -217,6 +217,20 @@ test('older posts come page by page; a re-reading covers all that is listed', as
     assert.deepEqual(ids(), server.ids().map(Number).slice(0, ids().length), 'no gap');
 });
 
+test('after a long absence the list begins anew, and older posts come when they are asked for', async () => {
+    const socket = await watch();
+    server.posts = range(5000, 1);
+    server.version = 'v2';
+    socket.say({ type: 'stale', what: 'feed', version: 'v2', after_ms: 0 });
+    await advance(0);
+    for (let i = 0; i < 20; i += 1) await settled();
+    assert.equal(feed.version, 'v2');
+    assert.deepEqual(ids(), down(5000, 5000 - ids().length + 1), 'no gap');
+    assert.ok(ids().length >= 220 && ids().length <= 320 && feed.hasMore);
+    await feed.older();
+    assert.deepEqual(ids(), down(5000, 5000 - ids().length + 1));
+});
+
 test('older goes on past a page whose posts are all gone, and ends', async () => {
     await watch();
     server.next = [(page) => ({ ...page, items: [], next: '11' })];

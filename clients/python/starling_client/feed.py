@@ -163,7 +163,7 @@ class LiveFeed:
             return
         if self._reading:
             self._unread.append(frame)
-        elif frame.get('since') != self._version:
+        elif self._version not in (frame.get('since'), frame.get('version')):
             self._read_in(0.0)
         else:
             self._changed(FeedChange('posts', *self._apply(frame)))
@@ -179,7 +179,9 @@ class LiveFeed:
         self._read_in(max(wait, self._pause(self._named.readings)) if self._named.readings else wait)
 
     def _apply(self, frame: dict[str, Any]) -> tuple[List[Post], List[str]]:
-        change = self._posts.merge(read_posts(frame.get('items')), frame.get('gone', []))
+        """Of a frame that leads to the version that the page has, only deletions count."""
+        items = read_posts(frame.get('items')) if frame.get('since') == self._version else []
+        change = self._posts.merge(items, frame.get('gone', []))
         self._version = str(frame.get('version'))
         return change.came, change.gone
 
@@ -250,7 +252,10 @@ class LiveFeed:
         unread, self._unread = self._unread, []
         known = [i for i, frame in enumerate(unread) if frame.get('version') == self._version]
         next_ones = [i for i, frame in enumerate(unread) if frame.get('since') == self._version]
-        for frame in unread[known[-1] + 1 if known else next_ones[0] if next_ones else 0:]:
+        start = known[-1] + 1 if known else next_ones[0] if next_ones else 0
+        for frame in unread[:start]:
+            self._posts.merge([], frame.get('gone', []))
+        for frame in unread[start:]:
             if frame.get('since') != self._version:
                 return False
             self._apply(frame)

@@ -125,6 +125,23 @@ async def test_posts_that_do_not_follow_make_it_read_again(it):
 
 
 @watched
+async def test_what_leads_to_the_version_that_we_have_is_no_news_but_for_deletions(it):
+    it.posts('v0', 'v1', 30)
+    it.posts('v1', 'v1', gone=['12'])
+    it.posts('v0', 'v1', gone=['13'])
+    assert it.ids() == [*down(30, 14), 11]
+    it.api.free.clear()
+    it.feed.refresh()
+    await asyncio.sleep(0)
+    it.posts('v1', 'v1', gone=['14'])
+    it.api.free.set()
+    await it.quiet()
+    assert 14 not in it.ids()
+    await asyncio.sleep(0.05)
+    assert len(it.api.asked) == 2
+
+
+@watched
 async def test_what_is_said_while_a_page_is_on_its_way_is_applied_where_it_follows(it):
     it.api.free.clear()
     it.api.version = 'v3'

@@ -130,9 +130,8 @@ export class LiveFeed {
     posted(frame) {
         if (this.#closed) return;
         if (this.#reading) return void this.#unread.push(frame);
-        if (frame.since !== this.#version) return this.#readIn(0);
-        const { came, gone } = this.#posts.merge(readPosts(frame.items), frame.gone ?? []);
-        this.#version = String(frame.version);
+        if (frame.since !== this.#version && frame.version !== this.#version) return this.#readIn(0);
+        const { came, gone } = this.#apply(frame);
         this.#changed('posts', came, gone);
     }
 
@@ -143,6 +142,13 @@ export class LiveFeed {
         if (!named || named.version !== version) named = this.#named = { version, before: this.#version, readings: 0 };
         const wait = Math.max(0, Number(afterMs) || 0);
         this.#readIn(named.readings > 0 ? Math.max(wait, this.#pause(named.readings)) : wait);
+    }
+
+    /** Of a frame that leads to the version that the page has, only deletions count. @param {any} frame */
+    #apply({ since, version, items, gone = [] }) {
+        const known = since !== this.#version;
+        this.#version = String(version);
+        return this.#posts.merge(known ? [] : readPosts(items), gone);
     }
 
     #watch() {
@@ -226,10 +232,10 @@ export class LiveFeed {
         this.#unread = [];
         const known = unread.map(({ version }) => version).lastIndexOf(this.#version);
         const from = known >= 0 ? known + 1 : Math.max(0, unread.findIndex(({ since }) => since === this.#version));
+        for (const { gone = [] } of unread.slice(0, from)) this.#posts.merge([], gone);
         for (const frame of unread.slice(from)) {
             if (frame.since !== this.#version) return false;
-            this.#posts.merge(readPosts(frame.items), frame.gone ?? []);
-            this.#version = String(frame.version);
+            this.#apply(frame);
         }
         return true;
     }

@@ -87,6 +87,23 @@ test('posts that do not follow our version: the page is read again', async () =>
     assert.deepEqual(watches().at(-1), { type: 'watch', what: 'feed', version: 'v4' });
 });
 
+test('what leads to the version that we have is no news, but for deletions', async () => {
+    const socket = await watch();
+    socket.say({ type: 'posts', since: 'v0', version: 'v1', items: [item(30)], gone: [] });
+    socket.say({ type: 'posts', since: 'v1', version: 'v1', items: [], gone: ['12'] });
+    socket.say({ type: 'posts', since: 'v0', version: 'v1', items: [], gone: ['13'] });
+    assert.deepEqual(ids(), [...down(30, 14), 11]);
+    let release;
+    server.held = new Promise((resolve) => (release = resolve));
+    feed.refresh();
+    socket.say({ type: 'posts', since: 'v1', version: 'v1', items: [], gone: ['14'] });
+    release();
+    await settled();
+    assert.ok(!ids().includes(14));
+    await advance(60_000);
+    assert.equal(server.asked.length, 2);
+});
+
 test('what is said while a page is on its way is applied where it follows the page', async () => {
     const socket = await watch();
     let release;

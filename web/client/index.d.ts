@@ -181,7 +181,8 @@ export interface User {
     readonly user: string;
     readonly name: string | null;
     readonly avatarUrl: string | null;
-    /** The counts are undefined while the process that has them does not answer. */
+    /** undefined: the user has none. Handle and counts are undefined, too, while the process that has them does not answer. */
+    readonly handle?: string;
     readonly followers?: number;
     readonly following?: number;
     readonly posts?: number;
@@ -252,6 +253,11 @@ export class StarlingApi {
     getFeed(query?: ListQuery): Promise<FeedPage>;
 
     getUser(user: string): Promise<User>;
+    /** With or without an @ in front; capital letters count as small ones. */
+    getUserByHandle(handle: string): Promise<User>;
+    /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */
+    setHandle(handle: string): Promise<string>;
+    dropHandle(): Promise<void>;
     /** Resolves to whether I follow now. */
     follow(user: string): Promise<boolean>;
     unfollow(user: string): Promise<boolean>;

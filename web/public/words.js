@@ -33,12 +33,10 @@ export const words = {
     unfollowed: (person) => `You do not follow ${displayName(person)} any more.`,
     notFollowed: (person, why) => `Whether you follow ${displayName(person)} was not changed. ${why}`,
     myself: 'This is you.',
-    noPerson: 'A user is a number, as in 1234.',
+    noPerson: 'A user is a number, as in 1234, or a handle, as in @ada.',
+    nobody: (handle) => `Nobody is called @${handle}.`,
     personUnknown: (why) => `Nobody was found. ${why}`,
-    personCounts: ({ followers, following, posts }) =>
-        followers === undefined
-            ? ''
-            : `${several(followers, 'follower', 'followers')} · follows ${following.toLocaleString('en')} · ${several(posts, 'post', 'posts')}`,
+    personLine: (person) => [handleOf(person), countsOf(person)].filter(Boolean).join(' · '),
 
     unavailable: 'This post cannot be shown just now. It appears by itself.',
     attachment: (number, url) => `Attachment ${number} (${webHost(url)})`,
@@ -56,6 +54,12 @@ export const words = {
     failed: (why) => `Your feed cannot be read. ${why}`,
     retry: 'Try now',
 };
+
+const handleOf = ({ handle }) => (handle ? `@${handle}` : '');
+const countsOf = ({ followers, following, posts }) =>
+    followers === undefined
+        ? ''
+        : `${several(followers, 'follower', 'followers')} · follows ${following.toLocaleString('en')} · ${several(posts, 'post', 'posts')}`;
 
 /** @param {number} time ms since the epoch */
 export function when(time) {

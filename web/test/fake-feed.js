@@ -17,6 +17,8 @@ export class FakeFeed {
     /** user -> name */
     people = new Map();
     following = new Set();
+    /** handle -> user */
+    handles = new Map();
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
     posts = [];
     complete = true;
@@ -81,7 +83,7 @@ export class FakeFeed {
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
     serve(method, path, query, body) {
-        const known = /^\/v1\/(posts|feed|users|follows)(\/|$)/.test(path);
+        const known = /^\/v1\/(posts|feed|users|follows|handles)(\/|$)/.test(path);
         if (!known) return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
@@ -100,8 +102,13 @@ export class FakeFeed {
             const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
             return [200, { items: items.slice(0, limit).map((user) => ({ user })), next: null, total: this.following.size }];
         }
-        const posts = this.posts.filter(({ user }) => user === Number(id)).length;
-        return [200, { user: Number(id), ...this.#profile(Number(id)), followers: 31, following: 12, posts }];
+        if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
+        return this.#user(Number(id));
+    }
+
+    #user(user, handle) {
+        const posts = this.posts.filter((post) => post.user === user).length;
+        return [200, { user, ...this.#profile(user), handle, followers: 31, following: 12, posts }];
     }
 
     #make({ text, media = [], key }) {

@@ -153,9 +153,16 @@ test('follows and unfollows: from a post with a way back, and by number', async 
     await page.click('#news');
     await showsHome(20);
 
-    await page.fill('#person', 'somebody');
+    await page.fill('#person', 'a b');
     await page.click('#find');
     await shows('#person-problem', /is a number/);
+    await page.fill('#person', '@nobody');
+    await page.click('#find');
+    await shows('#person-problem', /Nobody is called @nobody/);
+    server.feed.handles.set('ines', 1020);
+    await page.fill('#person', 'Ines');
+    await page.click('#find');
+    await shows('#person-card', /@ines · 31 followers/);
     await page.fill('#person', '1020');
     await page.keyboard.press('Enter');
     await shows('#person-card', /31 followers · follows 12 · 0 posts/);

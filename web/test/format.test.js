@@ -8,6 +8,7 @@ import {
     formatDistance,
     initials,
     hueOf,
+    parseHandle,
     parsePosition,
     parseUser,
     subjectOf,
@@ -81,6 +82,11 @@ test('code points, not UTF-16 units', () => {
 test('user ids as people type them, and what is none', () => {
     assert.deepEqual(['7', ' 0042 ', '9223372036854775807'].map(parseUser), ['7', '42', '9223372036854775807']);
     assert.deepEqual(['', 'x', '-1', '1.5', '9223372036854775808', '12345678901234567890'].map(parseUser), Array(6).fill(null));
+});
+
+test('handles as people type them; a number is one only with an @ in front', () => {
+    assert.deepEqual(['ada', ' @Ada_7 ', '@1234'].map(parseHandle), ['ada', 'ada_7', '1234']);
+    assert.deepEqual(['1234', 'ab', '@ab', 'a b c', 'ada!', '', 'x'.repeat(31)].map(parseHandle), Array(7).fill(null));
 });
 
 test('only web addresses become links', () => {

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from .backoff import backoff_s
 from .posts import FeedPage, Page, People, Post, User, read_post, read_posts, read_user
@@ -83,6 +83,17 @@ class StarlingApi:
 
     async def get_user(self, user: int) -> User:
         return read_user(await self.request('GET', f'/v1/users/{user}'))
+
+    async def get_user_by_handle(self, handle: str) -> User:
+        """With or without an @ in front; capital letters count as small ones."""
+        return read_user(await self.request('GET', f'/v1/handles/{quote(handle.removeprefix("@"), safe="")}'))
+
+    async def set_handle(self, handle: str) -> str:
+        """Chooses my handle: returns it as it counts. ApiError handle_taken: somebody else has it."""
+        return str((await self._decided('PUT', '/v1/handle', {'handle': handle})).get('handle'))
+
+    async def drop_handle(self) -> None:
+        await self._decided('DELETE', '/v1/handle')
 
     async def follow(self, user: int) -> bool:
         """Whether I follow now; as unfollow."""

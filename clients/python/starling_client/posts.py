@@ -34,8 +34,10 @@ class User:
     user: int
     name: str | None
     avatar_url: str | None
+    handle: str | None
+    """None: the user has none."""
     followers: int | None
-    """The counts are None while the process that has them does not answer."""
+    """Handle and counts are None, too, while the process that has them does not answer."""
     following: int | None
     posts: int | None
 
@@ -81,7 +83,7 @@ def read_posts(items: Any) -> List[Post]:
 def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
     return User(int(answer['user']), _text_or_none(answer.get('name')), _text_or_none(answer.get('avatar_url')),
-                followers, following, posts)
+                _text_or_none(answer.get('handle')), followers, following, posts)
 
 
 def _text_or_none(value: Any) -> str | None:

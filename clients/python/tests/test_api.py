@@ -132,6 +132,15 @@ async def test_follows_mutes_deletions_users(server, api):
 
 
 @with_api
+async def test_handles(server, api):
+    server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'}), (202, {}),
+                      (200, {'user': 7, 'handle': 'ada'}), (204, b'')]
+    assert ((await api.get_user_by_handle('@Ada')).handle, await api.set_handle('Ada'), await api.drop_handle()) == ('ada', 'ada', None)
+    assert [f'{method} {path}' for method, path, *_ in server.asked] == [
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle']
+
+
+@with_api
 async def test_nobody_there(server, api):
     with pytest.raises(ApiError) as raised:
         await StarlingApi('http://127.0.0.1:9', 'jwt').get_post('8')

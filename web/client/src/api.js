@@ -93,6 +93,20 @@ export class StarlingApi {
         return readUser(await this.request('GET', `/v1/users/${user}`));
     }
 
+    /** @param {string} handle with or without an @ in front */
+    async getUserByHandle(handle) {
+        return readUser(await this.request('GET', `/v1/handles/${encodeURIComponent(handle.replace(/^@/, ''))}`));
+    }
+
+    /** @param {string} handle */
+    async setHandle(handle) {
+        return String((await this.#decided('PUT', '/v1/handle', { handle })).handle);
+    }
+
+    async dropHandle() {
+        await this.#decided('DELETE', '/v1/handle');
+    }
+
     /** @param {string} user */
     follow(user) {
         return this.#relate('PUT', `/v1/follows/${user}`);
@@ -239,6 +253,6 @@ function whole(value) {
 }
 
 /** @param {any} answer @returns {import('../index.js').User} */
-function readUser({ user, name, avatar_url: avatarUrl, followers, following, posts }) {
-    return { user: String(user), name: name || null, avatarUrl: avatarUrl || null, followers, following, posts };
+function readUser({ user, name, avatar_url: avatarUrl, handle, followers, following, posts }) {
+    return { user: String(user), name: name || null, avatarUrl: avatarUrl || null, handle, followers, following, posts };
 }

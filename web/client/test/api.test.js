@@ -95,8 +95,17 @@ test('whether somebody follows somebody is one question', async () => {
 
 test('a user without a profile or counts', async () => {
     answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, followers: undefined, following: undefined, posts: undefined });
-    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, followers: 3, following: 2, posts: 1 });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, handle: undefined, followers: 3, following: 2, posts: 1 });
+});
+
+test('handles', async () => {
+    answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
+    assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle',
+    ]);
+    assert.deepEqual(asked[1].body, { handle: 'Ada' });
 });
 
 test('keys differ', () => {

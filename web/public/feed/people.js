@@ -1,7 +1,7 @@
-// Somebody by number: who it is, and whether I follow.
+// Somebody by number or handle: who it is, and whether I follow.
 
 import { setText } from '../dom.js';
-import { displayName, hueOf, initials, parseUser } from '../format.js';
+import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
 import { reason, words } from '../words.js';
 
 export class People {
@@ -44,17 +44,19 @@ export class People {
 
     async #find() {
         const user = parseUser(this.#input.value);
+        const handle = parseHandle(this.#input.value);
         this.#show(null);
-        if (user === null) return this.#complain(words.noPerson);
+        if (user === null && handle === null) return this.#complain(words.noPerson);
         this.#complain('');
         const api = this.#api;
         try {
-            const [person, following] = await Promise.all([api.getUser(user), api.follows(this.#me, user)]);
+            const person = await (user === null ? api.getUserByHandle(handle) : api.getUser(user));
+            const following = await api.follows(this.#me, person.user);
             if (api !== this.#api) return;
             this.#following = following;
             this.#show(person);
         } catch (error) {
-            if (api === this.#api) this.#complain(words.personUnknown(reason(error)));
+            if (api === this.#api) this.#complain(error.status === 404 ? words.nobody(handle) : words.personUnknown(reason(error)));
         }
     }
 
@@ -79,7 +81,7 @@ export class People {
         avatar.style.setProperty('--hue', String(hueOf(person.user)));
         setText(avatar, initials(person));
         setText(this.#card.querySelector('.name'), displayName(person));
-        setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personCounts(person));
+        setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personLine(person));
         this.#card.dataset.user = person.user;
         this.#button.hidden = mine;
         setText(this.#button, this.#following ? words.unfollow : words.follow);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HERE, OUT, PHONE, TOKEN, WIDE, address, complaints, context, eachTest, isAccessible, open, page, restart, server, state } from './browser.js';
+import { HERE, OUT, PHONE, TOKEN, WIDE, address, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
 
 eachTest();
 
@@ -398,19 +398,11 @@ for (const [name, options] of Object.entries({
         await page.evaluate(() => document.activeElement.blur());
         const order = [];
         for (let i = 0; i < 60 && order.at(-1) !== 'more'; i += 1) {
-            await page.keyboard.press('Tab');
-            order.push(
-                await page.evaluate(() => {
-                    const { activeElement: at } = document;
-                    const ring = getComputedStyle(at);
-                    if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return `${at.outerHTML} has no ring`;
-                    return at.id || at.closest('[id], li')?.id || at.closest('li')?.parentElement.id || at.tagName;
-                }),
-            );
+            order.push(await tab("at.id || at.closest('[id], li')?.id || at.closest('li')?.parentElement.id || at.tagName"));
         }
         const once = order.filter((id, i) => id !== order[i - 1]);
-        const tab = name === 'phone' ? ['tab-map'] : [];
-        assert.deepEqual(once, ['me', ...tab, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
+        const tabs = name === 'phone' ? ['tab-map'] : [];
+        assert.deepEqual(once, ['me', ...tabs, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
         assert.equal(order.filter((id) => id === 'list').length, 20);
 
         await page.focus('#me summary');

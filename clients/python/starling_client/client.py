@@ -15,7 +15,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, List
 
@@ -28,6 +28,7 @@ from .backoff import OVERLOADED_S, backoff_s, directed_s
 from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
 from .feed import LiveFeed
 from .frames import number, parse_frame
+from .listeners import Teller
 from .nearby_session import NearbySession
 from .reporter import Reporter
 from .timers import Timers
@@ -56,7 +57,7 @@ _TOKEN_REASONS = ('bad_token', 'token_expired')
 _BAD_URL = object()
 
 
-class StarlingClient:
+class StarlingClient(Teller[Event]):
     """
     async with StarlingClient('ws://localhost:8081/', token, 39.9847, 116.3184) as client:
         async for event in client.events():
@@ -73,6 +74,7 @@ class StarlingClient:
                  accuracy: float | None = None, throttle: float = 1.0, prefetch: bool = False,
                  stale_after: float | None = None, clock_offset_ms: float = 0.0,
                  connect_options: dict[str, Any] | None = None, rand: Callable[[], float] = random.random):
+        super().__init__()
         self._url = url
         self._tokens = TokenSource(token)
         self._token = ''
@@ -86,7 +88,6 @@ class StarlingClient:
         self._reporter = Reporter(self._send, self.server_now, self._timers, throttle)
         self._nearby = NearbySession(self._send, self._emit, self.server_now, self._timers, prefetch, stale_after)
         self._feed: LiveFeed | None = None
-        self._listeners: List[Callable[[Event], object]] = []
 
         self._task: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -150,21 +151,6 @@ class StarlingClient:
         return time.time() * 1000 + self._clock_offset
 
     # what one does with it
-
-    def on_event(self, listener: Callable[[Event], object]) -> Callable[[], None]:
-        """Listens to everything; the function that comes back takes the listener away."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    async def events(self) -> AsyncIterator[Event]:
-        """Events from now on, for as long as somebody iterates."""
-        queue: asyncio.Queue[Event] = asyncio.Queue()
-        stop = self.on_event(queue.put_nowait)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            stop()
 
     def connect(self) -> None:
         """Connects now, and again whenever the connection is lost."""
@@ -444,10 +430,6 @@ class StarlingClient:
     def _set_state(self, state: State, **details: Any) -> None:
         self._state = state
         self._emit(StateChange(state, **details))
-
-    def _emit(self, event: Event) -> None:
-        for listener in list(self._listeners):
-            listener(event)
 
 
 async def _send_quietly(socket: ClientConnection, text: str) -> None:

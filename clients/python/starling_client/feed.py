@@ -11,13 +11,14 @@ After each reading, and on each new connection, the edge is told the version tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, List, Union
 
 from .api import ApiError, StarlingApi
 from .backoff import backoff_s
 from .frames import number
+from .listeners import Teller
 from .post_list import PostList
 from .posts import FeedPage, Post, read_posts
 from .timers import Timers
@@ -54,13 +55,13 @@ class _Named:
     readings: int = 0
 
 
-class LiveFeed:
+class LiveFeed(Teller[FeedEvent]):
     """Made by StarlingClient.watch_feed."""
 
     def __init__(self, api: StarlingApi, say: Callable[[dict[str, Any]], None], rand: Callable[[], float]):
+        super().__init__()
         self._api, self._say, self._random = api, say, rand
         self._timers = Timers()
-        self._listeners: List[Callable[[FeedEvent], object]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._posts = PostList()
         self._closed = False
@@ -103,21 +104,6 @@ class LiveFeed:
     def retry_after(self) -> float | None:
         """Seconds until a reading that failed is tried again; None: refresh() must be called."""
         return self._timers.due_in('read') if self._failure else None
-
-    def on_event(self, listener: Callable[[FeedEvent], object]) -> Callable[[], None]:
-        """Listens to everything; the function that comes back takes the listener away."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    async def events(self) -> AsyncIterator[FeedEvent]:
-        """Events from now on, for as long as somebody iterates."""
-        queue: asyncio.Queue[FeedEvent] = asyncio.Queue()
-        stop = self.on_event(queue.put_nowait)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            stop()
 
     def refresh(self) -> None:
         """Reads everything listed again, now."""
@@ -323,10 +309,6 @@ class LiveFeed:
         if not self._closed:
             self._fill_soon()
             self._emit(change)
-
-    def _emit(self, event: FeedEvent) -> None:
-        for listener in list(self._listeners):
-            listener(event)
 
 
 def _page_for(count: int) -> int:

@@ -169,6 +169,9 @@ class LiveFeed(Teller[FeedEvent]):
         items = read_posts(frame.get('items')) if frame.get('since') == self._version else []
         change = self._posts.merge(items, frame.get('gone', []))
         self._version = str(frame.get('version'))
+        if self._named and self._complete and not self._failure:
+            self._timers.clear('read')
+        self._named = None  # what was named is older than this
         return change.came, change.gone
 
     # reading

@@ -148,6 +148,8 @@ export class LiveFeed {
     #apply({ since, version, items, gone = [] }) {
         const known = since !== this.#version;
         this.#version = String(version);
+        if (this.#named && this.#complete && !this.#failure) this.#timers.clear('read');
+        this.#named = null; // what was named is older than this
         return this.#posts.merge(known ? [] : readPosts(items), gone);
     }
 

@@ -183,6 +183,16 @@ test('stale, and the page never becomes what was named: given up after two minut
     assert.equal(server.asked.length, 10);
 });
 
+test('stale names what is older than the page: the frame that leads to the page ends it', async () => {
+    const socket = await watch();
+    socket.say({ type: 'stale', what: 'feed', version: 'v0', after_ms: 0 });
+    await advance(0);
+    assert.equal(server.asked.length, 2);
+    socket.say({ type: 'posts', since: 'v0', version: 'v1', items: [item(30)], gone: [] });
+    await advance(600_000);
+    assert.equal(server.asked.length, 2);
+});
+
 test('stale, and the page is newer than that: it is enough', async () => {
     const socket = await watch();
     server.version = 'v3';

@@ -45,7 +45,6 @@ struct pair_list { /* by a, then b */
 
 /* The halves of one side, a partition at a time. */
 struct side {
-    const struct topic *topic;
     half_reader *read;
     struct codec *codec;
     struct halves *halves;
@@ -93,33 +92,47 @@ static void list_choose(struct pair_list *out, const struct pair_list *from, con
 
 /* ---- reading a side ---- */
 
-static void take(void *context, const struct kafka_record *record) {
-    struct side *side = context;
+/* One side, or both, of what is read. */
+struct sides {
+    struct side *own, *mirror; /* NULL: not wanted */
+};
+
+static void take_half(struct side *side, const struct kafka_record *record) {
     struct half_said said;
-    int code = side->read(side->codec, record, &said);
+    int code = side ? side->read(side->codec, record, &said) : 0;
     if (code < 0) side->broken++;
     if (code > 0) halves_put(side->halves, said.a, said.b, said.is);
 }
 
+static void take(void *context, const struct kafka_record *record) {
+    const struct sides *sides = context;
+    take_half(sides->own, record);
+    take_half(sides->mirror, record);
+}
+
 static void drained(void *context) {}
 
-static int read_side(struct verify *v, struct side *side, int partition, int64_t to_ms,
-                     int (*each)(void *context, int64_t a, int64_t b)) {
+static int read_partition(struct verify *v, const struct sides *wanted, int partition, int64_t to_ms,
+                          int (*each)(void *context, int64_t a, int64_t b)) {
+    struct sides sides = *wanted;
     const struct reader_options reader = {
         .settings = v->settings,
-        .topic = side->topic,
-        .partitions = side->partitions,
+        .topic = v->mirrored->topic,
+        .partitions = v->partitions,
         .partition = partition,
         .from_ms = 0,
         .to_ms = to_ms,
         .follow = false,
-        .context = side,
+        .context = &sides,
         .take = take,
         .drained = drained,
     };
-    halves_clear(side->halves);
+    if (sides.own) halves_clear(sides.own->halves);
+    if (sides.mirror) halves_clear(sides.mirror->halves);
     int code = reader_run(&reader, v->error);
-    return code ? code : halves_each(side->halves, each, side);
+    if (!code && sides.own) code = halves_each(sides.own->halves, each, sides.own);
+    if (!code && sides.mirror) code = halves_each(sides.mirror->halves, each, sides.mirror);
+    return code;
 }
 
 static int add_up(void *context, int64_t a, int64_t b) {
@@ -140,7 +153,6 @@ static int keep(void *context, int64_t a, int64_t b) {
 
 static void side_open(struct side *side, const struct verify *v, half_reader *read) {
     *side = (struct side){
-        .topic = v->mirrored->topic,
         .read = read,
         .codec = codec_new(),
         .halves = halves_new(),
@@ -195,8 +207,8 @@ static int compare_halves(struct verify *v, struct side *own, struct side *mirro
     for (int look = 0; !code && look < LOOKS && (!look || own_alone.count || mirror_alone.count); look++) {
         if (look) uv_sleep(LOOK_AGAIN_MS);
         own->list.count = mirror->list.count = 0;
-        code = read_side(v, own, p, INT64_MAX, keep);
-        if (!code) code = read_side(v, mirror, q, INT64_MAX, keep);
+        code = read_partition(v, &(struct sides){.own = own, .mirror = p == q ? mirror : NULL}, p, INT64_MAX, keep);
+        if (!code && p != q) code = read_partition(v, &(struct sides){.mirror = mirror}, q, INT64_MAX, keep);
         still_alone(&own_alone, &own->list, &mirror->list, !look);
         still_alone(&mirror_alone, &mirror->list, &own->list, !look);
     }
@@ -215,10 +227,8 @@ static int verify_topic(struct verify *v) {
     int64_t moment = clock_wall_ms();
     side_open(&own, v, v->mirrored->own);
     side_open(&mirror, v, v->mirrored->mirror);
-    for (int p = 0; !code && p < v->partitions; p++) {
-        code = read_side(v, &own, p, moment, add_up);
-        if (!code) code = read_side(v, &mirror, p, moment, add_up);
-    }
+    for (int p = 0; !code && p < v->partitions; p++)
+        code = read_partition(v, &(struct sides){.own = &own, .mirror = &mirror}, p, moment, add_up);
     int64_t count = own.count, broken = own.broken;
     for (int p = 0; !code && p < v->partitions; p++) {
         for (int q = 0; !code && q < v->partitions; q++) {

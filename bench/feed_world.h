@@ -26,6 +26,10 @@ static inline int64_t feed_world_id(int64_t person) { /* a bijection of 27 bits;
     return (person * 0x9e3779b1 & ((1 << FEED_WORLD_ID_BITS) - 1)) + 1;
 }
 
+static inline int64_t feed_world_person(int64_t id) { /* whose id this is */
+    return (id - 1) * 109784913 & ((1 << FEED_WORLD_ID_BITS) - 1);
+}
+
 static inline int32_t feed_world_partition(const struct feed_world *world, int64_t id) {
     return hash_user_partition(id, world->partitions);
 }

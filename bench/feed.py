@@ -20,6 +20,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
+from feed_peers import measure_peers, report_peers
 from machine import cpu_s, in_folder, kafka_version, machine
 
 LIVE = 4  # a partition's stage
@@ -35,6 +36,8 @@ def arguments():
     parser.add_argument('--posts', type=int, default=20_000, help='that are pushed')
     parser.add_argument('--hot', type=int, default=3_000_000, help='hot ids that are taken in')
     parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
+    parser.add_argument('--peer-people', type=int, default=5_000)
+    parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
     parser.add_argument('--partitions', type=int, default=12)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
@@ -277,6 +280,10 @@ def run(options, folder, stack):
         result['restore'] = measure_restore(World(options, cluster_of(broker, folder, options, 'restore', stack, **{
             'kafka.session.timeout.ms': 6000})))
         report_restore(result['restore'])
+    if 'peers' in stages:
+        world = World(options, cluster_of(broker, folder, options, 'peers', stack))
+        result['peers'] = measure_peers(world, options, folder, say)
+        report_peers(result['peers'])
     if options.json:
         options.json.write_text(json.dumps(result) + '\n')
 

@@ -20,6 +20,7 @@ from harness.broker import Broker
 from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
+from feed_http import measure_http, report_http
 from feed_peers import measure_peers, report_peers
 from machine import cpu_s, in_folder, kafka_version, machine
 
@@ -38,6 +39,7 @@ def arguments():
     parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
     parser.add_argument('--peer-people', type=int, default=5_000)
     parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
+    parser.add_argument('--http-people', type=int, default=2_000)
     parser.add_argument('--partitions', type=int, default=12)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
@@ -143,10 +145,19 @@ def push_round(world, feed) -> dict:
     return found
 
 
+def people_of(world, *feeds):
+    """Everybody gets an inbox, before anybody follows, so that nobody is asked for posts; then the lists of follows."""
+    feeds[0].start(timeout=280)
+    world.load('begins')
+    eventually(lambda: metric(feeds[0], 'inboxes') == world.options.people, 120, what='everybody has an inbox')
+    wait_quiet(feeds[0])
+    feeds[0].stop()
+    for feed in feeds:
+        world.load('lists', path=feed.settings['data.dir'])
+
+
 def measure_push(world, feed) -> dict:
     """The median of the rounds, by CPU an entry."""
-    world.load('begins')
-    eventually(lambda: metric(feed, 'inboxes') == world.options.people, 120, what='everybody has an inbox')
     rounds = []
     for number in range(world.options.rounds):
         say(f'push, round {number + 1}')
@@ -248,7 +259,7 @@ def report_restore(restore):
 def cluster_of(broker, folder, options, name, stack, **settings) -> Cluster:
     (folder / name).mkdir()
     cluster = Cluster(broker, folder / name, options.partitions, options.partitions, settings={
-        'store.memory.mb': 1024, 'kafka.session.timeout.ms': 240000, 'feed.push.max': 100000, **settings})
+        'feed:store.memory.mb': 1024, 'feed:kafka.session.timeout.ms': 240000, 'feed:feed.push.max': 100000, **settings})
     stack.callback(cluster.kill)
     cluster.create_topics()
     return cluster
@@ -263,22 +274,40 @@ def run(options, folder, stack):
     (folder / 'kafka').mkdir()
     stack.callback(broker.kill)
     broker.start()
-    if 'push' in stages or 'http' in stages:
+    if 'push' in stages:
         world = World(options, cluster_of(broker, folder, options, 'push', stack))
         feed = world.cluster.add('feed', start=False)
-        say('lists of follows')
-        world.load('lists', path=feed.settings['data.dir'])
+        say('inboxes and lists of follows')
+        people_of(world, feed)
         feed.start(timeout=280)
-    if 'push' in stages:
         result['push'] = measure_push(world, feed)
         result['push']['disk_bytes'] = disk_bytes(world, feed)
         say('hot ids')
         result['hot'] = measure_hot(World(options, cluster_of(broker, folder, options, 'hot', stack)))
         report_push(result['push'], result['hot'])
+    if 'http' in stages:
+        say('pages over HTTP')
+        world = World(options, cluster_of(broker, folder, options, 'http', stack))
+        world.options.people, people = options.http_people, options.people
+        feeds = [world.cluster.add('feed', start=False) for _ in range(2)]
+        people_of(world, *feeds)
+        for feed in feeds:
+            feed.start(wait=False)
+        for feed in feeds:
+            feed.wait_ready(280)
+        entries = world.post(2 * options.http_people)
+        eventually(lambda: sum(metric(feed, 'inbox_entries_total') for feed in feeds) >= entries, 200,
+                   what='inboxes are full')
+        for feed in feeds:
+            wait_quiet(feed)
+        readers = [(person * 0x9e3779b1 & (1 << 27) - 1) + 1 for person in range(min(1000, options.http_people))]
+        result['http'] = measure_http(world, folder, 8, readers, say)
+        options.people = people
+        report_http(result['http'])
     if 'restore' in stages:
         say('restore')
         result['restore'] = measure_restore(World(options, cluster_of(broker, folder, options, 'restore', stack, **{
-            'kafka.session.timeout.ms': 6000})))
+            'feed:kafka.session.timeout.ms': 6000})))
         report_restore(result['restore'])
     if 'peers' in stages:
         world = World(options, cluster_of(broker, folder, options, 'peers', stack))

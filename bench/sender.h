@@ -47,7 +47,8 @@ static inline void sender_send(struct sender *sender, const struct topic *topic,
                                size_t key_size) {
     int code;
     while ((code = kafka_producer_send(sender->producer, topic, partition, key, key_size, sender->value.data,
-                                       sender->value.size, NULL)) == -EAGAIN)
+                                       sender->value.size, NULL)) == -EAGAIN ||
+           code == -EHOSTDOWN) // not connected yet; what stays so is lost after a while
         uv_run(&sender->loop, UV_RUN_ONCE);
     if (code) sender_fail("sending", strerror(-code));
     buffer_clear(&sender->value);

@@ -3,7 +3,8 @@
  *
  *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little}
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
- *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet
+ *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids
+ *                                                         may be of other partitions: false where those are not served here
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}
  *     GET /peer/user/USER                                 {followers, following, posts}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}

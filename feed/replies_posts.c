@@ -69,12 +69,13 @@ void replies_posts(struct replies *replies, struct http_request *request, int32_
     for (size_t i = 0; code >= 0 && i < count; i++) {
         struct post_found post = {.found = false};
         if (i) buffer_byte(&replies->body, ',');
-        if (ids_partition(ids[i]) == partition)
-            code = posts_find(replies->options.posts, partition, ids[i], &post, &error);
+        int32_t its = ids_partition(ids[i]);
+        bool served = replies_serves(replies, its);
+        if (served) code = posts_find(replies->options.posts, its, ids[i], &post, &error);
         bool live = code >= 0 && post.found && !post.deleted;
-        if (live) code = replies_put_post(replies, partition, &post, &replies->body, &error);
+        if (live) code = replies_put_post(replies, its, &post, &replies->body, &error);
         if (!live)
-            buffer_string(&replies->body, "null");
+            buffer_string(&replies->body, served ? "null" : "false");
         else if (!code)
             put_post_without_text(&replies->body, &post);
     }

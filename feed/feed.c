@@ -125,6 +125,7 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    names_free(feed->names);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
@@ -154,6 +155,7 @@ static int open_stores(struct feed *feed, struct error *error) {
     if (!code) {
         feed->posts = posts_new(feed->store, feed->partitions);
         feed->blocks = blocks_new(feed->store, feed->partitions);
+        feed->names = names_new(feed->store, feed->partitions);
         feed->inboxes = inboxes_new(&(struct inboxes_options){
             .store = feed->store,
             .partitions = feed->partitions,
@@ -228,6 +230,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
         .batch = (size_t)feed->settings->commands_batch,
@@ -252,6 +255,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .inboxes = feed->inboxes,
         .ages = feed->ages,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
@@ -298,6 +302,7 @@ static void make_replies(struct feed *feed) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .inboxes = feed->inboxes,
         .hot = hot_posts_lists(feed->hot),
         .effects = feed->effects,
@@ -365,10 +370,10 @@ static void feed_peer(void *state, struct http_request *request) {
     replies_handle(((struct feed *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,    &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS, &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,  &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS};
+static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,       &TOPIC_POST_COMMANDS,
+                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,    &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,     &TOPIC_TIMELINE_REQUESTS,
+                                             &TOPIC_HOT_POSTS,       &TOPIC_NAME_COMMANDS, &TOPIC_NAMES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

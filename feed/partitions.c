@@ -7,7 +7,7 @@
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
     [STATE_FOLLOWS] = &TOPIC_FOLLOWS,         [STATE_POSTS] = &TOPIC_POSTS,         [STATE_TEXTS] = &TOPIC_POST_TEXTS,
-    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS, [STATE_TIMELINES] = &TOPIC_TIMELINES,
+    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS, [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_NAMES] = &TOPIC_NAMES,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
@@ -76,7 +76,7 @@ void partitions_stop(struct partitions *partitions) { partitions->stopped = true
 
 static int64_t or_beginning(int64_t next) { return next < 0 ? KAFKA_OFFSET_BEGINNING : next; }
 
-/* Posts and blocks that were put aside for so long that they may have missed tombstones are forgotten. */
+/* Posts, blocks and names that were put aside for so long that they may have missed tombstones are forgotten. */
 static int forget_old(struct partitions *partitions, int32_t partition, struct error *error) {
     const struct partitions_options *options = &partitions->options;
     int64_t now = clock_wall_ms();
@@ -85,22 +85,25 @@ static int forget_old(struct partitions *partitions, int32_t partition, struct e
         log_info(options->log, "posts are read anew: they are too old to go on with", LOG_INT("partition", partition));
         code = posts_reset(options->posts, partition, error);
         if (!code) code = blocks_reset(options->blocks, partition, error);
+        if (!code) code = names_reset(options->names, partition, error);
     }
     return code ? code : ages_touch(options->ages, partition, now, !old, error);
 }
 
 int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error) {
     const struct partitions_options *options = &partitions->options;
-    int64_t index, texts, blocks, timelines;
+    int64_t index, texts, blocks, names, timelines;
     int code = relation_lists_attach(options->relations, partition, clock_wall_ms(), &from[STATE_FOLLOWS], error);
     if (!code) code = posts_attach(options->posts, partition, &index, &texts, error);
     if (!code) code = blocks_attach(options->blocks, partition, &blocks, error);
+    if (!code) code = names_attach(options->names, partition, &names, error);
     if (!code) code = inboxes_attach(options->inboxes, partition, &timelines, error);
     if (!code) code = forget_old(partitions, partition, error);
     if (code) return code;
     from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
     from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
     from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
+    from[STATE_NAMES] = or_beginning(names_next(options->names, partition));
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
     partitions->parts[partition] =
@@ -156,6 +159,7 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_POSTS:
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
+    case STATE_NAMES: code = names_reset(options->names, partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
@@ -188,6 +192,7 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
+           stored(partitions, STATE_NAMES, partition, names_next(options->names, partition), ends[STATE_NAMES]) &&
            owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]);
 }
 

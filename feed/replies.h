@@ -5,14 +5,17 @@
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}
- *     GET /peer/user/USER                                 {followers, following, posts}
+ *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/handle/PARTITION?handle                   {user}: who has it; it counts if it is also the user's handle
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
  *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
+ *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
+ *     GET /peer/unnamed/USER?offset&wait_ms                     {}
  *
  * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
  */
@@ -36,6 +39,7 @@ struct replies_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
     struct inboxes *inboxes;
     struct hot *hot;
     struct effects *effects;

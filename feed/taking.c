@@ -85,6 +85,16 @@ static void take_friendship(struct partitions *partitions, const struct kafka_re
                     blocks(&read));
 }
 
+static const char *take_name(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct names *names = partitions->options.names;
+    const char *reason = names_complaint(names, record->partition, record->key, record->key_size, record->value,
+                                         record->value_size, error);
+    if (!reason)
+        names_take(names, record->partition, record->offset, record->key, record->key_size, record->value,
+                   record->value_size);
+    return reason;
+}
+
 /* Calls `each` for the items of a batch. NULL, or why it is none. */
 static const char *each_item(struct partitions *partitions, const struct kafka_record *record,
                              int (*each)(struct partitions *, const struct kafka_record *,
@@ -128,6 +138,7 @@ static void take_record(struct partitions *partitions, const struct kafka_record
     case STATE_TEXTS: reason = take_text(partitions, record, &error); break;
     case STATE_FRIENDSHIPS: take_friendship(partitions, record); break;
     case STATE_TIMELINES: reason = take_timeline(partitions, record, &error); break;
+    case STATE_NAMES: reason = take_name(partitions, record, &error); break;
     }
     if (reason) outbox_dead(partitions->options.outbox, record, reason);
     partitions->parts[record->partition].touched = true;
@@ -150,6 +161,7 @@ static bool lists_due(const struct partitions *partitions, int32_t partition) {
 static int write_all(struct partitions *partitions, struct error *error) {
     int code = posts_write(partitions->options.posts, error);
     if (!code) code = blocks_write(partitions->options.blocks, error);
+    if (!code) code = names_write(partitions->options.names, error);
     for (int32_t p = 0; !code && p < partitions->options.partitions; p++) {
         if (partitions->parts[p].touched && lists_due(partitions, p))
             code = partitions_apply_lists(partitions, p, error);
@@ -207,6 +219,7 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     if (halves >= 0) decider_read_back(options->decider, &TOPIC_FOLLOWS, partition, halves);
     decider_read_back(options->decider, &TOPIC_POSTS, partition, posts_index_next(options->posts, partition));
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
+    decider_read_back(options->decider, &TOPIC_NAMES, partition, names_next(options->names, partition));
 }
 
 /* While the outbox has no room, effects are put off: the records are read once more when it has. */

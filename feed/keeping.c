@@ -31,7 +31,7 @@ static int begin_anew(struct partitions *partitions, int32_t partition, struct e
     int code = relation_lists_reset(options->relations, partition, error);
     if (!code) code = posts_reset(options->posts, partition, error);
     if (!code) code = blocks_reset(options->blocks, partition, error);
-    if (!code) code = names_reset(options->names, partition, error);
+    if (!code) code = kept_reset(names_kept(options->names), partition, error);
     if (!code) code = inboxes_forget(options->inboxes, partition, error);
     partitions->parts[partition].halves_next = -1;
     owner_restore_again(partitions->owner, partition);

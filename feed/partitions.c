@@ -85,7 +85,7 @@ static int forget_old(struct partitions *partitions, int32_t partition, struct e
         log_info(options->log, "posts are read anew: they are too old to go on with", LOG_INT("partition", partition));
         code = posts_reset(options->posts, partition, error);
         if (!code) code = blocks_reset(options->blocks, partition, error);
-        if (!code) code = names_reset(options->names, partition, error);
+        if (!code) code = kept_reset(names_kept(options->names), partition, error);
     }
     return code ? code : ages_touch(options->ages, partition, now, !old, error);
 }
@@ -96,14 +96,14 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     int code = relation_lists_attach(options->relations, partition, clock_wall_ms(), &from[STATE_FOLLOWS], error);
     if (!code) code = posts_attach(options->posts, partition, &index, &texts, error);
     if (!code) code = blocks_attach(options->blocks, partition, &blocks, error);
-    if (!code) code = names_attach(options->names, partition, &names, error);
+    if (!code) code = kept_attach(names_kept(options->names), partition, &names, error);
     if (!code) code = inboxes_attach(options->inboxes, partition, &timelines, error);
     if (!code) code = forget_old(partitions, partition, error);
     if (code) return code;
     from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
     from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
     from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
-    from[STATE_NAMES] = or_beginning(names_next(options->names, partition));
+    from[STATE_NAMES] = or_beginning(kept_next(names_kept(options->names), partition));
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
     partitions->parts[partition] =
@@ -159,7 +159,7 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_POSTS:
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
-    case STATE_NAMES: code = names_reset(options->names, partition, &error); break;
+    case STATE_NAMES: code = kept_reset(names_kept(options->names), partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
@@ -192,7 +192,8 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
-           stored(partitions, STATE_NAMES, partition, names_next(options->names, partition), ends[STATE_NAMES]) &&
+           stored(partitions, STATE_NAMES, partition, kept_next(names_kept(options->names), partition),
+                  ends[STATE_NAMES]) &&
            owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]);
 }
 

@@ -90,8 +90,8 @@ static const char *take_name(struct partitions *partitions, const struct kafka_r
     const char *reason = names_complaint(names, record->partition, record->key, record->key_size, record->value,
                                          record->value_size, error);
     if (!reason)
-        names_take(names, record->partition, record->offset, record->key, record->key_size, record->value,
-                   record->value_size);
+        kept_take(names_kept(names), record->partition, record->offset, record->key, record->key_size, record->value,
+                  record->value_size);
     return reason;
 }
 
@@ -161,7 +161,7 @@ static bool lists_due(const struct partitions *partitions, int32_t partition) {
 static int write_all(struct partitions *partitions, struct error *error) {
     int code = posts_write(partitions->options.posts, error);
     if (!code) code = blocks_write(partitions->options.blocks, error);
-    if (!code) code = names_write(partitions->options.names, error);
+    if (!code) code = kept_write(names_kept(partitions->options.names), error);
     for (int32_t p = 0; !code && p < partitions->options.partitions; p++) {
         if (partitions->parts[p].touched && lists_due(partitions, p))
             code = partitions_apply_lists(partitions, p, error);
@@ -219,7 +219,7 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     if (halves >= 0) decider_read_back(options->decider, &TOPIC_FOLLOWS, partition, halves);
     decider_read_back(options->decider, &TOPIC_POSTS, partition, posts_index_next(options->posts, partition));
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
-    decider_read_back(options->decider, &TOPIC_NAMES, partition, names_next(options->names, partition));
+    decider_read_back(options->decider, &TOPIC_NAMES, partition, kept_next(names_kept(options->names), partition));
 }
 
 /* While the outbox has no room, effects are put off: the records are read once more when it has. */

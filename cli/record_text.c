@@ -9,6 +9,7 @@
 #include "cli/delivery_text.h"
 #include "event/topics.h"
 #include "users/handle.h"
+#include "users/notice.h"
 #include "users/relation.h"
 
 enum { USER_KEY = 8, PAIR_KEY = 16 };
@@ -36,6 +37,16 @@ static bool put_name_key(struct buffer *out, const struct kafka_record *record) 
     return true;
 }
 
+/* [user, "id"] of a key of `notices`; false: it is none. */
+static bool put_notice_key(struct buffer *out, const struct kafka_record *record) {
+    struct notice_key key;
+    if (!notice_key_read(record->key, record->key_size, &key)) return false;
+    buffer_format(out, "[%" PRId64 ",\"", key.user);
+    notice_id_put(out, &key);
+    buffer_string(out, "\"]");
+    return true;
+}
+
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
     bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
@@ -49,6 +60,8 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
     } else if (relation && put_follow_key(out, record)) {
         return;
     } else if (name && put_name_key(out, record)) {
+        return;
+    } else if (topic == &TOPIC_NOTICES && put_notice_key(out, record)) {
         return;
     } else if (!pair && !post && !relation && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "feed/notices.h"
 #include "feed/rules.h"
 #include "ids/ids.h"
 
@@ -163,6 +164,9 @@ static int decide_follow(struct feed_commands *commands, const struct decider_co
     note_half(commands, slot->partition, &half, set, set ? now.following + 1 : now.following - 1);
     code = write_half(commands, &half, since);
     if (!code && half.relation == RELATION_FOLLOWING) code = write_half(commands, &mirror, since);
+    if (!code && set && half.relation == RELATION_FOLLOWING)
+        code =
+            notices_write_follow(commands->decider, commands->options.partitions, command->other, command->user, since);
     return code ? failed_to_write(code, error) : 0;
 }
 
@@ -270,7 +274,10 @@ static int make_post(struct feed_commands *commands, const struct decider_comman
     struct post_text text = {.text = command->text, .media = command->media};
     pending_key(&made, command->key.data, command->key.size);
     note_post(commands, slot->partition, command->user, &made);
-    return write_post(commands, slot->partition, command->user, made.id, &post, &text);
+    int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
+    return code ? code
+                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
+                                         &command->mentions);
 }
 
 /* The key of a post that is deleted stays with it, so that a repeated POST does not make the post anew. */

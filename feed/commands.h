@@ -5,7 +5,7 @@
  *                       +--> decider --> decide (feed/rules.h)+
  *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
  *
- * All that a command writes is in one transaction. Loop's thread.
+ * All that a command writes is in one transaction, also the notices of a follow and of a post that mentions users. Loop's thread.
  */
 #ifndef FEED_COMMANDS_H
 #define FEED_COMMANDS_H

@@ -125,6 +125,7 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    notices_free(feed->notices);
     names_free(feed->names);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
@@ -156,6 +157,7 @@ static int open_stores(struct feed *feed, struct error *error) {
         feed->posts = posts_new(feed->store, feed->partitions);
         feed->blocks = blocks_new(feed->store, feed->partitions);
         feed->names = names_new(feed->store, feed->partitions);
+        feed->notices = notices_new(feed->store, feed->partitions);
         feed->inboxes = inboxes_new(&(struct inboxes_options){
             .store = feed->store,
             .partitions = feed->partitions,
@@ -256,6 +258,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .names = feed->names,
+        .notices = feed->notices,
         .inboxes = feed->inboxes,
         .ages = feed->ages,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
@@ -303,6 +306,7 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .names = feed->names,
+        .notices = feed->notices,
         .inboxes = feed->inboxes,
         .hot = hot_posts_lists(feed->hot),
         .effects = feed->effects,
@@ -373,7 +377,8 @@ static void feed_peer(void *state, struct http_request *request) {
 static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,       &TOPIC_POST_COMMANDS,
                                              &TOPIC_POSTS,           &TOPIC_POST_TEXTS,    &TOPIC_FRIENDSHIPS,
                                              &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,     &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS,       &TOPIC_NAME_COMMANDS, &TOPIC_NAMES};
+                                             &TOPIC_HOT_POSTS,       &TOPIC_NAME_COMMANDS, &TOPIC_NAMES,
+                                             &TOPIC_NOTICES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

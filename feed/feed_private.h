@@ -21,6 +21,7 @@ struct feed {
     struct posts *posts;
     struct blocks *blocks;
     struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct outbox *outbox;
     struct hot_posts *hot;

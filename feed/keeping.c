@@ -25,13 +25,15 @@ static bool push(struct partitions *partitions) {
 
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
-    static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_NAMES};
+    static const size_t STATES[] = {STATE_FOLLOWS,     STATE_POSTS, STATE_TEXTS,
+                                    STATE_FRIENDSHIPS, STATE_NAMES, STATE_NOTICES};
     const struct partitions_options *options = &partitions->options;
     partitions_end_live(partitions, partition);
     int code = relation_lists_reset(options->relations, partition, error);
     if (!code) code = posts_reset(options->posts, partition, error);
     if (!code) code = blocks_reset(options->blocks, partition, error);
     if (!code) code = kept_reset(names_kept(options->names), partition, error);
+    if (!code) code = kept_reset(notices_kept(options->notices), partition, error);
     if (!code) code = inboxes_forget(options->inboxes, partition, error);
     partitions->parts[partition].halves_next = -1;
     owner_restore_again(partitions->owner, partition);

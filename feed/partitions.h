@@ -5,6 +5,7 @@
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
  *     names         --> names -----------+
+ *     notices       --> notices ---------+
  *     timelines     --> inboxes ---------+
  */
 #ifndef FEED_PARTITIONS_H
@@ -16,12 +17,22 @@
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/names.h"
+#include "feed/notices.h"
 #include "feed/outbox.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
-enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATE_NAMES, STATES_OF_FEED };
+enum {
+    STATE_FOLLOWS,
+    STATE_POSTS,
+    STATE_TEXTS,
+    STATE_FRIENDSHIPS,
+    STATE_TIMELINES,
+    STATE_NAMES,
+    STATE_NOTICES,
+    STATES_OF_FEED
+};
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
 struct partitions;
@@ -34,6 +45,7 @@ struct partitions_options {
     struct posts *posts;
     struct blocks *blocks;
     struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct ages *ages;
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */

@@ -154,7 +154,7 @@ static const struct question_path PATHS[] = {
     {"/peer/feed/", replies_feed, NULL},     {"/peer/older/", NULL, replies_older},
     {"/peer/posts/", NULL, replies_posts},   {"/peer/written/", replies_written, NULL},
     {"/peer/user/", user_counts, NULL},      {"/peer/list/", list, NULL},
-    {"/peer/handle/", NULL, replies_holder},
+    {"/peer/handle/", NULL, replies_holder}, {"/peer/notices/", replies_notices, NULL},
 };
 
 static bool simple_question(struct replies *replies, struct http_request *request) {

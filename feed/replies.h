@@ -7,6 +7,7 @@
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}
  *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/notices/USER?after&limit                  {items: [notice], next}, newest first
  *     GET /peer/handle/PARTITION?handle                   {user}: who has it; it counts if it is also the user's handle
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
@@ -27,6 +28,7 @@
 #include "feed/effects.h"
 #include "feed/hot.h"
 #include "feed/inboxes.h"
+#include "feed/notices.h"
 #include "feed/outbox.h"
 #include "owner/owner.h"
 #include "service/http.h"
@@ -40,6 +42,7 @@ struct replies_options {
     struct posts *posts;
     struct blocks *blocks;
     struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct hot *hot;
     struct effects *effects;

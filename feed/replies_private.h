@@ -51,6 +51,8 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
 
+/* What a user is told: /peer/notices. */
+void replies_notices(struct replies *replies, struct http_request *request, int64_t user);
 /* Who has a handle: /peer/handle. */
 void replies_holder(struct replies *replies, struct http_request *request, int32_t partition);
 /* Appends the member "handle" if the user has one. */

@@ -106,11 +106,19 @@ const struct topic TOPIC_NAME_COMMANDS = {
 const struct topic TOPIC_NAMES = {
     .name = "names", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
+const struct topic TOPIC_NOTICES = {
+    .name = "notices",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
 static const struct topic *const ALL[] = {
     &TOPIC_LOCATIONS,  &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,  &TOPIC_SHARING,
     &TOPIC_DELIVERIES, &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,   &TOPIC_POST_COMMANDS,
     &TOPIC_POSTS,      &TOPIC_POST_TEXTS,      &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS,
-    &TOPIC_HOT_POSTS,  &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,
+    &TOPIC_HOT_POSTS,  &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,           &TOPIC_NOTICES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

@@ -17,6 +17,7 @@
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "users/notice.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
 
@@ -185,6 +186,18 @@ static void a_name_is_of_a_user_or_of_a_handle(void **state) {
     assert_true(concerns(&command, 5));
     assert_false(concerns(&command, 9));
     buffer_free(&command.value);
+}
+
+static void a_notice_has_its_user_and_id_in_its_key(void **state) {
+    struct sample sample = sample_of(&TOPIC_NOTICES);
+    uint8_t key[NOTICE_KEY_SIZE];
+    notice_key_write(key,
+                     &(struct notice_key){.user = 5, .time = 1700000000000, .kind = NOTICE_OF_MENTION, .number = 9});
+    sample.record.key = key;
+    sample.record.key_size = sizeof key;
+    assert_text(&sample, HEAD("notices") "[5,\"1700000000000.2.9\"],\"value\":null}");
+    assert_true(concerns(&sample, 5));
+    assert_false(concerns(&sample, 9));
 }
 
 static void what_cannot_be_read_is_shown_as_it_is(void **state) {
@@ -368,6 +381,7 @@ int main(void) {
         cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
         cmocka_unit_test(a_follow_command_concerns_both_users),
         cmocka_unit_test(a_name_is_of_a_user_or_of_a_handle),
+        cmocka_unit_test(a_notice_has_its_user_and_id_in_its_key),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),
         cmocka_unit_test(a_timeline_concerns_whom_it_names),

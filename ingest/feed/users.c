@@ -83,9 +83,11 @@ static struct user_request *asked_new(struct feed_gateway *gateway, struct http_
 void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
     struct user_request *asked = asked_new(gateway, request, user);
     char path[PATH_MAX_BYTES];
+    int timeout_ms =
+        handle ? PEER_TIMEOUT_MS : COUNTS_TIMEOUT_MS; // by the handle, there is no answer without the owner
     if (handle) snprintf(asked->handle, sizeof asked->handle, "%s", handle);
     snprintf(path, sizeof path, "/peer/user/%" PRId64, user);
-    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, COUNTS_TIMEOUT_MS, counted, asked);
+    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, timeout_ms, counted, asked);
 }
 
 static void get_user(void *state, const struct call *call) {

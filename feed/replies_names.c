@@ -21,8 +21,9 @@ void replies_holder(struct replies *replies, struct http_request *request, int32
         return;
     }
     if (replies_refused(replies, request, partition)) return;
-    if (name_commands_holder(feed_commands_names(options->commands), partition, handle, &name, &error)) {
-        replies_store_failed(request, &error);
+    int code = name_commands_holder(feed_commands_names(options->commands), partition, handle, &name, &error);
+    if (code) {
+        replies_store_failed(replies, request, partition, code, &error);
     } else if (name.user < 0) {
         http_problem(request, 404, "not-found", "nobody has this handle", 0);
     } else {

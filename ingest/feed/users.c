@@ -8,7 +8,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "ids/ids.h"
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 #include "ingest/owners.h"
 #include "users/handle.h"
 

@@ -87,6 +87,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_POST_COMMAND] = POST_COMMAND_SCHEMA_ID,
         [EVENT_POST] = POST_SCHEMA_ID,
         [EVENT_POST_TEXT] = POST_TEXT_SCHEMA_ID,
+        [EVENT_FEED_CHANGE] = FEED_CHANGE_SCHEMA_ID,
         [EVENT_TIMELINE_ITEM] = TIMELINE_ITEM_SCHEMA_ID,
         [EVENT_NAME_COMMAND] = NAME_COMMAND_SCHEMA_ID,
         [EVENT_USER_NAME] = USER_NAME_SCHEMA_ID,
@@ -153,3 +154,4 @@ DEFINE_RECORD(name_command, "name-command", EVENT_NAME_COMMAND)
 DEFINE_RECORD(user_name, "user-name", EVENT_USER_NAME)
 DEFINE_RECORD(handle_user, "handle-user", EVENT_HANDLE_USER)
 DEFINE_RECORD(notice, "notice", EVENT_NOTICE)
+DEFINE_RECORD(feed_change, "feed-change", EVENT_FEED_CHANGE)

@@ -330,6 +330,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_USER_NAME] = "user-name",
         [EVENT_HANDLE_USER] = "handle-user",
         [EVENT_NOTICE] = "notice",
+        [EVENT_FEED_CHANGE] = "feed-change",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

@@ -343,6 +343,7 @@ struct watches *watches_new(const struct watches_options *options) {
         .watched = watched_or_not,
     });
     watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
+    loop_timer_stop(watches->work); // until there is a record or a partition to work on
     make_metrics(watches);
     return watches;
 }

@@ -71,7 +71,7 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
     (void)size;
     text_await_end(&live->wait);
     if (event_decode_feed_change(feeds->codec, content, content_size, &change, &error)) {
-        live_stale(live, feeds->texts, version, 0);
+        live_stale(live, version, 0);
     } else {
         for (size_t i = 0; i < change.gone.count; i++) texts_forget(feeds->texts, change.gone.items[i]);
         live_change(live, feeds->texts, since, version, &change);
@@ -86,7 +86,7 @@ static void tell_stale(void *context, uint64_t session, const void *what, size_t
     (void)what;
     (void)size;
     text_await_end(&live->wait);
-    live_stale(live, feeds->texts, version, after_ms);
+    live_stale(live, version, after_ms);
     owe_or_wait(feeds, live);
 }
 
@@ -104,7 +104,7 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
         feeds->metrics.unavailable->value += (double)told.unavailable;
     }
     news |= live->pending == LIVE_STALE;
-    live_told(live, feeds->texts);
+    live_told(live);
     return (struct screen_filled){.frame = news};
 }
 
@@ -164,9 +164,9 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
 /* ---- phones ---- */
 
 /* What was pending is of no use: the phone has another page now, and is told at once if that is not the newest. */
-static void forget_pending(struct feeds *feeds, struct live_feed *live) {
+static void forget_pending(struct live_feed *live) {
     text_await_end(&live->wait);
-    live_drop(live, feeds->texts);
+    live_drop(live);
 }
 
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version) {
@@ -177,7 +177,7 @@ int feeds_watch(struct feeds *feeds, struct session *session, const struct watch
         *live = mem_zero(1, sizeof **live);
         (*live)->session = session;
     }
-    forget_pending(feeds, *live);
+    forget_pending(*live);
     int code = watch_edge_show(feeds->edge, (uintptr_t)session, what, size, version);
     work_soon(feeds);
     return code;
@@ -188,7 +188,7 @@ void feeds_unwatch(struct feeds *feeds, struct session *session) {
     char what[WHAT_MAX];
     size_t size = what_of(session, what);
     if (!live) return;
-    forget_pending(feeds, live);
+    forget_pending(live);
     watch_edge_hide(feeds->edge, (uintptr_t)session, what, size);
     work_soon(feeds);
 }
@@ -198,7 +198,7 @@ void feeds_leave(struct feeds *feeds, struct session *session) {
     if (!*live) return;
     watch_edge_leave(feeds->edge, (uintptr_t)session);
     text_await_end(&(*live)->wait);
-    live_free(*live, feeds->texts);
+    live_free(*live);
     free(*live);
     *live = NULL;
     work_soon(feeds);

@@ -20,7 +20,7 @@ struct frame_posts_told frame_posts(struct buffer *frame, const struct live_feed
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < live->post_count; i++) {
         const struct live_post *post = &live->posts[i];
-        enum text_state state = text_state(post->text);
+        enum text_state state = text_state_of(post->text);
         if (state == TEXT_NONE) continue;
         if (told.posts++) buffer_byte(frame, ',');
         if (state == TEXT_THERE) {

@@ -44,8 +44,8 @@ static void told_add(struct live_feed *live, int64_t id) {
 
 /* ---- what is pending ---- */
 
-void live_drop(struct live_feed *live, struct texts *texts) {
-    for (size_t i = 0; i < live->post_count; i++) texts_give(texts, live->posts[i].text);
+void live_drop(struct live_feed *live) {
+    for (size_t i = 0; i < live->post_count; i++) text_give(live->posts[i].text);
     free(live->posts);
     free(live->gone);
     live->posts = NULL;
@@ -54,8 +54,8 @@ void live_drop(struct live_feed *live, struct texts *texts) {
     live->pending = LIVE_NOTHING;
 }
 
-void live_stale(struct live_feed *live, struct texts *texts, struct watch_version version, int64_t after_ms) {
-    live_drop(live, texts);
+void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms) {
+    live_drop(live);
     live->pending = LIVE_STALE;
     live->version = version;
     live->after_ms = after_ms;
@@ -94,10 +94,10 @@ static bool take_post(struct live_feed *live, struct texts *texts, int64_t id, i
     return true;
 }
 
-static bool take_gone(struct live_feed *live, struct texts *texts, int64_t id) {
+static bool take_gone(struct live_feed *live, int64_t id) {
     size_t place = find_post(live, id);
     if (place < live->post_count) {
-        texts_give(texts, live->posts[place].text);
+        text_give(live->posts[place].text);
         live->posts[place] = live->posts[--live->post_count];
         return true;
     }
@@ -113,7 +113,7 @@ static bool take_gone(struct live_feed *live, struct texts *texts, int64_t id) {
 
 static bool take_all(struct live_feed *live, struct texts *texts, const struct feed_change *change) {
     for (size_t i = 0; i < change->gone.count; i++)
-        if (!take_gone(live, texts, change->gone.items[i])) return false;
+        if (!take_gone(live, change->gone.items[i])) return false;
     for (size_t i = 0; i < change->posts.count; i++)
         if (!take_post(live, texts, change->posts.items[i].id, change->posts.items[i].author)) return false;
     return true;
@@ -129,12 +129,12 @@ void live_change(struct live_feed *live, struct texts *texts, struct watch_versi
     if (live->pending == LIVE_NOTHING) live->since = since;
     live->pending = LIVE_CHANGE;
     live->version = version;
-    if (!follows || !take_all(live, texts, change)) live_stale(live, texts, version, 0);
+    if (!follows || !take_all(live, texts, change)) live_stale(live, version, 0);
 }
 
 struct live_post *live_unsettled(const struct live_feed *live) {
     for (size_t i = 0; i < live->post_count; i++)
-        if (text_state(live->posts[i].text) == TEXT_ASKED) return &live->posts[i];
+        if (text_state_of(live->posts[i].text) == TEXT_ASKED) return &live->posts[i];
     return NULL;
 }
 
@@ -147,14 +147,14 @@ void live_sort(struct live_feed *live) {
     if (live->post_count) qsort(live->posts, live->post_count, sizeof *live->posts, newest_first);
 }
 
-void live_told(struct live_feed *live, struct texts *texts) {
+void live_told(struct live_feed *live) {
     for (size_t i = 0; i < live->post_count; i++)
-        if (text_state(live->posts[i].text) != TEXT_NONE) told_add(live, live->posts[i].id);
-    live_drop(live, texts);
+        if (text_state_of(live->posts[i].text) != TEXT_NONE) told_add(live, live->posts[i].id);
+    live_drop(live);
 }
 
-void live_free(struct live_feed *live, struct texts *texts) {
-    live_drop(live, texts);
+void live_free(struct live_feed *live) {
+    live_drop(live);
     free(live->told);
     live->told = NULL;
     live->told_count = live->told_room = 0;

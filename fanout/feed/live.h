@@ -26,7 +26,7 @@
 enum {
     LIVE_TOLD_MAX = 1000,
     LIVE_PENDING_MAX =
-        500 /* posts, and gone ids, that wait for a frame; a phone that is to be told more reads its page */
+        500 /* posts, and as many gone ids, that wait for a frame; beyond that the phone reads its page */
 };
 
 enum live_pending { LIVE_NOTHING, LIVE_CHANGE, LIVE_STALE };
@@ -49,15 +49,15 @@ struct live_feed {
     int64_t forgotten; /* ids up to this one may have been told; 0: none */
 
     struct session *session;
-    struct text_wait wait; /* for the text of one of the posts; free of it before any call here but live_post_state */
+    struct text_wait wait; /* for the text of one of the posts; not under way in any call here but live_unsettled */
 };
 
-void live_free(struct live_feed *live, struct texts *texts); /* what it points to; nothing is pending then */
+void live_free(struct live_feed *live); /* what it points to; nothing is pending then */
 
 void live_change(struct live_feed *live, struct texts *texts, struct watch_version since, struct watch_version version,
                  const struct feed_change *change);
-void live_stale(struct live_feed *live, struct texts *texts, struct watch_version version, int64_t after_ms);
-void live_drop(struct live_feed *live, struct texts *texts); /* the phone needs nothing of what is pending */
+void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms);
+void live_drop(struct live_feed *live); /* the phone needs nothing of what is pending */
 
 /* The first pending post whose text is not settled; NULL: none. */
 struct live_post *live_unsettled(const struct live_feed *live);
@@ -65,6 +65,6 @@ struct live_post *live_unsettled(const struct live_feed *live);
 /* Sorts the pending posts, newest first: for a frame. */
 void live_sort(struct live_feed *live);
 /* A frame told what was pending. Posts whose text is NONE were left out. */
-void live_told(struct live_feed *live, struct texts *texts);
+void live_told(struct live_feed *live);
 
 #endif

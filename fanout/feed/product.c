@@ -50,7 +50,10 @@ static int message(void *context, struct session *session, const char *type, con
     if (result) return result;
     if (!request.watch) {
         feeds_unwatch(product->feeds, session);
-    } else if (feeds_watch(product->feeds, session, request.has_version ? &request.version : NULL)) {
+        return 0;
+    }
+    peers_prepare(product->owners); /* the first post's text is then as quick as the others' */
+    if (feeds_watch(product->feeds, session, request.has_version ? &request.version : NULL)) {
         *code = "too_many_watches";
         return error_set(error, -EINVAL, "too many feeds are watched here just now; try again later");
     }

@@ -51,7 +51,7 @@ static int64_t now_ms(void) { return clock_monotonic_us() / 1000; }
 
 /* ---- one text ---- */
 
-enum text_state text_state(const struct shared_text *text) { return text->state; }
+enum text_state text_state_of(const struct shared_text *text) { return text->state; }
 
 static void free_if_unused(struct shared_text *text) {
     if (text->references || text->listed) return;
@@ -60,8 +60,7 @@ static void free_if_unused(struct shared_text *text) {
     free(text);
 }
 
-void texts_give(struct texts *texts, struct shared_text *text) {
-    (void)texts;
+void text_give(struct shared_text *text) {
     text->references--;
     free_if_unused(text);
 }
@@ -174,7 +173,7 @@ static void answered(void *context, int code, unsigned status, const char *reply
     for (size_t i = 0; i < question->count; i++) {
         struct shared_text *text = question->items[i];
         if (text->state == TEXT_ASKED) settle(texts, text, read_post(texts, text, json_array_get(items, i)));
-        texts_give(texts, text);
+        text_give(text);
     }
     question_out(texts, question);
     free(question);
@@ -295,7 +294,7 @@ void texts_free(struct texts *texts) {
     if (!texts) return;
     for (size_t i = 0; i < texts->unasked_count; i++) {
         texts->unasked[i]->listed = false;
-        texts_give(texts, texts->unasked[i]);
+        text_give(texts->unasked[i]);
     }
     while (texts->oldest) drop(texts, texts->oldest);
     loop_timer_free(texts->gather);

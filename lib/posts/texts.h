@@ -61,15 +61,15 @@ struct texts *texts_new(const struct texts_options *options);
 /* No question may be under way, no reference held. NULL is fine. */
 void texts_free(struct texts *texts);
 
-/* A reference, which the caller gives back by texts_give. */
+/* A reference, which the caller gives back by text_give. */
 struct shared_text *texts_get(struct texts *texts, int64_t id);
-void texts_give(struct texts *texts, struct shared_text *text);
+void text_give(struct shared_text *text);
 
 /* The post is deleted, most likely: what was kept of it is not used any more for later texts_get. */
 void texts_forget(struct texts *texts, int64_t id);
 void texts_profile_changed(struct texts *texts); /* names are looked up again */
 
-enum text_state text_state(const struct shared_text *text);
+enum text_state text_state_of(const struct shared_text *text);
 void text_await(struct shared_text *text, struct text_wait *wait); /* the text is ASKED; the wait waits for nothing */
 void text_await_end(struct text_wait *wait);                       /* one that waits for nothing is fine */
 

@@ -85,7 +85,7 @@ static void change(struct world *w, struct live_feed *live, int64_t n, int64_t p
 
 static void tell(struct world *w, struct live_feed *live) {
     until_answered(w, live);
-    live_told(live, w->texts);
+    live_told(live);
 }
 
 static void changes_that_follow_are_one(void **state) {
@@ -100,7 +100,7 @@ static void changes_that_follow_are_one(void **state) {
     live_sort(&live);
     for (size_t i = 0; i < 3; i++) assert_int_equal(live.posts[i].id, id_of(3 - (int64_t)i));
     assert_int_equal(live.gone_count, 1);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void one_that_does_not_follow_is_stale(void **state) {
@@ -115,18 +115,18 @@ static void one_that_does_not_follow_is_stale(void **state) {
     change(w, &live, 6, id_of(3), 0);
     assert_int_equal(live.pending, LIVE_STALE);
     assert_true(watch_version_same(live.version, version(7)));
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void stale_takes_the_place_of_changes(void **state) {
     struct world *w = *state;
     struct live_feed live = {.pending = LIVE_NOTHING};
     change(w, &live, 1, id_of(1), id_of(9));
-    live_stale(&live, w->texts, version(8), 30);
+    live_stale(&live, version(8), 30);
     assert_int_equal(live.pending, LIVE_STALE);
     assert_int_equal(live.after_ms, 30);
     assert_int_equal(live.post_count + live.gone_count, 0);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void gone_before_it_was_told(void **state) {
@@ -137,7 +137,7 @@ static void gone_before_it_was_told(void **state) {
     assert_int_equal(live.post_count, 1);
     assert_int_equal(live.posts[0].id, id_of(2));
     assert_int_equal(live.gone_count, 0);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void an_id_is_told_once(void **state) {
@@ -156,7 +156,7 @@ static void an_id_is_told_once(void **state) {
     tell(w, &live);
     change(w, &live, 6, id_of(1), 0);
     assert_int_equal(live.pending, LIVE_STALE);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void ids_that_are_forgotten_are_not_told_again(void **state) {
@@ -173,7 +173,7 @@ static void ids_that_are_forgotten_are_not_told_again(void **state) {
     assert_int_equal(live.pending, LIVE_CHANGE);
     change(w, &live, 5001, id_of(5), 0);
     assert_int_equal(live.pending, LIVE_STALE);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 static void too_much_is_stale(void **state) {
@@ -183,10 +183,10 @@ static void too_much_is_stale(void **state) {
     assert_int_equal(live.pending, LIVE_CHANGE);
     change(w, &live, LIVE_PENDING_MAX + 1, 0, id_of(7777));
     assert_int_equal(live.pending, LIVE_STALE);
-    live_drop(&live, w->texts);
+    live_drop(&live);
     for (int64_t i = 1; i <= LIVE_PENDING_MAX + 1; i++) change(w, &live, i, id_of(i), 0);
     assert_int_equal(live.pending, LIVE_STALE);
-    live_free(&live, w->texts);
+    live_free(&live);
 }
 
 /* ---- many histories ---- */
@@ -238,7 +238,7 @@ static void owner_changes(struct history *h, bool lost) {
     if (watch_version_same(h->edges, since))
         live_change(&h->live, h->w->texts, since, h->owners, &content);
     else if (!watch_version_same(h->edges, h->owners))
-        live_stale(&h->live, h->w->texts, h->owners, 0);
+        live_stale(&h->live, h->owners, 0);
     h->edges = h->owners;
 }
 
@@ -247,7 +247,7 @@ static int64_t number_of(int64_t id) { return (ids_tick_of(id) >> IDS_FRACTION_B
 static void phone_reads(struct history *h) {
     memcpy(h->phone, h->owner, sizeof h->phone);
     h->phones = h->edges = h->owners;
-    live_drop(&h->live, h->w->texts); /* as a repeated watch does */
+    live_drop(&h->live); /* as a repeated watch does */
 }
 
 static void phone_is_told(struct history *h) {
@@ -256,7 +256,7 @@ static void phone_is_told(struct history *h) {
     live_sort(&h->live);
     if (h->live.pending == LIVE_STALE) {
         h->stales++;
-        live_told(&h->live, h->w->texts);
+        live_told(&h->live);
         phone_reads(h);
         return;
     }
@@ -265,13 +265,13 @@ static void phone_is_told(struct history *h) {
         int64_t number = number_of(h->live.posts[i].id);
         assert_true(!i || h->live.posts[i - 1].id > h->live.posts[i].id);
         assert_false(h->was_told[number]);
-        assert_int_equal(text_state(h->live.posts[i].text), TEXT_THERE);
+        assert_int_equal(text_state_of(h->live.posts[i].text), TEXT_THERE);
         h->was_told[number] = h->phone[number] = true;
     }
     for (size_t i = 0; i < h->live.gone_count; i++) h->phone[number_of(h->live.gone[i])] = false;
     h->phones = h->live.version;
     assert_true(watch_version_same(version_of(h->phone), h->phones));
-    live_told(&h->live, h->w->texts);
+    live_told(&h->live);
     h->frames++;
 }
 
@@ -296,7 +296,7 @@ static void phones_have_the_owners_page(void **state) {
         if (watch_version_same(h->edges, h->owners)) assert_memory_equal(h->phone, h->owner, sizeof h->phone);
         stales += h->stales;
         frames += h->frames;
-        live_free(&h->live, w->texts);
+        live_free(&h->live);
         free(h);
     }
     assert_true(stales > HISTORIES / 10 && frames > HISTORIES * 5);

@@ -36,7 +36,7 @@ struct world {
 static struct asker *get(struct world *w, int64_t id) {
     struct asker *asker = &w->askers[w->asker_count++];
     *asker = (struct asker){.text = texts_get(w->texts, id)};
-    if (text_state(asker->text) == TEXT_ASKED) text_await(asker->text, &asker->wait);
+    if (text_state_of(asker->text) == TEXT_ASKED) text_await(asker->text, &asker->wait);
     return asker;
 }
 
@@ -45,7 +45,7 @@ static void settled(void *context, struct text_wait *wait) {
     struct asker *asker = (struct asker *)(void *)wait;
     int64_t next = w->get_next;
     asker->settled++;
-    assert_int_not_equal(text_state(asker->text), TEXT_ASKED);
+    assert_int_not_equal(text_state_of(asker->text), TEXT_ASKED);
     w->get_next = 0;
     if (next) get(w, next);
 }
@@ -80,7 +80,7 @@ static void end(struct world *w) {
     post_owners_free(&w->owners);
     for (size_t i = 0; i < w->asker_count; i++) {
         text_await_end(&w->askers[i].wait);
-        texts_give(w->texts, w->askers[i].text);
+        text_give(w->askers[i].text);
     }
     texts_free(w->texts);
     some_profiles_close(&w->profiles);
@@ -103,7 +103,7 @@ static void until_settled(struct world *w, const struct asker *asker) {
 
 static void assert_shows(struct world *w, struct asker *asker, const char *expected) {
     struct buffer out = {.size = 0};
-    assert_int_equal(text_state(asker->text), TEXT_THERE);
+    assert_int_equal(text_state_of(asker->text), TEXT_THERE);
     text_put(w->texts, asker->text, &out);
     assert_string_equal(buffer_cstring(&out), expected);
     buffer_free(&out);
@@ -130,7 +130,7 @@ static void one_question_a_partition_for_all_who_ask(void **state) {
     post_owners_answer(&w->owners, 1);
     assert_int_equal(third->settled, 1);
     assert_int_equal(texts_stats_of(w->texts).kept, 3);
-    assert_int_equal(text_state(get(w, c)->text), TEXT_THERE);
+    assert_int_equal(text_state_of(get(w, c)->text), TEXT_THERE);
     end(w);
 }
 
@@ -140,7 +140,7 @@ static void questions_have_a_bounded_size(void **state) {
     until_asked(w, 3);
     assert_int_equal(w->owners.count, 3);
     post_owners_answer_all(&w->owners);
-    for (size_t i = 0; i < w->asker_count; i++) assert_int_equal(text_state(w->askers[i].text), TEXT_THERE);
+    for (size_t i = 0; i < w->asker_count; i++) assert_int_equal(text_state_of(w->askers[i].text), TEXT_THERE);
     end(w);
 }
 
@@ -172,9 +172,9 @@ static void what_is_kept_is_bounded(void **state) {
     post_owners_answer(&w->owners, 0);
     assert_int_equal(texts_stats_of(w->texts).kept, 2);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(text_state(w->askers[i].text), TEXT_THERE); /* who holds it has it */
-    assert_int_equal(text_state(get(w, id_of(1, 4))->text), TEXT_THERE);
-    assert_int_equal(text_state(get(w, id_of(1, 0))->text), TEXT_ASKED);
+        assert_int_equal(text_state_of(w->askers[i].text), TEXT_THERE); /* who holds it has it */
+    assert_int_equal(text_state_of(get(w, id_of(1, 4))->text), TEXT_THERE);
+    assert_int_equal(text_state_of(get(w, id_of(1, 0))->text), TEXT_ASKED);
     end(w);
 }
 
@@ -194,9 +194,9 @@ static void a_post_that_is_not_there(void **state) {
     struct asker *asker = get(w, id_of(1, 0)), *other = get(w, id_of(1, 1));
     until_asked(w, 1);
     post_owners_answer(&w->owners, 0);
-    assert_int_equal(text_state(asker->text), TEXT_NONE);
-    assert_int_equal(text_state(other->text), TEXT_THERE);
-    assert_int_equal(text_state(get(w, id_of(1, 0))->text), TEXT_NONE);
+    assert_int_equal(text_state_of(asker->text), TEXT_NONE);
+    assert_int_equal(text_state_of(other->text), TEXT_THERE);
+    assert_int_equal(text_state_of(get(w, id_of(1, 0))->text), TEXT_NONE);
     end(w);
 }
 
@@ -205,14 +205,14 @@ static void no_answer_in_time(void **state) {
     struct asker *asker = get(w, id_of(1, 0));
     w->get_next = id_of(1, 0); /* it is asked for again as soon as it is given up */
     until_settled(w, asker);
-    assert_int_equal(text_state(asker->text), TEXT_AWAY);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
     assert_int_equal(texts_stats_of(w->texts).kept, 0);
     until_asked(w, 2);
     post_owners_answer(&w->owners, 0); /* too late */
-    assert_int_equal(text_state(asker->text), TEXT_AWAY);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
     assert_int_equal(w->askers[1].settled, 0);
     post_owners_answer(&w->owners, 1);
-    assert_int_equal(text_state(w->askers[1].text), TEXT_THERE);
+    assert_int_equal(text_state_of(w->askers[1].text), TEXT_THERE);
     end(w);
 }
 
@@ -232,13 +232,13 @@ static void answers_that_are_none(void **state) {
         struct asker *asker = get(w, id_of(1, 0));
         until_asked(w, i + 1);
         post_owners_say(&w->owners, i, answers[i].code, answers[i].status, answers[i].reply);
-        assert_int_equal(text_state(asker->text), TEXT_AWAY);
+        assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
     }
     struct asker *asker = get(w, id_of(2, 1));
     until_asked(w, w->owners.count + 1);
     char *reply = mem_format("{\"items\":[{\"id\":\"%lld\"}]}", (long long)id_of(2, 1));
     post_owners_say(&w->owners, w->owners.count - 1, 0, 200, reply);
-    assert_int_equal(text_state(asker->text), TEXT_AWAY);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
     free(reply);
     end(w);
 }
@@ -259,13 +259,13 @@ static void a_deleted_post_is_forgotten(void **state) {
     texts_forget(w->texts, id);
     texts_forget(w->texts, id_of(1, 77)); /* unknown */
     assert_int_equal(texts_stats_of(w->texts).kept, 0);
-    assert_int_equal(text_state(get(w, id)->text), TEXT_ASKED);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
     end(w);
 }
 
 static void nobody_has_that_partition(void **state) {
     struct world *w = begin(100, LONG_MS, LONG_MS);
-    assert_int_equal(text_state(get(w, id_of(PARTITIONS, 0))->text), TEXT_AWAY);
+    assert_int_equal(text_state_of(get(w, id_of(PARTITIONS, 0))->text), TEXT_AWAY);
     end(w);
 }
 
@@ -276,7 +276,7 @@ static void owners_that_answer_at_once(void **state) {
     struct asker *first = get(w, id_of(1, 0));
     until_settled(w, first);
     until_settled(w, &w->askers[1]);
-    assert_int_equal(text_state(w->askers[1].text), TEXT_THERE);
+    assert_int_equal(text_state_of(w->askers[1].text), TEXT_THERE);
     end(w);
 }
 

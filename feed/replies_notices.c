@@ -77,8 +77,9 @@ void replies_notices(struct replies *replies, struct http_request *request, int6
     page.limit = (size_t)limit;
     replies_start(replies, "{\"items\":[");
     int code = notices_each(replies->options.notices, page.partition, user, add_notice, &page, &error);
-    if (code || page.code) {
-        replies_store_failed(replies, request, page.partition, code ? code : page.code, &error);
+    if (!code) code = page.code;
+    if (code) {
+        replies_store_failed(replies, request, page.partition, code, &error);
         return;
     }
     buffer_string(&replies->body, "],\"next\":");

@@ -5,11 +5,11 @@
 #include "base/buffer.h"
 #include "json/json.h"
 
-enum ref_state { REF_UNKNOWN, REF_GONE, REF_FOUND };
+enum ref_state { REF_UNKNOWN, REF_GONE, REF_FOUND, REF_LATER };
 
 struct page_ref {
     int64_t id, user;
-    enum ref_state state; /* UNKNOWN: the owner of the author has not answered */
+    enum ref_state state; /* UNKNOWN: the owner of the author has not answered; LATER: its answer was full */
     json_t *post;         /* FOUND: as the owner says it */
     size_t question;      /* which question asks for it: 1 and so on; 0: none */
 };
@@ -32,11 +32,8 @@ void page_refs_merge(struct page_refs *refs, size_t max);
 bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_t partitions, int32_t *partition,
                    struct buffer *path);
 
-/* The answer to that question: a list of posts, or of nulls where there is none, in the order of the ids. */
+/* The answer to that question: a list of posts, or of nulls where there is none, in the order of the ids. A shorter list has only the
+ * first ones. */
 void page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
-
-/* The version of a timeline that begins with these refs: the newest id, and the digest of the newest 20. */
-enum { PAGE_REFS_VERSION = 20 };
-void page_refs_version(const struct page_refs *refs, char version[33]);
 
 #endif

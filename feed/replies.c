@@ -12,6 +12,10 @@
 #include "ids/ids.h"
 #include "json/json.h"
 
+bool replies_serves(const struct replies *replies, int32_t partition) {
+    return partition < replies->options.partitions && !owner_serves(replies->options.owner, partition);
+}
+
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition) {
     int code = partition < replies->options.partitions ? owner_serves(replies->options.owner, partition) : -ESTALE;
     if (code == -ESTALE)

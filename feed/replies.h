@@ -4,7 +4,8 @@
  *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
  *                                                          version of the newest page}
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
- *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; only
+ *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
+ *                                                         be of other partitions: false where those are not served here; only
  *                                                         those of the first ids, at least one, if they are very long
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts}

@@ -38,6 +38,7 @@ struct replies {
 
 /* 0: the partition's questions are answered here. Else the request was answered. */
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
+bool replies_serves(const struct replies *replies, int32_t partition); /* the same, without an answer */
 void replies_bad_query(struct http_request *request);
 /* -EBADMSG: the partition is read anew, and the question may be asked again. */
 void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,

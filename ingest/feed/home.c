@@ -19,10 +19,11 @@ enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, before; /* before: INT64_MAX: the first page */
-    size_t limit, wanted; /* wanted: ids */
-    bool complete;
-    char version[33]; /* of the newest page, as the owner says it */
+    int64_t user, before;     /* before: INT64_MAX: the first page */
+    size_t limit, wanted;     /* wanted: ids */
+    size_t questions;         /* for posts so far */
+    bool complete, elsewhere; /* elsewhere: some posts must be asked for once more */
+    char version[33];         /* of the newest page, as the owner says it */
     struct page_refs refs;
 };
 
@@ -80,12 +81,17 @@ static void reply_page(const struct home_request *home) {
 
 static void posts_answered(void *context, size_t tag, const json_t *reply) {
     struct home_request *home = context;
-    page_refs_answer(&home->refs, tag, json_object_get(reply, "items"));
+    if (page_refs_answer(&home->refs, tag, json_object_get(reply, "items"))) home->elsewhere = true;
 }
+
+static void ask_for_posts(struct home_request *home);
 
 static void posts_done(void *context, bool stopping) {
     struct home_request *home = context;
-    (void)stopping;
+    if (home->elsewhere && !stopping) { // a partition has another owner since the gateway looked
+        ask_for_posts(home);
+        return;
+    }
     reply_page(home);
     home_free(home);
 }
@@ -99,11 +105,13 @@ static void ask_for_posts(struct home_request *home) {
         .done = posts_done,
     });
     struct buffer ids = {0};
+    const int32_t *lowest = peers_lowest(home->gateway->owners);
     int32_t partition;
-    for (size_t tag = 1; page_refs_ask(&home->refs, refs_shown(home), tag, home->gateway->partitions, &partition, &ids);
-         tag++) {
+    home->elsewhere = false;
+    while (page_refs_ask(&home->refs, refs_shown(home), home->questions + 1, home->gateway->partitions, lowest,
+                         &partition, &ids)) {
         char *path = mem_format("/peer/posts/%d?ids=%s", (int)partition, buffer_cstring(&ids));
-        gather_ask(gather, partition, path, tag);
+        gather_ask(gather, partition, path, ++home->questions);
         free(path);
         buffer_clear(&ids);
     }

@@ -63,8 +63,8 @@ static void begin(struct world *w) {
         .ages = w->ages,
         .max_age_ms = INT64_C(86400000),
         .epochs = w->epochs,
-        .watches = watches_new(
-            &(struct watches_options){.loop = &w->loop, .metrics = w->metrics, .partitions = PARTITIONS}),
+        .watches =
+            watches_new(&(struct watches_options){.loop = &w->loop, .metrics = w->metrics, .partitions = PARTITIONS}),
         .context = w,
         .failed = failed,
     };

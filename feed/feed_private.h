@@ -20,6 +20,8 @@ struct feed {
     struct ages *ages;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct outbox *outbox;
     struct hot_posts *hot;

@@ -34,7 +34,8 @@ static bool go_on(struct partitions *partitions) {
 
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
-    static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
+    static const size_t STATES[] = {STATE_FOLLOWS,     STATE_POSTS, STATE_TEXTS,
+                                    STATE_FRIENDSHIPS, STATE_NAMES, STATE_NOTICES};
     partitions_quieten(partitions, partition);
     int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;

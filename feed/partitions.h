@@ -4,6 +4,8 @@
  *     follows       --> relation lists --+
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
+ *     names         --> names -----------+
+ *     notices       --> notices ---------+
  *     timelines     --> inboxes ---------+
  *     feed-watches  --> watches (in memory)
  */
@@ -15,6 +17,8 @@
 #include "feed/blocks.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
+#include "feed/names.h"
+#include "feed/notices.h"
 #include "feed/outbox.h"
 #include "feed/watches.h"
 #include "owner/owner.h"
@@ -27,6 +31,8 @@ enum {
     STATE_TEXTS,
     STATE_FRIENDSHIPS,
     STATE_TIMELINES,
+    STATE_NAMES,
+    STATE_NOTICES,
     STATE_WATCHES,
     STATES_OF_FEED,
     STATES_WITH_EFFECTS = STATE_WATCHES /* that many, from the first on */
@@ -43,6 +49,8 @@ struct partitions_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct ages *ages;
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */

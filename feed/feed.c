@@ -254,6 +254,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .blocks = feed->blocks,
         .inboxes = feed->inboxes,
         .ages = feed->ages,
+        .write_s = settings->inbox_write_s,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,

@@ -93,7 +93,7 @@ static void load_list(struct bench *bench, int64_t person, int64_t following, in
     size_t count = feed_world_following(&bench->options->world, person, following, ids);
     for (size_t i = 0; i < count; i++) {
         struct relation_half half = {.user = reader, .other = ids[i], .relation = RELATION_FOLLOWING};
-        relation_lists_take(bench->lists, partition, (*offset)++, &half, true);
+        relation_lists_take(bench->lists, partition, (*offset)++, 0, &half, true);
     }
     if (adjacency_queued(relation_lists_adjacency(bench->lists), partition) >= LOT &&
         relation_lists_apply(bench->lists, partition, *offset, clock_wall_ms(), true, &error))

@@ -14,7 +14,7 @@
 
 /* The overlays hold state that is written and not read back yet, under the records' own keys and these:
  *
- *     follows     user 0            how many users the user follows now
+ *     follows     user 0            how many users the user follows now; halves: when they were written, 0: their end
  *     posts       0x81 author key   the post of the author's key
  *                 0x83 partition    the highest tick
  */
@@ -107,14 +107,17 @@ static int relation_now(struct feed_commands *commands, int32_t partition, const
     const struct feed_commands_options *options = &commands->options;
     uint8_t key[COUNT_KEY_SIZE];
     *now = (struct relation_now){.set = false};
-    int code = relation_lists_has(options->relations, partition, half, &now->set, NULL, error);
+    int code = relation_lists_since(options->relations, partition, half, &now->set, &now->since, error);
     if (!code)
         code =
             relation_lists_count(options->relations, partition, half->user, RELATION_FOLLOWING, &now->following, error);
     if (!code) code = blocks_has(options->blocks, partition, half->user, half->other, &now->blocked, error);
     if (code) return code;
-    const int64_t *set = newest_relation(commands, half);
-    if (set) now->set = *set;
+    const int64_t *since = newest_relation(commands, half);
+    if (since) {
+        now->set = *since != 0;
+        now->since = *since;
+    }
     count_key(key, half->user);
     const int64_t *count = overlay_find(commands->relations, key, sizeof key, NULL);
     if (count) now->following = (size_t)*count;
@@ -135,9 +138,9 @@ static int write_half(struct feed_commands *commands, const struct relation_half
 static void note_half(struct feed_commands *commands, int32_t partition, const struct relation_half *half, bool set,
                       size_t following) {
     uint8_t key[RELATION_KEY_SIZE], counted[COUNT_KEY_SIZE];
-    int64_t is = set, count = (int64_t)following;
+    int64_t since = set ? clock_wall_ms() : 0, count = (int64_t)following;
     relation_key_write(key, half);
-    overlay_put(commands->relations, partition, 0, key, sizeof key, &is, sizeof is);
+    overlay_put(commands->relations, partition, 0, key, sizeof key, &since, sizeof since);
     if (half->relation != RELATION_FOLLOWING) return;
     count_key(counted, half->user);
     overlay_put(commands->relations, partition, 0, counted, sizeof counted, &count, sizeof count);
@@ -150,7 +153,7 @@ static int decide_follow(struct feed_commands *commands, const struct decider_co
     struct relation_now now;
     int code = relation_now(commands, slot->partition, &half, &now, error);
     if (code) return code;
-    enum follow_verdict verdict = follow_decide(command->kind, &now, commands->options.following_max);
+    enum follow_verdict verdict = follow_decide(command, &now, commands->options.following_max);
     if (verdict != FOLLOW_SET && verdict != FOLLOW_CLEAR) return 0;
     bool set = verdict == FOLLOW_SET;
     int64_t since = set ? command->time : 0;

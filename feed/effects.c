@@ -5,36 +5,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "feed/effects_private.h"
 
 enum { AT_ONCE = 1024 /* followers of a push that does not wait for effects_run */ };
-
-/* A post that goes to the followers above `after`. */
-struct push {
-    int64_t author, id, offset, after;
-    int32_t partition;
-};
-
-/* Users by partition: `users` of the partitions `touched`, one partition behind the other. */
-struct groups {
-    int64_t *users;
-    int32_t *homes; /* of the users as they came */
-    size_t capacity;
-    size_t *counts, *ends; /* by partition; counts of others than those touched are 0 */
-    int32_t *touched;
-    size_t touched_count;
-};
-
-struct effects {
-    struct effects_options options;
-    struct push *pushes; /* a ring */
-    size_t first, count, capacity;
-    struct id_list slice, gathered;
-    struct groups groups;
-    bool *named;  /* by partition; false between calls */
-    int64_t *ids; /* of one author: the backlog, and one more */
-    struct post_ref *refs;
-    size_t ref_count, ref_capacity;
-};
 
 struct effects *effects_new(const struct effects_options *options) {
     struct effects *effects = mem_alloc(sizeof *effects);
@@ -45,7 +18,8 @@ struct effects *effects_new(const struct effects_options *options) {
                    .ends = mem_zero(partitions, sizeof(size_t)),
                    .touched = mem_zero(partitions, sizeof(int32_t))},
         .named = mem_zero(partitions, sizeof(bool)),
-        .ids = mem_zero(options->backlog + 1, sizeof(int64_t)),
+        .newest = newest_new(),
+        .backlog = newest_new(),
     };
     return effects;
 }
@@ -61,8 +35,10 @@ void effects_free(struct effects *effects) {
     free(effects->groups.ends);
     free(effects->groups.touched);
     free(effects->named);
+    requests_free(&effects->requests);
+    newest_free(effects->newest);
+    newest_free(effects->backlog);
     free(effects->ids);
-    free(effects->refs);
     free(effects);
 }
 
@@ -70,7 +46,7 @@ void effects_set_push_max(struct effects *effects, size_t push_max) { effects->o
 
 /* ---- by partition ---- */
 
-static int32_t home(const struct effects *effects, int64_t user) {
+int32_t effects_home(const struct effects *effects, int64_t user) {
     return hash_user_partition(user, effects->options.partitions);
 }
 
@@ -85,7 +61,7 @@ static void group(struct effects *effects, const int64_t *users, size_t count) {
     }
     groups->touched_count = 0;
     for (size_t i = 0; i < count; i++) {
-        int32_t p = groups->homes[i] = home(effects, users[i]);
+        int32_t p = groups->homes[i] = effects_home(effects, users[i]);
         if (!groups->counts[p]++) groups->touched[groups->touched_count++] = p;
     }
     for (size_t i = 0; i < groups->touched_count; i++) {
@@ -108,11 +84,11 @@ static void ungroup(struct groups *groups) {
 
 /* ---- pushes ---- */
 
-/* 1: the post is still there, 0: it is not. */
-static int is_live(struct effects *effects, const struct push *push, struct error *error) {
+/* 1: the post is there, and deleted or not as the push says; 0: it is not. */
+static int is_due(struct effects *effects, const struct push *push, struct error *error) {
     struct post_found post;
     int code = posts_find(effects->options.posts, push->partition, push->id, &post, error);
-    return code ? code : post.found && !post.deleted && post.author == push->author;
+    return code ? code : post.found && post.deleted == push->gone && post.author == push->author;
 }
 
 /* The next followers, at most so many. Fewer: there are no others. */
@@ -137,7 +113,9 @@ static int gather(struct effects *effects, const struct push *push, size_t max, 
 /* Carries out a part of a push. 1: more may be left, 0: nothing. */
 static int push_some(struct effects *effects, struct push *push, size_t max, struct error *error) {
     const struct effects_options *options = &effects->options;
-    const struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = push->author, .id = push->id}};
+    const struct timeline_item pushed = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = push->author, .id = push->id}},
+                               gone = {.kind = TIMELINE_ITEM_GONE, .gone = {.author = push->author, .id = push->id}};
+    const struct timeline_item *item = push->gone ? &gone : &pushed;
     int code = gather(effects, push, max, error);
     if (code) return code;
     const struct id_list *gathered = &effects->gathered;
@@ -146,7 +124,7 @@ static int push_some(struct effects *effects, struct push *push, size_t max, str
         size_t count;
         int32_t partition = effects->groups.touched[i];
         const int64_t *readers = group_of(&effects->groups, partition, &count);
-        options->timeline(options->context, partition, readers, count, &item);
+        options->timeline(options->context, partition, readers, count, item);
     }
     ungroup(&effects->groups);
     if (gathered->count) push->after = gathered->items[gathered->count - 1];
@@ -170,20 +148,30 @@ static void enqueue(struct effects *effects, const struct push *push) {
     *push_at(effects, effects->count++) = *push;
 }
 
+/* A deletion is always told, as the author may have had other followers when the post was written. */
+static void tell_hot(struct effects *effects, const struct push *push, size_t followers) {
+    const struct effects_options *options = &effects->options;
+    const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = push->id}},
+                               gone = {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = push->id}};
+    if (push->gone)
+        options->hot(options->context, push->partition, push->author, &gone);
+    else if (followers > options->push_max)
+        options->hot(options->context, push->partition, push->author, &hot);
+}
+
 int effects_post(struct effects *effects, int32_t partition, int64_t author, int64_t id, int64_t offset,
                  struct error *error) {
     const struct effects_options *options = &effects->options;
     struct push push = {.author = author, .id = id, .offset = offset, .after = -1, .partition = partition};
+    struct post_found post;
     size_t followers = 0;
-    int code = is_live(effects, &push, error);
-    if (code <= 0) return code;
+    int code = posts_find(options->posts, partition, id, &post, error);
+    if (code || !post.found || post.author != author) return code;
+    push.gone = post.deleted;
     code = relation_lists_count(options->relations, partition, author, RELATION_FOLLOWER, &followers, error);
     if (code || !followers) return code;
-    if (followers > options->push_max) {
-        const struct timeline_item item = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = id}};
-        options->hot(options->context, partition, author, &item);
-        return 0;
-    }
+    tell_hot(effects, &push, followers);
+    if (followers > options->push_max) return 0;
     if (followers > AT_ONCE) {
         enqueue(effects, &push);
         return 0;
@@ -192,17 +180,29 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
     return code < 0 ? code : 0;
 }
 
-int effects_run(struct effects *effects, size_t readers, struct error *error) {
-    if (!effects->count) return 0;
+static int run_push(struct effects *effects, size_t readers, struct error *error) {
     struct push push = *push_at(effects, 0);
-    int code = is_live(effects, &push, error);
+    int code = is_due(effects, &push, error);
     if (code > 0) code = push_some(effects, &push, readers, error);
-    if (code < 0) return code;
+    if (code < 0) {
+        effects->failed = push.partition;
+        return code;
+    }
     effects->first = (effects->first + 1) % effects->capacity;
     effects->count--;
     if (code) enqueue(effects, &push);
-    return effects->count > 0;
+    return 0;
 }
+
+int effects_run(struct effects *effects, size_t work, struct error *error) {
+    size_t requests = effects->requests.count;
+    effects->push_is_next = !effects->push_is_next;
+    bool push = effects->count && (effects->push_is_next || !requests);
+    int code = push ? run_push(effects, work, error) : requests ? effects_run_requests(effects, work, error) : 0;
+    return code ? code : effects->count || effects->requests.count;
+}
+
+int32_t effects_failed(const struct effects *effects) { return effects->failed; }
 
 size_t effects_pushes(const struct effects *effects) { return effects->count; }
 
@@ -215,11 +215,12 @@ int64_t effects_held(const struct effects *effects, int32_t partition) {
     return lowest;
 }
 
-void effects_drop(struct effects *effects, int32_t partition) {
+int64_t effects_drop(struct effects *effects, int32_t partition) {
     size_t kept = 0;
     for (size_t i = 0; i < effects->count; i++)
         if (push_at(effects, i)->partition != partition) *push_at(effects, kept++) = *push_at(effects, i);
     effects->count = kept;
+    return requests_drop(&effects->requests, partition);
 }
 
 /* ---- backlogs ---- */
@@ -227,21 +228,11 @@ void effects_drop(struct effects *effects, int32_t partition) {
 /* Tells a reader an author's newest posts, and whether there are others. */
 static int tell_backlog(struct effects *effects, int32_t partition, int64_t author, int64_t reader,
                         struct error *error) {
-    const struct effects_options *options = &effects->options;
-    size_t count;
-    bool more;
-    int code = posts_of(options->posts, partition, author, 0, INT64_MAX, effects->ids, options->backlog + 1, &count,
-                        &more, error);
-    if (code || !count) return code;
-    bool cut = count > options->backlog;
-    const struct timeline_item item = {
-        .kind = TIMELINE_ITEM_BACKLOG,
-        .backlog = {.author = author,
-                    .ids = {.items = effects->ids, .count = cut ? options->backlog : count},
-                    .cut = cut ? effects->ids[options->backlog] : 0},
-    };
-    options->timeline(options->context, home(effects, reader), &reader, 1, &item);
-    return 0;
+    size_t work = SIZE_MAX;
+    effects_begin_backlog(effects, effects->backlog);
+    int code = newest_read(effects->backlog, effects->options.posts, partition, &author, 1, &work, error);
+    if (!code) effects_put_backlog(effects, effects->backlog, author, reader);
+    return code;
 }
 
 static void ask(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
@@ -259,7 +250,7 @@ int effects_half(struct effects *effects, int32_t partition, const struct relati
     int code = relation_lists_has(effects->options.relations, partition, half, &has, NULL, error);
     if (code || !has) return code;
     if (half->relation == RELATION_FOLLOWER) return tell_backlog(effects, partition, half->user, half->other, error);
-    ask(effects, home(effects, half->other), &half->other, 1, half->user, -1);
+    ask(effects, effects_home(effects, half->other), &half->other, 1, half->user, -1);
     return 0;
 }
 
@@ -311,68 +302,5 @@ int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, i
     *count = groups->touched_count;
     if (*count) qsort(wanted, *count, sizeof *wanted, rising);
     ungroup(&effects->groups);
-    return 0;
-}
-
-/* ---- answers ---- */
-
-static int newest_first(const void *a, const void *b) {
-    int64_t x = ((const struct post_ref *)a)->id, y = ((const struct post_ref *)b)->id;
-    return (x < y) - (x > y);
-}
-
-/* Leaves out posts up to the cut, which nobody would show, and those that are too many. Returns the new cut. */
-static int64_t leave_out(struct effects *effects, int64_t cut) {
-    struct post_ref *refs = effects->refs;
-    if (!effects->ref_count) return cut;
-    qsort(refs, effects->ref_count, sizeof *refs, newest_first);
-    if (effects->ref_count > effects->options.answer) {
-        effects->ref_count = effects->options.answer;
-        if (refs[effects->ref_count].id > cut) cut = refs[effects->ref_count].id;
-    }
-    while (effects->ref_count && refs[effects->ref_count - 1].id <= cut) effects->ref_count--;
-    return cut;
-}
-
-/* Adds an author's newest posts above the cut, and moves the cut to the newest that is left out. */
-static int add_posts(struct effects *effects, int32_t partition, int64_t author, int64_t *cut, struct error *error) {
-    const struct effects_options *options = &effects->options;
-    size_t count;
-    bool more;
-    int code = posts_of(options->posts, partition, author, *cut, INT64_MAX, effects->ids, options->backlog + 1, &count,
-                        &more, error);
-    if (code) return code;
-    if (count > options->backlog) *cut = effects->ids[--count];
-    if (effects->ref_count + count > effects->ref_capacity) {
-        effects->ref_capacity = 2 * (effects->ref_count + count);
-        effects->refs = mem_resize(effects->refs, effects->ref_capacity, sizeof *effects->refs);
-    }
-    for (size_t i = 0; i < count; i++)
-        effects->refs[effects->ref_count++] = (struct post_ref){.author = author, .id = effects->ids[i]};
-    if (effects->ref_count > 2 * options->answer) *cut = leave_out(effects, *cut);
-    return 0;
-}
-
-int effects_request(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
-                    int64_t request, struct error *error) {
-    const struct effects_options *options = &effects->options;
-    int64_t cut = 0;
-    int code = 0;
-    if (request < 0) {
-        for (size_t i = 0; !code && i < count; i++) code = tell_backlog(effects, partition, authors[i], reader, error);
-        return code;
-    }
-    effects->ref_count = 0;
-    for (size_t i = 0; !code && i < count; i++) code = add_posts(effects, partition, authors[i], &cut, error);
-    if (code) return code;
-    cut = leave_out(effects, cut);
-    const struct timeline_item item = {
-        .kind = TIMELINE_ITEM_ANSWER,
-        .answer = {.request = request,
-                   .partition = partition,
-                   .posts = {.items = effects->refs, .count = effects->ref_count},
-                   .cut = cut},
-    };
-    options->timeline(options->context, home(effects, reader), &reader, 1, &item);
     return 0;
 }

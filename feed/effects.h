@@ -4,13 +4,15 @@
  *     follows     user follows other          Request to the other's owner      (the user's owner)
  *                 other is followed by user   Backlog to the user's owner       (the other's owner)
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
+ *                 a deleted post              HotGone, and Gone to its followers if there are no more than push_max
  *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition; a partition that
  *                                             the Begin names gets one even if the reader follows nobody there any more. Whom
  *                                             the reader follows elsewhere by now is asked as after a new follow
  *     requests    Request                     Answer, or Backlog if its number is -1
  *
- * A push to few followers is carried out at once. One to many goes out in slices, so that others' posts pass between them: effects_run
- * carries one out, and is called until it says that nothing is left.
+ * A push to few followers is carried out at once. One to many goes out in slices, so that others' posts pass between them. A request
+ * waits in a queue and is answered in slices as well: its reader may follow thousands. effects_run carries out a slice of either in
+ * turn, and is called until it says that nothing is left.
  *
  *     pushes    front { post 907, followers above 5120 } -> { post 911, above 0 } -> { post 899, above 77002 } back
  *
@@ -52,16 +54,24 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
                  struct error *error);
 int effects_begin(struct effects *effects, int32_t partition, int64_t reader, int64_t request, const int64_t *wanted,
                   size_t count, struct error *error);
-int effects_request(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
-                    int64_t request, struct error *error);
+/* Puts a request into the queue; offset: of its record. */
+void effects_request(struct effects *effects, int32_t partition, int64_t offset, const int64_t *authors, size_t count,
+                     int64_t reader, int64_t request);
 
-/* Carries out a slice of the push at the front, for at most so many readers (at least 1), and lets the next one to the front. 1: more
- * is left, 0: nothing. After a failure the push stays as it was. */
-int effects_run(struct effects *effects, size_t readers, struct error *error);
-size_t effects_pushes(const struct effects *effects); /* pushes under way */
+/* Carries out a slice: of the push at the front, for at most so many readers (at least 1), which lets the next one to the front; or of
+ * the requests at the front, with about so many moves within the store (posts_moves). 1: more is left, 0: nothing. After a failure
+ * the push stays as it was, and the request begins anew. */
+int effects_run(struct effects *effects, size_t work, struct error *error);
+int32_t effects_failed(const struct effects *effects);         /* whose partition the slice was of that failed last */
+size_t effects_pushes(const struct effects *effects);          /* pushes under way */
+size_t effects_waiting_authors(const struct effects *effects); /* of all requests that are not answered */
+void effects_lower(const struct effects *effects,
+                   int64_t *offsets); /* by partition: to the first request that is not answered */
 /* The lowest offset of `posts` whose push is not carried out to the end; INT64_MAX: none. Looks at each push under way. */
 int64_t effects_held(const struct effects *effects, int32_t partition);
-void effects_drop(struct effects *effects, int32_t partition); /* the partition is no longer this process's */
+/* The partition is no longer this process's, or all of its effects are carried out again. Returns the lowest offset of a request that
+ * was not answered; INT64_MAX: none. */
+int64_t effects_drop(struct effects *effects, int32_t partition);
 
 /* The partitions of those whom a reader follows, rising: for a Begin. wanted: room for all partitions. */
 int effects_wanted(struct effects *effects, int32_t partition, int64_t reader, int64_t *wanted, size_t *count,

@@ -47,6 +47,16 @@ static void effects_lost(void *context) {
     partitions_effects_lost(feed->state);
 }
 
+static void hot_came(void *context, int64_t author, int64_t id, bool first) {
+    struct feed *feed = context;
+    if (feed->watches) watches_hot(feed->watches, author, id, first);
+}
+
+static void hot_gone(void *context, int64_t author, int64_t id) {
+    struct feed *feed = context;
+    if (feed->watches) watches_hot_gone(feed->watches, author, id);
+}
+
 static void state_changed(void *context) {
     struct feed *feed = context;
     if (feed->replies) replies_look_again(feed->replies);
@@ -78,6 +88,8 @@ static void make_metrics(struct feed *feed) {
     feed->metrics.dropped =
         metrics_counter(m, "starling_feed_inbox_dropped_total", "Of these, items for readers who have no inbox.", NULL);
     feed->metrics.pushes = metrics_gauge(m, "starling_feed_pushes", "Posts that are being pushed in slices.", NULL);
+    feed->metrics.requests = metrics_gauge(m, "starling_feed_requested_authors",
+                                           "Authors of whom other processes' readers wait for posts.", NULL);
     feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
     feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
 }
@@ -91,6 +103,7 @@ static void collect(void *context) {
     feed->metrics.entries->value = (double)inboxes.taken;
     feed->metrics.dropped->value = (double)inboxes.dropped;
     feed->metrics.pushes->value = (double)effects_pushes(feed->effects);
+    feed->metrics.requests->value = (double)effects_waiting_authors(feed->effects);
     feed->metrics.cache->value = (double)store.block_cache;
     feed->metrics.files->value = (double)store.sst_files;
 }
@@ -100,6 +113,8 @@ static void each_second(void *context) {
     hot_posts_second(feed->hot);
     owner_second(feed->owner);
     partitions_second(feed->state);
+    timelines_second(feed->timelines);
+    watches_second(feed->watches);
 }
 
 static void each_tenth(void *context) {
@@ -121,6 +136,8 @@ static void feed_free(void *state) {
     feed_commands_free(feed->commands);
     replies_free(feed->replies);
     partitions_free(feed->state);
+    watches_free(feed->watches);
+    timelines_free(feed->timelines);
     effects_free(feed->effects);
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
@@ -175,12 +192,14 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .log = service_log(feed->service),
         .metrics = service_metrics(feed->service),
         .partitions = feed->partitions,
+        .routes = feed->routes,
         .queue_bytes = (size_t)settings->outbox_queue_mb << 20,
         .flush_bytes = (size_t)settings->outbox_flush_bytes,
         .flush_us = settings->outbox_flush_ms * 1000,
         .epochs = feed->epochs,
         .context = feed,
         .lost = effects_lost,
+        .failed = feed_failed,
     };
     int code = outbox_new(&outbox, &feed->outbox, error);
     if (code) return code;
@@ -194,6 +213,8 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .dead_letters = outbox_producer(feed->outbox),
         .context = feed,
         .on_ready = feed_hot_is_read,
+        .on_post = hot_came,
+        .on_gone = hot_gone,
     };
     return hot_posts_new(&hot, &feed->hot, error);
 }
@@ -210,6 +231,29 @@ static void make_effects(struct feed *feed) {
         .timeline = put_timeline,
         .request = put_request,
         .hot = put_hot,
+    });
+}
+
+static void make_timelines(struct feed *feed) {
+    feed->timelines = timelines_new(&(struct timelines_options){
+        .partitions = feed->partitions,
+        .relations = feed->relations,
+        .inboxes = feed->inboxes,
+        .hot = hot_posts_lists(feed->hot),
+        .effects = feed->effects,
+        .outbox = feed->outbox,
+    });
+    feed->watches = watches_new(&(struct watches_options){
+        .loop = service_loop(feed->service),
+        .metrics = service_metrics(feed->service),
+        .partitions = feed->partitions,
+        .relations = feed->relations,
+        .hot = hot_posts_lists(feed->hot),
+        .timelines = feed->timelines,
+        .outbox = feed->outbox,
+        .context = feed,
+        .damaged = damaged,
+        .failed = feed_failed,
     });
 }
 
@@ -258,6 +302,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,
+        .watches = feed->watches,
         .decider = decider,
         .epochs = feed->epochs,
         .context = feed,
@@ -294,15 +339,13 @@ static int make_owner(struct feed *feed, struct error *error) {
 
 static void make_replies(struct feed *feed) {
     feed->replies = replies_new(&(struct replies_options){
+        .loop = service_loop(feed->service),
         .partitions = feed->partitions,
         .owner = feed->owner,
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
-        .inboxes = feed->inboxes,
-        .hot = hot_posts_lists(feed->hot),
-        .effects = feed->effects,
-        .outbox = feed->outbox,
+        .timelines = feed->timelines,
         .commands = feed->commands,
         .following_max = (size_t)feed->settings->following_max,
         .context = feed,
@@ -318,6 +361,7 @@ static int make_parts(struct feed *feed, struct error *error) {
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
+    make_timelines(feed);
     code = make_commands(feed, error);
     if (!code) code = make_owner(feed, error);
     if (code) return code;
@@ -331,6 +375,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .service = service,
         .settings = FEED_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .reader = deliver_reader_new(),
         .codec = codec_new(),
@@ -366,10 +411,10 @@ static void feed_peer(void *state, struct http_request *request) {
     replies_handle(((struct feed *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,    &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS, &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,  &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS};
+static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS,
+                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,   &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,    &TOPIC_TIMELINE_REQUESTS,
+                                             &TOPIC_HOT_POSTS,       &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

@@ -13,7 +13,7 @@
 struct feed {
     struct service *service;
     const struct feed_settings *settings;
-    int32_t partitions;
+    int32_t partitions, routes;
     struct epochs *epochs;
     struct relation_lists *relations;
     struct store *store; /* of posts, blocks and inboxes */
@@ -24,6 +24,8 @@ struct feed {
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;
+    struct timelines *timelines;
+    struct watches *watches;
     struct feed_commands *commands;
     struct partitions *state;
     struct owner *owner;
@@ -33,7 +35,7 @@ struct feed {
     struct loop_timer *second, *tenth;
     bool prepared, hot_read, draining;
     struct {
-        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *cache, *files;
+        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files;
     } metrics;
 };
 

@@ -191,7 +191,7 @@ size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t befo
 
 /* ---- forgetting ---- */
 
-static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t count) {
+static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t from, uint32_t count) {
     struct hot_older *older = slot->older;
     hot->ids -= count;
     older->count -= count;
@@ -201,15 +201,32 @@ static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t count)
         slot->older = NULL;
         return;
     }
-    memmove(&older->ids[0], &older->ids[count], older->count * sizeof older->ids[0]);
+    memmove(&older->ids[from], &older->ids[from + count], (older->count - from) * sizeof older->ids[0]);
     if (older->count <= older->capacity / 2) slot->older = older_resize(hot, older, older->count);
+}
+
+void hot_remove(struct hot *hot, int64_t author, int64_t id) {
+    struct id_table *part = &hot->parts[part_of(author)];
+    struct hot_author *slot = author < 0 ? NULL : id_table_find(part, author);
+    struct hot_older *older = slot ? slot->older : NULL;
+    if (slot && slot->newest == id && !older) {
+        id_table_remove(part, slot);
+        hot->authors--;
+        hot->ids--;
+    } else if (slot && slot->newest == id) {
+        slot->newest = older->ids[older->count - 1];
+        drop_older(hot, slot, older->count - 1, 1);
+    } else if (older) {
+        uint32_t at = count_below(older, id);
+        if (at < older->count && older->ids[at] == id) drop_older(hot, slot, at, 1);
+    }
 }
 
 static void expire_next(struct hot *hot, struct hot_author *slot) {
     struct id_table *part = &hot->parts[hot->at_part];
     uint32_t count =
         slot->newest <= hot->horizon && slot->older ? slot->older->count : count_below(slot->older, hot->horizon + 1);
-    if (count) drop_older(hot, slot, count);
+    if (count) drop_older(hot, slot, 0, count);
     if (slot->newest > hot->horizon) return;
     id_table_remove(part, slot);
     hot->at--; // another may stand there now

@@ -25,6 +25,8 @@ void hot_free(struct hot *hot); /* NULL is fine */
 
 void hot_put(struct hot *hot, int64_t author, int64_t id); /* at or below the horizon: ignored */
 
+void hot_remove(struct hot *hot, int64_t author, int64_t id); /* a post that was deleted; unknown: nothing */
+
 /* An author's ids, falling, below `before` and above `above`, at most `max`: returns how many were written to `ids`. */
 size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max);
 int64_t hot_newest(const struct hot *hot, int64_t author);      /* 0: none. One look-up */

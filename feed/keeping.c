@@ -1,37 +1,42 @@
+#include <errno.h>
+
 #include "base/clock.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
 #include "feed/rules.h"
 
 enum {
-    PUSH_SLICE = 2000,  /* readers that one turn pushes to */
-    INBOX_SLICE = 5000, /* readers whose inboxes one turn writes */
+    EFFECTS_SLICE = 2000, /* readers that one turn pushes to, or moves within the store to answer requests */
+    INBOX_SLICE = 5000,   /* readers whose inboxes one turn writes */
     KEEP_S = 60,
     FORGET_MANY = 1000, /* posts that one partition forgets in a minute */
     RETELL_S = 10
 };
 
-/* A slice of the pushes that are under way. True: more are left. */
-static bool push(struct partitions *partitions) {
+static void store_failed(struct partitions *partitions, int32_t partition, int code, const struct error *error) {
+    if (code == -EBADMSG)
+        partitions_damaged(partitions, partition, error);
+    else
+        partitions_fail(partitions, "the store failed", error);
+}
+
+/* A slice of the pushes and answers that are under way. True: more are left. */
+static bool go_on(struct partitions *partitions) {
     struct effects *effects = partitions->options.effects;
     struct error error;
     if (partitions->failed) return false;
-    if (!outbox_blocked(partitions->options.outbox) && effects_run(effects, PUSH_SLICE, &error) < 0)
-        partitions_fail(partitions, "the store failed", &error);
+    int code = outbox_blocked(partitions->options.outbox) ? 1 : effects_run(effects, EFFECTS_SLICE, &error);
+    if (code < 0) store_failed(partitions, effects_failed(effects), code, &error);
     for (int32_t p = 0; p < partitions->options.partitions; p++)
         carried_hold(partitions->carried, STATE_POSTS, p, effects_held(effects, p));
-    return effects_pushes(effects) > 0;
+    return code > 0;
 }
 
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
     static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
-    const struct partitions_options *options = &partitions->options;
-    partitions_end_live(partitions, partition);
-    int code = relation_lists_reset(options->relations, partition, error);
-    if (!code) code = posts_reset(options->posts, partition, error);
-    if (!code) code = blocks_reset(options->blocks, partition, error);
-    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    partitions_quieten(partitions, partition);
+    int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;
     owner_restore_again(partitions->owner, partition);
     for (size_t i = 0; !code && i < ARRAY_SIZE(STATES); i++)
@@ -45,7 +50,6 @@ static void mend(struct partitions *partitions) {
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         struct feed_part *part = &partitions->parts[p];
         if (!part->damaged) continue;
-        part->damaged = false;
         if (part->attached && begin_anew(partitions, p, &error))
             partitions_fail(partitions, "a damaged partition cannot be read anew", &error);
     }
@@ -57,29 +61,36 @@ void partitions_damaged(struct partitions *partitions, int32_t partition, const 
     log_error(partitions->options.log, "state is read anew: a value is damaged on the disk",
               LOG_INT("partition", partition), LOG_TEXT("reason", error->text));
     part->damaged = partitions->any_damaged = true;
+    partitions_turn_soon(partitions);
+}
+
+void partitions_turn_soon(struct partitions *partitions) {
+    if (partitions->turning) return;
+    partitions->turning = true;
     loop_timer_again(partitions->turn, 0, 0);
 }
 
 void partitions_turn(void *context) {
     struct partitions *partitions = context;
     struct error error;
+    partitions->turning = false;
     if (partitions->any_damaged) mend(partitions);
     if (partitions->failed) return;
     int code = partitions->writing ? inboxes_write(partitions->options.inboxes, INBOX_SLICE, &error) : 0;
     if (code < 0) partitions_fail(partitions, "the store failed", &error);
     partitions->writing = code > 0;
-    bool more = push(partitions);
-    if (partitions->writing || more) loop_timer_again(partitions->turn, more && !partitions->writing ? 1 : 0, 0);
+    bool more = go_on(partitions);
+    if (partitions->writing || more) partitions_turn_soon(partitions);
 }
 
 void partitions_idle(struct partitions *partitions) {
-    if (push(partitions)) loop_timer_again(partitions->turn, 0, 0);
+    if (go_on(partitions)) partitions_turn_soon(partitions);
     outbox_flush(partitions->options.outbox);
     partitions_build(partitions);
 }
 
 void partitions_flush(struct partitions *partitions) {
-    if (push(partitions)) loop_timer_again(partitions->turn, 0, 0);
+    if (go_on(partitions)) partitions_turn_soon(partitions);
     outbox_flush(partitions->options.outbox);
     if (!partitions->failed) carried_note(partitions->carried);
 }
@@ -89,7 +100,7 @@ void partitions_unblocked(struct partitions *partitions) {
     if (!partitions->put_off || partitions->failed) return;
     partitions->put_off = false;
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
-        for (size_t s = 0; partitions->parts[p].live && s < STATES_OF_FEED; s++) {
+        for (size_t s = 0; partitions->parts[p].live && s < STATES_WITH_EFFECTS; s++) {
             int64_t next = carried_next(partitions->carried, s, p);
             if (next < owner_position(partitions->owner, s, p) &&
                 owner_read_again(partitions->owner, s, p, next, &error))
@@ -104,7 +115,7 @@ void partitions_effects_lost(struct partitions *partitions) {
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         if (!partitions->parts[p].live) continue;
         effects_drop(partitions->options.effects, p);
-        for (size_t s = 0; s < STATES_OF_FEED; s++) {
+        for (size_t s = 0; s < STATES_WITH_EFFECTS; s++) {
             int64_t from = carried_rewind(partitions->carried, s, p);
             if (from >= 0 && owner_read_again(partitions->owner, s, p, from, &error))
                 partitions_fail(partitions, "effects cannot be carried out again", &error);
@@ -137,7 +148,7 @@ static bool current(const struct partitions *partitions, int32_t partition) {
     const struct feed_part *part = &partitions->parts[partition];
     if (part->live) return true;
     bool all = part->attached && !partitions_unapplied(partitions, partition);
-    for (size_t s = 0; all && s < STATES_OF_FEED; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
+    for (size_t s = 0; all && s < STATES_WITH_EFFECTS; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
     return all;
 }
 
@@ -155,12 +166,13 @@ void partitions_second(struct partitions *partitions) {
     struct error error;
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         if ((now / 1000 + p) % KEEP_S || partitions->failed) continue;
-        if (keep(partitions, p, now, &error)) partitions_fail(partitions, "the store failed", &error);
+        int code = keep(partitions, p, now, &error);
+        if (code) store_failed(partitions, p, code, &error);
     }
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
     partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
     if (now / 1000 % partitions->options.write_s == 0 || inboxes_unwritten(partitions->options.inboxes))
         partitions->writing = true;
-    loop_timer_again(partitions->turn, 0, 0);
+    partitions_turn_soon(partitions);
 }

@@ -10,10 +10,12 @@
 #include "deliver/deliver.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "watch/watch.h"
 
-enum { TIMELINES, REQUESTS, HOT, OUTBOXES };
+enum { TIMELINES, REQUESTS, HOT, DELIVERIES, OUTBOXES };
 
-static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
+static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,
+                                                     &TOPIC_DELIVERIES};
 
 /* The context of one outbox of lib/deliver: its sender must know the topic. */
 struct lane {
@@ -35,6 +37,7 @@ struct outbox {
     struct lane lanes[OUTBOXES];
     struct waiting_command *waiting; /* in order, from waiting_first on */
     size_t waiting_first, waiting_count, waiting_room;
+    bool failed;
     struct metric *batches, *commands, *lost, *undecodable;
 };
 
@@ -42,6 +45,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
                       int64_t offset) {
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
+    if (topic == &TOPIC_FEED_WATCHES) return; // what is left of a watcher is found again
     if (!code) {
         epochs_acknowledge(outbox->options.epochs, epoch);
         return;
@@ -50,22 +54,28 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     if (epoch >= epochs_settled(outbox->options.epochs)) outbox->options.lost(outbox->options.context);
 }
 
+/* Nothing can be sent any more, as after a fatal error of the producer. What was not sent waits, so that its epoch is never settled:
+ * whoever takes over carries out its effects. */
+static void fail(struct outbox *outbox, const struct topic *topic, size_t size, int code) {
+    struct error error;
+    outbox->lost->value++;
+    if (outbox->failed) return;
+    outbox->failed = true;
+    error_set(&error, code, "%zu bytes for %s: %s", size, topic->name, strerror(-code));
+    outbox->options.failed(outbox->options.context, "Kafka's producer takes nothing more", &error);
+}
+
 /* ---- items ---- */
 
 static int send_batch(void *context, int32_t partition, const void *bytes, size_t size, uint64_t epoch) {
     struct lane *lane = context;
     struct outbox *outbox = lane->outbox;
+    if (outbox->failed) return -EAGAIN;
     int code =
         kafka_producer_send(outbox->producer, lane->topic, partition, NULL, 0, bytes, size, (void *)(uintptr_t)epoch);
-    if (code == -EHOSTDOWN) return -EAGAIN;
-    if (!code) {
-        outbox->batches->value++;
-    } else if (code != -EAGAIN) {
-        outbox->lost->value++;
-        log_warn(outbox->options.log, "a batch cannot be sent", LOG_TEXT("topic", lane->topic->name),
-                 LOG_INT("partition", partition), LOG_INT("bytes", (int64_t)size), LOG_TEXT("reason", strerror(-code)));
-    }
-    return code;
+    if (!code) outbox->batches->value++;
+    if (code && code != -EAGAIN && code != -EHOSTDOWN) fail(outbox, lane->topic, size, code);
+    return code ? -EAGAIN : 0;
 }
 
 static struct deliver *lane_of(struct outbox *outbox, const struct topic *topic) {
@@ -88,6 +98,17 @@ void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partit
     deliver_put(deliver, partition, &envelope, 0, clock_monotonic_us());
 }
 
+void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size) {
+    struct deliver_envelope envelope = {.kind = WATCH_DELIVERY_KIND, .payload = payload, .payload_size = size};
+    deliver_put(outbox->lanes[DELIVERIES].deliver, route, &envelope, 0, clock_monotonic_us());
+}
+
+void outbox_flush_deliveries(struct outbox *outbox) { deliver_flush(outbox->lanes[DELIVERIES].deliver); }
+
+void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size) {
+    kafka_producer_send(outbox->producer, &TOPIC_FEED_WATCHES, partition, key, size, NULL, 0, NULL);
+}
+
 /* ---- commands ---- */
 
 static int send_command(struct outbox *outbox, const struct waiting_command *command) {
@@ -99,18 +120,12 @@ static int send_command(struct outbox *outbox, const struct waiting_command *com
 
 /* Sends commands that wait, in order, as long as the producer takes them. */
 static void send_waiting(struct outbox *outbox) {
-    while (outbox->waiting_count) {
+    while (outbox->waiting_count && !outbox->failed) {
         struct waiting_command *command = &outbox->waiting[outbox->waiting_first];
         int code = send_command(outbox, command);
-        if (code == -EAGAIN || code == -EHOSTDOWN) return;
-        if (code) {
-            outbox->lost->value++;
-            log_warn(outbox->options.log, "a command cannot be sent", LOG_TEXT("topic", command->topic->name),
-                     LOG_TEXT("reason", strerror(-code)));
-            epochs_acknowledge(outbox->options.epochs, command->epoch); // nothing will come of it
-        } else {
-            outbox->commands->value++;
-        }
+        if (code && code != -EAGAIN && code != -EHOSTDOWN) fail(outbox, command->topic, command->value.size, code);
+        if (code) return;
+        outbox->commands->value++;
         buffer_free(&command->value);
         outbox->waiting_first++;
         outbox->waiting_count--;
@@ -197,7 +212,7 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
     for (size_t i = 0; i < OUTBOXES; i++) {
         outbox->lanes[i] = (struct lane){.outbox = outbox, .topic = TOPICS[i]};
         outbox->lanes[i].deliver = deliver_new(&(struct deliver_options){
-            .destinations = options->partitions,
+            .destinations = i == DELIVERIES ? options->routes : options->partitions,
             .flush_bytes = options->flush_bytes,
             .flush_us = options->flush_us,
             .epochs = options->epochs,

@@ -77,7 +77,7 @@ static bool answer(struct outcome_wait *wait) {
     }
     bool there = code != -EAGAIN;
     if (there && code < 0)
-        replies_store_failed(wait->request, &error);
+        replies_store_failed(wait->replies, wait->request, wait->partition, code, &error);
     else if (code > 0)
         http_reply_json(wait->request, 200, &body);
     else if (!code)
@@ -129,10 +129,7 @@ static void look_at_all(struct replies *replies, bool at_pages) {
 
 void replies_look_again(struct replies *replies) { look_at_all(replies, false); }
 
-void replies_tenth(struct replies *replies) {
-    look_at_all(replies, true);
-    replies_forget_begun(replies);
-}
+void replies_tenth(struct replies *replies) { look_at_all(replies, true); }
 
 static void wait_on(struct outcome_wait *wait) {
     wait->next = wait->replies->waiting;

@@ -6,18 +6,15 @@
 #include "feed/partitions_private.h"
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
-    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,         [STATE_POSTS] = &TOPIC_POSTS,         [STATE_TEXTS] = &TOPIC_POST_TEXTS,
-    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS, [STATE_TIMELINES] = &TOPIC_TIMELINES,
+    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,     [STATE_POSTS] = &TOPIC_POSTS,
+    [STATE_TEXTS] = &TOPIC_POST_TEXTS,    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
+    [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
     partitions->failed = true;
     partitions->options.failed(partitions->options.context, doing, error);
 }
-
-void partitions_give_up(struct partitions *partitions) { partitions->failed = true; }
-
-bool partitions_given_up(const struct partitions *partitions) { return partitions->failed; }
 
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error) {
     struct feed_part *part = &partitions->parts[partition];
@@ -103,6 +100,8 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
+    from[STATE_WATCHES] = KAFKA_OFFSET_BEGINNING; // they are kept in memory
+    watches_attach(options->watches, partition);
     partitions->parts[partition] =
         (struct feed_part){.attached = true,
                            .no_inboxes = timelines < 0,
@@ -114,18 +113,35 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
     if (!part->live) return;
     part->live = false;
-    effects_drop(partitions->options.effects, partition);
-    for (size_t s = 0; s < STATES_OF_FEED; s++) part->told[s] = carried_settled_at(partitions->carried, s, partition);
+    int64_t request = effects_drop(partitions->options.effects, partition);
+    if (request < INT64_MAX) owner_lower(partitions->owner, INPUT_REQUESTS, partition, request);
+    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++)
+        part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }
 
+int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error) {
+    const struct partitions_options *options = &partitions->options;
+    partitions->parts[partition].damaged = false;
+    int code = relation_lists_reset(options->relations, partition, error);
+    if (!code) code = posts_reset(options->posts, partition, error);
+    if (!code) code = blocks_reset(options->blocks, partition, error);
+    if (!code) code = inboxes_forget(options->inboxes, partition, error);
+    return code;
+}
+
+/* A partition that is given up before the turn that mends it must not be damaged when it comes back. */
 void partitions_detach(struct partitions *partitions, int32_t partition) {
     const struct partitions_options *options = &partitions->options;
+    struct error error;
     partitions_end_live(partitions, partition);
+    if (partitions->parts[partition].damaged && partitions_empty(partitions, partition, &error))
+        partitions_fail(partitions, "a damaged partition cannot be emptied", &error);
     partitions->parts[partition] = (struct feed_part){.attached = false};
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);
     inboxes_detach(options->inboxes, partition);
+    watches_detach(options->watches, partition);
 }
 
 /* An owner without inboxes reads the requests for them that were not carried out yet. */
@@ -136,9 +152,18 @@ void partitions_own(struct partitions *partitions, int32_t partition, bool fresh
         again[STATE_TIMELINES] = told[STATE_TIMELINES] >= 0 ? told[STATE_TIMELINES] : KAFKA_OFFSET_BEGINNING;
 }
 
-void partitions_silence(struct partitions *partitions, int32_t partition) {
+/* A partition that is silent forgets who watches: watches are read anew before it is live again. */
+void partitions_quieten(struct partitions *partitions, int32_t partition) {
+    struct error error;
+    if (!partitions->parts[partition].live) return;
     partitions_end_live(partitions, partition);
+    watches_detach(partitions->options.watches, partition);
+    watches_attach(partitions->options.watches, partition);
+    if (owner_read_again(partitions->owner, STATE_WATCHES, partition, KAFKA_OFFSET_BEGINNING, &error))
+        partitions_fail(partitions, "watches cannot be read anew", &error);
 }
+
+void partitions_silence(struct partitions *partitions, int32_t partition) { partitions_quieten(partitions, partition); }
 
 /* All that the process knows of a state is gone. The others stay, but for posts and their texts, which belong together. */
 bool partitions_lost(struct partitions *partitions, size_t state, int32_t partition) {
@@ -157,14 +182,15 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
+    case STATE_WATCHES: break; // roll calls find what is missing
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
-    if (state == STATE_TIMELINES) return false; // inboxes are asked for again
+    if (state >= STATE_TIMELINES) return false; // inboxes are asked for again
     if (!code && (state == STATE_POSTS || state == STATE_TEXTS) &&
         owner_read_again(partitions->owner, state == STATE_POSTS ? STATE_TEXTS : STATE_POSTS, partition,
                          KAFKA_OFFSET_BEGINNING, &error))
         partitions_fail(partitions, "posts cannot be read anew", &error);
-    partitions_end_live(partitions, partition);
+    partitions_quieten(partitions, partition);
     part->told[state] = KAFKA_OFFSET_BEGINNING; // the group knows of another time
     return true;
 }
@@ -188,7 +214,8 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
-           owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]);
+           owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]) &&
+           owner_reached(partitions->owner, STATE_WATCHES, partition, ends[STATE_WATCHES]);
 }
 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition) {
@@ -199,16 +226,17 @@ int64_t partitions_unapplied(const struct partitions *partitions, int32_t partit
 /* State is here. Effects go on where the group knows them to be, on records that are read once more. */
 void partitions_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
-    int64_t from[STATES_OF_FEED];
+    int64_t from[STATES_WITH_EFFECTS];
     struct error error;
     int code = relation_lists_finish(partitions->options.relations, partition, clock_wall_ms(), &error);
     part->live = true;
-    for (size_t s = 0; s < STATES_OF_FEED; s++) {
+    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++) {
         from[s] = part->told[s] == KAFKA_OFFSET_NONE ? part->ends[s] : part->told[s] < 0 ? 0 : part->told[s];
         if (from[s] > part->ends[s]) from[s] = part->ends[s]; // the group knows of another time
     }
     carried_live(partitions->carried, partition, from);
-    for (size_t s = 0; !code && s < STATES_OF_FEED; s++) {
+    watches_live(partitions->options.watches, partition);
+    for (size_t s = 0; !code && s < STATES_WITH_EFFECTS; s++) {
         if (from[s] < owner_position(partitions->owner, s, partition))
             code = owner_read_again(partitions->owner, s, partition, from[s], &error);
     }
@@ -223,8 +251,8 @@ struct partitions *partitions_new(const struct partitions_options *options) {
     struct partitions *partitions = mem_alloc(sizeof *partitions);
     *partitions = (struct partitions){
         .options = *options,
-        .carried = carried_new(PARTITIONS_TOPICS, STATES_OF_FEED, options->partitions, options->epochs),
-        .positions = mem_zero(count * STATES_OF_FEED, sizeof *partitions->positions),
+        .carried = carried_new(PARTITIONS_TOPICS, STATES_WITH_EFFECTS, options->partitions, options->epochs),
+        .positions = mem_zero(count * STATES_WITH_EFFECTS, sizeof *partitions->positions),
         .codec = codec_new(),
         .payload_codec = codec_new(),
         .reader = deliver_reader_new(),

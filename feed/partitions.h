@@ -5,6 +5,7 @@
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
  *     timelines     --> inboxes ---------+
+ *     feed-watches  --> watches (in memory)
  */
 #ifndef FEED_PARTITIONS_H
 #define FEED_PARTITIONS_H
@@ -15,11 +16,22 @@
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/outbox.h"
+#include "feed/watches.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
-enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATES_OF_FEED };
+enum {
+    STATE_FOLLOWS,
+    STATE_POSTS,
+    STATE_TEXTS,
+    STATE_FRIENDSHIPS,
+    STATE_TIMELINES,
+    STATE_WATCHES,
+    STATES_OF_FEED,
+    STATES_WITH_EFFECTS = STATE_WATCHES /* that many, from the first on */
+};
+enum { INPUT_REQUESTS }; /* the number of the only input, `timeline-requests` */
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
 struct partitions;
@@ -37,6 +49,7 @@ struct partitions_options {
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;
+    struct watches *watches;
     struct decider *decider;
     struct epochs *epochs;
     void *context;
@@ -62,12 +75,11 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition);
 void partitions_live(struct partitions *partitions, int32_t partition);
 
+/* Effects wait for effects_run. */
+void partitions_turn_soon(struct partitions *partitions);
+
 /* A value in the store is damaged: from the next turn of the loop on, all state of the partition is read anew. */
 void partitions_damaged(struct partitions *partitions, int32_t partition, const struct error *error);
-
-/* The process must end: nothing more is taken, told or committed from now on. */
-void partitions_give_up(struct partitions *partitions);
-bool partitions_given_up(const struct partitions *partitions);
 
 void partitions_flush(struct partitions *partitions); /* sends all effects, and notes that they are sent */
 /* The outbox has room again: effects that were put off are carried out. */

@@ -31,10 +31,11 @@ struct partitions {
     struct kafka_position *positions; /* room for all states of all partitions */
     struct codec *codec, *payload_codec;
     struct deliver_reader *reader;
-    struct loop_timer *turn; /* goes on with inboxes and pushes */
+    struct loop_timer *turn; /* goes on with inboxes and effects */
     struct feed_part *parts;
     struct list_build building;
     bool stopped, writing;
+    bool turning; /* the timer runs */
     bool failed;  /* the process ends */
     bool put_off; /* effects wait until the outbox has room */
     bool any_damaged;
@@ -45,8 +46,12 @@ void partitions_fail(struct partitions *partitions, const char *doing, const str
 /* Writes the halves that are queued. */
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error);
 
-/* The partition is no longer live; the group is told no more of its effects. */
-void partitions_end_live(struct partitions *partitions, int32_t partition);
+/* The partition is no longer live; nobody is told any more of its effects. */
+void partitions_end_live(struct partitions *partitions, int32_t partition); /* it goes away */
+void partitions_quieten(struct partitions *partitions, int32_t partition);  /* it stays */
+
+/* Empties the stores of an attached partition, and forgets that it was damaged. */
+int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error);
 
 /* Begins to put together lists that were read up to their end. */
 void partitions_build(struct partitions *partitions);

@@ -71,6 +71,20 @@ int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t 
 int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
              size_t max, size_t *count, bool *more, struct error *error);
 
+/* Walks authors' posts, newest first, with one cursor over what the store has when the walk begins. It begins and ends within one
+ * call from the loop: meanwhile nothing may be reset or detached. */
+struct posts_walk;
+enum posts_walked { POSTS_WALK_LIVE, POSTS_WALK_DELETED, POSTS_WALK_END };
+int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **walk, struct error *error);
+void posts_walk_free(struct posts_walk *walk); /* NULL is fine */
+void posts_walk_to(struct posts_walk *walk, int64_t author,
+                   int64_t before); /* the author's newest post below `before` */
+enum posts_walked posts_walk_at(const struct posts_walk *walk,
+                                int64_t *id); /* END: the author has no others, or see below */
+void posts_walk_next(struct posts_walk *walk);
+int posts_walk_error(const struct posts_walk *walk, struct error *error); /* why the walk has come to an end */
+uint64_t posts_moves(const struct posts *posts);                          /* moves of all walks ever */
+
 /* Reads the text of a post, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
                struct error *error);

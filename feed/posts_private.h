@@ -47,6 +47,7 @@ struct posts {
     struct posts_records index, texts;
     struct buffer bytes; /* of records that are not written yet */
     struct buffer key, value;
+    uint64_t moves; /* of walks */
 };
 
 /* A post as it is stored: 0 and the client's key; or 1, the time of deletion (zigzag), and the client's key. */

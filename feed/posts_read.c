@@ -1,7 +1,9 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "feed/posts_private.h"
 
 enum { LIVE, DELETED }; /* the first byte of a stored post */
@@ -180,27 +182,74 @@ int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t 
     return 0;
 }
 
-int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
-             size_t max, size_t *count, bool *more, struct error *error) {
+struct posts_walk {
+    struct posts *posts;
+    struct store_cursor *cursor;
     uint8_t from[POST_KEY_SIZE];
-    size_t found = 0, size;
-    bool others = false;
+};
+
+int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **out, struct error *error) {
     int code = attached(posts, partition, error);
     if (code) return code;
-    posts_store_key(from, author, before > 0 ? before - 1 : 0);
-    struct store_cursor *cursor = store_cursor_new(posts->store, posts->parts[partition].index.family);
-    for (store_cursor_seek(cursor, from, sizeof from); store_cursor_valid(cursor); store_cursor_next(cursor)) {
-        const uint8_t *key = store_cursor_key(cursor, &size);
-        if (size != POST_KEY_SIZE || memcmp(key, from, POSTS_LONG) != 0) break;
-        int64_t id = (int64_t)~bytes_get_be64(key + POSTS_LONG);
-        if (id <= above) break;
-        const uint8_t *value = store_cursor_value(cursor, &size);
-        if (!size || value[0] != LIVE) continue;
-        if ((others = found == max)) break;
-        ids[found++] = id;
+    struct posts_walk *walk = mem_alloc(sizeof *walk);
+    *walk = (struct posts_walk){.posts = posts,
+                                .cursor = store_cursor_new(posts->store, posts->parts[partition].index.family)};
+    *out = walk;
+    return 0;
+}
+
+void posts_walk_free(struct posts_walk *walk) {
+    if (!walk) return;
+    store_cursor_free(walk->cursor);
+    free(walk);
+}
+
+void posts_walk_to(struct posts_walk *walk, int64_t author, int64_t before) {
+    posts_store_key(walk->from, author, before > 0 ? before - 1 : 0);
+    store_cursor_seek(walk->cursor, walk->from, sizeof walk->from);
+    walk->posts->moves++;
+}
+
+enum posts_walked posts_walk_at(const struct posts_walk *walk, int64_t *id) {
+    size_t size;
+    if (!store_cursor_valid(walk->cursor)) return POSTS_WALK_END;
+    const uint8_t *key = store_cursor_key(walk->cursor, &size);
+    if (size != POST_KEY_SIZE || memcmp(key, walk->from, POSTS_LONG) != 0) return POSTS_WALK_END;
+    *id = (int64_t)~bytes_get_be64(key + POSTS_LONG);
+    const uint8_t *value = store_cursor_value(walk->cursor, &size);
+    return size && value[0] == LIVE ? POSTS_WALK_LIVE : POSTS_WALK_DELETED;
+}
+
+void posts_walk_next(struct posts_walk *walk) {
+    store_cursor_next(walk->cursor);
+    walk->posts->moves++;
+}
+
+int posts_walk_error(const struct posts_walk *walk, struct error *error) {
+    return store_cursor_error(walk->cursor, error);
+}
+
+uint64_t posts_moves(const struct posts *posts) { return posts->moves; }
+
+int posts_of(struct posts *posts, int32_t partition, int64_t author, int64_t above, int64_t before, int64_t *ids,
+             size_t max, size_t *count, bool *more, struct error *error) {
+    struct posts_walk *walk;
+    enum posts_walked at;
+    size_t found = 0;
+    bool others = false;
+    int64_t id;
+    int code = posts_walk_new(posts, partition, &walk, error);
+    if (code) return code;
+    posts_walk_to(walk, author, before);
+    while ((at = posts_walk_at(walk, &id)) != POSTS_WALK_END && id > above) {
+        if (at == POSTS_WALK_LIVE) {
+            if ((others = found == max)) break;
+            ids[found++] = id;
+        }
+        posts_walk_next(walk);
     }
-    code = store_cursor_error(cursor, error);
-    store_cursor_free(cursor);
+    code = posts_walk_error(walk, error);
+    posts_walk_free(walk);
     if (code) return code;
     *count = found;
     *more = others;

@@ -9,13 +9,16 @@ const struct owner_topic FEED_TOPICS[] = {
     {&TOPIC_FOLLOW_COMMANDS, OWNER_COMMAND}, {&TOPIC_POST_COMMANDS, OWNER_COMMAND},
     {&TOPIC_FOLLOWS, OWNER_STATE},           {&TOPIC_POSTS, OWNER_STATE},
     {&TOPIC_POST_TEXTS, OWNER_STATE},        {&TOPIC_FRIENDSHIPS, OWNER_STATE},
-    {&TOPIC_TIMELINES, OWNER_STATE},         {&TOPIC_TIMELINE_REQUESTS, OWNER_INPUT},
+    {&TOPIC_TIMELINES, OWNER_STATE},         {&TOPIC_FEED_WATCHES, OWNER_STATE},
+    {&TOPIC_TIMELINE_REQUESTS, OWNER_INPUT},
 };
 const size_t FEED_TOPIC_COUNT = ARRAY_SIZE(FEED_TOPICS);
 
 /* ---- requests of other processes' readers ---- */
 
-static int answer_requests(struct feed *feed, const struct kafka_record *record, struct error *error) {
+enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
+
+static int take_items(struct feed *feed, const struct kafka_record *record, struct error *error) {
     struct deliver_head head;
     struct deliver_envelope envelope;
     struct timeline_item item;
@@ -25,13 +28,9 @@ static int answer_requests(struct feed *feed, const struct kafka_record *record,
         if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
         if (delivery_read_timeline(feed->codec, envelope.payload, envelope.payload_size, &item))
             return error_set(error, -EBADMSG, "an item cannot be read");
-        if (item.kind != TIMELINE_ITEM_REQUEST) continue;
-        code = effects_request(feed->effects, record->partition, envelope.recipients, envelope.recipient_count,
-                               item.request.reader, item.request.request, error);
-        if (!code) continue;
-        partitions_give_up(feed->state);
-        feed_failed(feed, "the store failed", error);
-        return 0;
+        if (item.kind == TIMELINE_ITEM_REQUEST)
+            effects_request(feed->effects, record->partition, record->offset, envelope.recipients,
+                            envelope.recipient_count, item.request.reader, item.request.request);
     }
     return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
 }
@@ -79,9 +78,12 @@ static void state_live(void *context, int32_t partition) {
 static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct feed *feed = context;
     struct error error;
-    if (!partitions_given_up(feed->state) && answer_requests(feed, record, &error))
-        outbox_dead(feed->outbox, record, error.text);
-    if (partitions_given_up(feed->state)) owner_lower(feed->owner, input, record->partition, record->offset);
+    if (take_items(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
+    partitions_turn_soon(feed->state);
+}
+
+static void lower(void *context, size_t input, int64_t *offsets) {
+    effects_lower(((struct feed *)context)->effects, offsets);
 }
 
 static void flush_old(void *context, int64_t now_us) { outbox_flush_old(((struct feed *)context)->outbox, now_us); }
@@ -92,7 +94,7 @@ static bool blocked(void *context) {
     struct feed *feed = context;
     if (outbox_blocked(feed->outbox) && !outbox_retry(feed->outbox)) return true;
     partitions_unblocked(feed->state);
-    return false;
+    return effects_waiting_authors(feed->effects) > WAITING_MAX;
 }
 
 /* The group is joined when what was hot is known: a page without it would lack posts. */
@@ -134,6 +136,7 @@ const struct owner_product FEED_OWNED = {
     .flush_old = flush_old,
     .flush = flush,
     .settle = flush,
+    .lower = lower,
     .blocked = blocked,
     .prepared = prepared,
     .busy = workers_busy,

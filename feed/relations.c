@@ -21,6 +21,7 @@ int relation_lists_open(const struct relation_lists_options *options, struct rel
     struct adjacency_options adjacency = {
         .path = options->path,
         .name = "follows",
+        .stamps = "follow-times",
         .partitions = options->partitions,
         .kinds = KINDS,
         .chunk = options->chunk,
@@ -67,12 +68,12 @@ static struct adjacency_list list_of(int32_t partition, int64_t user, enum relat
         .owner = user, .partition = partition, .kind = (uint8_t)(relation - RELATION_FOLLOWING)};
 }
 
-void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset,
+void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
                          const struct relation_half *half, bool set) {
     if (offset < lists->taken[partition]) return;
     lists->taken[partition] = offset + 1;
     adjacency_add(lists->adjacency, list_of(partition, half->user, half->relation), half->other,
-                  set ? ADJACENCY_MEMBER : ADJACENCY_NONE, 0, offset);
+                  set ? ADJACENCY_MEMBER : ADJACENCY_NONE, time_ms, offset);
 }
 
 int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
@@ -113,6 +114,17 @@ int relation_lists_has(struct relation_lists *lists, int32_t partition, const st
                               count, error);
     if (!code) *has = entry.tag == ADJACENCY_MEMBER;
     return code;
+}
+
+int relation_lists_since(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
+                         int64_t *since, struct error *error) {
+    struct adjacency_entry entry;
+    int code = adjacency_find(lists->adjacency, list_of(partition, half->user, half->relation), half->other, &entry,
+                              NULL, error);
+    if (code) return code;
+    *has = entry.tag == ADJACENCY_MEMBER;
+    *since = *has && entry.stamped ? entry.stamp : 0;
+    return 0;
 }
 
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists) {

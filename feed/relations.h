@@ -1,5 +1,6 @@
-/* The lists of whom users follow and mute, and of their followers: the content of the topic `follows`, of attached partitions, in lib/adjacency's lists. Both halves of a
- * follow are here if both users' partitions are. Since when is not kept: no list shows it. One thread.
+/* The lists of whom users follow and mute, and of their followers: the content of the topic `follows`, of attached partitions, in
+ * lib/adjacency's lists. Both halves of a follow are here if both users' partitions are. The time of a half's record is kept for a day
+ * or two: no list shows it, but an old block must not end a new follow (feed/rules.h). One thread.
  *
  *     list of a user      FOLLOWING: whom the user follows      FOLLOWERS: who follows the user      MUTED: whom the user mutes
  *
@@ -34,7 +35,7 @@ int relation_lists_reset(struct relation_lists *lists, int32_t partition,
 
 /* Queues a half of an attached partition; relation_lists_apply writes what is queued, and that everything before `next` is. Halves
  * of offsets that are applied or queued already are passed by, and a lower `next` than before changes nothing. */
-void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset,
+void relation_lists_take(struct relation_lists *lists, int32_t partition, int64_t offset, int64_t time_ms,
                          const struct relation_half *half, bool set);
 int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_t next, int64_t now_ms, bool restoring,
                          struct error *error);
@@ -53,6 +54,10 @@ int relation_lists_count(struct relation_lists *lists, int32_t partition, int64_
 /* *count: as relation_lists_count; may be NULL. */
 int relation_lists_has(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
                        size_t *count, struct error *error);
+
+/* *since: the time of the half's record in Kafka (ms); 0: there is none, or it is too long ago. */
+int relation_lists_since(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
+                         int64_t *since, struct error *error);
 
 /* The same adjacency, for checkpoints and building by a worker thread. */
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists);

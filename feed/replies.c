@@ -29,7 +29,13 @@ void replies_bad_query(struct http_request *request) {
     http_problem(request, 400, "bad-query", "a value is missing or out of range", 0);
 }
 
-void replies_store_failed(struct http_request *request, const struct error *error) {
+void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
+                          const struct error *error) {
+    if (code == -EBADMSG) {
+        replies->options.damaged(replies->options.context, partition, error);
+        http_problem(request, 503, "restoring", "this key's state is being restored", 1);
+        return;
+    }
     http_problem(request, 500, "store", error->text, 0);
 }
 
@@ -52,13 +58,15 @@ void replies_start(struct replies *replies, const char *text) {
 
 void replies_put_id(struct buffer *body, int64_t id) { buffer_format(body, "\"%" PRId64 "\"", id); }
 
+void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first) {
+    buffer_string(body, first ? "{\"id\":" : ",{\"id\":");
+    replies_put_id(body, id);
+    buffer_format(body, ",\"user\":%" PRId64 "}", author);
+}
+
 void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count) {
     buffer_string(body, "\"posts\":[");
-    for (size_t i = 0; i < count; i++) {
-        buffer_string(body, i ? ",{\"id\":" : "{\"id\":");
-        replies_put_id(body, posts[i].id);
-        buffer_format(body, ",\"user\":%" PRId64 "}", posts[i].author);
-    }
+    for (size_t i = 0; i < count; i++) replies_put_ref(body, posts[i].id, posts[i].author, i == 0);
     buffer_byte(body, ']');
 }
 
@@ -75,7 +83,7 @@ static void user_counts(struct replies *replies, struct http_request *request, i
     if (!code) code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWING, &following, &error);
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return;
     }
     replies_start(replies, "");
@@ -98,7 +106,7 @@ static bool relation_of(const struct http_request *request, enum relation *relat
 /* Ids lie together in slices: a page may need several, and the end of one is no end of the list. */
 static int list_items(struct replies *replies, int32_t partition, int64_t user, enum relation relation, int64_t after,
                       size_t limit, int64_t *next, struct error *error) {
-    struct id_list *ids = &replies->following;
+    struct id_list *ids = &replies->ids;
     size_t put = 0;
     *next = -1;
     while (put < limit) {
@@ -130,7 +138,7 @@ static void list(struct replies *replies, struct http_request *request, int64_t 
     int code = list_items(replies, partition, user, relation, after, (size_t)limit, &next, &error);
     if (!code) code = relation_lists_count(replies->options.relations, partition, user, relation, &total, &error);
     if (code) {
-        replies_store_failed(request, &error);
+        replies_store_failed(replies, request, partition, code, &error);
         return;
     }
     buffer_string(&replies->body, "],\"next\":");
@@ -181,25 +189,19 @@ struct replies *replies_new(const struct replies_options *options) {
     struct replies *replies = mem_alloc(sizeof *replies);
     *replies = (struct replies){
         .options = *options,
-        .scratch = page_scratch_new(),
-        .inbox = {.request = -1},
         .codec = codec_new(),
-        .begun = map_new(),
     };
+    replies_slow_new(replies);
     return replies;
 }
 
 void replies_free(struct replies *replies) {
     if (!replies) return;
     replies_waiting_free(replies);
-    page_scratch_free(replies->scratch);
-    page_free(&replies->page);
-    inbox_free(&replies->inbox);
-    id_list_free(&replies->following);
-    id_list_free(&replies->muted);
+    replies_slow_free(replies);
+    id_list_free(&replies->ids);
     codec_free(replies->codec);
     buffer_free(&replies->text);
     buffer_free(&replies->body);
-    map_free(replies->begun);
     free(replies);
 }

@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,13 @@
 #include "ids/ids.h"
 #include "json/json.h"
 
-enum { MANY_IDS = 1100, MANY_AUTHORS = 5000 };
+enum {
+    MANY_IDS = 1100,
+    MANY_AUTHORS = 5000,
+    POST_WORK = 20, /* reading a post and its text costs as much as so many moves within the store */
+    SLICE_OF_POSTS = 100,
+    BODY_MAX = 4 << 20 /* bytes; it is passed by one post. Gateways take 16 MiB */
+};
 
 /* Reads a list of numbers separated by commas; *count: how many. */
 static bool numbers_of(const char *text, int64_t *numbers, size_t max, size_t *count) {
@@ -55,126 +60,131 @@ static void put_post_without_text(struct buffer *body, const struct post_found *
     buffer_format(body, ",\"user\":%" PRId64 "}", post->author);
 }
 
-void replies_posts(struct replies *replies, struct http_request *request, int32_t partition) {
-    int64_t ids[MANY_IDS];
-    size_t count;
-    struct error error;
+/* Puts the posts of ids: null where there is none, false where another process has the partition; only the first ones, if they are very
+ * long. */
+static int put_posts(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
+    struct buffer *body = &reply->body;
     int code = 0;
-    if (!numbers_of(http_query(request, "ids"), ids, MANY_IDS, &count)) {
-        replies_bad_query(request);
-        return;
-    }
-    if (replies_refused(replies, request, partition)) return;
-    replies_start(replies, "{\"items\":[");
-    for (size_t i = 0; code >= 0 && i < count; i++) {
+    for (size_t done = 0; reply->at < reply->id_count && body->size < BODY_MAX; reply->at++, done += POST_WORK) {
+        int64_t id = reply->ids[reply->at];
         struct post_found post = {.found = false};
-        if (i) buffer_byte(&replies->body, ',');
-        int32_t its = ids_partition(ids[i]);
+        int32_t its = ids_partition(id);
         bool served = replies_serves(replies, its);
-        if (served) code = posts_find(replies->options.posts, its, ids[i], &post, &error);
-        bool live = code >= 0 && post.found && !post.deleted;
-        if (live) code = replies_put_post(replies, its, &post, &replies->body, &error);
+        if (done >= work) return 1;
+        if (reply->at) buffer_byte(body, ',');
+        if (served) code = posts_find(replies->options.posts, its, id, &post, error);
+        bool live = !code && post.found && !post.deleted;
+        if (live) code = replies_put_post(replies, its, &post, body, error);
+        if (code < 0) {
+            reply->partition = its; // whose store failed
+            return code;
+        }
         if (!live)
-            buffer_string(&replies->body, served ? "null" : "false");
+            buffer_string(body, served ? "null" : "false");
         else if (!code)
-            put_post_without_text(&replies->body, &post);
+            put_post_without_text(body, &post);
+        code = 0;
     }
-    buffer_string(&replies->body, "]}");
-    if (code < 0)
-        replies_store_failed(request, &error);
+    buffer_string(body, "]}");
+    return 0;
+}
+
+void replies_posts(struct replies *replies, struct http_request *request, int32_t partition) {
+    struct slow_reply reply = {.request = request, .partition = partition, .go_on = put_posts};
+    reply.ids = mem_alloc(MANY_IDS * sizeof *reply.ids);
+    if (numbers_of(http_query(request, "ids"), reply.ids, MANY_IDS, &reply.id_count)) {
+        buffer_string(&reply.body, "{\"items\":[");
+        replies_slow(replies, &reply);
+    } else {
+        free(reply.ids);
+        replies_bad_query(request);
+    }
+}
+
+/* ---- posts of one author ---- */
+
+/* Reads and puts some of the author's posts, from `before` on; `at` counts them. Very long ones fill an answer before the limit. */
+static int put_written(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
+    int64_t ids[SLICE_OF_POSTS];
+    size_t count, want = work / POST_WORK, left = reply->limit - reply->at;
+    bool more, full = false;
+    if (want > SLICE_OF_POSTS) want = SLICE_OF_POSTS;
+    if (want > left) want = left;
+    int code = posts_of(replies->options.posts, reply->partition, reply->user, reply->above, reply->before, ids, want,
+                        &count, &more, error);
+    for (size_t i = 0; code >= 0 && i < count; i++) {
+        if ((full = reply->body.size >= BODY_MAX)) break;
+        struct post_found post = {.found = true, .author = reply->user, .id = ids[i]};
+        size_t size = reply->body.size;
+        if (reply->any) buffer_byte(&reply->body, ',');
+        code = replies_put_post(replies, reply->partition, &post, &reply->body, error);
+        if (code == 1)
+            reply->any = true;
+        else
+            reply->body.size = size; // its text was deleted, and the index is not read so far yet
+        reply->before = ids[i];
+        reply->at++;
+    }
+    if (code < 0) return code;
+    if (more && !full && reply->at < reply->limit) return 1;
+    buffer_string(&reply->body, "],\"next\":");
+    if (more || full)
+        replies_put_id(&reply->body, reply->before);
     else
-        replies_reply(replies, request);
+        buffer_string(&reply->body, "null");
+    buffer_byte(&reply->body, '}');
+    return 0;
 }
 
 void replies_written(struct replies *replies, struct http_request *request, int64_t user) {
-    int64_t ids[REPLIES_LIMIT_MAX], above, before, limit;
-    int32_t partition = replies_partition(replies, user);
-    size_t count;
-    bool more;
-    struct error error;
-    if (!replies_limit(request, &limit) || !http_query_number(request, "above", 0, INT64_MAX, &above) ||
-        !http_query_number(request, "before", INT64_MAX, INT64_MAX, &before)) {
+    struct slow_reply reply = {
+        .request = request, .partition = replies_partition(replies, user), .user = user, .go_on = put_written};
+    int64_t limit;
+    if (!replies_limit(request, &limit) || !http_query_number(request, "above", 0, INT64_MAX, &reply.above) ||
+        !http_query_number(request, "before", INT64_MAX, INT64_MAX, &reply.before)) {
         replies_bad_query(request);
         return;
     }
-    if (replies_refused(replies, request, partition)) return;
-    int code =
-        posts_of(replies->options.posts, partition, user, above, before, ids, (size_t)limit, &count, &more, &error);
-    replies_start(replies, "{\"items\":[");
-    bool any = false;
-    for (size_t i = 0; code >= 0 && i < count; i++) {
-        struct post_found post = {.found = true, .author = user, .id = ids[i]};
-        size_t size = replies->body.size;
-        if (any) buffer_byte(&replies->body, ',');
-        code = replies_put_post(replies, partition, &post, &replies->body, &error);
-        if (code == 1)
-            any = true;
-        else
-            replies->body.size = size; // its text was deleted, and the index is not read so far yet
-    }
-    if (code < 0) {
-        replies_store_failed(request, &error);
-        return;
-    }
-    buffer_string(&replies->body, "],\"next\":");
-    if (more)
-        replies_put_id(&replies->body, ids[count - 1]);
-    else
-        buffer_string(&replies->body, "null");
-    buffer_byte(&replies->body, '}');
-    replies_reply(replies, request);
+    reply.limit = (size_t)limit;
+    buffer_string(&reply.body, "{\"items\":[");
+    replies_slow(replies, &reply);
 }
 
 /* ---- older posts of many authors ---- */
 
-static int newest_first(const void *a, const void *b) {
-    const struct inbox_post *x = a, *y = b;
-    return (x->id < y->id) - (x->id > y->id);
-}
-
-static int gather_older(struct replies *replies, int32_t partition, const int64_t *authors, size_t author_count,
-                        int64_t before, size_t limit, struct inbox_post *posts, size_t *count, struct error *error) {
-    int64_t ids[REPLIES_LIMIT_MAX];
-    size_t found;
-    bool more;
-    *count = 0;
-    for (size_t i = 0; i < author_count; i++) {
-        if (replies_partition(replies, authors[i]) != partition) continue;
-        // An author's posts count only if they are above the last of those that fill the page already.
-        int64_t above = *count == limit ? posts[limit - 1].id : 0;
-        int code =
-            posts_of(replies->options.posts, partition, authors[i], above, before, ids, limit, &found, &more, error);
-        if (code) return code;
-        for (size_t k = 0; k < found; k++) posts[*count + k] = (struct inbox_post){.id = ids[k], .author = authors[i]};
-        *count += found;
-        if (!found) continue;
-        qsort(posts, *count, sizeof *posts, newest_first);
-        if (*count > limit) *count = limit;
-    }
+static int gather_older(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
+    size_t count;
+    int64_t cut;
+    int code =
+        newest_read(reply->newest, replies->options.posts, reply->partition, reply->ids, reply->id_count, &work, error);
+    if (code) return code;
+    const struct post_ref *posts = newest_posts(reply->newest, &count, &cut);
+    buffer_string(&reply->body, "{\"posts\":[");
+    for (size_t i = 0; i < count; i++) replies_put_ref(&reply->body, posts[i].id, posts[i].author, i == 0);
+    buffer_string(&reply->body, "]}");
     return 0;
 }
 
+static void keep_own(const struct replies *replies, int32_t partition, int64_t *authors, size_t *count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (replies_partition(replies, authors[i]) == partition) authors[kept++] = authors[i];
+    *count = kept;
+}
+
 void replies_older(struct replies *replies, struct http_request *request, int32_t partition) {
-    struct error error;
-    int64_t *authors = mem_alloc(MANY_AUTHORS * sizeof *authors), before, limit;
-    struct inbox_post *posts = NULL;
-    size_t count, found;
-    if (!numbers_of(http_query(request, "authors"), authors, MANY_AUTHORS, &count) || !replies_limit(request, &limit) ||
-        !http_query_number(request, "before", INT64_MAX, INT64_MAX, &before)) {
+    struct slow_reply reply = {.request = request, .partition = partition, .go_on = gather_older};
+    int64_t limit;
+    reply.ids = mem_alloc(MANY_AUTHORS * sizeof *reply.ids);
+    if (!numbers_of(http_query(request, "authors"), reply.ids, MANY_AUTHORS, &reply.id_count) ||
+        !replies_limit(request, &limit) || !http_query_number(request, "before", INT64_MAX, INT64_MAX, &reply.before)) {
+        free(reply.ids);
         replies_bad_query(request);
-        goto finish;
+        return;
     }
-    if (replies_refused(replies, request, partition)) goto finish;
-    posts = mem_alloc(2 * (size_t)limit * sizeof *posts);
-    if (gather_older(replies, partition, authors, count, before, (size_t)limit, posts, &found, &error)) {
-        replies_store_failed(request, &error);
-        goto finish;
-    }
-    replies_start(replies, "{");
-    replies_put_refs(&replies->body, posts, found);
-    buffer_byte(&replies->body, '}');
-    replies_reply(replies, request);
-finish:
-    free(authors);
-    free(posts);
+    keep_own(replies, partition, reply.ids, &reply.id_count);
+    reply.newest = newest_new();
+    newest_begin(reply.newest,
+                 &(struct newest_wish){.before = reply.before, .each = (size_t)limit, .most = (size_t)limit});
+    replies_slow(replies, &reply);
 }

@@ -3,36 +3,52 @@
 #define FEED_REPLIES_PRIVATE_H
 
 #include "base/map.h"
+#include "feed/newest.h"
 #include "feed/replies.h"
-#include "feed/page.h"
 
 enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1100 };
 
 struct outcome_wait;
 
+/* A question whose answer may take several turns of the loop: others are answered in between. */
+struct slow_reply {
+    struct slow_reply *next;
+    struct http_request *request;
+    int32_t partition;
+    int64_t user, above, before; /* as the question has them */
+    size_t limit;
+    int64_t *ids; /* authors or posts that are asked about */
+    size_t id_count, at;
+    bool any;              /* an item is in the body */
+    struct newest *newest; /* of authors */
+    struct buffer body;
+    /* Does about so much work (as of newest_read). 1: more is left, 0: the body is complete, or a negative code. */
+    int (*go_on)(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error);
+};
+
 struct replies {
     struct replies_options options;
-    struct page_scratch *scratch;
-    struct page page;
-    struct inbox inbox;
-    struct id_list following, muted;
+    struct id_list ids;
     struct codec *codec;
     struct buffer text, body;
-    struct map *begun;            /* readers for whom a Begin is under way -> when it was sent (ms, monotonic) */
-    int64_t begun_since;          /* ms, monotonic */
-    struct outcome_wait *waiting; /* questions that wait for state, in no order */
+    struct outcome_wait *waiting;              /* questions that wait for state, in no order */
+    struct slow_reply *slow_first, **slow_end; /* each gets a slice in turn */
+    struct loop_timer *slow_turn;
 };
 
 /* 0: the partition's questions are answered here. Else the request was answered. */
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
 bool replies_serves(const struct replies *replies, int32_t partition); /* the same, without an answer */
 void replies_bad_query(struct http_request *request);
-void replies_store_failed(struct http_request *request, const struct error *error);
+/* -EBADMSG: the partition is read anew, and the question may be asked again. */
+void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
+                          const struct error *error);
 
 /* Appends a post as the API has it, but for the author's name: 1; 0: there is none; or a negative code. */
 int replies_put_post(struct replies *replies, int32_t partition, const struct post_found *post, struct buffer *body,
                      struct error *error);
 void replies_put_id(struct buffer *body, int64_t id);                                     /* quoted */
+void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first);        /* {id, user} */
 void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count); /* "posts": [{id, user}] */
 
 int32_t replies_partition(const struct replies *replies, int64_t user);
@@ -46,13 +62,17 @@ void replies_posts(struct replies *replies, struct http_request *request, int32_
 void replies_written(struct replies *replies, struct http_request *request, int64_t user);
 void replies_older(struct replies *replies, struct http_request *request, int32_t partition);
 
+/* Answers within this call if that takes no longer than one slice. Takes over the copy that it makes of the reply, with all that it
+ * points to. */
+void replies_slow(struct replies *replies, const struct slow_reply *reply);
+void replies_slow_new(struct replies *replies);
+void replies_slow_free(struct replies *replies);
+
 /* A page of the home timeline; it waits a moment for an inbox that begins just now. */
 void replies_feed(struct replies *replies, struct http_request *request, int64_t user);
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
-
-void replies_forget_begun(struct replies *replies); /* now and then */
 
 /* Answers /peer/relation, /peer/posted and /peer/gone; false: the path is none of these. */
 bool replies_outcome(struct replies *replies, struct http_request *request);

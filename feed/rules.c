@@ -56,14 +56,20 @@ const char *follow_command_complaint(const struct follow_command *command) {
 
 /* ---- decisions ---- */
 
-enum follow_verdict follow_decide(enum follow_command_kind kind, const struct relation_now *now, size_t following_max) {
-    switch (kind) {
+static bool made_since_the_block(const struct follow_command *command, const struct relation_now *now) {
+    return command->blocked && !now->blocked && now->since > command->blocked;
+}
+
+enum follow_verdict follow_decide(const struct follow_command *command, const struct relation_now *now,
+                                  size_t following_max) {
+    switch (command->kind) {
     case FOLLOW_COMMAND_FOLLOW:
         if (now->set) return FOLLOW_NOTHING;
         if (now->blocked) return FOLLOW_BLOCKED;
         return now->following < following_max ? FOLLOW_SET : FOLLOW_FULL;
     case FOLLOW_COMMAND_MUTE: return now->set ? FOLLOW_NOTHING : FOLLOW_SET;
     case FOLLOW_COMMAND_UNFOLLOW:
+        return now->set && !made_since_the_block(command, now) ? FOLLOW_CLEAR : FOLLOW_NOTHING;
     case FOLLOW_COMMAND_UNMUTE: return now->set ? FOLLOW_CLEAR : FOLLOW_NOTHING;
     }
     return FOLLOW_NOTHING;

@@ -15,6 +15,7 @@ struct relation_now {
     bool set;         /* follows, or mutes: whichever the command is about */
     bool blocked;     /* one of the two has blocked the other */
     size_t following; /* whom the user follows, all together */
+    int64_t since;    /* the time of its record in Kafka, ms; 0: not known, it is a day old or more */
 };
 enum follow_verdict {
     FOLLOW_NOTHING, /* it is so already, whatever else would be refused */
@@ -23,7 +24,11 @@ enum follow_verdict {
     FOLLOW_BLOCKED, /* refused */
     FOLLOW_FULL     /* refused: feed.following.max */
 };
-enum follow_verdict follow_decide(enum follow_command_kind kind, const struct relation_now *now, size_t following_max);
+/* The end of a follow that a block has caused may be decided long after, and more than once: the follow may have been made anew since
+ * the block was lifted. Both times are the servers' clocks. A follow that is younger than the block by error is harmless where the
+ * block still stands, as it ends then all the same. */
+enum follow_verdict follow_decide(const struct follow_command *command, const struct relation_now *now,
+                                  size_t following_max);
 
 static inline enum relation follow_relation(enum follow_command_kind kind) {
     return kind == FOLLOW_COMMAND_MUTE || kind == FOLLOW_COMMAND_UNMUTE ? RELATION_MUTED : RELATION_FOLLOWING;

@@ -1,11 +1,9 @@
 #include "ingest/feed/refs.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "ids/ids.h"
 
@@ -75,7 +73,9 @@ bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *pos
     for (size_t i = 0; i < refs->count; i++) {
         struct page_ref *ref = &refs->items[i];
         if (ref->question != question) continue;
-        json_t *post = json_array_get(posts, at++);
+        json_t *post = json_array_get(posts, at);
+        if (at && !post) ref->state = REF_LATER;
+        if (post) at++;
         if (json_is_null(post)) ref->state = REF_GONE;
         if (json_is_false(post) && !ref->alone) {
             ref->alone = elsewhere = true;
@@ -86,10 +86,4 @@ bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *pos
         ref->post = json_incref(post);
     }
     return elsewhere;
-}
-
-void page_refs_version(const struct page_refs *refs, char version[33]) {
-    uint64_t digest = 0;
-    for (size_t i = 0; i < refs->count && i < PAGE_REFS_VERSION; i++) digest += hash_u64((uint64_t)refs->items[i].id);
-    snprintf(version, 33, "%016" PRIx64 "%016" PRIx64, refs->count ? (uint64_t)refs->items[0].id : 0, digest);
 }

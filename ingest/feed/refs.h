@@ -5,11 +5,11 @@
 #include "base/buffer.h"
 #include "json/json.h"
 
-enum ref_state { REF_UNKNOWN, REF_GONE, REF_FOUND };
+enum ref_state { REF_UNKNOWN, REF_GONE, REF_FOUND, REF_LATER };
 
 struct page_ref {
     int64_t id, user;
-    enum ref_state state; /* UNKNOWN: the owner of the author has not answered */
+    enum ref_state state; /* UNKNOWN: the owner of the author has not answered; LATER: its answer was full */
     json_t *post;         /* FOUND: as the owner says it */
     size_t question;      /* which question asks for it: 1 and so on; 0: none */
     bool alone;           /* the process that was asked does not own its partition: ask its own owner */
@@ -35,11 +35,7 @@ bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_
                    int32_t *partition, struct buffer *path);
 
 /* The answer to that question, in the order of the ids: posts, null where there is none, false for those that the process does not own.
- * True: there are such, and another question asks for them. */
+ * A shorter list has only the first ones. True: there are such, and another question asks for them. */
 bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
-
-/* The version of a timeline that begins with these refs: the newest id, and the digest of the newest 20. */
-enum { PAGE_REFS_VERSION = 20 };
-void page_refs_version(const struct page_refs *refs, char version[33]);
 
 #endif

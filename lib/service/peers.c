@@ -252,6 +252,10 @@ int32_t peers_of_subject(const struct peers *peers, const char *subject) {
     return hash_partition(subject, strlen(subject), peers->partitions);
 }
 
+void peers_prepare(struct peers *peers) {
+    if (clock_monotonic_us() - peers->looked_us > (int64_t)FRESH_MS * 1000) refresh(peers);
+}
+
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
                  void *context) {
@@ -269,6 +273,6 @@ void peers_fetch(struct peers *peers, int32_t partition, const char *path, int t
         request_wait(request);
         return;
     }
-    if (clock_monotonic_us() - peers->looked_us > (int64_t)FRESH_MS * 1000) refresh(peers);
+    peers_prepare(peers);
     request_send(request, owner);
 }

@@ -35,4 +35,7 @@ const int32_t *peers_lowest(const struct peers *peers);
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 
+/* A question is likely soon, and is to be quick: asks Kafka anew in the background when the directory is older than a few seconds. */
+void peers_prepare(struct peers *peers);
+
 #endif

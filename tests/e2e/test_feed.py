@@ -300,6 +300,36 @@ def test_blocks_end_follows_both_ways(feed, users):
     eventually(lambda: feed.http(ada).put(f'/v1/follows/{ben}').status_code == 200, 20)
 
 
+def test_pages_of_the_longest_posts(feed, users):
+    """A control character takes six bytes of JSON: a page of 280 such posts would be 17 MiB, more than a gateway takes from an owner."""
+    ada, ben = users(2)
+    feed.follow(ben, ada)
+    long = {'text': '\x01' * 2000, 'media': ['http://' + '\x02' * 2041 for _ in range(4)]}
+    for _ in range(280):
+        feed.post(ada, **long)
+    pages = feed.pages(ben, f'/v1/users/{ada}/posts', limit=1000)
+    assert [int(item['id']) for page in pages for item in page['items']] == feed.posts[ada][::-1]
+    assert all(item['text'] == long['text'] for page in pages for item in page['items']) and len(pages) > 1
+    feed.wait_home(ben, limit=1000)
+
+
+def test_a_block_that_is_carried_out_late_ends_no_later_follow(feed, users):
+    """Whoever takes over carries out what a block leads to once more: the follow may have been made anew since it was lifted."""
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+
+    def end_by_block_of(time):
+        feed.cluster.topics.produce('follow-commands', ada, ('follow-command', {
+            'kind': 'UNFOLLOW', 'user': ada, 'other': ben, 'time': now_ms(), 'blocked': time}))
+        feed.mute(ada, ben)  # this command comes later, and is answered
+        feed.unmute(ada, ben)
+
+    end_by_block_of(now_ms() - 60000)
+    assert feed.listed(ada, 'following', 5) == [ben]
+    end_by_block_of(now_ms() + 60000)
+    assert feed.listed(ada, 'following', 5) == feed.listed(ben, 'followers', 5) == []
+
+
 def test_who_may_ask(feed, users):
     ada, = users(1)
     nobody, backend = feed.http(None), feed.cluster.gateway()

@@ -233,6 +233,21 @@ static int recode_batch_v1(struct codec *codec, const uint8_t *value, size_t siz
     return rc;
 }
 
+enum { FOLLOW_COMMAND_V1_SCHEMA_ID = 14 };
+
+static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct follow_command command;
+    int rc = event_decode_follow_command(codec, value, size, &command, NULL);
+    if (rc) return rc;
+    if (command.blocked) return -EBADMSG;
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    put_long(out, command.kind);
+    put_long(out, command.user);
+    put_long(out, command.other);
+    put_long(out, command.time);
+    return 0;
+}
+
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
@@ -290,11 +305,13 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case DELIVERY_BATCH_SCHEMA_ID: return recode_batch(value, size, out);
     case NEARBY_ITEM_SCHEMA_ID: return recode_nearby_item(codec, value, size, out);
     case HISTORY_ROW_SCHEMA_ID: return recode_history_row(codec, value, size, out);
+    case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

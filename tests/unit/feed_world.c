@@ -307,7 +307,7 @@ static void apply(struct owner_of_part *o, enum log_kind log, const struct entry
     struct post post = {.state = entry->set ? POST_LIVE : POST_DELETED, .deleted = entry->set ? 0 : 1};
     switch (log) {
     case FOLLOWS:
-        relation_lists_take(disk->relations, o->part, offset, &entry->half, entry->set);
+        relation_lists_take(disk->relations, o->part, offset, 1, &entry->half, entry->set);
         assert_int_equal(relation_lists_apply(disk->relations, o->part, offset + 1, 1, !o->caught_up, &error), 0);
         break;
     case POSTS_LOG:
@@ -341,8 +341,10 @@ static void carry_out(struct owner_of_part *o, enum log_kind log, const struct e
         break;
     case REQUESTS:
         assert_int_equal(delivery_read_timeline(w->codec, entry->item, entry->item_size, &item), 0);
-        code = effects_request(effects, o->part, entry->users, entry->user_count, item.request.reader,
-                               item.request.request, &error);
+        effects_request(effects, o->part, offset, entry->users, entry->user_count, item.request.reader,
+                        item.request.request);
+        while (!code && effects_waiting_authors(effects)) code = effects_run(effects, 1 + roll(w, 30), &error) < 0;
+        if (!code) code = effects_run(effects, 1, &error) < 0; // one without authors
         break;
     default: break;
     }

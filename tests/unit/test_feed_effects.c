@@ -95,6 +95,10 @@ static void put_line(struct world *w, struct lines *lines, const char *topic, in
                           item->answer.posts.items[i].author);
         break;
     case TIMELINE_ITEM_HOT: buffer_format(&out, " hot %" PRId64, item->hot.id); break;
+    case TIMELINE_ITEM_GONE:
+        buffer_format(&out, " gone %" PRId64 " by %" PRId64, item->gone.id, item->gone.author);
+        break;
+    case TIMELINE_ITEM_HOT_GONE: buffer_format(&out, " hot gone %" PRId64, item->hot_gone.id); break;
     }
     lines->items[lines->count++] = strdup(buffer_cstring(&out));
     buffer_free(&out);
@@ -196,7 +200,7 @@ static void world_free(struct world *w) {
 
 static void take_half(struct world *w, const struct relation_half *half, bool set) {
     int32_t p = home(w, half->user);
-    relation_lists_take(w->relations, p, w->offsets[p]++, half, set);
+    relation_lists_take(w->relations, p, w->offsets[p]++, 1, half, set);
 }
 
 static void apply_halves(struct world *w) {
@@ -338,17 +342,19 @@ static void try_post(struct world *w) {
     int64_t followers[USERS], readers[USERS];
     if (w->row_count && chance(w, 8)) row = w->rows[chance(w, w->row_count)];
     if (!chance(w, 16)) row.author = (row.author + w->options.partitions) % USERS; // somebody else's
+    bool deleted = row.id != 7 && !row.live;
     for (size_t i = 0; i < w->row_count; i++)
-        if (w->rows[i].id == row.id && w->rows[i].author != row.author) row.live = false;
+        if (w->rows[i].id == row.id && w->rows[i].author != row.author) row.live = deleted = false;
     size_t count = list_of(w, RELATION_FOLLOWER, row.author, followers), push_max = chance(w, 20);
-    if (row.live && count > push_max) {
-        const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = row.id}};
-        put_line(w, &w->wanted, "hot", home(w, row.author), &row.author, 1, &hot);
-    }
-    for (int32_t p = 0; row.live && count <= push_max && p < w->options.partitions; p++) {
-        const struct timeline_item push = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = row.author, .id = row.id}};
+    const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = row.id}},
+                               hot_gone = {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = row.id}},
+                               push = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = row.author, .id = row.id}},
+                               gone = {.kind = TIMELINE_ITEM_GONE, .gone = {.author = row.author, .id = row.id}};
+    if (count && (deleted || (row.live && count > push_max)))
+        put_line(w, &w->wanted, "hot", home(w, row.author), &row.author, 1, deleted ? &hot_gone : &hot);
+    for (int32_t p = 0; (row.live || deleted) && count <= push_max && p < w->options.partitions; p++) {
         size_t here = at_home(w, followers, count, p, readers);
-        if (here) put_line(w, &w->wanted, "timelines", p, readers, here, &push);
+        if (here) put_line(w, &w->wanted, "timelines", p, readers, here, deleted ? &gone : &push);
     }
     effects_set_push_max(w->effects, push_max);
     done(w, effects_post(w->effects, home(w, row.author), row.author, row.id, OFFSET, &error), &error);
@@ -389,7 +395,9 @@ static void try_request(struct world *w) {
     count = at_home(w, users, count, p, authors);
     for (size_t i = 0; request < 0 && i < count; i++) want_backlog(w, authors[i], reader);
     if (request >= 0) want_answer(w, p, authors, count, reader, request);
-    done(w, effects_request(w->effects, p, authors, count, reader, request, &error), &error);
+    effects_request(w->effects, p, OFFSET, authors, count, reader, request);
+    CHECK(w, !w->got.count);
+    for (int code = 1; code;) done(w, code = effects_run(w->effects, 1 + chance(w, 40), &error), &error);
     compare(w, "request");
 }
 
@@ -608,6 +616,120 @@ static void a_push_survives_a_failure(void **state) {
     crowd_free(crowd);
 }
 
+/* ---- requests for many authors ---- */
+
+enum { WORK = 2000, NEAR = 5000, WANTED = 300 };
+
+static int32_t first_lowered(struct world *w, int64_t *offset) {
+    int64_t offsets[IDS_PARTITIONS_MAX];
+    for (int32_t p = 0; p < w->options.partitions; p++) offsets[p] = INT64_MAX;
+    effects_lower(w->effects, offsets);
+    for (int32_t p = 0; p < w->options.partitions; p++) {
+        *offset = offsets[p];
+        if (offsets[p] < INT64_MAX) return p;
+    }
+    return -1;
+}
+
+/* A world of one partition with posts of NEAR authors, whom one request asks for. */
+static struct world *near_world(int64_t *authors) {
+    struct world *w = world_new(9, 1, 16);
+    struct error error;
+    w->options.backlog = 20;
+    w->options.answer = WANTED;
+    effects_free(w->effects);
+    w->effects = effects_new(&w->options);
+    for (int64_t i = 0; i < NEAR; i++) {
+        authors[i] = i;
+        for (uint64_t k = chance(w, 4); k; k--) {
+            const struct post post = {.state = chance(w, 4) ? POST_LIVE : POST_DELETED, .deleted = 1};
+            posts_take_index(w->posts, 0, w->offsets[0]++, i, ids_make(1 + (int64_t)(chance(w, 1 << 30)), 0), &post);
+        }
+    }
+    done(w, posts_write(w->posts, &error), &error);
+    return w;
+}
+
+/* One turn of the loop; returns how much the store was moved through. */
+static uint64_t one_turn(struct world *w, int *code) {
+    struct error error;
+    uint64_t before = posts_moves(w->posts);
+    done(w, *code = effects_run(w->effects, WORK, &error), &error);
+    return posts_moves(w->posts) - before;
+}
+
+static size_t newest_of_all(struct world *w, const int64_t *authors, struct post_ref *refs) {
+    size_t count = 0, found;
+    int64_t ids[64];
+    struct error error;
+    bool more;
+    for (int64_t i = 0; i < NEAR; i++) {
+        done(w, posts_of(w->posts, 0, authors[i], 0, INT64_MAX, ids, ARRAY_SIZE(ids), &found, &more, &error), &error);
+        for (size_t k = 0; k < found; k++) refs[count++] = (struct post_ref){.author = i, .id = ids[k]};
+    }
+    qsort(refs, count, sizeof *refs, newest_first);
+    return count;
+}
+
+/* The longest turn is bounded by work that is counted, and pushes pass between two turns. */
+static void a_request_of_thousands_is_answered_in_slices(void **state) {
+    static int64_t authors[NEAR];
+    static struct post_ref refs[4 * NEAR];
+    struct world *w = near_world(authors);
+    size_t count = newest_of_all(w, authors, refs), turns = 0;
+    int64_t offset;
+    int code = 1;
+    assert_true(count > 2 * WANTED);
+    const struct timeline_item item = {
+        .kind = TIMELINE_ITEM_ANSWER,
+        .answer = {.request = 5, .partition = 0, .posts = {.items = refs, .count = WANTED}, .cut = refs[WANTED].id}};
+    const int64_t reader = 1;
+    put_line(w, &w->wanted, "timelines", 0, &reader, 1, &item);
+    effects_request(w->effects, 0, OFFSET, authors, NEAR, reader, 5);
+    assert_int_equal(effects_waiting_authors(w->effects), NEAR);
+    while (code) {
+        assert_int_equal(first_lowered(w, &offset), 0);
+        assert_int_equal(offset, OFFSET);
+        assert_int_equal(w->got.count, 0);
+        assert_true(one_turn(w, &code) <= WORK);
+        turns++;
+    }
+    assert_true(turns >= NEAR / WORK);
+    assert_int_equal(first_lowered(w, &offset), -1);
+    assert_int_equal(effects_waiting_authors(w->effects), 0);
+    compare(w, "many authors");
+    world_free(w);
+}
+
+/* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
+static void requests_of_a_lost_partition_are_dropped(void **state) {
+    static int64_t authors[NEAR];
+    struct world *w = near_world(authors);
+    int64_t offset;
+    int code;
+    effects_request(w->effects, 0, OFFSET + 1, authors, NEAR, 1, 5);
+    effects_request(w->effects, 0, OFFSET, authors, NEAR, 2, -1);
+    one_turn(w, &code);
+    assert_int_equal(code, 1);
+    assert_int_equal(first_lowered(w, &offset), 0);
+    assert_int_equal(offset, OFFSET);
+    assert_int_equal(effects_drop(w->effects, 0), OFFSET);
+    assert_int_equal(effects_drop(w->effects, 0), INT64_MAX);
+    assert_int_equal(one_turn(w, &code), 0);
+    assert_int_equal(code, 0);
+    // What was begun of the former request is forgotten.
+    effects_request(w->effects, 0, OFFSET + 2, authors + 7, 1, 1, 6);
+    int64_t id = ids_make(INT64_C(1) << 31, 0);
+    put_post(w, 7, id, POST_LIVE);
+    one_turn(w, &code);
+    assert_int_equal(code, 0);
+    assert_int_equal(w->got.count, 1);
+    char text[64];
+    snprintf(text, sizeof text, "cut 0 %" PRId64 " by 7", id);
+    assert_non_null(strstr(w->got.items[0], text));
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histories),
@@ -615,6 +737,8 @@ int main(void) {
         cmocka_unit_test(pushes_take_turns),
         cmocka_unit_test(many_pushes_wait),
         cmocka_unit_test(a_push_survives_a_failure),
+        cmocka_unit_test(a_request_of_thousands_is_answered_in_slices),
+        cmocka_unit_test(requests_of_a_lost_partition_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

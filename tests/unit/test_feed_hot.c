@@ -71,7 +71,10 @@ static void test_histories(void **state) {
             if (what < 70) {
                 hot_put(w->hot, author_at(author), id);
                 if (id > w->horizon) w->has[author][id] = true;
-            } else if (what < 74) {
+            } else if (what < 80) {
+                hot_remove(w->hot, author_at(author), id);
+                w->has[author][id] = false;
+            } else if (what < 84) {
                 if (feed_chance(&w->chance, 3)) w->horizon += (int64_t)feed_chance(&w->chance, 20);
                 hot_expire(w->hot, w->horizon, feed_chance(&w->chance, 300));
                 hot_expire(w->hot, w->horizon - 5, 1); // it only rises
@@ -85,6 +88,7 @@ static void test_histories(void **state) {
         for (size_t a = 0; a < AUTHORS; a++) check_author(w, seed, a);
         assert_int_equal(hot_newest(w->hot, 12345), 0);
         assert_int_equal(hot_newest(w->hot, -1), 0);
+        hot_remove(w->hot, -1, 7);
         hot_free(w->hot);
     }
     free(w);

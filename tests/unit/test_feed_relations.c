@@ -22,6 +22,7 @@ enum { PARTITIONS = 3, USERS = 45, KINDS = 4, TOPIC_MAX = 4000, HISTORIES = 5, S
 
 struct record {
     struct relation_half half;
+    int64_t time;
     bool set, marker; /* of a transaction: it has an offset, and nobody reads it */
 };
 
@@ -37,6 +38,7 @@ struct world {
     struct relation_lists *lists;
     struct part parts[PARTITIONS];
     bool table[KINDS][USERS][USERS];
+    int64_t since[KINDS][USERS][USERS];
 };
 
 #define CHECK(w, condition)                                                                                            \
@@ -66,6 +68,7 @@ static void produce(struct world *w, struct part *part) {
         int64_t user = partition + PARTITIONS * (int64_t)chance(w, chance(w, 2) ? 2 : USERS / PARTITIONS);
         *record = (struct record){
             .half = {.user = user, .other = (int64_t)chance(w, USERS), .relation = (enum relation)(1 + chance(w, 3))},
+            .time = clock_wall_ms() - (chance(w, 4) ? 0 : 3 * INT64_C(86400000)) + (int64_t)part->size,
             .set = chance(w, 3),
             .marker = !chance(w, 6)};
     }
@@ -82,8 +85,21 @@ static void set_table(struct world *w, struct part *part, int64_t to) {
     forget(w, (int32_t)(part - w->parts));
     for (int64_t i = 0; i < to; i++) {
         const struct record *record = &part->topic[i];
-        if (!record->marker) w->table[record->half.relation][record->half.user][record->half.other] = record->set;
+        if (record->marker) continue;
+        w->table[record->half.relation][record->half.user][record->half.other] = record->set;
+        w->since[record->half.relation][record->half.user][record->half.other] = record->time;
     }
+}
+
+/* The time of a half of today is known; of an old one it need not be. */
+static void expect_since(struct world *w, int32_t partition, const struct relation_half *half) {
+    int64_t wanted = w->since[half->relation][half->user][half->other], since = -1;
+    struct error error;
+    bool has = false, set = w->table[half->relation][half->user][half->other];
+    done(w, relation_lists_since(w->lists, partition, half, &has, &since, &error), &error);
+    CHECK(w, has == set);
+    bool recent = clock_wall_ms() - wanted < INT64_C(86000000);
+    CHECK(w, set ? since == wanted || (!recent && !since) : !since);
 }
 
 static void expect_list(struct world *w, int32_t partition, int64_t user, enum relation relation) {
@@ -97,6 +113,7 @@ static void expect_list(struct world *w, int32_t partition, int64_t user, enum r
         const struct relation_half half = {.user = user, .other = other, .relation = relation};
         done(w, relation_lists_has(w->lists, partition, &half, &has, other % 2 ? &beside : NULL, &error), &error);
         CHECK(w, has == wanted[other]);
+        expect_since(w, partition, &half);
         if (wanted[other]) CHECK(w, count < ids.count && ids.items[count++] == other);
     }
     CHECK(w, count == ids.count && beside == count);
@@ -147,7 +164,8 @@ static void attach(struct world *w, struct part *part, bool again) {
 static void take_next(struct world *w, struct part *part) {
     const struct record *record = &part->topic[part->position];
     if (!record->marker)
-        relation_lists_take(w->lists, (int32_t)(part - w->parts), part->position, &record->half, record->set);
+        relation_lists_take(w->lists, (int32_t)(part - w->parts), part->position, record->time, &record->half,
+                            record->set);
     part->position++;
 }
 

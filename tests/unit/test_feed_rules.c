@@ -148,8 +148,29 @@ static void only_new_posts_have_no_id(void **state) {
     }
 }
 
+enum { MAX = 3 };
+
+static enum follow_verdict decide(enum follow_command_kind kind, int64_t blocked, const struct relation_now *now) {
+    return follow_decide(&(struct follow_command){.kind = kind, .user = 1, .other = 2, .blocked = blocked}, now, MAX);
+}
+
+/* The command of a block that is carried out late, or once more, ends what was there before the block, and nothing that stands
+ * since it was lifted. While a block stands it ends any follow. */
+static void a_block_ends_no_later_follow(void **state) {
+    enum { BLOCKED = 1000 };
+    for (int set = 0; set < 2; set++) {
+        for (int blocked = 0; blocked < 2; blocked++) {
+            for (int64_t since = 0; since <= 2 * BLOCKED; since += BLOCKED / 2) {
+                const struct relation_now now = {.set = set, .blocked = blocked, .since = since};
+                bool ends = set && (blocked || since <= BLOCKED);
+                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, BLOCKED, &now), ends ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+            }
+        }
+    }
+}
+
 static void follows_are_decided(void **state) {
-    enum { MAX = 3 };
     for (int set = 0; set < 2; set++) {
         for (int blocked = 0; blocked < 2; blocked++) {
             for (size_t following = 0; following <= MAX + 1; following++) {
@@ -158,12 +179,11 @@ static void follows_are_decided(void **state) {
                                              : blocked          ? FOLLOW_BLOCKED
                                              : following >= MAX ? FOLLOW_FULL
                                                                 : FOLLOW_SET;
-                assert_int_equal(follow_decide(FOLLOW_COMMAND_FOLLOW, &now, MAX), follow);
+                assert_int_equal(decide(FOLLOW_COMMAND_FOLLOW, 0, &now), follow);
                 // Whom one cannot follow one can mute, and what is set can always be cleared.
-                assert_int_equal(follow_decide(FOLLOW_COMMAND_MUTE, &now, MAX), set ? FOLLOW_NOTHING : FOLLOW_SET);
-                assert_int_equal(follow_decide(FOLLOW_COMMAND_UNFOLLOW, &now, MAX),
-                                 set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
-                assert_int_equal(follow_decide(FOLLOW_COMMAND_UNMUTE, &now, MAX), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+                assert_int_equal(decide(FOLLOW_COMMAND_MUTE, 0, &now), set ? FOLLOW_NOTHING : FOLLOW_SET);
+                assert_int_equal(decide(FOLLOW_COMMAND_UNFOLLOW, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
+                assert_int_equal(decide(FOLLOW_COMMAND_UNMUTE, 0, &now), set ? FOLLOW_CLEAR : FOLLOW_NOTHING);
             }
         }
     }
@@ -198,6 +218,7 @@ int main(void) {
         cmocka_unit_test(media_are_up_to_four_addresses),
         cmocka_unit_test(only_new_posts_have_no_id),
         cmocka_unit_test(follows_are_decided),
+        cmocka_unit_test(a_block_ends_no_later_follow),
         cmocka_unit_test(posts_are_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

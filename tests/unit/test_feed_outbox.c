@@ -1,0 +1,133 @@
+/* What the feed's outbox does when Kafka does not take what it sends. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "event/topics.h"
+#include "fakes/kafka.h"
+#include "feed/outbox.h"
+
+enum { PARTITIONS = 4 };
+
+struct world {
+    uv_loop_t loop;
+    struct kafka_settings kafka;
+    struct log *log;
+    struct metrics *metrics;
+    struct epochs *epochs;
+    struct outbox *outbox;
+    int lost, failed;
+};
+
+static void lost(void *context) { ((struct world *)context)->lost++; }
+
+static void failed(void *context, const char *doing, const struct error *error) {
+    assert_true(doing[0] && error->text[0]);
+    ((struct world *)context)->failed++;
+}
+
+static void begin(struct world *w) {
+    struct error error;
+    *w = (struct world){
+        .log = log_new(stderr, "test", LOG_ERROR_LEVEL, LOG_LOGFMT), .metrics = metrics_new(), .epochs = epochs_new()};
+    w->kafka = (struct kafka_settings){.log = w->log};
+    uv_loop_init(&w->loop);
+    fake_kafka_start();
+    fake_topic(&TOPIC_TIMELINES, PARTITIONS);
+    fake_topic(&TOPIC_FOLLOW_COMMANDS, PARTITIONS);
+    assert_int_equal(outbox_new(&(struct outbox_options){.loop = &w->loop,
+                                                         .kafka = &w->kafka,
+                                                         .log = w->log,
+                                                         .metrics = w->metrics,
+                                                         .partitions = PARTITIONS,
+                                                         .queue_bytes = 1 << 20,
+                                                         .flush_bytes = 65536,
+                                                         .flush_us = 1000000,
+                                                         .epochs = w->epochs,
+                                                         .context = w,
+                                                         .lost = lost,
+                                                         .failed = failed},
+                                &w->outbox, &error),
+                     0);
+}
+
+static void end(struct world *w) {
+    outbox_free(w->outbox);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    epochs_free(w->epochs);
+    metrics_free(w->metrics);
+    log_free(w->log);
+    fake_kafka_stop();
+}
+
+static void put_item(struct world *w) {
+    const struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = 1, .id = 2}};
+    const int64_t reader = 7;
+    outbox_put(w->outbox, &TOPIC_TIMELINES, 1, &reader, 1, &item);
+    outbox_flush(w->outbox);
+}
+
+static void put_command(struct world *w) {
+    const struct follow_command command = {.kind = FOLLOW_COMMAND_UNFOLLOW, .user = 1, .other = 2, .time = 3};
+    outbox_follow_command(w->outbox, &command);
+}
+
+/* Closes the open epoch. */
+static uint64_t close_epoch(struct world *w) {
+    uint64_t epoch = epochs_open(w->epochs);
+    assert_true(epochs_close(w->epochs));
+    return epoch;
+}
+
+static void a_full_queue_is_waited_for(void **state) {
+    struct world w;
+    begin(&w);
+    fake_fail(FAKE_SEND, -EAGAIN, 2);
+    put_item(&w);
+    put_command(&w);
+    uint64_t epoch = close_epoch(&w);
+    assert_true(outbox_blocked(w.outbox) && epochs_settled(w.epochs) <= epoch);
+    assert_true(outbox_retry(w.outbox));
+    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
+    assert_true(!w.failed && !w.lost);
+    end(&w);
+}
+
+/* What was not sent must not count as sent: the process ends, and whoever takes over carries out the effects. */
+static void fails(void (*put)(struct world *)) {
+    struct world w;
+    begin(&w);
+    put(&w);
+    uint64_t sent = close_epoch(&w);
+    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > sent);
+    fake_fail(FAKE_SEND, -EIO, 1);
+    put(&w);
+    assert_int_equal(w.failed, 1);
+    put(&w);
+    assert_false(outbox_retry(w.outbox));
+    uint64_t epoch = close_epoch(&w);
+    for (int i = 0; i < 10; i++) fake_turn(&w.loop);
+    assert_true(epochs_settled(w.epochs) <= epoch);
+    assert_int_equal(w.failed, 1);
+    end(&w);
+}
+
+static void a_batch_that_cannot_be_sent_ends_the_process(void **state) { fails(put_item); }
+
+static void a_command_that_cannot_be_sent_ends_the_process(void **state) { fails(put_command); }
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_queue_is_waited_for),
+        cmocka_unit_test(a_batch_that_cannot_be_sent_ends_the_process),
+        cmocka_unit_test(a_command_that_cannot_be_sent_ends_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -305,6 +305,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .notices = feed->notices,
         .inboxes = feed->inboxes,
         .ages = feed->ages,
+        .write_s = settings->inbox_write_s,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,

@@ -173,6 +173,7 @@ void partitions_second(struct partitions *partitions) {
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
     partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    partitions->writing = true;
+    if (now / 1000 % partitions->options.write_s == 0 || inboxes_unwritten(partitions->options.inboxes))
+        partitions->writing = true;
     partitions_turn_soon(partitions);
 }

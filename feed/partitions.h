@@ -53,6 +53,7 @@ struct partitions_options {
     struct notices *notices;
     struct inboxes *inboxes;
     struct ages *ages;
+    int64_t write_s;    /* inboxes are written when their memory is full, and each time so many seconds are over */
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;

@@ -4,7 +4,7 @@
  *                       +--> decider --> decide (feed/rules.h)+
  *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
  *
- * All that a command writes is in one transaction. Loop's thread.
+ * A follow that is refused writes that to follow-refusals. All that a command writes is in one transaction. Loop's thread.
  */
 #ifndef FEED_COMMANDS_H
 #define FEED_COMMANDS_H
@@ -12,6 +12,7 @@
 #include "decider/decider.h"
 #include "feed/blocks.h"
 #include "feed/posts.h"
+#include "feed/refusals.h"
 #include "feed/relations.h"
 
 struct feed_commands;
@@ -41,6 +42,9 @@ struct decider *feed_commands_decider(struct feed_commands *commands); /* lives 
 
 /* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
+/* Whether that follow command was refused, as far as this still waits to be read back. */
+bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
+                           enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);
 bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id);
 

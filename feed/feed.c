@@ -128,6 +128,7 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    refusals_free(feed->refusals);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
@@ -257,6 +258,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .inboxes = feed->inboxes,
+        .refusals = feed->refusals,
         .ages = feed->ages,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
@@ -304,11 +306,11 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .inboxes = feed->inboxes,
+        .refusals = feed->refusals,
         .hot = hot_posts_lists(feed->hot),
         .effects = feed->effects,
         .outbox = feed->outbox,
         .commands = feed->commands,
-        .following_max = (size_t)feed->settings->following_max,
         .context = feed,
         .damaged = damaged,
     });
@@ -336,6 +338,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .settings = FEED_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .epochs = epochs_new(),
+        .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = deliver_reader_new(),
         .codec = codec_new(),
     };
@@ -370,10 +373,10 @@ static void feed_peer(void *state, struct http_request *request) {
     replies_handle(((struct feed *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,    &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS, &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,  &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS};
+static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,        &TOPIC_POST_COMMANDS,
+                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,     &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,      &TOPIC_TIMELINE_REQUESTS,
+                                             &TOPIC_HOT_POSTS,       &TOPIC_FOLLOW_REFUSALS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

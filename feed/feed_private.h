@@ -21,6 +21,7 @@ struct feed {
     struct posts *posts;
     struct blocks *blocks;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;

@@ -169,6 +169,7 @@ void partitions_second(struct partitions *partitions) {
         int code = keep(partitions, p, now, &error);
         if (code) store_failed(partitions, p, code, &error);
     }
+    refusals_forget(partitions->options.refusals, now);
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
     partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost

@@ -6,8 +6,9 @@
 #include "feed/partitions_private.h"
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
-    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,         [STATE_POSTS] = &TOPIC_POSTS,         [STATE_TEXTS] = &TOPIC_POST_TEXTS,
-    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS, [STATE_TIMELINES] = &TOPIC_TIMELINES,
+    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,     [STATE_POSTS] = &TOPIC_POSTS,
+    [STATE_TEXTS] = &TOPIC_POST_TEXTS,    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
+    [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_REFUSALS] = &TOPIC_FOLLOW_REFUSALS,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
@@ -97,6 +98,8 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
     from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
     from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
+    from[STATE_REFUSALS] = KAFKA_OFFSET_BEGINNING;
+    refusals_attach(options->refusals, partition);
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
     partitions->parts[partition] =
@@ -137,6 +140,7 @@ void partitions_detach(struct partitions *partitions, int32_t partition) {
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);
     inboxes_detach(options->inboxes, partition);
+    refusals_detach(options->refusals, partition);
 }
 
 /* An owner without inboxes reads the requests for them that were not carried out yet. */
@@ -168,6 +172,7 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
+    case STATE_REFUSALS: return false; // they are too old to be of use
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
     if (state == STATE_TIMELINES) return false; // inboxes are asked for again
@@ -199,7 +204,8 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
-           owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]);
+           owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]) &&
+           owner_reached(partitions->owner, STATE_REFUSALS, partition, ends[STATE_REFUSALS]);
 }
 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition) {

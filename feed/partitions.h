@@ -5,6 +5,7 @@
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
  *     timelines     --> inboxes ---------+
+ *     refusals      --> refusals --------+
  */
 #ifndef FEED_PARTITIONS_H
 #define FEED_PARTITIONS_H
@@ -15,11 +16,12 @@
 #include "feed/effects.h"
 #include "feed/inboxes.h"
 #include "feed/outbox.h"
+#include "feed/refusals.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
-enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATES_OF_FEED };
+enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATE_REFUSALS, STATES_OF_FEED };
 enum { INPUT_REQUESTS }; /* the number of the only input, `timeline-requests` */
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
@@ -33,6 +35,7 @@ struct partitions_options {
     struct posts *posts;
     struct blocks *blocks;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct ages *ages;
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;

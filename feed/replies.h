@@ -11,7 +11,7 @@
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
- *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
+ *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused}: "blocked", "full", or null
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
  *
@@ -39,11 +39,11 @@ struct replies_options {
     struct posts *posts;
     struct blocks *blocks;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct hot *hot;
     struct effects *effects;
     struct outbox *outbox;
     struct feed_commands *commands;
-    size_t following_max;
     void *context;
     void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };

@@ -59,6 +59,7 @@ static void begin(struct world *w) {
         .blocks = blocks_new(w->store, PARTITIONS),
         .inboxes = inboxes_new(&(struct inboxes_options){
             .store = w->store, .partitions = PARTITIONS, .max = 10, .memory_bytes = 1 << 20, .away_ms = 1 << 30}),
+        .refusals = refusals_new(PARTITIONS),
         .ages = w->ages,
         .max_age_ms = INT64_C(86400000),
         .epochs = w->epochs,
@@ -71,6 +72,7 @@ static void begin(struct world *w) {
 static void end(struct world *w) {
     char remove[128];
     partitions_free(w->partitions);
+    refusals_free(w->options.refusals);
     inboxes_free(w->options.inboxes);
     blocks_free(w->options.blocks);
     posts_free(w->options.posts);

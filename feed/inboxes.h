@@ -13,7 +13,7 @@
  * for a page; a Begin writes it anew. Readers who have an inbox are known in memory, with some 16 bytes each: attaching reads them.
  *
  * Readers without a Begin, or whose newest one is older than `away_ms` by the time of the record at hand, have no inbox: pushes to
- * them are dropped, and the inbox is deleted. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
+ * them are dropped, and the inbox is deleted: when an item comes for it, or by a sweep. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
  *
  * Functions return 0 or a negative errno code; -EBADMSG: the store is damaged.
  */
@@ -54,6 +54,10 @@ int inboxes_forget(struct inboxes *inboxes, int32_t partition, struct error *err
 void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, int64_t time_ms, const int64_t *readers,
                   size_t count, const struct timeline_item *item);
 void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next);
+
+/* Looks at the next so many slots of the tables of readers, and gives up the inboxes of those who are away as of the newest record: the
+ * next item for them would do the same. */
+void inboxes_sweep(struct inboxes *inboxes, size_t slots);
 
 bool inboxes_full(const struct inboxes *inboxes);
 /* Writes what is in memory, of all partitions. In slices of so many readers: returns 1 while there is more to write, then 0. Items may

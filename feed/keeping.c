@@ -10,6 +10,7 @@ enum {
     INBOX_SLICE = 5000,   /* readers whose inboxes one turn writes */
     KEEP_S = 60,
     FORGET_MANY = 1000, /* posts that one partition forgets in a minute */
+    SWEEP = 5000,       /* slots of readers that are looked at in a second */
     RETELL_S = 10
 };
 
@@ -169,6 +170,7 @@ void partitions_second(struct partitions *partitions) {
         int code = keep(partitions, p, now, &error);
         if (code) store_failed(partitions, p, code, &error);
     }
+    inboxes_sweep(partitions->options.inboxes, SWEEP);
     refusals_forget(partitions->options.refusals, now);
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);

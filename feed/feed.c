@@ -156,7 +156,7 @@ static int open_stores(struct feed *feed, struct error *error) {
     if (!code) code = store_open(posts, &store, &feed->store, error);
     if (!code) code = ages_open(feed->store, &feed->ages, error);
     if (!code) {
-        feed->posts = posts_new(feed->store, feed->partitions);
+        feed->posts = posts_new(feed->store, feed->partitions, PARTITIONS_COLD_MS);
         feed->blocks = blocks_new(feed->store, feed->partitions);
         feed->inboxes = inboxes_new(&(struct inboxes_options){
             .store = feed->store,

@@ -248,6 +248,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .turn = loop_timer_new(options->loop, 0, 0, partitions_turn, partitions),
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},
+        .cooling = -1,
     };
     loop_timer_stop(partitions->turn);
     return partitions;

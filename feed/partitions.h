@@ -25,6 +25,8 @@ enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELIN
 enum { INPUT_REQUESTS }; /* the number of the only input, `timeline-requests` */
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
+enum { PARTITIONS_COLD_MS = 7 * 86400000 }; /* texts that are older are compressed harder: nearly nobody reads them */
+
 struct partitions;
 
 struct partitions_options {

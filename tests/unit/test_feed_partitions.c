@@ -55,7 +55,7 @@ static void begin(struct world *w) {
         .log = w->log,
         .partitions = PARTITIONS,
         .relations = w->relations,
-        .posts = posts_new(w->store, PARTITIONS),
+        .posts = posts_new(w->store, PARTITIONS, INT64_C(1) << 50),
         .blocks = blocks_new(w->store, PARTITIONS),
         .inboxes = inboxes_new(&(struct inboxes_options){
             .store = w->store, .partitions = PARTITIONS, .max = 10, .memory_bytes = 1 << 20, .away_ms = 1 << 30}),

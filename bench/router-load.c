@@ -20,14 +20,14 @@
 #include "base/mem.h"
 #include "bench/machine.h"
 #include "bench/router_world.h"
+#include "bench/sender.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "kafka/producer.h"
 #include "adjacency/private.h"
 #include "router/graph_private.h"
 #include "router/join.h"
 
-enum { LISTS_A_BATCH = 500, LINGER_MS = 20, FLUSH_MS = 60000, MEMORY = 1 << 30 };
+enum { LISTS_A_BATCH = 500, MEMORY = 1 << 30 };
 
 struct options {
     struct world world;
@@ -42,53 +42,10 @@ static void fail(const char *what, const struct error *error) {
 
 /* ---- to Kafka ---- */
 
-struct sender {
-    uv_loop_t loop;
-    struct kafka_producer *producer;
-    struct buffer value;
-    uint64_t lost;
-};
-
-static void delivered(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
-                      int64_t offset) {
-    struct sender *sender = context;
-    sender->lost += code != 0;
-}
-
-static void sender_open(struct sender *sender, struct kafka_settings *settings) {
-    struct error error = {.text = ""};
-    *sender = (struct sender){.producer = NULL};
-    uv_loop_init(&sender->loop);
-    struct kafka_producer_options options = {.loop = &sender->loop,
-                                             .settings = settings,
-                                             .linger_ms = LINGER_MS,
-                                             .context = sender,
-                                             .on_delivered = delivered};
-    if (kafka_producer_new(&options, &sender->producer, &error)) fail("a producer", &error);
-}
-
 static void sender_put(struct sender *sender, const struct topic *topic, int64_t user) {
     uint8_t key[8];
     bytes_put_be64(key, (uint64_t)user);
-    int code;
-    while ((code = kafka_producer_send(sender->producer, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                                       sender->value.data, sender->value.size, NULL)) == -EAGAIN)
-        uv_run(&sender->loop, UV_RUN_ONCE);
-    if (code) {
-        fprintf(stderr, "bench-router-load: sending: %s\n", strerror(-code));
-        exit(1);
-    }
-    buffer_clear(&sender->value);
-}
-
-static void sender_close(struct sender *sender) {
-    kafka_producer_free(sender->producer, FLUSH_MS);
-    buffer_free(&sender->value);
-    uv_run(&sender->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&sender->loop);
-    if (!sender->lost) return;
-    fprintf(stderr, "bench-router-load: %llu records were lost\n", (unsigned long long)sender->lost);
-    exit(1);
+    sender_send(sender, topic, KAFKA_PARTITION_BY_KEY, key, sizeof key);
 }
 
 static void load_sharing(const struct options *options, struct sender *sender) {

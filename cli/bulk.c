@@ -36,8 +36,10 @@ int bulk_run(const struct bulk *bulk, int argc, char **argv) {
     } else if (!strcmp(what, "export") && cli.argument_count <= 2) {
         code = state || wait ? cli_fail(bulk->command, 2, "--resume and --wait are for import")
                              : start_export(bulk, &cli, &error);
+    } else if (!strcmp(what, "verify") && bulk->verify && cli.argument_count == 1 && !state && !wait) {
+        code = bulk->verify(bulk->command, &cli, &error);
     } else {
-        code = cli_fail(bulk->command, 2, "import with one FILE, or export");
+        code = cli_fail(bulk->command, 2, "import with one FILE, or export%s", bulk->verify ? ", or verify" : "");
     }
     cli_close(&cli);
     return code;

@@ -21,6 +21,8 @@ struct bulk {
     half_reader *read_half;
     int64_t wait_s; /* how long import waits unless it is told; 0: not at all */
     const char *wait_help;
+    /* Whether all halves have their mirrors, whichever pairs they are: the exit code. NULL: the command has no "verify". */
+    int (*verify)(const struct cli_command *command, const struct cli *cli, struct error *error);
 };
 
 /* state: a file that says how far an earlier run came, NULL: none. wait_s: how long to wait until all commands are decided, 0: not at
@@ -29,7 +31,7 @@ int bulk_import(const struct bulk *bulk, const struct cli *cli, const char *path
                 struct error *error);
 int bulk_export(const struct bulk *bulk, const struct cli *cli, const char *path, struct error *error);
 
-/* The command: "import FILE [--resume STATE] [--wait SECONDS] | export [FILE]". Returns the exit code. */
+/* The command: "import FILE [--resume STATE] [--wait SECONDS] | export [FILE] | verify". Returns the exit code. */
 int bulk_run(const struct bulk *bulk, int argc, char **argv);
 
 #endif

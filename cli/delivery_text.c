@@ -94,6 +94,7 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
     if (delivery_read_timeline(codec, payload, size, &item)) return false;
     switch (item.kind) {
     case TIMELINE_ITEM_PUSH: return item.push.author == user;
+    case TIMELINE_ITEM_GONE: return item.gone.author == user;
     case TIMELINE_ITEM_BACKLOG: return item.backlog.author == user;
     case TIMELINE_ITEM_REQUEST: return item.request.reader == user;
     case TIMELINE_ITEM_ANSWER:
@@ -102,7 +103,8 @@ static bool timeline_names(struct codec *codec, const uint8_t *payload, size_t s
         }
         return false;
     case TIMELINE_ITEM_BEGIN:
-    case TIMELINE_ITEM_HOT: return false; // they are about their recipient alone
+    case TIMELINE_ITEM_HOT:
+    case TIMELINE_ITEM_HOT_GONE: return false; // they are about their recipient alone
     }
     return false;
 }

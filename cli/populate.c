@@ -12,7 +12,7 @@ struct putting {
     struct setup *setup;
     struct map *users;
     struct error *error;
-    int64_t pairs;
+    int64_t pairs, follows;
 };
 
 static void note_user(struct putting *putting, int64_t user) { map_put(putting->users, (uint64_t)user, NULL); }
@@ -38,9 +38,23 @@ static int put_users(struct putting *putting, const struct city *city) {
     return result;
 }
 
+static int put_follow(void *context, int64_t user, int64_t other) {
+    struct putting *putting = context;
+    putting->follows++;
+    return setup_follow(putting->setup, user, other, putting->error);
+}
+
 static void say_left(void *context, int64_t left, const char *what) {
     (void)context;
     fprintf(stderr, "simulate: %" PRId64 " %s yet\n", left, what);
+}
+
+static int put_follows(struct putting *putting, const struct populate_options *options) {
+    int result = crowd_follows(options->crowd, put_follow, putting);
+    if (result) return result;
+    fprintf(stderr, "simulate: %" PRId64 " follows asked for\n", putting->follows);
+    return setup_wait_decided(putting->setup, &SETUP_FEEDS, options->cli->settings.feed_group, HANDLED_TIMEOUT_S,
+                              say_left, NULL, putting->error);
 }
 
 int populate_run(const struct populate_options *options, struct error *error) {
@@ -64,6 +78,7 @@ int populate_run(const struct populate_options *options, struct error *error) {
     if (result == 0)
         result = setup_wait_decided(putting.setup, &SETUP_ROUTERS, cli->settings.router_group, HANDLED_TIMEOUT_S,
                                     say_left, NULL, error);
+    if (result == 0 && options->crowd) result = put_follows(&putting, options);
 finish:
     setup_free(putting.setup);
     map_free(putting.users);

@@ -1,6 +1,7 @@
 #include "cli/record_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "cli/delivery_text.h"
 #include "event/topics.h"
 #include "users/relation.h"
+#include "watch/records.h"
 
 enum { USER_KEY = 8, PAIR_KEY = 16 };
 
@@ -23,19 +25,40 @@ static bool put_follow_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
+/* ["feed:7", "watcher"], or [null, "watcher"] of a roll call; false: it is none. Watchers are random numbers of 64 bits. */
+static bool put_watch_key(struct buffer *out, const struct kafka_record *record) {
+    struct watch_key key;
+    if (watch_key_decode(record->key, record->key_size, &key)) return false;
+    buffer_byte(out, '[');
+    if (key.what_size)
+        text_quote(out, (const char *)key.what, key.what_size);
+    else
+        buffer_string(out, "null");
+    buffer_format(out, ",\"%" PRIu64 "\"]", key.watcher);
+    return true;
+}
+
+static bool is_watch_of(const struct kafka_record *record, int64_t user) {
+    char what[32];
+    struct watch_key key;
+    size_t size = (size_t)snprintf(what, sizeof what, "feed:%" PRId64, user);
+    return record->key && !watch_key_decode(record->key, record->key_size, &key) && key.what_size == size &&
+           !memcmp(key.what, what, size);
+}
+
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
     bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
-    bool relation = topic == &TOPIC_FOLLOWS;
+    bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES;
     if (!record->key) {
         buffer_string(out, "null");
     } else if (pair && record->key_size == PAIR_KEY) {
         buffer_format(out, "[%" PRId64 ",%" PRId64 "]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
-    } else if (relation && put_follow_key(out, record)) {
+    } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record))) {
         return;
-    } else if (!pair && !post && !relation && record->key_size == USER_KEY) {
+    } else if (!pair && !post && !relation && !watch && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));
     } else {
         text_hex(out, record->key, record->key_size);
@@ -96,6 +119,7 @@ bool record_concerns(struct codec *codec, const struct kafka_record *record, int
     const void *value = record->value;
     size_t size = record->value_size;
     if (has_batches(record->topic)) return value && delivery_concerns(codec, value, size, user);
+    if (record->topic == &TOPIC_FEED_WATCHES) return is_watch_of(record, user);
     if (record->key && record->key_size >= USER_KEY && number_at(record->key) == user) return true;
     if (value && record->topic == &TOPIC_FRIEND_COMMANDS) {
         struct friend_command command;

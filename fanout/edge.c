@@ -141,6 +141,7 @@ static void routes_changed(void *context) {
         if (session_route(session) == ROUTE_NONE)
             session_leave(sessions, session, WS_RESTART, "no_route", door_delay(edge->door, 0));
     }
+    screens_routes(&edge->screens, routes_first(edge->routes));
     door_update(edge->door);
     service_ready(edge->service, "routes", routes_count(edge->routes) > 0);
 }
@@ -198,6 +199,7 @@ static int start_screens(struct edge *edge, struct error *error) {
                 .service = edge->service,
                 .settings = &edge->settings,
                 .clock = &edge->clock,
+                .shape = &edge->shape,
                 .modes = user_copies_modes(edge->copies),
                 .profiles = user_copies_profiles(edge->copies),
                 .producer = edge->producer,
@@ -385,13 +387,16 @@ static bool edge_busy(void *state) {
 
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
-static const struct topic *const NEEDED[] = {&TOPIC_DELIVERIES, &TOPIC_LOCATIONS, &TOPIC_PROFILES, &TOPIC_SHARING};
+static const struct topic *const NEEDED[] = {
+    &TOPIC_DELIVERIES, &TOPIC_LOCATIONS,    &TOPIC_PROFILES,
+    &TOPIC_SHARING,    &TOPIC_FEED_WATCHES, &TOPIC_POST_COMMANDS /* whose owners have the texts */};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
+    .more_sections = SCREEN_SECTIONS,
     .processes = "edge.processes",
     .topics = &TOPICS,
     .conditions = CONDITIONS,

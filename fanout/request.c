@@ -34,5 +34,5 @@ void request_free(struct request *request) { json_decref(request->object); }
 
 int request_unknown(const char **code, struct error *error) {
     *code = "unknown_type";
-    return error_set(error, -EINVAL, "type is none of hello, location, more");
+    return error_set(error, -EINVAL, "type is none of hello, location, more, watch, unwatch");
 }

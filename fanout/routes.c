@@ -29,6 +29,8 @@ bool routes_has(const struct routes *routes, int32_t route) {
 
 size_t routes_count(const struct routes *routes) { return routes->count; }
 
+int32_t routes_first(const struct routes *routes) { return routes->count ? routes->items[0] : NO_ROUTE; }
+
 int32_t routes_choose(struct routes *routes) {
     size_t most = (size_t)routes->options.used, used = routes->count < most ? routes->count : most;
     return used ? routes->items[routes->next++ % used] : NO_ROUTE;

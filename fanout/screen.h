@@ -28,17 +28,19 @@
 #include "json/json.h"
 #include "kafka/producer.h"
 #include "service/service.h"
+#include "watch/watch.h"
 
 struct session;
 struct sessions;
 
 /* The kind of an envelope says which screen its item is for. A screen names its own kind; an item of no screen's kind is skipped. */
-enum screen_kind { SCREEN_NEARBY = DELIVERY_NEARBY };
+enum screen_kind { SCREEN_NEARBY = DELIVERY_NEARBY, SCREEN_FEED = WATCH_DELIVERY_KIND };
 
 struct screen_options { /* what a product may use; all of it outlives the product */
     struct service *service;
     const struct fanout_settings *settings;
     const struct protocol_clock *clock;
+    const struct topics_shape *shape;
     struct sharing_modes *modes;
     struct profiles *profiles;
     struct kafka_producer *producer;
@@ -78,6 +80,9 @@ struct screen {
     void (*produced)(void *product, void *opaque, int code, const struct topic *topic);
     void (*sharing)(void *product, int64_t user, enum sharing_mode mode);
     void (*profile)(void *product, int64_t user);
+    /* The routes of this process are other ones now, or read anew. first: one of them, which stays while the process has it; -1: it
+     * has none. */
+    void (*routes)(void *product, int32_t first);
 
     /* Frames. fill starts the frame (ws_frame_start) and writes what the phone is to be told; what it tells counts as told. fetch:
      * the session is filled soon; has the processor fetch what fill will look at. */

@@ -62,6 +62,10 @@ void screens_profile(const struct screen_set *set, int64_t user) {
     FOR_EACH(set, profile, screen->profile(product, user))
 }
 
+void screens_routes(const struct screen_set *set, int32_t first) {
+    FOR_EACH(set, routes, screen->routes(product, first))
+}
+
 void screens_fetch(const struct screen_set *set, const struct session *session, enum screen_ahead ahead) {
     FOR_EACH(set, fetch, screen->fetch(product, session, ahead))
 }

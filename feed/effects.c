@@ -84,11 +84,11 @@ static void ungroup(struct groups *groups) {
 
 /* ---- pushes ---- */
 
-/* 1: the post is still there, 0: it is not. */
-static int is_live(struct effects *effects, const struct push *push, struct error *error) {
+/* 1: the post is there, and deleted or not as the push says; 0: it is not. */
+static int is_due(struct effects *effects, const struct push *push, struct error *error) {
     struct post_found post;
     int code = posts_find(effects->options.posts, push->partition, push->id, &post, error);
-    return code ? code : post.found && !post.deleted && post.author == push->author;
+    return code ? code : post.found && post.deleted == push->gone && post.author == push->author;
 }
 
 /* The next followers, at most so many. Fewer: there are no others. */
@@ -113,7 +113,9 @@ static int gather(struct effects *effects, const struct push *push, size_t max, 
 /* Carries out a part of a push. 1: more may be left, 0: nothing. */
 static int push_some(struct effects *effects, struct push *push, size_t max, struct error *error) {
     const struct effects_options *options = &effects->options;
-    const struct timeline_item item = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = push->author, .id = push->id}};
+    const struct timeline_item pushed = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = push->author, .id = push->id}},
+                               gone = {.kind = TIMELINE_ITEM_GONE, .gone = {.author = push->author, .id = push->id}};
+    const struct timeline_item *item = push->gone ? &gone : &pushed;
     int code = gather(effects, push, max, error);
     if (code) return code;
     const struct id_list *gathered = &effects->gathered;
@@ -122,7 +124,7 @@ static int push_some(struct effects *effects, struct push *push, size_t max, str
         size_t count;
         int32_t partition = effects->groups.touched[i];
         const int64_t *readers = group_of(&effects->groups, partition, &count);
-        options->timeline(options->context, partition, readers, count, &item);
+        options->timeline(options->context, partition, readers, count, item);
     }
     ungroup(&effects->groups);
     if (gathered->count) push->after = gathered->items[gathered->count - 1];
@@ -146,20 +148,30 @@ static void enqueue(struct effects *effects, const struct push *push) {
     *push_at(effects, effects->count++) = *push;
 }
 
+/* A deletion is always told, as the author may have had other followers when the post was written. */
+static void tell_hot(struct effects *effects, const struct push *push, size_t followers) {
+    const struct effects_options *options = &effects->options;
+    const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = push->id}},
+                               gone = {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = push->id}};
+    if (push->gone)
+        options->hot(options->context, push->partition, push->author, &gone);
+    else if (followers > options->push_max)
+        options->hot(options->context, push->partition, push->author, &hot);
+}
+
 int effects_post(struct effects *effects, int32_t partition, int64_t author, int64_t id, int64_t offset,
                  struct error *error) {
     const struct effects_options *options = &effects->options;
     struct push push = {.author = author, .id = id, .offset = offset, .after = -1, .partition = partition};
+    struct post_found post;
     size_t followers = 0;
-    int code = is_live(effects, &push, error);
-    if (code <= 0) return code;
+    int code = posts_find(options->posts, partition, id, &post, error);
+    if (code || !post.found || post.author != author) return code;
+    push.gone = post.deleted;
     code = relation_lists_count(options->relations, partition, author, RELATION_FOLLOWER, &followers, error);
     if (code || !followers) return code;
-    if (followers > options->push_max) {
-        const struct timeline_item item = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = id}};
-        options->hot(options->context, partition, author, &item);
-        return 0;
-    }
+    tell_hot(effects, &push, followers);
+    if (followers > options->push_max) return 0;
     if (followers > AT_ONCE) {
         enqueue(effects, &push);
         return 0;
@@ -170,7 +182,7 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
 
 static int run_push(struct effects *effects, size_t readers, struct error *error) {
     struct push push = *push_at(effects, 0);
-    int code = is_live(effects, &push, error);
+    int code = is_due(effects, &push, error);
     if (code > 0) code = push_some(effects, &push, readers, error);
     if (code < 0) {
         effects->failed = push.partition;

@@ -4,6 +4,7 @@
  *     follows     user follows other          Request to the other's owner      (the user's owner)
  *                 other is followed by user   Backlog to the user's owner       (the other's owner)
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
+ *                 a deleted post              HotGone, and Gone to its followers if there are no more than push_max
  *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition; a partition that
  *                                             the Begin names gets one even if the reader follows nobody there any more. Whom
  *                                             the reader follows elsewhere by now is asked as after a new follow

@@ -5,10 +5,11 @@
 #include "feed/effects.h"
 #include "feed/newest.h"
 
-/* A post that goes to the followers above `after`. */
+/* A post, or its deletion, that goes to the followers above `after`. */
 struct push {
     int64_t author, id, offset, after;
     int32_t partition;
+    bool gone;
 };
 
 /* Users by partition: `users` of the partitions `touched`, one partition behind the other. */

@@ -47,6 +47,16 @@ static void effects_lost(void *context) {
     partitions_effects_lost(feed->state);
 }
 
+static void hot_came(void *context, int64_t author, int64_t id, bool first) {
+    struct feed *feed = context;
+    if (feed->watches) watches_hot(feed->watches, author, id, first);
+}
+
+static void hot_gone(void *context, int64_t author, int64_t id) {
+    struct feed *feed = context;
+    if (feed->watches) watches_hot_gone(feed->watches, author, id);
+}
+
 static void state_changed(void *context) {
     struct feed *feed = context;
     if (feed->replies) replies_look_again(feed->replies);
@@ -103,6 +113,8 @@ static void each_second(void *context) {
     hot_posts_second(feed->hot);
     owner_second(feed->owner);
     partitions_second(feed->state);
+    timelines_second(feed->timelines);
+    watches_second(feed->watches);
 }
 
 static void each_tenth(void *context) {
@@ -124,6 +136,8 @@ static void feed_free(void *state) {
     feed_commands_free(feed->commands);
     replies_free(feed->replies);
     partitions_free(feed->state);
+    watches_free(feed->watches);
+    timelines_free(feed->timelines);
     effects_free(feed->effects);
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
@@ -179,6 +193,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .log = service_log(feed->service),
         .metrics = service_metrics(feed->service),
         .partitions = feed->partitions,
+        .routes = feed->routes,
         .queue_bytes = (size_t)settings->outbox_queue_mb << 20,
         .flush_bytes = (size_t)settings->outbox_flush_bytes,
         .flush_us = settings->outbox_flush_ms * 1000,
@@ -199,6 +214,8 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .dead_letters = outbox_producer(feed->outbox),
         .context = feed,
         .on_ready = feed_hot_is_read,
+        .on_post = hot_came,
+        .on_gone = hot_gone,
     };
     return hot_posts_new(&hot, &feed->hot, error);
 }
@@ -215,6 +232,29 @@ static void make_effects(struct feed *feed) {
         .timeline = put_timeline,
         .request = put_request,
         .hot = put_hot,
+    });
+}
+
+static void make_timelines(struct feed *feed) {
+    feed->timelines = timelines_new(&(struct timelines_options){
+        .partitions = feed->partitions,
+        .relations = feed->relations,
+        .inboxes = feed->inboxes,
+        .hot = hot_posts_lists(feed->hot),
+        .effects = feed->effects,
+        .outbox = feed->outbox,
+    });
+    feed->watches = watches_new(&(struct watches_options){
+        .loop = service_loop(feed->service),
+        .metrics = service_metrics(feed->service),
+        .partitions = feed->partitions,
+        .relations = feed->relations,
+        .hot = hot_posts_lists(feed->hot),
+        .timelines = feed->timelines,
+        .outbox = feed->outbox,
+        .context = feed,
+        .damaged = damaged,
+        .failed = feed_failed,
     });
 }
 
@@ -263,6 +303,7 @@ static int make_owner(struct feed *feed, struct error *error) {
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,
+        .watches = feed->watches,
         .decider = decider,
         .epochs = feed->epochs,
         .context = feed,
@@ -305,11 +346,8 @@ static void make_replies(struct feed *feed) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
-        .inboxes = feed->inboxes,
+        .timelines = feed->timelines,
         .refusals = feed->refusals,
-        .hot = hot_posts_lists(feed->hot),
-        .effects = feed->effects,
-        .outbox = feed->outbox,
         .commands = feed->commands,
         .context = feed,
         .damaged = damaged,
@@ -324,6 +362,7 @@ static int make_parts(struct feed *feed, struct error *error) {
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
+    make_timelines(feed);
     code = make_commands(feed, error);
     if (!code) code = make_owner(feed, error);
     if (code) return code;
@@ -337,6 +376,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .service = service,
         .settings = FEED_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = deliver_reader_new(),
@@ -373,10 +413,11 @@ static void feed_peer(void *state, struct http_request *request) {
     replies_handle(((struct feed *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,        &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,     &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,      &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS,       &TOPIC_FOLLOW_REFUSALS};
+static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS,
+                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,   &TOPIC_FRIENDSHIPS,
+                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,    &TOPIC_TIMELINE_REQUESTS,
+                                             &TOPIC_HOT_POSTS,       &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,
+                                             &TOPIC_FOLLOW_REFUSALS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

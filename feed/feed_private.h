@@ -13,7 +13,7 @@
 struct feed {
     struct service *service;
     const struct feed_settings *settings;
-    int32_t partitions;
+    int32_t partitions, routes;
     struct epochs *epochs;
     struct relation_lists *relations;
     struct store *store; /* of posts, blocks and inboxes */
@@ -25,6 +25,8 @@ struct feed {
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;
+    struct timelines *timelines;
+    struct watches *watches;
     struct feed_commands *commands;
     struct partitions *state;
     struct owner *owner;

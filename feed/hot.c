@@ -6,7 +6,7 @@
 #include "feed/id_table.h"
 
 /* Tables are a few, chosen by the highest bits of the author's hash: one that grows is copied, which takes some 10 ns an author. */
-enum { PART_BITS = 3, PARTS = 1 << PART_BITS };
+enum { PART_BITS = 3, PARTS = 1 << PART_BITS, BOUND_BITS_MIN = 6 };
 
 struct hot_older {
     uint32_t count, capacity;
@@ -21,13 +21,31 @@ struct hot_author {
 
 struct hot {
     struct id_table parts[PARTS];
+    uint32_t *bounds; /* by the highest bits of the author's hash; 2^bound_bits of them */
+    unsigned bound_bits;
     int64_t horizon;
     size_t at_part, at; /* of hot_expire */
     size_t authors, ids, bytes;
 };
 
+static size_t bounds_bytes(unsigned bits) { return sizeof(uint32_t) << bits; }
+
+static uint32_t *bounds_new(unsigned bits) {
+    size_t bytes = bounds_bytes(bits);
+    return bytes < MEM_LARGE_PAGE ? mem_zero(bytes, 1) : mem_pages(bytes, true);
+}
+
+static void bounds_free(uint32_t *bounds, unsigned bits) {
+    if (bounds_bytes(bits) < MEM_LARGE_PAGE)
+        free(bounds);
+    else
+        mem_pages_free(bounds, bounds_bytes(bits));
+}
+
 struct hot *hot_new(void) {
     struct hot *hot = mem_zero(1, sizeof *hot);
+    hot->bounds = bounds_new(BOUND_BITS_MIN);
+    hot->bound_bits = BOUND_BITS_MIN;
     for (size_t i = 0; i < PARTS; i++)
         hot->parts[i] = (struct id_table){.size = sizeof(struct hot_author), .skip = PART_BITS};
     return hot;
@@ -40,6 +58,7 @@ void hot_free(struct hot *hot) {
         for (size_t at = 0; (author = id_table_next(&hot->parts[i], &at));) free(author->older);
         id_table_free(&hot->parts[i]);
     }
+    bounds_free(hot->bounds, hot->bound_bits);
     free(hot);
 }
 
@@ -47,6 +66,32 @@ static size_t part_of(int64_t author) { return hash_fold((uint64_t)author + 1) >
 
 static const struct hot_author *find(const struct hot *hot, int64_t author) {
     return author < 0 ? NULL : id_table_find(&hot->parts[part_of(author)], author);
+}
+
+/* ---- bounds ---- */
+
+static uint32_t *bound_at(const struct hot *hot, int64_t author) {
+    return &hot->bounds[hash_fold((uint64_t)author + 1) >> (64 - hot->bound_bits)];
+}
+
+/* Twice as many: what was a bound for all authors of a number is one for each half of them. */
+static void double_bounds(struct hot *hot) {
+    uint32_t *bounds = bounds_new(hot->bound_bits + 1);
+    for (size_t i = 0; i < (size_t)2 << hot->bound_bits; i++) bounds[i] = hot->bounds[i / 2];
+    bounds_free(hot->bounds, hot->bound_bits);
+    hot->bounds = bounds;
+    hot->bound_bits++;
+}
+
+static void raise_bound(struct hot *hot, int64_t author, int64_t id) {
+    if (hot->authors > (size_t)1 << hot->bound_bits) double_bounds(hot);
+    uint32_t *bound = bound_at(hot, author), now = hot_bound(id);
+    if (now > *bound) *bound = now;
+}
+
+/* One random read each: many of them are under way at once. */
+void hot_bounds(const struct hot *hot, const int64_t *authors, size_t count, uint32_t *bounds) {
+    for (size_t i = 0; i < count; i++) bounds[i] = *bound_at(hot, authors[i]);
 }
 
 /* ---- putting ---- */
@@ -100,6 +145,7 @@ void hot_put(struct hot *hot, int64_t author, int64_t id) {
     struct hot_author *slot = id_table_put(part, author, &created);
     hot->bytes += id_table_bytes(part) - bytes;
     hot->authors += created;
+    raise_bound(hot, author, id);
     if (created) {
         slot->newest = id;
     } else if (id > slot->newest) {
@@ -115,6 +161,14 @@ void hot_put(struct hot *hot, int64_t author, int64_t id) {
 
 void hot_prefetch(const struct hot *hot, int64_t author) {
     if (author >= 0) id_table_prefetch(&hot->parts[part_of(author)], author);
+}
+
+void hot_prefetch_older(const struct hot *hot, int64_t author) {
+    const struct hot_author *slot = find(hot, author);
+    const uint8_t *older = slot ? (const uint8_t *)slot->older : NULL;
+    if (!older) return;
+    __builtin_prefetch(older);
+    __builtin_prefetch(older + 64);
 }
 
 int64_t hot_newest(const struct hot *hot, int64_t author) {
@@ -137,7 +191,7 @@ size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t befo
 
 /* ---- forgetting ---- */
 
-static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t count) {
+static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t from, uint32_t count) {
     struct hot_older *older = slot->older;
     hot->ids -= count;
     older->count -= count;
@@ -147,15 +201,32 @@ static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t count)
         slot->older = NULL;
         return;
     }
-    memmove(&older->ids[0], &older->ids[count], older->count * sizeof older->ids[0]);
+    memmove(&older->ids[from], &older->ids[from + count], (older->count - from) * sizeof older->ids[0]);
     if (older->count <= older->capacity / 2) slot->older = older_resize(hot, older, older->count);
+}
+
+void hot_remove(struct hot *hot, int64_t author, int64_t id) {
+    struct id_table *part = &hot->parts[part_of(author)];
+    struct hot_author *slot = author < 0 ? NULL : id_table_find(part, author);
+    struct hot_older *older = slot ? slot->older : NULL;
+    if (slot && slot->newest == id && !older) {
+        id_table_remove(part, slot);
+        hot->authors--;
+        hot->ids--;
+    } else if (slot && slot->newest == id) {
+        slot->newest = older->ids[older->count - 1];
+        drop_older(hot, slot, older->count - 1, 1);
+    } else if (older) {
+        uint32_t at = count_below(older, id);
+        if (at < older->count && older->ids[at] == id) drop_older(hot, slot, at, 1);
+    }
 }
 
 static void expire_next(struct hot *hot, struct hot_author *slot) {
     struct id_table *part = &hot->parts[hot->at_part];
     uint32_t count =
         slot->newest <= hot->horizon && slot->older ? slot->older->count : count_below(slot->older, hot->horizon + 1);
-    if (count) drop_older(hot, slot, count);
+    if (count) drop_older(hot, slot, 0, count);
     if (slot->newest > hot->horizon) return;
     id_table_remove(part, slot);
     hot->at--; // another may stand there now
@@ -180,5 +251,6 @@ void hot_expire(struct hot *hot, int64_t horizon, size_t slice) {
 int64_t hot_horizon(const struct hot *hot) { return hot->horizon; }
 
 struct hot_usage hot_used(const struct hot *hot) {
-    return (struct hot_usage){.authors = hot->authors, .ids = hot->ids, .bytes = sizeof *hot + hot->bytes};
+    return (struct hot_usage){
+        .authors = hot->authors, .ids = hot->ids, .bytes = sizeof *hot + bounds_bytes(hot->bound_bits) + hot->bytes};
 }

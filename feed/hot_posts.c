@@ -21,6 +21,18 @@ struct hot_posts {
     struct metric *ids, *bytes;
 };
 
+static void apply_item(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
+    const struct hot_posts_options *options = &posts->options;
+    if (item->kind == TIMELINE_ITEM_HOT) {
+        bool first = !hot_newest(posts->lists, author);
+        hot_put(posts->lists, author, item->hot.id);
+        if (item->hot.id > hot_horizon(posts->lists)) options->on_post(options->context, author, item->hot.id, first);
+    } else if (item->kind == TIMELINE_ITEM_HOT_GONE) {
+        hot_remove(posts->lists, author, item->hot_gone.id);
+        options->on_gone(options->context, author, item->hot_gone.id);
+    }
+}
+
 static int apply(void *context, const struct kafka_record *record, struct error *error) {
     struct hot_posts *posts = context;
     struct deliver_head head;
@@ -32,9 +44,7 @@ static int apply(void *context, const struct kafka_record *record, struct error 
         if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
         if (delivery_read_timeline(posts->codec, envelope.payload, envelope.payload_size, &item))
             return error_set(error, -EBADMSG, "an item cannot be read");
-        if (item.kind != TIMELINE_ITEM_HOT) continue;
-        for (size_t i = 0; i < envelope.recipient_count; i++)
-            hot_put(posts->lists, envelope.recipients[i], item.hot.id);
+        for (size_t i = 0; i < envelope.recipient_count; i++) apply_item(posts, envelope.recipients[i], &item);
     }
     return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
 }

@@ -17,6 +17,9 @@ struct hot_posts_options {
     struct kafka_producer *dead_letters; /* borrowed */
     void *context;
     void (*on_ready)(void *context); /* all that was there has been read */
+    /* A post is in the lists, or no longer. first: of an author who had none. */
+    void (*on_post)(void *context, int64_t author, int64_t id, bool first);
+    void (*on_gone)(void *context, int64_t author, int64_t id);
 };
 
 int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **posts, struct error *error);

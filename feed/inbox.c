@@ -17,6 +17,7 @@ void inbox_clear(struct inbox *inbox) {
     inbox->request = -1;
     inbox->horizon = inbox->rebuilt = inbox->opened_ms = 0;
     inbox->count = inbox->waiting_count = 0;
+    inbox->cut = false;
 }
 
 static void reserve_posts(struct inbox *inbox, size_t count) {
@@ -109,6 +110,14 @@ void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size
     free(posts);
 }
 
+void inbox_remove(struct inbox *inbox, int64_t id) {
+    size_t at = 0;
+    while (at < inbox->count && inbox->posts[at].id > id) at++;
+    if (at == inbox->count || inbox->posts[at].id != id) return;
+    inbox->count--;
+    memmove(&inbox->posts[at], &inbox->posts[at + 1], (inbox->count - at) * sizeof *inbox->posts);
+}
+
 static bool stop_waiting(struct inbox *inbox, int32_t partition) {
     size_t at = 0;
     while (at < inbox->waiting_count && inbox->waiting[at] != partition) at++;
@@ -190,6 +199,7 @@ static const uint8_t *read_posts(struct inbox *inbox, const uint8_t *at, const u
     struct inbox_post passed;
     if (!read_post(at, end, taken ? &inbox->posts[taken - 1] : NULL, &passed)) return NULL;
     left_out(inbox, passed.id);
+    inbox->cut = true;
     return end;
 }
 

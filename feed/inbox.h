@@ -11,10 +11,12 @@
  *     Push        adds a post
  *     Backlog     adds an author's newest posts; what the author left out moves the horizon
  *     Answer      the same for the authors of one partition, if it belongs to the newest request; other answers are ignored
+ *     Gone        removes a post that was deleted
  *
  * Posts that no longer fit are evicted by id alone, and move the horizon. Why each of these rules is needed is in docs/FEED.md.
  *
- * Records may be applied again, in their order, from any of them on that is not before the newest Begin: that changes nothing.
+ * Records may be applied again, in their order, from any of them on that is not before the newest Begin: that changes nothing, except that
+ * after a Gone the horizon may come out higher.
  */
 #ifndef FEED_INBOX_H
 #define FEED_INBOX_H
@@ -38,6 +40,7 @@ struct inbox {
     size_t count, capacity;
     int16_t *waiting; /* rising */
     size_t waiting_count, waiting_capacity;
+    bool cut; /* inbox_read has passed by posts, because they were too many */
 };
 
 void inbox_free(struct inbox *inbox);  /* what it points to; {.request = -1} is an empty one */
@@ -55,6 +58,7 @@ static inline bool inbox_away(uint32_t opened, int64_t time_ms, int64_t away_ms)
 void inbox_begin(struct inbox *inbox, int64_t request, int64_t time_ms, const int64_t *wanted, size_t count);
 void inbox_push(struct inbox *inbox, int64_t author, int64_t id, size_t max);
 void inbox_push_many(struct inbox *inbox, struct inbox_post *posts, size_t count, size_t max); /* sorts `posts` */
+void inbox_remove(struct inbox *inbox, int64_t id); /* there is none: nothing */
 void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size_t count, int64_t cut, size_t max);
 void inbox_answer(struct inbox *inbox, int64_t request, int32_t partition, const struct inbox_post *posts, size_t count,
                   int64_t cut, size_t max);

@@ -55,16 +55,35 @@ static uint8_t *put_begin(uint8_t *at, const struct timeline_begin *begin, int64
     return put_longs(at, &begin->wanted);
 }
 
+static uint8_t *put_removed(uint8_t *at, const struct timeline_gone *gone) {
+    return zigzag_put(put_head(at, INBOX_EVENT_REMOVED, 0), gone->id);
+}
+
+bool inbox_log_takes(enum timeline_item_kind kind) {
+    switch (kind) {
+    case TIMELINE_ITEM_PUSH:
+    case TIMELINE_ITEM_BACKLOG:
+    case TIMELINE_ITEM_ANSWER:
+    case TIMELINE_ITEM_BEGIN:
+    case TIMELINE_ITEM_GONE: return true;
+    case TIMELINE_ITEM_REQUEST:
+    case TIMELINE_ITEM_HOT:
+    case TIMELINE_ITEM_HOT_GONE: return false;
+    }
+    return false;
+}
+
 void inbox_log_item(struct buffer *out, const struct timeline_item *item, int64_t offset, int64_t time_ms) {
     uint8_t *start = buffer_reserve(out, NUMBERS_MAX * VARINT_MAX + timeline_item_size_max(item)), *at = start;
     if (item->kind == TIMELINE_ITEM_PUSH) at = put_push(at, &item->push);
     if (item->kind == TIMELINE_ITEM_BACKLOG) at = put_backlog(at, &item->backlog);
     if (item->kind == TIMELINE_ITEM_ANSWER) at = put_answer(at, &item->answer);
     if (item->kind == TIMELINE_ITEM_BEGIN) at = put_begin(at, &item->begin, offset, time_ms);
+    if (item->kind == TIMELINE_ITEM_GONE) at = put_removed(at, &item->gone);
     buffer_commit(out, (size_t)(at - start));
 }
 
-void inbox_log_gone(struct buffer *out) { buffer_byte(out, INBOX_EVENT_GONE); }
+void inbox_log_none(struct buffer *out) { buffer_byte(out, INBOX_EVENT_NONE); }
 
 /* ---- reading ---- */
 
@@ -151,6 +170,13 @@ static const uint8_t *apply_begin(struct inbox *inbox, const uint8_t *at, const 
     return at;
 }
 
+static const uint8_t *apply_removed(struct inbox *inbox, const uint8_t *at, const uint8_t *end) {
+    int64_t id;
+    at = zigzag_get(at, end, &id);
+    if (at) inbox_remove(inbox, id);
+    return at;
+}
+
 int inbox_log_apply(struct inbox *inbox, const uint8_t *bytes, size_t size, size_t max,
                     struct inbox_gathered *gathered) {
     const uint8_t *at = bytes, *end = bytes + size;
@@ -165,7 +191,8 @@ int inbox_log_apply(struct inbox *inbox, const uint8_t *bytes, size_t size, size
         case INBOX_EVENT_BACKLOG: at = apply_backlog(inbox, at, end, count, max); break;
         case INBOX_EVENT_ANSWER: at = apply_answer(inbox, at, end, count, max); break;
         case INBOX_EVENT_BEGIN: at = apply_begin(inbox, at, end, count); break;
-        case INBOX_EVENT_GONE: inbox_clear(inbox); break;
+        case INBOX_EVENT_NONE: inbox_clear(inbox); break;
+        case INBOX_EVENT_REMOVED: at = apply_removed(inbox, at, end); break;
         default: at = NULL;
         }
     }

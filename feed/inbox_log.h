@@ -10,14 +10,27 @@
 #include "event/codec.h"
 #include "feed/inbox.h"
 
-enum inbox_event { INBOX_EVENT_PUSHES, INBOX_EVENT_BACKLOG, INBOX_EVENT_ANSWER, INBOX_EVENT_BEGIN, INBOX_EVENT_GONE };
+/* NONE: there is no inbox any more. The numbers are on disks. */
+enum inbox_event {
+    INBOX_EVENT_PUSHES,
+    INBOX_EVENT_BACKLOG,
+    INBOX_EVENT_ANSWER,
+    INBOX_EVENT_BEGIN,
+    INBOX_EVENT_NONE,
+    INBOX_EVENT_REMOVED
+};
 
-/* Append an event. item: a Push, Backlog, Answer or Begin; offset and time: of its record. Gone: there is no inbox any more. */
+/* Is an item of this kind an event of an inbox: a Push, Backlog, Answer, Begin or Gone? */
+bool inbox_log_takes(enum timeline_item_kind kind);
+
+/* Append an event. item: one that inbox_log_takes; offset and time: of its record. */
 void inbox_log_item(struct buffer *out, const struct timeline_item *item, int64_t offset, int64_t time_ms);
-void inbox_log_gone(struct buffer *out);
+void inbox_log_none(struct buffer *out);
 
 /* Is nothing that happened before this event of any importance? */
-static inline bool inbox_event_resets(enum inbox_event kind) { return kind >= INBOX_EVENT_BEGIN; }
+static inline bool inbox_event_resets(enum inbox_event kind) {
+    return kind == INBOX_EVENT_BEGIN || kind == INBOX_EVENT_NONE;
+}
 static inline enum inbox_event inbox_log_first(const uint8_t *bytes) { return (enum inbox_event)(*bytes & 7); }
 
 /* Applies events to an inbox, or joins them: pushes are gathered, and go together. */

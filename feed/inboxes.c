@@ -145,15 +145,15 @@ void inboxes_detach(struct inboxes *inboxes, int32_t partition) { part_free(inbo
 
 /* ---- taking ---- */
 
-static uint32_t gone_event(struct inbox_lot *lot, struct buffer *scratch) {
+static uint32_t none_event(struct inbox_lot *lot, struct buffer *scratch) {
     buffer_clear(scratch);
-    inbox_log_gone(scratch);
+    inbox_log_none(scratch);
     return inbox_lot_event(lot, scratch->data, scratch->size);
 }
 
 static void give_up(struct inboxes *inboxes, struct inboxes_part *part, struct inbox_reader *slot, int64_t reader) {
     id_table_remove(&part->readers, slot);
-    inbox_lot_add(&part->open, reader, gone_event(&part->open, &inboxes->bytes), true);
+    inbox_lot_add(&part->open, reader, none_event(&part->open, &inboxes->bytes), true);
 }
 
 /* Adds an event to what happened to a reader. False: there is no inbox, perhaps no longer. */
@@ -193,7 +193,7 @@ static void take_all(struct inboxes *inboxes, struct inboxes_part *part, int64_t
 void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, int64_t time_ms, const int64_t *readers,
                   size_t count, const struct timeline_item *item) {
     struct inboxes_part *part = &inboxes->parts[partition];
-    if (offset < part->next || item->kind == TIMELINE_ITEM_REQUEST || item->kind == TIMELINE_ITEM_HOT) return;
+    if (offset < part->next || !inbox_log_takes(item->kind)) return;
     size_t before = inbox_lot_bytes(&part->open);
     if (time_ms > part->newest_ms) part->newest_ms = time_ms;
     buffer_clear(&inboxes->bytes);
@@ -207,6 +207,10 @@ void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, in
 void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next) {
     struct inboxes_part *part = &inboxes->parts[partition];
     if (next > part->next) part->next = next;
+}
+
+bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset) {
+    return offset < inboxes->parts[partition].next;
 }
 
 /* The slots from `swept` on. Returns how many it has looked at. */

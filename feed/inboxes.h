@@ -54,6 +54,7 @@ int inboxes_forget(struct inboxes *inboxes, int32_t partition, struct error *err
 void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, int64_t time_ms, const int64_t *readers,
                   size_t count, const struct timeline_item *item);
 void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next);
+bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset); /* its items would be ignored */
 
 /* Looks at the next so many slots of the tables of readers, and gives up the inboxes of those who are away as of the newest record: the
  * next item for them would do the same. */

@@ -38,7 +38,7 @@ static bool go_on(struct partitions *partitions) {
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
     static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
-    partitions_end_live(partitions, partition);
+    partitions_quieten(partitions, partition);
     int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;
     owner_restore_again(partitions->owner, partition);
@@ -72,7 +72,7 @@ static bool current(const struct partitions *partitions, int32_t partition) {
     const struct feed_part *part = &partitions->parts[partition];
     if (part->live) return true;
     bool all = part->attached && !partitions_unapplied(partitions, partition);
-    for (size_t s = 0; all && s < STATES_OF_FEED; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
+    for (size_t s = 0; all && s < STATES_WITH_EFFECTS; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
     return all;
 }
 
@@ -125,7 +125,7 @@ void partitions_unblocked(struct partitions *partitions) {
     if (!partitions->put_off || partitions->failed) return;
     partitions->put_off = false;
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
-        for (size_t s = 0; partitions->parts[p].live && s < STATES_OF_FEED; s++) {
+        for (size_t s = 0; partitions->parts[p].live && s < STATES_WITH_EFFECTS; s++) {
             int64_t next = carried_next(partitions->carried, s, p);
             if (next < owner_position(partitions->owner, s, p) &&
                 owner_read_again(partitions->owner, s, p, next, &error))
@@ -140,7 +140,7 @@ void partitions_effects_lost(struct partitions *partitions) {
     for (int32_t p = 0; p < partitions->options.partitions; p++) {
         if (!partitions->parts[p].live) continue;
         effects_drop(partitions->options.effects, p);
-        for (size_t s = 0; s < STATES_OF_FEED; s++) {
+        for (size_t s = 0; s < STATES_WITH_EFFECTS; s++) {
             int64_t from = carried_rewind(partitions->carried, s, p);
             if (from >= 0 && owner_read_again(partitions->owner, s, p, from, &error))
                 partitions_fail(partitions, "effects cannot be carried out again", &error);

@@ -10,10 +10,12 @@
 #include "deliver/deliver.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "watch/watch.h"
 
-enum { TIMELINES, REQUESTS, HOT, OUTBOXES };
+enum { TIMELINES, REQUESTS, HOT, DELIVERIES, OUTBOXES };
 
-static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
+static const struct topic *const TOPICS[OUTBOXES] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,
+                                                     &TOPIC_DELIVERIES};
 
 /* The context of one outbox of lib/deliver: its sender must know the topic. */
 struct lane {
@@ -43,6 +45,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
                       int64_t offset) {
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
+    if (topic == &TOPIC_FEED_WATCHES) return; // what is left of a watcher is found again
     if (!code) {
         epochs_acknowledge(outbox->options.epochs, epoch);
         return;
@@ -93,6 +96,17 @@ void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partit
         .payload_size = (size_t)(timeline_item_write(payload, item) - payload),
     };
     deliver_put(deliver, partition, &envelope, 0, clock_monotonic_us());
+}
+
+void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size) {
+    struct deliver_envelope envelope = {.kind = WATCH_DELIVERY_KIND, .payload = payload, .payload_size = size};
+    deliver_put(outbox->lanes[DELIVERIES].deliver, route, &envelope, 0, clock_monotonic_us());
+}
+
+void outbox_flush_deliveries(struct outbox *outbox) { deliver_flush(outbox->lanes[DELIVERIES].deliver); }
+
+void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size) {
+    kafka_producer_send(outbox->producer, &TOPIC_FEED_WATCHES, partition, key, size, NULL, 0, NULL);
 }
 
 /* ---- commands ---- */
@@ -198,7 +212,7 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
     for (size_t i = 0; i < OUTBOXES; i++) {
         outbox->lanes[i] = (struct lane){.outbox = outbox, .topic = TOPICS[i]};
         outbox->lanes[i].deliver = deliver_new(&(struct deliver_options){
-            .destinations = options->partitions,
+            .destinations = i == DELIVERIES ? options->routes : options->partitions,
             .flush_bytes = options->flush_bytes,
             .flush_us = options->flush_us,
             .epochs = options->epochs,

@@ -1,8 +1,9 @@
-/* Produces everything that a feed process writes outside of transactions: batches of `timelines`, `timeline-requests` and `hot-posts`,
- * commands that follow from state, and dead letters. Each belongs to the epoch that is open when it is sent (deliver/epochs.h). Loop's
+/* Produces everything that a feed process writes outside of transactions: batches of `timelines`, `timeline-requests`, `hot-posts` and
+ * `deliveries`, commands that follow from state, and dead letters. Each belongs to the epoch that is open when it is sent (deliver/epochs.h). Loop's
  * thread.
  *
  *     items    --> one outbox of lib/deliver a topic, gathered by partition --+
+ *     watches  --> the same by route, for edges -------------------------------+
  *     commands --> in order; those that the producer has no room for wait ----+--> producer --> acknowledged: the epoch
  */
 #ifndef FEED_OUTBOX_H
@@ -21,7 +22,7 @@ struct outbox_options {
     const struct kafka_settings *kafka;
     struct log *log;
     struct metrics *metrics;
-    int32_t partitions;
+    int32_t partitions, routes;
     size_t queue_bytes; /* of the producer */
     size_t flush_bytes; /* of a batch */
     int64_t flush_us;
@@ -45,6 +46,12 @@ void outbox_flush_old(struct outbox *outbox, int64_t now_us);
 void outbox_flush(struct outbox *outbox);
 bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: nothing is left */
 bool outbox_blocked(const struct outbox *outbox);
+
+/* For edges: a payload of lib/watch. It need not arrive, and is sent by outbox_flush, or when it is old. */
+void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size);
+void outbox_flush_deliveries(struct outbox *outbox);
+/* Writes a tombstone to `feed-watches`, if there is room now. */
+void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *key, size_t size);
 
 /* Sends a record that cannot be read to its topic's dead letters. */
 void outbox_dead(struct outbox *outbox, const struct kafka_record *record, const char *reason);

@@ -123,10 +123,7 @@ static void look_at_all(struct replies *replies, bool at_pages) {
 
 void replies_look_again(struct replies *replies) { look_at_all(replies, false); }
 
-void replies_tenth(struct replies *replies) {
-    look_at_all(replies, true);
-    replies_forget_begun(replies);
-}
+void replies_tenth(struct replies *replies) { look_at_all(replies, true); }
 
 static void wait_on(struct outcome_wait *wait) {
     wait->next = wait->replies->waiting;

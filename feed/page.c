@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+enum { STEPS = 128 };
 enum { PREFETCHED = 12 }; /* authors whose slots are fetched before they are needed */
 
 /* An author, and the newest of the author's hot posts that is not on the page yet. */
@@ -16,6 +17,9 @@ struct candidate {
 struct page_scratch {
     struct candidate *heap;
     size_t count, capacity;
+    uint32_t *bounds; /* of whom the reader follows */
+    size_t *chosen;   /* indices of those whose slots are read */
+    size_t followed;  /* room of both */
 };
 
 struct page_scratch *page_scratch_new(void) {
@@ -25,6 +29,8 @@ struct page_scratch *page_scratch_new(void) {
 void page_scratch_free(struct page_scratch *scratch) {
     if (!scratch) return;
     free(scratch->heap);
+    free(scratch->bounds);
+    free(scratch->chosen);
     free(scratch);
 }
 
@@ -87,26 +93,85 @@ static int64_t newest_hot(const struct hot *hot, int64_t author, int64_t above, 
     return id > above ? id : 0;
 }
 
-/* Gathers the authors of the newest hot posts: no more than are wanted, as each is there with one post at least. The worst one is on
- * top, and whoever is no better need not be looked at more closely. */
-static void gather(const struct sources *from, size_t wanted, struct page_scratch *heap) {
-    size_t muted = 0;
+/* Puts one more on the heap, whose worst one is on top, and which holds `wanted` at most. */
+static void keep(struct page_scratch *heap, size_t wanted, struct candidate candidate) {
+    bool full = heap->count == wanted;
+    heap->heap[full ? 0 : heap->count++] = candidate;
+    if (full)
+        sink(heap, 0);
+    else
+        rise(heap, heap->count - 1);
+}
+
+/* The bounds of those who may have a post between `above` and `before`, no higher than `before`; 0 for the others. */
+static void bound_all(const struct sources *from, uint32_t *bounds) {
+    uint32_t least = hot_bound(from->above), most = hot_bound(from->before - 1);
+    size_t at = 0;
+    hot_bounds(from->hot, from->following, from->following_count, bounds);
     for (size_t i = 0; i < from->following_count; i++) {
-        int64_t author = from->following[i];
-        if (i + PREFETCHED < from->following_count) hot_prefetch(from->hot, from->following[i + PREFETCHED]);
-        while (muted < from->muted_count && from->muted[muted] < author) muted++;
-        if (muted < from->muted_count && from->muted[muted] == author) continue;
-        bool full = heap->count == wanted;
-        int64_t id = newest_hot(from->hot, author, full ? -heap->heap[0].order : from->above, from->before);
-        if (!id) continue;
-        struct candidate candidate = {.order = -id, .author = author};
-        heap->heap[full ? 0 : heap->count++] = candidate;
-        if (full)
-            sink(heap, 0);
-        else
-            rise(heap, heap->count - 1);
+        uint32_t bound = bounds[i] < most ? bounds[i] : most;
+        bounds[i] = bound < least ? 0 : bound;
     }
-    for (size_t i = 0; i < heap->count; i++) heap->heap[i].order = -heap->heap[i].order;
+    for (size_t i = 0; i < from->muted_count; i++) {
+        while (at < from->following_count && from->following[at] < from->muted[i]) at++;
+        if (at < from->following_count && from->following[at] == from->muted[i]) bounds[at] = 0;
+    }
+}
+
+/* Ages in steps of a quarter of themselves at most: 0, 1, ... 7, 8 and 9, 10 and 11, ... 16 to 19, ... */
+static unsigned step_of(uint32_t age) {
+    unsigned highest = 31 - (unsigned)__builtin_clz(age | 1);
+    return age < 4 ? age : (highest - 1) * 4 + (age >> (highest - 2) & 3);
+}
+
+static uint64_t step_begin(unsigned step) { return step < 4 ? step : (uint64_t)(4 + step % 4) << (step / 4 - 1); }
+
+/* A bound that so many of those below `high` reach, or somewhat more; 1: there are not so many. */
+static uint32_t guess(const uint32_t *bounds, size_t count, uint64_t high, size_t many) {
+    uint32_t counts[STEPS] = {0}, newest = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) newest = bounds[i] < high && bounds[i] > newest ? bounds[i] : newest;
+    for (size_t i = 0; i < count; i++) counts[step_of(newest - bounds[i])] += bounds[i] < high;
+    for (unsigned step = 0; step < STEPS; step++) {
+        found += counts[step];
+        if (found >= many) return step_begin(step + 1) <= newest ? newest - (uint32_t)step_begin(step + 1) + 1 : 1;
+    }
+    return 1;
+}
+
+/* Looks at the authors whose bounds are from `low` on and below `high`. The worst one is on top, and whoever is no better need not be
+ * looked at more closely. */
+static void look_at(const struct sources *from, uint32_t low, uint64_t high, size_t wanted, struct page_scratch *heap) {
+    size_t count = 0;
+    for (size_t i = 0; i < from->following_count; i++) {
+        heap->chosen[count] = i;
+        count += heap->bounds[i] >= low && heap->bounds[i] < high;
+    }
+    for (size_t i = 0; i < count + PREFETCHED; i++) {
+        if (i < count) hot_prefetch(from->hot, from->following[heap->chosen[i]]);
+        if (i < PREFETCHED) continue;
+        int64_t author = from->following[heap->chosen[i - PREFETCHED]];
+        int64_t above = heap->count == wanted ? -heap->heap[0].order : from->above;
+        int64_t id = newest_hot(from->hot, author, above, from->before);
+        if (id) keep(heap, wanted, (struct candidate){.order = -id, .author = author});
+    }
+}
+
+/* Gathers the authors of the newest hot posts: no more than are wanted, as each is there with one post at least. Most of those whom
+ * a reader follows have a bound below all of the page, and are passed by. */
+static void gather(const struct sources *from, size_t wanted, struct page_scratch *heap) {
+    uint64_t high = UINT64_MAX;
+    bound_all(from, heap->bounds);
+    for (size_t many = 2 * wanted; heap->count < wanted && high > 1; many *= 4) {
+        uint32_t low = guess(heap->bounds, from->following_count, high, many);
+        look_at(from, low, high, wanted, heap);
+        high = low;
+    }
+    if (heap->count == wanted) look_at(from, hot_bound(-heap->heap[0].order), high, wanted, heap);
+    for (size_t i = 0; i < heap->count; i++) {
+        heap->heap[i].order = -heap->heap[i].order;
+        hot_prefetch_older(from->hot, heap->heap[i].author);
+    }
     for (size_t i = heap->count / 2; i--;) sink(heap, i);
 }
 
@@ -177,6 +242,11 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
         .before = before,
         .at = first_below(inbox, before),
     };
+    if (scratch->followed < following_count) {
+        scratch->bounds = mem_resize(scratch->bounds, following_count, sizeof *scratch->bounds);
+        scratch->chosen = mem_resize(scratch->chosen, following_count + 1, sizeof *scratch->chosen);
+        scratch->followed = following_count;
+    }
     if (scratch->capacity < wanted) {
         scratch->heap = mem_resize(scratch->heap, wanted, sizeof *scratch->heap);
         scratch->capacity = wanted;

@@ -6,9 +6,10 @@
 #include "feed/partitions_private.h"
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
-    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,     [STATE_POSTS] = &TOPIC_POSTS,
-    [STATE_TEXTS] = &TOPIC_POST_TEXTS,    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
-    [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_REFUSALS] = &TOPIC_FOLLOW_REFUSALS,
+    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,      [STATE_POSTS] = &TOPIC_POSTS,
+    [STATE_TEXTS] = &TOPIC_POST_TEXTS,     [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
+    [STATE_TIMELINES] = &TOPIC_TIMELINES,  [STATE_REFUSALS] = &TOPIC_FOLLOW_REFUSALS,
+    [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
@@ -102,6 +103,8 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     refusals_attach(options->refusals, partition);
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
+    from[STATE_WATCHES] = KAFKA_OFFSET_BEGINNING; // they are kept in memory
+    watches_attach(options->watches, partition);
     partitions->parts[partition] =
         (struct feed_part){.attached = true,
                            .no_inboxes = timelines < 0,
@@ -115,7 +118,8 @@ void partitions_end_live(struct partitions *partitions, int32_t partition) {
     part->live = false;
     int64_t request = effects_drop(partitions->options.effects, partition);
     if (request < INT64_MAX) owner_lower(partitions->owner, INPUT_REQUESTS, partition, request);
-    for (size_t s = 0; s < STATES_OF_FEED; s++) part->told[s] = carried_settled_at(partitions->carried, s, partition);
+    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++)
+        part->told[s] = carried_settled_at(partitions->carried, s, partition);
     carried_stop(partitions->carried, partition);
 }
 
@@ -141,6 +145,7 @@ void partitions_detach(struct partitions *partitions, int32_t partition) {
     posts_detach(options->posts, partition);
     inboxes_detach(options->inboxes, partition);
     refusals_detach(options->refusals, partition);
+    watches_detach(options->watches, partition);
 }
 
 /* An owner without inboxes reads the requests for them that were not carried out yet. */
@@ -151,9 +156,18 @@ void partitions_own(struct partitions *partitions, int32_t partition, bool fresh
         again[STATE_TIMELINES] = told[STATE_TIMELINES] >= 0 ? told[STATE_TIMELINES] : KAFKA_OFFSET_BEGINNING;
 }
 
-void partitions_silence(struct partitions *partitions, int32_t partition) {
+/* A partition that is silent forgets who watches: watches are read anew before it is live again. */
+void partitions_quieten(struct partitions *partitions, int32_t partition) {
+    struct error error;
+    if (!partitions->parts[partition].live) return;
     partitions_end_live(partitions, partition);
+    watches_detach(partitions->options.watches, partition);
+    watches_attach(partitions->options.watches, partition);
+    if (owner_read_again(partitions->owner, STATE_WATCHES, partition, KAFKA_OFFSET_BEGINNING, &error))
+        partitions_fail(partitions, "watches cannot be read anew", &error);
 }
+
+void partitions_silence(struct partitions *partitions, int32_t partition) { partitions_quieten(partitions, partition); }
 
 /* All that the process knows of a state is gone. The others stay, but for posts and their texts, which belong together. */
 bool partitions_lost(struct partitions *partitions, size_t state, int32_t partition) {
@@ -172,15 +186,16 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
-    case STATE_REFUSALS: return false; // they are too old to be of use
+    case STATE_REFUSALS: break; // they are too old to be of use
+    case STATE_WATCHES: break;  // roll calls find what is missing
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
-    if (state == STATE_TIMELINES) return false; // inboxes are asked for again
+    if (state >= STATE_TIMELINES) return false; // inboxes are asked for again
     if (!code && (state == STATE_POSTS || state == STATE_TEXTS) &&
         owner_read_again(partitions->owner, state == STATE_POSTS ? STATE_TEXTS : STATE_POSTS, partition,
                          KAFKA_OFFSET_BEGINNING, &error))
         partitions_fail(partitions, "posts cannot be read anew", &error);
-    partitions_end_live(partitions, partition);
+    partitions_quieten(partitions, partition);
     part->told[state] = KAFKA_OFFSET_BEGINNING; // the group knows of another time
     return true;
 }
@@ -205,7 +220,8 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
            owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]) &&
-           owner_reached(partitions->owner, STATE_REFUSALS, partition, ends[STATE_REFUSALS]);
+           owner_reached(partitions->owner, STATE_REFUSALS, partition, ends[STATE_REFUSALS]) &&
+           owner_reached(partitions->owner, STATE_WATCHES, partition, ends[STATE_WATCHES]);
 }
 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition) {
@@ -216,16 +232,17 @@ int64_t partitions_unapplied(const struct partitions *partitions, int32_t partit
 /* State is here. Effects go on where the group knows them to be, on records that are read once more. */
 void partitions_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
-    int64_t from[STATES_OF_FEED];
+    int64_t from[STATES_WITH_EFFECTS];
     struct error error;
     int code = relation_lists_finish(partitions->options.relations, partition, clock_wall_ms(), &error);
     part->live = true;
-    for (size_t s = 0; s < STATES_OF_FEED; s++) {
+    for (size_t s = 0; s < STATES_WITH_EFFECTS; s++) {
         from[s] = part->told[s] == KAFKA_OFFSET_NONE ? part->ends[s] : part->told[s] < 0 ? 0 : part->told[s];
         if (from[s] > part->ends[s]) from[s] = part->ends[s]; // the group knows of another time
     }
     carried_live(partitions->carried, partition, from);
-    for (size_t s = 0; !code && s < STATES_OF_FEED; s++) {
+    watches_live(partitions->options.watches, partition);
+    for (size_t s = 0; !code && s < STATES_WITH_EFFECTS; s++) {
         if (from[s] < owner_position(partitions->owner, s, partition))
             code = owner_read_again(partitions->owner, s, partition, from[s], &error);
     }
@@ -240,8 +257,8 @@ struct partitions *partitions_new(const struct partitions_options *options) {
     struct partitions *partitions = mem_alloc(sizeof *partitions);
     *partitions = (struct partitions){
         .options = *options,
-        .carried = carried_new(PARTITIONS_TOPICS, STATES_OF_FEED, options->partitions, options->epochs),
-        .positions = mem_zero(count * STATES_OF_FEED, sizeof *partitions->positions),
+        .carried = carried_new(PARTITIONS_TOPICS, STATES_WITH_EFFECTS, options->partitions, options->epochs),
+        .positions = mem_zero(count * STATES_WITH_EFFECTS, sizeof *partitions->positions),
         .codec = codec_new(),
         .payload_codec = codec_new(),
         .reader = deliver_reader_new(),

@@ -5,7 +5,8 @@
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
  *     timelines     --> inboxes ---------+
- *     refusals      --> refusals --------+
+ *     refusals      --> refusals (in memory)
+ *     feed-watches  --> watches (in memory)
  */
 #ifndef FEED_PARTITIONS_H
 #define FEED_PARTITIONS_H
@@ -17,11 +18,22 @@
 #include "feed/inboxes.h"
 #include "feed/outbox.h"
 #include "feed/refusals.h"
+#include "feed/watches.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
 
 /* The numbers of the states; PARTITIONS_TOPICS has their topics in this order. */
-enum { STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS, STATE_TIMELINES, STATE_REFUSALS, STATES_OF_FEED };
+enum {
+    STATE_FOLLOWS,
+    STATE_POSTS,
+    STATE_TEXTS,
+    STATE_FRIENDSHIPS,
+    STATE_TIMELINES,
+    STATE_REFUSALS,
+    STATE_WATCHES,
+    STATES_OF_FEED,
+    STATES_WITH_EFFECTS = STATE_REFUSALS /* that many, from the first on */
+};
 enum { INPUT_REQUESTS }; /* the number of the only input, `timeline-requests` */
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
 
@@ -42,6 +54,7 @@ struct partitions_options {
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;
+    struct watches *watches;
     struct decider *decider;
     struct epochs *epochs;
     void *context;

@@ -12,6 +12,10 @@
 #include "ids/ids.h"
 #include "json/json.h"
 
+bool replies_serves(const struct replies *replies, int32_t partition) {
+    return partition < replies->options.partitions && !owner_serves(replies->options.owner, partition);
+}
+
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition) {
     int code = partition < replies->options.partitions ? owner_serves(replies->options.owner, partition) : -ESTALE;
     if (code == -ESTALE)
@@ -102,7 +106,7 @@ static bool relation_of(const struct http_request *request, enum relation *relat
 /* Ids lie together in slices: a page may need several, and the end of one is no end of the list. */
 static int list_items(struct replies *replies, int32_t partition, int64_t user, enum relation relation, int64_t after,
                       size_t limit, int64_t *next, struct error *error) {
-    struct id_list *ids = &replies->following;
+    struct id_list *ids = &replies->ids;
     size_t put = 0;
     *next = -1;
     while (put < limit) {
@@ -185,10 +189,7 @@ struct replies *replies_new(const struct replies_options *options) {
     struct replies *replies = mem_alloc(sizeof *replies);
     *replies = (struct replies){
         .options = *options,
-        .scratch = page_scratch_new(),
-        .inbox = {.request = -1},
         .codec = codec_new(),
-        .begun = map_new(),
     };
     replies_slow_new(replies);
     return replies;
@@ -198,14 +199,9 @@ void replies_free(struct replies *replies) {
     if (!replies) return;
     replies_waiting_free(replies);
     replies_slow_free(replies);
-    page_scratch_free(replies->scratch);
-    page_free(&replies->page);
-    inbox_free(&replies->inbox);
-    id_list_free(&replies->following);
-    id_list_free(&replies->muted);
+    id_list_free(&replies->ids);
     codec_free(replies->codec);
     buffer_free(&replies->text);
     buffer_free(&replies->body);
-    map_free(replies->begun);
     free(replies);
 }

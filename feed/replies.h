@@ -1,9 +1,11 @@
 /* Answers questions of gateways and other feed processes about users and posts of owned partitions. Ids are strings, as in the API. Loop's
  * thread.
  *
- *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little}
+ *     GET /peer/feed/USER?before&limit                    {complete, horizon, posts: [{id, user}], following: [user] if it is too little,
+ *                                                          version of the newest page}
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
- *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; only
+ *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
+ *                                                         be of other partitions: false where those are not served here; only
  *                                                         those of the first ids, at least one, if they are very long
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts}
@@ -22,10 +24,7 @@
 
 #include "feed/blocks.h"
 #include "feed/commands.h"
-#include "feed/effects.h"
-#include "feed/hot.h"
-#include "feed/inboxes.h"
-#include "feed/outbox.h"
+#include "feed/timelines.h"
 #include "owner/owner.h"
 #include "service/http.h"
 
@@ -38,11 +37,8 @@ struct replies_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
-    struct inboxes *inboxes;
+    struct timelines *timelines;
     struct refusals *refusals;
-    struct hot *hot;
-    struct effects *effects;
-    struct outbox *outbox;
     struct feed_commands *commands;
     void *context;
     void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */

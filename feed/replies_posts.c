@@ -60,22 +60,27 @@ static void put_post_without_text(struct buffer *body, const struct post_found *
     buffer_format(body, ",\"user\":%" PRId64 "}", post->author);
 }
 
-/* Puts the posts of ids that the partition has, and null for others; only the first ones, if they are very long. */
+/* Puts the posts of ids: null where there is none, false where another process has the partition; only the first ones, if they are very
+ * long. */
 static int put_posts(struct replies *replies, struct slow_reply *reply, size_t work, struct error *error) {
     struct buffer *body = &reply->body;
     int code = 0;
     for (size_t done = 0; reply->at < reply->id_count && body->size < BODY_MAX; reply->at++, done += POST_WORK) {
         int64_t id = reply->ids[reply->at];
         struct post_found post = {.found = false};
+        int32_t its = ids_partition(id);
+        bool served = replies_serves(replies, its);
         if (done >= work) return 1;
         if (reply->at) buffer_byte(body, ',');
-        if (ids_partition(id) == reply->partition)
-            code = posts_find(replies->options.posts, reply->partition, id, &post, error);
+        if (served) code = posts_find(replies->options.posts, its, id, &post, error);
         bool live = !code && post.found && !post.deleted;
-        if (live) code = replies_put_post(replies, reply->partition, &post, body, error);
-        if (code < 0) return code;
+        if (live) code = replies_put_post(replies, its, &post, body, error);
+        if (code < 0) {
+            reply->partition = its; // whose store failed
+            return code;
+        }
         if (!live)
-            buffer_string(body, "null");
+            buffer_string(body, served ? "null" : "false");
         else if (!code)
             put_post_without_text(body, &post);
         code = 0;

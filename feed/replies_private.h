@@ -4,7 +4,6 @@
 
 #include "base/map.h"
 #include "feed/newest.h"
-#include "feed/page.h"
 #include "feed/replies.h"
 
 enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1100 };
@@ -29,21 +28,17 @@ struct slow_reply {
 
 struct replies {
     struct replies_options options;
-    struct page_scratch *scratch;
-    struct page page;
-    struct inbox inbox;
-    struct id_list following, muted;
+    struct id_list ids;
     struct codec *codec;
     struct buffer text, body;
-    struct map *begun;            /* readers for whom a Begin is under way -> when it was sent (ms, monotonic) */
-    int64_t begun_since;          /* ms, monotonic */
-    struct outcome_wait *waiting; /* questions that wait for state, in no order */
+    struct outcome_wait *waiting;              /* questions that wait for state, in no order */
     struct slow_reply *slow_first, **slow_end; /* each gets a slice in turn */
     struct loop_timer *slow_turn;
 };
 
 /* 0: the partition's questions are answered here. Else the request was answered. */
 int replies_refused(struct replies *replies, struct http_request *request, int32_t partition);
+bool replies_serves(const struct replies *replies, int32_t partition); /* the same, without an answer */
 void replies_bad_query(struct http_request *request);
 /* -EBADMSG: the partition is read anew, and the question may be asked again. */
 void replies_store_failed(struct replies *replies, struct http_request *request, int32_t partition, int code,
@@ -78,8 +73,6 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 /* Answers the page if its inbox is complete, or if last. False: it is not. */
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
-
-void replies_forget_begun(struct replies *replies); /* now and then */
 
 /* Answers /peer/relation, /peer/posted and /peer/gone; false: the path is none of these. */
 bool replies_outcome(struct replies *replies, struct http_request *request);

@@ -37,9 +37,11 @@ static const char *take_half(struct partitions *partitions, const struct kafka_r
     struct relation_half half;
     struct follow follow;
     const char *reason = read_half(partitions, record, &half, &follow, error);
-    if (!reason)
+    if (!reason) {
         relation_lists_take(partitions->options.relations, record->partition, record->offset, record->timestamp, &half,
                             record->value != NULL);
+        watches_half(partitions->options.watches, &half);
+    }
     if (record->offset >= part->halves_next) part->halves_next = record->offset + 1;
     return reason;
 }
@@ -108,12 +110,14 @@ static int take_item(struct partitions *partitions, const struct kafka_record *r
                      const struct deliver_envelope *envelope, const struct timeline_item *item, struct error *error) {
     inboxes_take(partitions->options.inboxes, record->partition, record->offset, record->timestamp,
                  envelope->recipients, envelope->recipient_count, item);
+    watches_item(partitions->options.watches, envelope->recipients, envelope->recipient_count, item);
     return 0;
 }
 
 static const char *take_timeline(struct partitions *partitions, const struct kafka_record *record,
                                  struct error *error) {
     int code = 0;
+    if (inboxes_has(partitions->options.inboxes, record->partition, record->offset)) return NULL;
     const char *reason = each_item(partitions, record, take_item, &code, error);
     inboxes_read_to(partitions->options.inboxes, record->partition, record->offset + 1);
     return reason;
@@ -138,6 +142,7 @@ static void take_record(struct partitions *partitions, const struct kafka_record
     case STATE_FRIENDSHIPS: take_friendship(partitions, record); break;
     case STATE_TIMELINES: reason = take_timeline(partitions, record, &error); break;
     case STATE_REFUSALS: reason = take_refusal(partitions, record, &error); break;
+    case STATE_WATCHES: reason = watches_read(partitions->options.watches, record) ? "no watch" : NULL; break;
     }
     if (reason) outbox_dead(partitions->options.outbox, record, reason);
     partitions->parts[record->partition].touched = true;
@@ -230,7 +235,9 @@ static int tell_all(struct partitions *partitions, const struct kafka_record *re
     for (size_t i = 0; !code && i < count; i++) {
         partitions->put_off = partitions->put_off || outbox_blocked(partitions->options.outbox);
         if (partitions->put_off) return 0;
-        if (carried_due(partitions->carried, state_of(records[i].topic), records[i].partition, records[i].offset))
+        size_t state = state_of(records[i].topic);
+        if (state < STATES_WITH_EFFECTS &&
+            carried_due(partitions->carried, state, records[i].partition, records[i].offset))
             code = tell(partitions, &records[i], error);
     }
     return code;

@@ -196,8 +196,12 @@ static void fetch(void *context, const struct session *session, enum screen_ahea
     const struct nearby_screen *product = context;
     const struct view *view = view_of(product, session);
     switch (ahead) {
-    case SCREEN_NEXT: view_fetch_slots(view); break;
-    case SCREEN_SECOND: view_fetch_tags(view); break;
+    case SCREEN_NEXT:
+        if (view_is_open(view)) view_fetch_slots(view);
+        break;
+    case SCREEN_SECOND:
+        if (view_is_open(view)) view_fetch_tags(view);
+        break;
     case SCREEN_THIRD: view_fetch(view); break;
     }
 }

@@ -10,7 +10,7 @@
 #include "ingest/feed/gather.h"
 #include "ingest/feed/older.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 #include "ingest/feed/refs.h"
 
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
@@ -19,9 +19,11 @@ enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, before; /* before: INT64_MAX: the first page */
-    size_t limit, wanted; /* wanted: ids */
-    bool complete;
+    int64_t user, before;     /* before: INT64_MAX: the first page */
+    size_t limit, wanted;     /* wanted: ids */
+    size_t questions;         /* for posts so far */
+    bool complete, elsewhere; /* elsewhere: some posts must be asked for once more */
+    char version[33];         /* of the newest page, as the owner says it */
     struct page_refs refs;
 };
 
@@ -65,14 +67,12 @@ static void put_next(const struct home_request *home, size_t looked_at, struct b
 
 static void reply_page(const struct home_request *home) {
     struct buffer body = {0};
-    char version[33] = "";
     size_t put = 0, looked_at = 0;
     buffer_string(&body, "{\"items\":[");
     while (looked_at < refs_shown(home) && put < home->limit && home->refs.items[looked_at].state != REF_LATER)
         put += put_item(home, &home->refs.items[looked_at++], !put, &body);
     put_next(home, looked_at, &body);
-    if (home->before == INT64_MAX) page_refs_version(&home->refs, version);
-    buffer_format(&body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false", version);
+    buffer_format(&body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false", home->version);
     http_reply_json(home->request, 200, &body);
     buffer_free(&body);
 }
@@ -81,12 +81,17 @@ static void reply_page(const struct home_request *home) {
 
 static void posts_answered(void *context, size_t tag, const json_t *reply) {
     struct home_request *home = context;
-    page_refs_answer(&home->refs, tag, json_object_get(reply, "items"));
+    if (page_refs_answer(&home->refs, tag, json_object_get(reply, "items"))) home->elsewhere = true;
 }
+
+static void ask_for_posts(struct home_request *home);
 
 static void posts_done(void *context, bool stopping) {
     struct home_request *home = context;
-    (void)stopping;
+    if (home->elsewhere && !stopping) { // a partition has another owner since the gateway looked
+        ask_for_posts(home);
+        return;
+    }
     reply_page(home);
     home_free(home);
 }
@@ -100,11 +105,13 @@ static void ask_for_posts(struct home_request *home) {
         .done = posts_done,
     });
     struct buffer ids = {0};
+    const int32_t *lowest = peers_lowest(home->gateway->owners);
     int32_t partition;
-    for (size_t tag = 1; page_refs_ask(&home->refs, refs_shown(home), tag, home->gateway->partitions, &partition, &ids);
-         tag++) {
+    home->elsewhere = false;
+    while (page_refs_ask(&home->refs, refs_shown(home), home->questions + 1, home->gateway->partitions, lowest,
+                         &partition, &ids)) {
         char *path = mem_format("/peer/posts/%d?ids=%s", (int)partition, buffer_cstring(&ids));
-        gather_ask(gather, partition, path, tag);
+        gather_ask(gather, partition, path, ++home->questions);
         free(path);
         buffer_clear(&ids);
     }
@@ -153,10 +160,20 @@ static void ask_for_older(struct home_request *home, int64_t horizon, const json
 
 /* ---- the reader's owner ---- */
 
+/* Only the newest page has a version. */
+static bool read_version(struct home_request *home, const json_t *reply) {
+    const char *text;
+    if (home->before != INT64_MAX) return true;
+    if (json_want_text(reply, "version", &text, NULL) || strlen(text) >= sizeof home->version) return false;
+    strcpy(home->version, text);
+    return true;
+}
+
 static bool read_answer(struct home_request *home, const json_t *reply, int64_t *horizon) {
     const char *text;
     if (json_want_bool(reply, "complete", &home->complete, NULL) ||
-        !page_refs_read(&home->refs, json_object_get(reply, "posts")) || json_want_text(reply, "horizon", &text, NULL))
+        !page_refs_read(&home->refs, json_object_get(reply, "posts")) || !read_version(home, reply) ||
+        json_want_text(reply, "horizon", &text, NULL))
         return false;
     *horizon = 0;
     page_refs_merge(&home->refs, home->wanted);
@@ -192,7 +209,6 @@ static void get_feed(void *state, const struct call *call) {
         .limit = (size_t)limit,
         .wanted = (size_t)limit + SPARE,
     };
-    if (after == INT64_MAX && home->wanted < PAGE_REFS_VERSION) home->wanted = PAGE_REFS_VERSION;
     char *path = mem_format("/peer/feed/%" PRId64 "?before=%" PRId64 "&limit=%zu", home->user, after, home->wanted);
     peers_fetch(gateway->owners, peers_of_user(gateway->owners, home->user), path, HOME_TIMEOUT_MS, answered, home);
     free(path);

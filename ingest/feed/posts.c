@@ -13,7 +13,7 @@
 #include "ids/ids.h"
 #include "ingest/feed/commands.h"
 #include "ingest/feed/post_body.h"
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
 

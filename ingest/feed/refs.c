@@ -1,11 +1,9 @@
 #include "ingest/feed/refs.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "ids/ids.h"
 
@@ -53,13 +51,15 @@ void page_refs_merge(struct page_refs *refs, size_t max) {
     refs->count = kept;
 }
 
-bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_t partitions, int32_t *partition,
-                   struct buffer *path) {
+bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_t partitions, const int32_t *lowest,
+                   int32_t *partition, struct buffer *path) {
     size_t asked = 0;
     for (size_t i = 0; i < count && asked < IDS_A_QUESTION; i++) {
         struct page_ref *ref = &refs->items[i];
         int32_t its = ids_partition(ref->id);
-        if (ref->question || its >= partitions || (asked && its != *partition)) continue;
+        if (ref->question || its >= partitions) continue;
+        if (!ref->alone) its = lowest[its];
+        if (asked && its != *partition) continue;
         *partition = its;
         ref->question = question;
         buffer_format(path, "%s%" PRId64, asked++ ? "," : "", ref->id);
@@ -67,8 +67,9 @@ bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_
     return asked;
 }
 
-void page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts) {
+bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts) {
     size_t at = 0;
+    bool elsewhere = false;
     for (size_t i = 0; i < refs->count; i++) {
         struct page_ref *ref = &refs->items[i];
         if (ref->question != question) continue;
@@ -76,14 +77,13 @@ void page_refs_answer(struct page_refs *refs, size_t question, const json_t *pos
         if (at && !post) ref->state = REF_LATER;
         if (post) at++;
         if (json_is_null(post)) ref->state = REF_GONE;
+        if (json_is_false(post) && !ref->alone) {
+            ref->alone = elsewhere = true;
+            ref->question = 0;
+        }
         if (!json_is_object(post)) continue;
         ref->state = REF_FOUND;
         ref->post = json_incref(post);
     }
-}
-
-void page_refs_version(const struct page_refs *refs, char version[33]) {
-    uint64_t digest = 0;
-    for (size_t i = 0; i < refs->count && i < PAGE_REFS_VERSION; i++) digest += hash_u64((uint64_t)refs->items[i].id);
-    snprintf(version, 33, "%016" PRIx64 "%016" PRIx64, refs->count ? (uint64_t)refs->items[0].id : 0, digest);
+    return elsewhere;
 }

@@ -12,6 +12,7 @@ struct page_ref {
     enum ref_state state; /* UNKNOWN: the owner of the author has not answered; LATER: its answer was full */
     json_t *post;         /* FOUND: as the owner says it */
     size_t question;      /* which question asks for it: 1 and so on; 0: none */
+    bool alone;           /* the process that was asked does not own its partition: ask its own owner */
 };
 
 struct page_refs {
@@ -27,17 +28,14 @@ bool page_refs_read(struct page_refs *refs, const json_t *posts);
 /* Sorts by falling id, and keeps the first `max`. Each id is kept once. */
 void page_refs_merge(struct page_refs *refs, size_t max);
 
-/* The next question for posts, as many ids of one partition as fit into it: appends them to the path, separated by commas, and marks
- * their refs. Only the first `count` refs are looked at, and ids of partitions that nobody owns are passed by. False: none is left. */
-bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_t partitions, int32_t *partition,
-                   struct buffer *path);
+/* The next question for posts, as many ids of one process as fit into it: appends them to the path, separated by commas, and marks
+ * their refs. lowest: as peers_lowest; *partition: one of the process's. Only the first `count` refs are looked at, and ids of
+ * partitions that there are not are passed by. False: none is left. */
+bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_t partitions, const int32_t *lowest,
+                   int32_t *partition, struct buffer *path);
 
-/* The answer to that question: a list of posts, or of nulls where there is none, in the order of the ids. A shorter list has only the
- * first ones. */
-void page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
-
-/* The version of a timeline that begins with these refs: the newest id, and the digest of the newest 20. */
-enum { PAGE_REFS_VERSION = 20 };
-void page_refs_version(const struct page_refs *refs, char version[33]);
+/* The answer to that question, in the order of the ids: posts, null where there is none, false for those that the process does not own.
+ * A shorter list has only the first ones. True: there are such, and another question asks for them. */
+bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
 
 #endif

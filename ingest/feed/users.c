@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ids/ids.h"
 #include "ingest/feed/parts.h"
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 #include "ingest/owners.h"
 
 enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };

@@ -88,6 +88,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_POST_COMMAND] = POST_COMMAND_SCHEMA_ID,
         [EVENT_POST] = POST_SCHEMA_ID,
         [EVENT_POST_TEXT] = POST_TEXT_SCHEMA_ID,
+        [EVENT_FEED_CHANGE] = FEED_CHANGE_SCHEMA_ID,
         [EVENT_TIMELINE_ITEM] = TIMELINE_ITEM_SCHEMA_ID,
     };
     at[0] = 0;
@@ -147,3 +148,4 @@ DEFINE_RECORD(follow_refusal, "follow-refusal", EVENT_FOLLOW_REFUSAL)
 DEFINE_RECORD(post_command, "post-command", EVENT_POST_COMMAND)
 DEFINE_RECORD(post, "post", EVENT_POST)
 DEFINE_RECORD(post_text, "post-text", EVENT_POST_TEXT)
+DEFINE_RECORD(feed_change, "feed-change", EVENT_FEED_CHANGE)

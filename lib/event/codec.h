@@ -6,7 +6,7 @@
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
- * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item):
+ * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, feed_change):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -58,6 +58,7 @@ enum event_record {
     EVENT_POST,
     EVENT_POST_TEXT,
     EVENT_TIMELINE_ITEM,
+    EVENT_FEED_CHANGE,
     EVENT_RECORDS
 };
 
@@ -99,6 +100,8 @@ int event_decode_post_command(struct codec *codec, const void *value, size_t siz
 int event_decode_post(struct codec *codec, const void *value, size_t size, struct post *record, struct error *error);
 int event_decode_post_text(struct codec *codec, const void *value, size_t size, struct post_text *record,
                            struct error *error);
+int event_decode_feed_change(struct codec *codec, const void *value, size_t size, struct feed_change *record,
+                             struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -113,6 +116,7 @@ void event_encode_follow_refusal(struct buffer *out, const struct follow_refusal
 void event_encode_post_command(struct buffer *out, const struct post_command *record);
 void event_encode_post(struct buffer *out, const struct post *record);
 void event_encode_post_text(struct buffer *out, const struct post_text *record);
+void event_encode_feed_change(struct buffer *out, const struct feed_change *record);
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

@@ -104,12 +104,19 @@ const struct topic TOPIC_TIMELINE_REQUESTS = {
 const struct topic TOPIC_HOT_POSTS = {
     .name = "hot-posts", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_DELETED, .retention_ms = WEEK_MS};
 
+const struct topic TOPIC_FEED_WATCHES = {
+    .name = "feed-watches",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = DAY_MS,
+};
+
 static const struct topic *const ALL[] = {
     &TOPIC_LOCATIONS,  &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
     &TOPIC_SHARING,    &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
     &TOPIC_FOLLOWS,    &TOPIC_FOLLOW_REFUSALS, &TOPIC_POST_COMMANDS,   &TOPIC_POSTS,
     &TOPIC_POST_TEXTS, &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,       &TOPIC_TIMELINE_REQUESTS,
-    &TOPIC_HOT_POSTS,
+    &TOPIC_HOT_POSTS,  &TOPIC_FEED_WATCHES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

@@ -26,9 +26,12 @@ extern const struct topic TOPIC_POST_TEXTS;      /* the same; PostText */
 extern const struct topic TOPIC_FEED_OFFSETS;    /* key: name of a topic of commands; CommandOffset */
 
 /* No key, partitions of users; DeliveryBatch of DELIVERY_TIMELINE. */
-extern const struct topic TOPIC_TIMELINES;         /* of readers: Push, Backlog, Begin, Answer */
+extern const struct topic TOPIC_TIMELINES;         /* of readers: Push, Backlog, Begin, Answer, Gone */
 extern const struct topic TOPIC_TIMELINE_REQUESTS; /* of authors: Request */
-extern const struct topic TOPIC_HOT_POSTS;         /* of authors: Hot; every feed process reads all partitions */
+extern const struct topic TOPIC_HOT_POSTS; /* of authors: Hot, HotGone; every feed process reads all partitions */
+
+extern const struct topic
+    TOPIC_FEED_WATCHES; /* key: "feed:USER" and watcher, in the user's partition; Watch, RollCall */
 
 /* All of them: for tools that look at everything. */
 extern const struct topic_list TOPICS_ALL;

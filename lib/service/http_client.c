@@ -29,6 +29,8 @@ struct http_client {
     CURLM *multi;
     struct loop_timer *timer;
     struct fetch *fetches;
+    CURL *idle[IDLE_CONNECTIONS]; // handles to use again: making one costs as much as half a fetch
+    size_t idle_count;
     bool delivering; // in the callbacks of what is done
     bool closing;
 };
@@ -41,10 +43,25 @@ static size_t reply_append(char *bytes, size_t size, size_t count, void *context
     return size * count;
 }
 
+static CURL *handle_take(struct http_client *client) {
+    CURL *easy = client->idle_count ? client->idle[--client->idle_count] : curl_easy_init();
+    if (!easy) abort(); // out of memory, which base/mem.h cannot see here
+    return easy;
+}
+
+static void handle_put(struct http_client *client, CURL *easy) {
+    if (client->idle_count == IDLE_CONNECTIONS) {
+        curl_easy_cleanup(easy);
+        return;
+    }
+    curl_easy_reset(easy);
+    client->idle[client->idle_count++] = easy;
+}
+
 static void fetch_free(struct fetch *fetch) {
     struct http_client *client = fetch->client;
     curl_multi_remove_handle(client->multi, fetch->easy);
-    curl_easy_cleanup(fetch->easy);
+    handle_put(client, fetch->easy);
     curl_slist_free_all(fetch->headers);
     buffer_free(&fetch->body);
     buffer_free(&fetch->reply);
@@ -72,6 +89,7 @@ static void client_destroy(struct http_client *client) {
         fetch->done(fetch->context, -ECANCELED, 0, NULL, 0);
         fetch_free(fetch);
     }
+    while (client->idle_count) curl_easy_cleanup(client->idle[--client->idle_count]);
     curl_multi_cleanup(client->multi);
     loop_timer_free(client->timer);
     free(client);
@@ -205,8 +223,7 @@ void http_fetch(struct http_client *client, const char *method, const char *url,
     }
     struct fetch *fetch = mem_alloc(sizeof *fetch);
     *fetch = (struct fetch){
-        .client = client, .easy = curl_easy_init(), .done = done, .context = context, .next = client->fetches};
-    if (!fetch->easy) abort(); // out of memory, which base/mem.h cannot see here
+        .client = client, .easy = handle_take(client), .done = done, .context = context, .next = client->fetches};
     if (fetch->next) fetch->next->previous = fetch;
     client->fetches = fetch;
     if (body) buffer_append(&fetch->body, body->data, body->size);

@@ -40,9 +40,10 @@ struct peers {
     struct kafka_group group;
     const struct topic *topic;
     int partitions;
-    char *token;   // NULL: none
-    char **owners; // host:port by partition; NULL: nobody
-    bool wanted;   // the next look waits for its time
+    char *token;     // NULL: none
+    char **owners;   // host:port by partition; NULL: nobody
+    int32_t *lowest; // by partition
+    bool wanted;     // the next look waits for its time
     bool closing;
     int64_t looked_us; // when the last look began
     struct peer_request *waiting;
@@ -95,6 +96,14 @@ static void owners_clear(struct peers *peers) {
     }
 }
 
+static void find_lowest(struct peers *peers) {
+    for (int i = 0; i < peers->partitions; i++) {
+        int j = 0;
+        while (j < i && !(peers->owners[j] && peers->owners[i] && strcmp(peers->owners[j], peers->owners[i]) == 0)) j++;
+        peers->lowest[i] = j;
+    }
+}
+
 static void owners_read(struct peers *peers) {
     owners_clear(peers);
     for (size_t i = 0; i < peers->group.count; i++) {
@@ -107,6 +116,7 @@ static void owners_read(struct peers *peers) {
             peers->owners[owned->partition] = mem_string(at + 1);
         }
     }
+    find_lowest(peers);
 }
 
 static void cancel_waiting(struct peers *peers) {
@@ -189,6 +199,7 @@ static void peers_destroy(void *context) {
     free(peers->name);
     owners_clear(peers);
     free(peers->owners);
+    free(peers->lowest);
     free(peers->token);
     free(peers);
 }
@@ -216,7 +227,9 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
         .partitions = options->partitions,
         .token = options->token && *options->token ? mem_string(options->token) : NULL,
         .owners = mem_zero((size_t)options->partitions, sizeof *made->owners),
+        .lowest = mem_zero((size_t)options->partitions, sizeof *made->lowest),
     };
+    find_lowest(made);
     // The first look is at once, so that the first request finds a directory.
     question_ask(made->look);
     *peers = made;
@@ -231,10 +244,16 @@ void peers_free(struct peers *peers) {
     question_free(peers->look);
 }
 
+const int32_t *peers_lowest(const struct peers *peers) { return peers->lowest; }
+
 int32_t peers_of_user(const struct peers *peers, int64_t user) { return hash_user_partition(user, peers->partitions); }
 
 int32_t peers_of_subject(const struct peers *peers, const char *subject) {
     return hash_partition(subject, strlen(subject), peers->partitions);
+}
+
+void peers_prepare(struct peers *peers) {
+    if (clock_monotonic_us() - peers->looked_us > (int64_t)FRESH_MS * 1000) refresh(peers);
 }
 
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
@@ -254,6 +273,6 @@ void peers_fetch(struct peers *peers, int32_t partition, const char *path, int t
         request_wait(request);
         return;
     }
-    if (clock_monotonic_us() - peers->looked_us > (int64_t)FRESH_MS * 1000) refresh(peers);
+    peers_prepare(peers);
     request_send(request, owner);
 }

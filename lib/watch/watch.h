@@ -97,6 +97,11 @@ static inline bool watch_version_follows(struct watch_version known, struct watc
            since.number <= known.number && known.number < version.number;
 }
 
+/* A fingerprint as a text for apps: 32 digits. Reading: false, and nothing is written, if it is none. */
+enum { WATCH_VERSION_TEXT = 33 };
+void watch_version_write(struct watch_version version, char text[WATCH_VERSION_TEXT]);
+bool watch_version_read(const char *text, size_t size, struct watch_version *version);
+
 /* The hash of a what. It is part of the protocol: it never changes. */
 uint64_t watch_hash(const void *what, size_t size);
 

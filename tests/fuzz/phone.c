@@ -1,10 +1,11 @@
 /* A phone's messages after the handshake: the edge's parser of client frames, and the error frame that answers what it refuses.
- * Accepted messages keep the promises of fanout/request.h and fanout/nearby/request.h, and error frames are JSON. */
+ * Accepted messages keep the promises of fanout/request.h and the screens' request.h, and error frames are JSON. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "event/types.h"
+#include "fanout/feed/request.h"
 #include "fanout/frames.h"
 #include "fanout/nearby/request.h"
 #include "fanout/request.h"
@@ -46,11 +47,25 @@ static int check_hello(const struct request *request, const char **code, struct 
     return result == -ENOENT ? 0 : result;
 }
 
+/* A version is written as it was read. */
+static void check_watch(const struct request *request, const struct feed_request *feed) {
+    char text[WATCH_VERSION_TEXT];
+    const char *said;
+    if (!feed->has_version) return;
+    watch_version_write(feed->version, text);
+    fuzz_require(json_want_text(request->object, "version", &said, NULL) == 0 && strcmp(text, said) == 0);
+}
+
 static int check_other(const struct request *request, const char **code, struct error *error) {
     struct nearby_request nearby;
     memset(&nearby, 0xa5, sizeof nearby);
     int result = nearby_request_parse(request->type, request->object, &nearby, code, error);
-    if (result == -ENOENT) return request_unknown(code, error);
+    if (result == -ENOENT) {
+        struct feed_request feed;
+        int watched = feed_request_parse(request->type, request->object, &feed, code, error);
+        if (watched == 0) check_watch(request, &feed);
+        return watched == -ENOENT ? request_unknown(code, error) : watched;
+    }
     if (result == 0 && nearby.type == NEARBY_MORE) check_cursor(nearby.after);
     if (result == 0 && nearby.type == NEARBY_LOCATION) check_report(&nearby.report);
     return result;

@@ -2,16 +2,18 @@
 
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
-import { StarlingClient } from '../../web/client/index.js';
+import { StarlingApi, StarlingClient } from '../../web/client/index.js';
 
 const { WebSocket } = createRequire(new URL('../../web/package.json', import.meta.url))('ws');
 const options = JSON.parse(process.argv[2]);
 let giveToken = null;
 
+let feed = null;
+
 const client = new StarlingClient({
     url: options.url,
     token: options.token ?? (() => new Promise((resolve) => ((giveToken = resolve), say('token', {})))),
-    position: { lat: options.lat, lng: options.lng },
+    position: options.lat === undefined ? undefined : { lat: options.lat, lng: options.lng },
     prefetch: options.prefetch,
     staleAfterMs: options.stale_after_s && options.stale_after_s * 1000,
     WebSocket,
@@ -41,14 +43,33 @@ client.on('change', ({ cause, came, gone }) =>
 );
 client.on('error', ({ code }) => say('error', { code }));
 
+function watchFeed() {
+    feed = client.watchFeed(new StarlingApi({ url: options.api, token: options.token }));
+    feed.on('change', ({ cause, came, gone }) =>
+        say('feed', {
+            cause,
+            came: came.map((post) => post.id),
+            gone,
+            list: feed.list.map(({ id, user, name, text, unavailable }) => [id, user, name, text, unavailable]),
+            has_more: feed.hasMore,
+            complete: feed.complete,
+            version: feed.version,
+        }),
+    );
+    feed.on('error', ({ status, code }) => say('feed_error', { status, code }));
+}
+
 const COMMANDS = {
+    watch_feed: watchFeed,
+    older: () => feed.older().catch(({ status, code }) => say('feed_error', { status, code })),
+    unwatch_feed: () => feed.close(),
     connect: () => client.connect(),
     reconnect: () => client.reconnect(),
     more: () => client.more(),
     move: ({ lat, lng }) => client.move({ lat, lng }),
     renew: ({ token }) => client.renew(token),
     token: ({ token }) => giveToken(token),
-    close: () => (client.close(), process.stdin.destroy()), // nothing keeps the process then
+    close: () => (feed?.close(), client.close(), process.stdin.destroy()), // nothing keeps the process then
 };
 const input = createInterface({ input: process.stdin });
 input.on('line', (line) => {

@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'clients/python'))
-from starling_client import Change, ClientError, StarlingClient, StateChange, Welcome  # noqa: E402
+from starling_client import ApiError, Change, ClientError, StarlingApi, StarlingClient, StateChange, Welcome  # noqa: E402
 
 
 def say(event, **members):
@@ -14,8 +14,9 @@ def say(event, **members):
 
 class Driver:
     def __init__(self, options):
+        self._options, self._feed = options, None
         self._tokens = asyncio.Queue()
-        self._client = StarlingClient(options['url'], options.get('token') or self._ask, options['lat'], options['lng'],
+        self._client = StarlingClient(options['url'], options.get('token') or self._ask, options.get('lat'), options.get('lng'),
                                       prefetch=options.get('prefetch', False), stale_after=options.get('stale_after_s'),
                                       connect_options={'proxy': None})
         self._client.on_event(self._tell)
@@ -38,9 +39,34 @@ class Driver:
         elif isinstance(event, ClientError):
             say('error', code=event.code)
 
+    def _watch_feed(self):
+        self._feed = self._client.watch_feed(StarlingApi(self._options['api'], self._options['token']))
+        self._feed.on_event(self._tell_of_feed)
+
+    def _tell_of_feed(self, event):
+        feed = self._feed
+        if isinstance(event, ApiError):
+            say('feed_error', status=event.status, code=event.code)
+        else:
+            say('feed', cause=event.cause, came=[post.id for post in event.came], gone=event.gone,
+                list=[[post.id, str(post.user), post.name, post.text, post.unavailable] for post in feed.list],
+                has_more=feed.has_more, complete=feed.complete, version=feed.version)
+
+    async def _older(self):
+        try:
+            await self._feed.older()
+        except ApiError as error:
+            say('feed_error', status=error.status, code=error.code)
+
     def _do(self, do, **arguments):
         if do == 'token':
             self._tokens.put_nowait(arguments['token'])
+        elif do == 'watch_feed':
+            self._watch_feed()
+        elif do == 'older':
+            self._asking = asyncio.ensure_future(self._older())
+        elif do == 'unwatch_feed':
+            self._feed.close()
         else:
             getattr(self._client, do)(**arguments)
 
@@ -53,6 +79,8 @@ class Driver:
             if command['do'] == 'close':
                 break
             self._do(**command)
+        if self._feed:
+            self._feed.close()
         await self._client.close()
 
 

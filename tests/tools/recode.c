@@ -254,7 +254,7 @@ static void show_answer(struct buffer *out, const struct timeline_answer *answer
 }
 
 static void show_timeline_item(struct buffer *out, const struct timeline_item *item) {
-    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot"};
+    static const char *const kinds[] = {"Push", "Backlog", "Begin", "Request", "Answer", "Hot", "Gone", "HotGone"};
     buffer_format(out, "\"item\": {\"Timeline%s\": {", kinds[item->kind]);
     switch (item->kind) {
     case TIMELINE_ITEM_PUSH:
@@ -273,9 +273,26 @@ static void show_timeline_item(struct buffer *out, const struct timeline_item *i
         break;
     case TIMELINE_ITEM_ANSWER: show_answer(out, &item->answer); break;
     case TIMELINE_ITEM_HOT: put_long(out, "id", item->hot.id); break;
+    case TIMELINE_ITEM_GONE:
+        put_long(out, "author", item->gone.author);
+        put_long(out, "id", item->gone.id);
+        break;
+    case TIMELINE_ITEM_HOT_GONE: put_long(out, "id", item->hot_gone.id); break;
     }
     close_object(out);
     buffer_string(out, "}, ");
+}
+
+static void show_feed_change(struct buffer *out, const struct feed_change *change) {
+    buffer_string(out, "\"posts\": [");
+    for (size_t i = 0; i < change->posts.count; i++) {
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "author", change->posts.items[i].author);
+        put_long(out, "id", change->posts.items[i].id);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+    put_longs(out, "gone", change->gone);
 }
 
 static int recode_batch(const struct buffer *value, struct buffer *shown, struct buffer *coded, struct error *error) {
@@ -382,6 +399,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -42,6 +42,9 @@ void feed_item_make(struct feed_chance *chance, struct feed_item *made, int64_t 
                                                   .partition = (int32_t)feed_chance(chance, FEED_PARTITIONS),
                                                   .posts = {made->refs, count},
                                                   .cut = some_cut(chance, ids)}};
+    } else if (kind == 7) {
+        int64_t id = some_id(chance, ids);
+        *item = (struct timeline_item){.kind = TIMELINE_ITEM_GONE, .gone = {.author = author_of(id), .id = id}};
     } else {
         int64_t id = some_id(chance, ids);
         *item = (struct timeline_item){.kind = TIMELINE_ITEM_PUSH, .push = {.author = author_of(id), .id = id}};
@@ -65,6 +68,11 @@ static void put(struct plain_inbox *inbox, int64_t id, int64_t author, size_t ma
         if (inbox->posts[i].id < inbox->posts[lowest].id) lowest = i;
     leave_out(inbox, inbox->posts[lowest].id);
     inbox->posts[lowest] = inbox->posts[--inbox->count];
+}
+
+static void take_away(struct plain_inbox *inbox, int64_t id) {
+    for (size_t i = 0; i < inbox->count; i++)
+        if (inbox->posts[i].id == id) inbox->posts[i--] = inbox->posts[--inbox->count];
 }
 
 static void take_answer(struct plain_inbox *inbox, const struct timeline_answer *answer, size_t max) {
@@ -94,6 +102,7 @@ void plain_inbox_take(struct plain_inbox *inbox, const struct feed_item *made, s
         for (size_t i = 0; i < item->backlog.ids.count; i++)
             put(inbox, item->backlog.ids.items[i], item->backlog.author, max);
     }
+    if (item->kind == TIMELINE_ITEM_GONE) take_away(inbox, item->gone.id);
     if (item->kind == TIMELINE_ITEM_ANSWER) take_answer(inbox, &item->answer, max);
 }
 
@@ -122,4 +131,17 @@ const char *plain_inbox_differs(const struct plain_inbox *plain, const struct in
         if (waiting == inbox->waiting_count || inbox->waiting[waiting++] != p) return "waiting";
     }
     return waiting == inbox->waiting_count ? NULL : "waiting";
+}
+
+const char *plain_inbox_differs_above(const struct plain_inbox *plain, struct inbox *inbox) {
+    struct plain_inbox above = *plain;
+    if (!plain->open) return plain_inbox_differs(plain, inbox);
+    if (inbox->horizon < plain->horizon) return "horizon";
+    above.count = 0;
+    for (size_t i = 0; i < plain->count; i++)
+        if (plain->posts[i].id > inbox->horizon) above.posts[above.count++] = plain->posts[i];
+    while (inbox->count && inbox->posts[inbox->count - 1].id <= inbox->horizon) inbox->count--;
+    above.horizon = inbox->horizon;
+    above.rebuilt = inbox->rebuilt;
+    return plain_inbox_differs(&above, inbox);
 }

@@ -33,5 +33,7 @@ void plain_inbox_take(struct plain_inbox *inbox, const struct feed_item *made, s
 
 /* NULL: they are the same; else what differs. */
 const char *plain_inbox_differs(const struct plain_inbox *plain, const struct inbox *inbox);
+/* The same, but the inbox may have a higher horizon, and then fewer posts: it loses those up to its horizon. */
+const char *plain_inbox_differs_above(const struct plain_inbox *plain, struct inbox *inbox);
 
 #endif

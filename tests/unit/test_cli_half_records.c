@@ -76,6 +76,39 @@ static void follows_are_told_by_their_followers(void **state) {
     buffer_free(&value);
 }
 
+static void each_side_is_told_apart(void **state) {
+    static const uint8_t FRIENDS[16] = {[7] = 1, [15] = 2}, MIRRORED[16] = {[7] = 2, [15] = 1};
+    static const uint8_t FOLLOWS[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2},
+                         FOLLOWED[17] = {[7] = 2, [8] = RELATION_FOLLOWER, [16] = 1};
+    struct buffer friends = {0}, follow = {0};
+    struct half_said said;
+    event_encode_friendship(&friends, &(struct friendship){.state = FRIENDSHIP_FRIENDS, .since = 7});
+    event_encode_follow(&follow, &(struct follow){.since = 7});
+    const struct {
+        half_reader *read;
+        const uint8_t *key;
+        size_t size;
+        const struct buffer *value;
+    } SAME[] = {
+        {own_half_of_friendship, FRIENDS, sizeof FRIENDS, &friends},
+        {mirror_of_friendship, MIRRORED, sizeof MIRRORED, &friends},
+        {half_of_follow, FOLLOWS, sizeof FOLLOWS, &follow},
+        {mirror_of_follow, FOLLOWED, sizeof FOLLOWED, &follow},
+    };
+    for (size_t i = 0; i < sizeof SAME / sizeof *SAME; i++) {
+        for (int gone = 0; gone < 2; gone++) {
+            const struct buffer *value = gone ? NULL : SAME[i].value;
+            assert_int_equal(read_half(SAME[i].read, SAME[i].key, SAME[i].size, value, &said), 1);
+            assert_true(said.a == 1 && said.b == 2 && said.is == !gone);
+        }
+    }
+    assert_int_equal(read_half(own_half_of_friendship, MIRRORED, sizeof MIRRORED, &friends, &said), 1);
+    assert_true(said.a == 2 && said.b == 1);
+    assert_int_equal(read_half(mirror_of_follow, FOLLOWS, sizeof FOLLOWS, &follow, &said), 0);
+    buffer_free(&friends);
+    buffer_free(&follow);
+}
+
 static void records_of_another_shape_cannot_be_read(void **state) {
     static const uint8_t NO_KEY[17] = {0}, KEY[17] = {[7] = 1, [8] = RELATION_FOLLOWING, [16] = 2};
     static const uint8_t LATER[17] = {[7] = 1, [8] = 4, [16] = 2}, PAIR[16] = {[7] = 1, [15] = 2};
@@ -91,6 +124,8 @@ static void records_of_another_shape_cannot_be_read(void **state) {
     assert_int_equal(read_half(half_of_friendship, NULL, 0, NULL, &said), -EBADMSG);
     assert_int_equal(read_half(half_of_friendship, KEY, sizeof KEY, NULL, &said), -EBADMSG);
     assert_int_equal(read_half(half_of_friendship, PAIR, sizeof PAIR, &value, &said), -EBADMSG);
+    assert_int_equal(read_half(mirror_of_follow, PAIR, sizeof PAIR, NULL, &said), -EBADMSG);
+    assert_int_equal(read_half(mirror_of_friendship, KEY, sizeof KEY, NULL, &said), -EBADMSG);
     assert_int_equal(said.a, -1);
     assert_false(relation_key_read(NULL, 17, &read));
 }
@@ -99,6 +134,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(friendships_are_told_by_their_lower_half),
         cmocka_unit_test(follows_are_told_by_their_followers),
+        cmocka_unit_test(each_side_is_told_apart),
         cmocka_unit_test(records_of_another_shape_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

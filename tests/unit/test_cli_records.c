@@ -17,6 +17,7 @@
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "watch/records.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
 
@@ -139,6 +140,21 @@ static void a_post_has_its_author_and_id_in_its_key(void **state) {
     buffer_free(&sample.value);
 }
 
+static void a_watch_has_what_is_watched_and_its_watcher_in_its_key(void **state) {
+    uint8_t key[WATCH_KEY_MAX];
+    struct sample sample = sample_of(&TOPIC_FEED_WATCHES);
+    sample.record.key = key;
+    sample.record.key_size = watch_key_encode(key, "feed:15", 7, UINT64_MAX);
+    assert_text(&sample, HEAD("feed-watches") "[\"feed:15\",\"18446744073709551615\"],\"value\":null}");
+    assert_true(concerns(&sample, 15));
+    assert_false(concerns(&sample, 1));
+    sample.record.key_size = watch_key_encode(key, NULL, 0, 15);
+    assert_text(&sample, HEAD("feed-watches") "[null,\"15\"],\"value\":null}");
+    assert_false(concerns(&sample, 15));
+    sample.record.key_size = 3;
+    assert_text(&sample, HEAD("feed-watches") "\"000000\",\"value\":null}");
+}
+
 static void a_follow_command_concerns_both_users(void **state) {
     struct sample sample = sample_of(&TOPIC_FOLLOW_COMMANDS);
     with_key(&sample, 5, 0);
@@ -219,7 +235,7 @@ static void a_delivery_concerns_whom_it_names(void **state) {
 
 /* Each kind of timeline-item, for recipients that nobody else has. */
 static void a_timeline_concerns_whom_it_names(void **state) {
-    static const int64_t TO[] = {20, 21, 22, 23, 24, 25};
+    static const int64_t TO[] = {20, 21, 22, 23, 24, 25, 26, 27};
     static const int64_t IDS[] = {907, 905};
     static const struct post_ref REFS[] = {{.author = 30, .id = 907}, {.author = 31, .id = 905}};
     static const struct timeline_item ITEMS[] = {
@@ -229,6 +245,8 @@ static void a_timeline_concerns_whom_it_names(void **state) {
         {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 12, .request = -1}},
         {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1, .posts = {REFS, 2}, .cut = 5}},
         {.kind = TIMELINE_ITEM_HOT, .hot = {.id = 907}},
+        {.kind = TIMELINE_ITEM_GONE, .gone = {.author = 13, .id = 907}},
+        {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = 907}},
     };
     static const struct topic *const TOPICS[] = {&TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS};
     uint8_t bytes[1024], payload[256], *at = bytes + DELIVER_HEAD_MAX, *end = at;
@@ -238,7 +256,7 @@ static void a_timeline_concerns_whom_it_names(void **state) {
     }
     *end++ = 0;
     uint8_t *start = deliver_head_write_before(at, 5, 6, ARRAY_SIZE(ITEMS));
-    static const int64_t NAMED[] = {10, 11, 12, 20, 21, 22, 23, 24, 25, 30, 31};
+    static const int64_t NAMED[] = {10, 11, 12, 13, 20, 21, 22, 23, 24, 25, 26, 27, 30, 31};
     for (size_t t = 0; t < ARRAY_SIZE(TOPICS); t++) {
         struct sample sample = sample_of(TOPICS[t]);
         sample.record.value = start;
@@ -330,6 +348,7 @@ int main(void) {
         cmocka_unit_test(a_command_concerns_both_users),
         cmocka_unit_test(a_relation_has_both_users_and_what_it_is_in_its_key),
         cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
+        cmocka_unit_test(a_watch_has_what_is_watched_and_its_watcher_in_its_key),
         cmocka_unit_test(a_follow_command_concerns_both_users),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),

@@ -327,6 +327,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_POST] = "post",
         [EVENT_POST_TEXT] = "post-text",
         [EVENT_TIMELINE_ITEM] = "timeline-item",
+        [EVENT_FEED_CHANGE] = "feed-change",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

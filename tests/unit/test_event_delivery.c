@@ -69,6 +69,8 @@ static const struct timeline_item timeline_items[] = {
     {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = 7, .request = -1}},
     {.kind = TIMELINE_ITEM_ANSWER, .answer = {.request = 6, .partition = 1023, .posts = {refs, 2}, .cut = 5}},
     {.kind = TIMELINE_ITEM_HOT, .hot = {.id = INT64_MAX}},
+    {.kind = TIMELINE_ITEM_GONE, .gone = {.author = 7, .id = 907}},
+    {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = 907}},
 };
 
 static void append_timeline(struct buffer *out, const struct timeline_item *item) {
@@ -96,7 +98,7 @@ static void test_every_kind_of_timeline_item_comes_back(void **state) {
         buffer_byte(&expected, 0);
         assert_int_equal(delivery_read_timeline(codec, expected.data, expected.size, &item), -EBADMSG);
     }
-    assert_int_equal(delivery_read_timeline(codec, "\14\2", 2, &item), -EBADMSG); /* branch 6 */
+    assert_int_equal(delivery_read_timeline(codec, "\20\2", 2, &item), -EBADMSG); /* branch 8 */
     buffer_free(&expected);
     buffer_free(&got);
     codec_free(codec);

@@ -95,6 +95,10 @@ static void put_line(struct world *w, struct lines *lines, const char *topic, in
                           item->answer.posts.items[i].author);
         break;
     case TIMELINE_ITEM_HOT: buffer_format(&out, " hot %" PRId64, item->hot.id); break;
+    case TIMELINE_ITEM_GONE:
+        buffer_format(&out, " gone %" PRId64 " by %" PRId64, item->gone.id, item->gone.author);
+        break;
+    case TIMELINE_ITEM_HOT_GONE: buffer_format(&out, " hot gone %" PRId64, item->hot_gone.id); break;
     }
     lines->items[lines->count++] = strdup(buffer_cstring(&out));
     buffer_free(&out);
@@ -338,17 +342,19 @@ static void try_post(struct world *w) {
     int64_t followers[USERS], readers[USERS];
     if (w->row_count && chance(w, 8)) row = w->rows[chance(w, w->row_count)];
     if (!chance(w, 16)) row.author = (row.author + w->options.partitions) % USERS; // somebody else's
+    bool deleted = row.id != 7 && !row.live;
     for (size_t i = 0; i < w->row_count; i++)
-        if (w->rows[i].id == row.id && w->rows[i].author != row.author) row.live = false;
+        if (w->rows[i].id == row.id && w->rows[i].author != row.author) row.live = deleted = false;
     size_t count = list_of(w, RELATION_FOLLOWER, row.author, followers), push_max = chance(w, 20);
-    if (row.live && count > push_max) {
-        const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = row.id}};
-        put_line(w, &w->wanted, "hot", home(w, row.author), &row.author, 1, &hot);
-    }
-    for (int32_t p = 0; row.live && count <= push_max && p < w->options.partitions; p++) {
-        const struct timeline_item push = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = row.author, .id = row.id}};
+    const struct timeline_item hot = {.kind = TIMELINE_ITEM_HOT, .hot = {.id = row.id}},
+                               hot_gone = {.kind = TIMELINE_ITEM_HOT_GONE, .hot_gone = {.id = row.id}},
+                               push = {.kind = TIMELINE_ITEM_PUSH, .push = {.author = row.author, .id = row.id}},
+                               gone = {.kind = TIMELINE_ITEM_GONE, .gone = {.author = row.author, .id = row.id}};
+    if (count && (deleted || (row.live && count > push_max)))
+        put_line(w, &w->wanted, "hot", home(w, row.author), &row.author, 1, deleted ? &hot_gone : &hot);
+    for (int32_t p = 0; (row.live || deleted) && count <= push_max && p < w->options.partitions; p++) {
         size_t here = at_home(w, followers, count, p, readers);
-        if (here) put_line(w, &w->wanted, "timelines", p, readers, here, &push);
+        if (here) put_line(w, &w->wanted, "timelines", p, readers, here, deleted ? &gone : &push);
     }
     effects_set_push_max(w->effects, push_max);
     done(w, effects_post(w->effects, home(w, row.author), row.author, row.id, OFFSET, &error), &error);

@@ -43,6 +43,7 @@ static void check_author(struct world *w, uint64_t seed, size_t author) {
     }
     if (count != got) fail_msg("seed %llu: %zu ids too many", (unsigned long long)seed, got - count);
     if (hot_newest(w->hot, author_at(author)) != newest) fail_msg("seed %llu: newest", (unsigned long long)seed);
+    hot_prefetch_older(w->hot, author_at(author));
 }
 
 static void check_usage(struct world *w, uint64_t seed) {
@@ -70,7 +71,10 @@ static void test_histories(void **state) {
             if (what < 70) {
                 hot_put(w->hot, author_at(author), id);
                 if (id > w->horizon) w->has[author][id] = true;
-            } else if (what < 74) {
+            } else if (what < 80) {
+                hot_remove(w->hot, author_at(author), id);
+                w->has[author][id] = false;
+            } else if (what < 84) {
                 if (feed_chance(&w->chance, 3)) w->horizon += (int64_t)feed_chance(&w->chance, 20);
                 hot_expire(w->hot, w->horizon, feed_chance(&w->chance, 300));
                 hot_expire(w->hot, w->horizon - 5, 1); // it only rises
@@ -84,9 +88,34 @@ static void test_histories(void **state) {
         for (size_t a = 0; a < AUTHORS; a++) check_author(w, seed, a);
         assert_int_equal(hot_newest(w->hot, 12345), 0);
         assert_int_equal(hot_newest(w->hot, -1), 0);
+        hot_remove(w->hot, -1, 7);
         hot_free(w->hot);
     }
     free(w);
+}
+
+/* Each author's bound is never below his newest id's, and most are not much above. */
+static void test_bounds(void **state) {
+    enum { MANY = 3000 };
+    struct feed_chance chance = {.state = 5};
+    struct hot *hot = hot_new();
+    int64_t newest[MANY] = {0}, authors[MANY];
+    uint32_t bounds[MANY];
+    size_t loose = 0;
+    for (size_t i = 0; i < MANY; i++) authors[i] = author_at(i);
+    for (int64_t second = 1; second < 10 * MANY; second++) {
+        size_t author = feed_chance(&chance, MANY / 2);
+        int64_t id = (second << HOT_BOUND_SHIFT) + (int64_t)feed_chance(&chance, 1000);
+        hot_put(hot, authors[author], id);
+        newest[author] = id;
+        if (second % MANY) continue;
+        hot_bounds(hot, authors, MANY, bounds);
+        for (size_t i = 0; i < MANY; i++)
+            if (newest[i] && bounds[i] < hot_bound(newest[i])) fail_msg("author %zu has a newer post", i);
+    }
+    for (size_t i = 0; i < MANY; i++) loose += newest[i] && bounds[i] > hot_bound(newest[i]);
+    assert_true(loose < MANY / 4); // those share a number with others
+    hot_free(hot);
 }
 
 /* Five million authors with ten posts on average, to the scale of one in fifty: most have one. */
@@ -162,7 +191,7 @@ static void test_table(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories), cmocka_unit_test(test_bounds),
                                        cmocka_unit_test(test_an_id_takes_sixteen_bytes_at_most),
                                        cmocka_unit_test(test_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,20 +176,6 @@ static void fold(struct part *part) {
         for (size_t i = 0; i < part->log[part->folded].count; i++) fold_item(part, &part->log[part->folded], i);
 }
 
-/* Fewer of the newest posts, and a horizon that says so. */
-static const char *part_differs(const struct plain_inbox *plain, struct inbox *inbox) {
-    struct plain_inbox above = *plain;
-    if (!plain->open) return plain_inbox_differs(plain, inbox);
-    if (inbox->horizon < plain->horizon) return "horizon";
-    above.count = 0;
-    for (size_t i = 0; i < plain->count; i++)
-        if (plain->posts[i].id > inbox->horizon) above.posts[above.count++] = plain->posts[i];
-    while (inbox->count && inbox->posts[inbox->count - 1].id <= inbox->horizon) inbox->count--;
-    above.horizon = inbox->horizon;
-    above.rebuilt = inbox->rebuilt;
-    return plain_inbox_differs(&above, inbox);
-}
-
 static void check_reader(struct world *w, int32_t p, size_t reader, size_t newest) {
     struct part *part = &w->parts[p];
     struct inbox inbox = {.request = -1};
@@ -199,7 +185,7 @@ static void check_reader(struct world *w, int32_t p, size_t reader, size_t newes
     if (part->read >= part->ahead) {
         fold(part);
         const char *differs = newest == SIZE_MAX ? plain_inbox_differs(&part->plain[reader], &inbox)
-                                                 : part_differs(&part->plain[reader], &inbox);
+                                                 : plain_inbox_differs_above(&part->plain[reader], &inbox);
         if (differs)
             fail_msg("seed %llu, partition %d, reader %zu: %s", (unsigned long long)w->seed, p, reader, differs);
     }

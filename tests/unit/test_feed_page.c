@@ -18,10 +18,13 @@ struct world {
     struct feed_chance chance;
     struct inbox inbox;
     struct hot *hot;
-    bool is_hot[IDS], pushed[IDS]; /* a post's author is its id % AUTHORS */
+    bool is_hot[IDS], pushed[IDS]; /* by the number of the post; its author is the number % AUTHORS */
     int64_t following[AUTHORS], muted[AUTHORS];
     size_t following_count, muted_count;
 };
+
+/* The id of a post: four lie within one second of hot_bound. */
+static int64_t id_of(int64_t number) { return number << (HOT_BOUND_SHIFT - 2); }
 
 static size_t choose(struct world *w, int64_t *users, uint64_t of) {
     size_t count = 0;
@@ -43,11 +46,11 @@ static void make(struct world *w, uint64_t seed) {
     for (int64_t id = 1; id < IDS; id++) {
         w->pushed[id] = feed_chance(&w->chance, 10) < pushed;
         w->is_hot[id] = feed_chance(&w->chance, 10) < hot;
-        if (w->pushed[id]) inbox_push(&w->inbox, id % AUTHORS, id, IDS);
-        if (w->is_hot[id]) hot_put(w->hot, id % AUTHORS, id);
+        if (w->pushed[id]) inbox_push(&w->inbox, id % AUTHORS, id_of(id), IDS);
+        if (w->is_hot[id]) hot_put(w->hot, id % AUTHORS, id_of(id));
     }
-    if (feed_chance(&w->chance, 2)) w->inbox.horizon = (int64_t)feed_chance(&w->chance, IDS);
-    if (feed_chance(&w->chance, 2)) hot_expire(w->hot, (int64_t)feed_chance(&w->chance, IDS), 10);
+    if (feed_chance(&w->chance, 2)) w->inbox.horizon = id_of((int64_t)feed_chance(&w->chance, IDS));
+    if (feed_chance(&w->chance, 2)) hot_expire(w->hot, id_of((int64_t)feed_chance(&w->chance, IDS)), 10);
     w->following_count = choose(w, w->following, 1 + feed_chance(&w->chance, 4));
     w->muted_count = choose(w, w->muted, 3 + feed_chance(&w->chance, 20));
 }
@@ -55,11 +58,12 @@ static void make(struct world *w, uint64_t seed) {
 static void check(const struct world *w, uint64_t seed, const struct page *page, int64_t before, size_t wanted) {
     int64_t horizon = w->inbox.horizon > hot_horizon(w->hot) ? w->inbox.horizon : hot_horizon(w->hot);
     size_t count = 0;
-    for (int64_t id = before < IDS ? before - 1 : IDS - 1; id > horizon && count < wanted; id--) {
+    for (int64_t id = IDS - 1; id_of(id) > horizon && count < wanted; id--) {
+        if (id_of(id) >= before) continue;
         if (!w->pushed[id] && !w->is_hot[id]) continue;
         if (!among(w->following, w->following_count, id % AUTHORS)) continue;
         if (among(w->muted, w->muted_count, id % AUTHORS)) continue;
-        if (count == page->count || page->posts[count].id != id || page->posts[count].author != id % AUTHORS)
+        if (count == page->count || page->posts[count].id != id_of(id) || page->posts[count].author != id % AUTHORS)
             fail_msg("seed %llu: post %zu is not %d", (unsigned long long)seed, count, (int)id);
         count++;
     }
@@ -80,7 +84,7 @@ static void test_pages(void **state) {
                        wanted, &page);
             check(w, seed, &page, before, wanted);
             if (page.count) before = page.posts[page.count - 1].id;
-            if (!feed_chance(&w->chance, 5)) before = (int64_t)feed_chance(&w->chance, IDS + 10);
+            if (!feed_chance(&w->chance, 5)) before = id_of((int64_t)feed_chance(&w->chance, IDS + 10));
         }
         hot_free(w->hot);
         inbox_free(&w->inbox);

@@ -26,6 +26,7 @@ struct world {
     struct store *store;
     struct ages *ages;
     struct epochs *epochs;
+    struct metrics *metrics;
     struct partitions_options options;
     struct partitions *partitions;
 };
@@ -37,7 +38,7 @@ static void failed(void *context, const char *doing, const struct error *error) 
 static void begin(struct world *w) {
     struct error error;
     char path[96];
-    *w = (struct world){.folder = "/tmp/starling-parts-XXXXXX", .epochs = epochs_new()};
+    *w = (struct world){.folder = "/tmp/starling-parts-XXXXXX", .epochs = epochs_new(), .metrics = metrics_new()};
     assert_non_null(mkdtemp(w->folder));
     w->lines = open_memstream(&w->text, &w->size);
     w->log = log_new(w->lines, "test", LOG_ERROR_LEVEL, LOG_LOGFMT);
@@ -63,6 +64,8 @@ static void begin(struct world *w) {
         .ages = w->ages,
         .max_age_ms = INT64_C(86400000),
         .epochs = w->epochs,
+        .watches =
+            watches_new(&(struct watches_options){.loop = &w->loop, .metrics = w->metrics, .partitions = PARTITIONS}),
         .context = w,
         .failed = failed,
     };
@@ -73,6 +76,8 @@ static void end(struct world *w) {
     char remove[128];
     partitions_free(w->partitions);
     refusals_free(w->options.refusals);
+    watches_free(w->options.watches);
+    metrics_free(w->metrics);
     inboxes_free(w->options.inboxes);
     blocks_free(w->options.blocks);
     posts_free(w->options.posts);

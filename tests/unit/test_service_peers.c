@@ -249,6 +249,25 @@ static void known_owners_outlive_the_broker(void **state) {
     assert_right(ask(bench, 5000));
 }
 
+/* The first look found nobody; a question is to come, and will find its owner known. */
+static void a_question_is_prepared(void **state) {
+    struct bench *bench = *state;
+    kafka_says(0, 0, 0);
+    start(bench);
+    world_until(bench->world, kafka_looks() == 1);
+    kafka_says(0, http_server_port(bench->right.server), 0);
+    peers_prepare(bench->peers); // Too soon.
+    for (int i = 0; i < 20; i++) world_turn(bench->world);
+    assert_int_equal(kafka_looks(), 1);
+    usleep(3100 * 1000);
+    peers_prepare(bench->peers);
+    peers_prepare(bench->peers);
+    world_until(bench->world, kafka_looks() == 2);
+    for (int i = 0; i < 20; i++) world_turn(bench->world);
+    assert_right(ask(bench, 5000));
+    assert_int_equal(kafka_looks(), 2);
+}
+
 /* A look that began before the owner said 421 knows no better than the directory did. */
 static void stale_look_is_not_believed(void **state) {
     struct bench *bench = *state;
@@ -331,12 +350,19 @@ static void callback_may_free_the_directory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(owner_is_found_and_asked),   TEST(moved_partition_is_followed),
-        TEST(dead_owner_is_replaced),     TEST(nobody_is_the_owner),
-        TEST(keys_have_partitions),       TEST(known_owners_outlive_the_broker),
-        TEST(broker_is_not_stormed),      TEST(known_owners_outlive_the_broker),
-        TEST(stale_look_is_not_believed), TEST(owner_that_does_not_answer_times_out),
-        TEST(freed_directory_cancels),    TEST(callback_may_free_the_directory),
+        TEST(owner_is_found_and_asked),
+        TEST(moved_partition_is_followed),
+        TEST(dead_owner_is_replaced),
+        TEST(nobody_is_the_owner),
+        TEST(keys_have_partitions),
+        TEST(known_owners_outlive_the_broker),
+        TEST(broker_is_not_stormed),
+        TEST(known_owners_outlive_the_broker),
+        TEST(a_question_is_prepared),
+        TEST(stale_look_is_not_believed),
+        TEST(owner_that_does_not_answer_times_out),
+        TEST(freed_directory_cancels),
+        TEST(callback_may_free_the_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,6 +257,28 @@ static void test_limits(void **state) {
     buffer_free(&value);
 }
 
+static void a_version_is_a_text_and_back(void **state) {
+    static const struct watch_version VERSIONS[] = {{.number = 0, .hash = 1},
+                                                    {.number = INT64_MAX, .hash = UINT64_MAX},
+                                                    {.number = 907, .hash = 0xfedcba9876543210}};
+    static const char *const NONE[] = {"",
+                                       "0",
+                                       "0000000000000000000000000000000g",
+                                       "0000000000000000000000000000000A",
+                                       "000000000000000000000000000000001",
+                                       "-000000000000000000000000000000a"};
+    struct watch_version version;
+    char text[WATCH_VERSION_TEXT];
+    for (size_t i = 0; i < sizeof VERSIONS / sizeof VERSIONS[0]; i++) {
+        watch_version_write(VERSIONS[i], text);
+        assert_true(watch_version_read(text, strlen(text), &version));
+        assert_true(watch_version_same(version, VERSIONS[i]));
+    }
+    assert_string_equal(text, "000000000000038bfedcba9876543210");
+    for (size_t i = 0; i < sizeof NONE / sizeof NONE[0]; i++)
+        assert_false(watch_version_read(NONE[i], strlen(NONE[i]), &version));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_watch_records_are_the_schema_s),
@@ -267,6 +289,7 @@ int main(void) {
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_damaged_values_are_refused_or_mean_the_same),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(a_version_is_a_text_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,12 +25,12 @@ build_release() { build_c build -DCMAKE_BUILD_TYPE=Release -DSTARLING_TESTS=OFF;
 build_sanitized() { build_c build-asan -DCMAKE_BUILD_TYPE=Debug -DSANITIZE=address,undefined -DSTARLING_TESTS=ON; }
 
 # build_web [tests]: web/public with the libraries it uses copied beside it, and what its own tests need. Again only when
-# package.json or the lock has changed.
+# package.json, the lock or the client has changed.
 build_web() {
     local web=$ROOT/web stamp=$ROOT/web/node_modules/.built${1:+-$1} omit=--omit=dev
     [ -f "$web/package.json" ] || return 0
     if [ -e "$stamp" ] && [ -d "$web/public/vendor" ] &&
-        [ -z "$(find "$web/package.json" "$web/package-lock.json" "$web/build.js" -newer "$stamp")" ]; then
+        [ -z "$(find "$web/package.json" "$web/package-lock.json" "$web/build.js" "$web/client" -newer "$stamp")" ]; then
         return 0
     fi
     [ "${1:-}" != tests ] || omit=--include=dev

@@ -80,11 +80,18 @@ export interface NetworkEvents {
     removeEventListener(type: 'online', listener: () => void): void;
 }
 
+export interface Clock {
+    now(): number;
+    setTimeout(run: () => void, ms: number): any;
+    clearTimeout(timer: any): void;
+}
+
 export interface ClientOptions {
     /** ws: or wss: address of the edge. */
     url: string;
     token: Token;
-    position: LatLng & { accuracy?: number };
+    /** Where I am. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
+    position?: LatLng & { accuracy?: number };
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
     /**
@@ -101,7 +108,7 @@ export interface ClientOptions {
     /** Tells of the network's return by an event `online`. Default: the browser's window, where there is one. */
     network?: NetworkEvents;
     /** For tests. */
-    clock?: { now(): number; setTimeout(run: () => void, ms: number): any; clearTimeout(timer: any): void };
+    clock?: Clock;
     /** For tests: 0 <= random() < 1. */
     random?: () => number;
 }
@@ -112,8 +119,8 @@ export class StarlingClient {
     readonly state: State;
     /** null before the first welcome. */
     readonly welcome: Welcome | null;
-    /** Where I am. */
-    readonly position: LatLng;
+    /** Where I am; null: nobody has said. */
+    readonly position: LatLng | null;
     /** The nearest friends, twenty and as many more as more() asked for. */
     readonly list: readonly Friend[];
     /** Every friend known to be near, nearest first: pages and whoever an update named. */
@@ -149,6 +156,181 @@ export class StarlingClient {
     move(position: LatLng & { accuracy?: number }): void;
     /** Twenty more in the list. */
     more(): void;
+    /** Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed. */
+    watchFeed(api: StarlingApi): LiveFeed;
+}
+
+export interface Post {
+    /** A whole number in decimal; later posts have higher ones. */
+    readonly id: string;
+    /** The author. */
+    readonly user: string;
+    /** null: no profile yet. */
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
+    /** null: unavailable. */
+    readonly text: string | null;
+    readonly media: readonly string[];
+    /** ms since the epoch. */
+    readonly time: number;
+    /** The post is there, but what it says cannot be read just now. */
+    readonly unavailable: boolean;
+}
+
+export interface User {
+    readonly user: string;
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
+    /** undefined: the user has none. Handle and counts are undefined, too, while the process that has them does not answer. */
+    readonly handle?: string;
+    readonly followers?: number;
+    readonly following?: number;
+    readonly posts?: number;
+}
+
+/** after: the `next` of the page before. limit: 1 to 1000, default 20. */
+export interface ListQuery {
+    after?: string | null;
+    limit?: number;
+}
+
+/** next: for `after`; null: this was the last page. */
+export interface Page<T> {
+    items: T[];
+    next: string | null;
+}
+
+export interface FeedPage extends Page<Post> {
+    /** false: posts may be missing; the same question has them a moment later. */
+    complete: boolean;
+    /** To be compared, and nothing else; empty on later pages. */
+    version: string;
+}
+
+export interface People extends Page<string> {
+    /** Of all pages. */
+    total: number;
+}
+
+/** The server refused, or was not reached. */
+export class ApiError extends Error {
+    constructor(status: number, code: string, message: string, retryAfterMs?: number | null);
+    /** Of the answer; 0: there was none. 202: not decided yet. */
+    readonly status: number;
+    /** As in openapi.yaml; besides `unreachable`, `pending`, `bad_answer` and `unknown`. */
+    readonly code: string;
+    readonly retryAfterMs: number | null;
+    /** The same request may succeed later. */
+    readonly passing: boolean;
+}
+
+export interface ApiOptions {
+    /** Of starling-ingest, without a path. Default: where the page came from. */
+    url?: string;
+    token: Token;
+    /** Writes are repeated for so long while the server cannot, or has not decided. Default 30,000. */
+    patienceMs?: number;
+    /** Default: the global one. */
+    fetch?: (url: string, init: any) => Promise<any>;
+    /** For tests. */
+    clock?: Clock;
+    /** For tests: 0 <= random() < 1. */
+    random?: () => number;
+}
+
+/** Posts, follows and home timelines over HTTP. Everything throws ApiError. */
+export class StarlingApi {
+    constructor(options: ApiOptions);
+    renew(token: Token): void;
+
+    /** The same key again is the same post: keep it where a failed call may be repeated later. Default: a new one. */
+    createPost(post: { text: string; media?: string[]; key?: string }): Promise<Post>;
+    getPost(id: string): Promise<Post>;
+    deletePost(id: string): Promise<void>;
+    /** What somebody has posted, newest first; from and to in ms since the epoch. */
+    getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
+    /** A page of my home timeline, newest first. */
+    getFeed(query?: ListQuery): Promise<FeedPage>;
+
+    getUser(user: string): Promise<User>;
+    /** With or without an @ in front; capital letters count as small ones. */
+    getUserByHandle(handle: string): Promise<User>;
+    /** Chooses my handle: resolves to it as it counts. ApiError `handle_taken`: somebody else has it. */
+    setHandle(handle: string): Promise<string>;
+    dropHandle(): Promise<void>;
+    /** Resolves to whether I follow now. */
+    follow(user: string): Promise<boolean>;
+    unfollow(user: string): Promise<boolean>;
+    /** Resolves to whether I mute now. */
+    mute(user: string): Promise<boolean>;
+    unmute(user: string): Promise<boolean>;
+    /** By user id, rising. */
+    getFollowers(user: string, query?: ListQuery): Promise<People>;
+    getFollowing(user: string, query?: ListQuery): Promise<People>;
+    /** Whether the user follows the other one. */
+    follows(user: string, other: string): Promise<boolean>;
+
+    /** Any other request: resolves to the JSON of the answer, {} where there is none. */
+    request(method: string, path: string, body?: Record<string, unknown>): Promise<any>;
+}
+
+/** Below zero if the post a is older than b, above zero if it is newer. */
+export function compareIds(a: string, b: string): number;
+
+/** A new idempotency key. */
+export function drawKey(): string;
+
+/**
+ * page: everything listed was read again. posts: the server said what came and went. older: older() is done. filled: posts
+ * that were unavailable are there, or gone. gone: drop() was called.
+ */
+export type FeedCause = 'page' | 'posts' | 'older' | 'filled' | 'gone';
+
+export interface FeedChange {
+    cause: FeedCause;
+    /** Which posts were not listed before, newest first; with page and posts. */
+    came: Post[];
+    /** The ids of posts that are not listed any more. */
+    gone: string[];
+}
+
+export interface FeedEvents {
+    change: FeedChange;
+    /** A page could not be read. It is read again at `retryAt`, if that is not null. */
+    error: ApiError;
+}
+
+/** My home timeline; made by StarlingClient.watchFeed. */
+export class LiveFeed {
+    constructor(parts: { api: StarlingApi; say: (frame: Record<string, unknown>) => void; clock: Clock; random: () => number });
+
+    /** Newest first, without gaps from the newest one down; a new array after each change. */
+    readonly list: readonly Post[];
+    /** older() would list more. */
+    readonly hasMore: boolean;
+    /** false: posts may be missing; the list is read again until none are. */
+    readonly complete: boolean;
+    /** null: nothing was read yet. */
+    readonly version: string | null;
+    /** Why the last reading failed; null: it did not. */
+    readonly failure: ApiError | null;
+    /** When a reading that failed is tried again, ms by the local clock; null: refresh() must be called. */
+    readonly retryAt: number | null;
+
+    on<K extends keyof FeedEvents>(type: K, listener: (event: FeedEvents[K]) => void): () => void;
+    /** Lists twenty older posts. Rejects with ApiError. */
+    older(): Promise<void>;
+    /** Reads everything listed again, now. */
+    refresh(): void;
+    /** Takes posts off the list of which the application knows that they go: before the server says so. */
+    drop(unwanted: (post: Post) => boolean): void;
+    /** Ends it. What is listed stays as it is. */
+    close(): void;
+
+    /** What the client passes on. */
+    connected(): void;
+    posted(frame: any): void;
+    stale(frame: any): void;
 }
 
 export const SUBPROTOCOL: 'starling.v1';

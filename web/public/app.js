@@ -1,7 +1,10 @@
-// The page: one person, signed in by a token, somewhere on the map, and the friends who are near.
+// The page: one person, signed in by a token, somewhere on the map, the friends who are near, and the feed beside it.
 
 import { StarlingClient } from './vendor/client/index.js';
-import { Api, loadConfig } from './api.js';
+import { Api } from './api.js';
+import { loadConfig } from './config.js';
+import { focusMain } from './dom.js';
+import { FeedView } from './feed/view.js';
 import {
     describeChange,
     displayName,
@@ -14,6 +17,7 @@ import { FriendRows } from './list.js';
 import { FriendMap } from './map.js';
 import { Me } from './me.js';
 import { Status } from './status.js';
+import { Tabs } from './tabs.js';
 import { strollOn } from './walk.js';
 
 const TOKEN_KEY = 'starling.token';
@@ -25,10 +29,13 @@ const $ = (id) => document.getElementById(id);
 
 const config = await loadConfig();
 const status = new Status();
+const tabs = new Tabs(); // before the map, which measures its place
 
 let place = parsePosition(sessionStorage.getItem(PLACE_KEY) ?? '') ?? DEFAULT_PLACE;
 /** @type {StarlingClient | null} */
 let client = null;
+/** @type {Api | null} */
+let api = null;
 /** @type {Me | null} */
 let me = null;
 let user = null;
@@ -45,6 +52,7 @@ const map = new FriendMap($('map'), {
     onSelect: (friend) => select(friend, false),
 });
 const rows = new FriendRows($('list'), (friend) => select(friend, true));
+const feed = new FeedView({ askForToken: () => openGate(''), told: (news) => tabs.told(news) });
 
 // ---- signing in -------------------------------------------------------------------------------------------------
 
@@ -57,14 +65,18 @@ function signIn(token) {
     sessionStorage.setItem(TOKEN_KEY, token);
     closeGate();
     if (client && subject === user) {
+        api.renew(token);
         client.renew(token);
+        feed.renewed();
     } else {
         client?.close();
         user = subject;
+        api = new Api({ token });
         client = makeClient(token);
         client.connect();
+        feed.signIn(api, client, user);
     }
-    me = new Me(new Api(token), subject, problem);
+    me = new Me(api, subject, problem);
     me.load().then(render);
 }
 
@@ -98,7 +110,9 @@ function signOut() {
     follow(false);
     wander(false);
     client?.close();
+    feed.forget();
     client = null;
+    api = null;
     me = null;
     user = null;
     $('token').value = '';
@@ -121,7 +135,7 @@ function openGate(message) {
 function closeGate() {
     $('gate').hidden = true;
     $('app').inert = false;
-    if ($('gate').contains(document.activeElement)) $('map').focus({ preventScroll: true });
+    if ($('gate').contains(document.activeElement)) focusMain();
 }
 
 /** #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. */
@@ -266,6 +280,7 @@ setInterval(() => {
     status.tick();
     if (!client || document.hidden) return;
     rows.tick(client.serverNow());
+    feed.tick();
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------

@@ -88,3 +88,29 @@ export function subjectOf(token) {
         return null;
     }
 }
+
+/** @param {string} url @returns {string | null} the host of a web address; null: it is none */
+export function webHost(url) {
+    try {
+        const { protocol, host } = new URL(url);
+        return /^https?:$/.test(protocol) ? host : null;
+    } catch {
+        return null;
+    }
+}
+
+/** How long a text is to the server. @param {string} text */
+export function codePoints(text) {
+    return [...text].length;
+}
+
+/** @param {string} text what somebody typed @returns {string | null} a handle, without an @; null: it is none, or a number */
+export function parseHandle(text) {
+    return /^\s*(?:@([A-Za-z0-9_]{3,30})|(?=.*[A-Za-z_])([A-Za-z0-9_]{3,30}))\s*$/.exec(text)?.slice(1).find(Boolean)?.toLowerCase() ?? null;
+}
+
+/** @param {string} text what somebody typed @returns {string | null} a user id; null: it is none */
+export function parseUser(text) {
+    const digits = /^\s*(\d{1,19})\s*$/.exec(text)?.[1];
+    return digits !== undefined && BigInt(digits) < 2n ** 63n ? String(BigInt(digits)) : null;
+}

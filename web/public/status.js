@@ -1,6 +1,6 @@
 // How the connection is, in a pill and, when it is not well, in a banner. What is spoken is spoken once, and little.
 
-import { setText } from './dom.js';
+import { focusMain, setText } from './dom.js';
 
 const SPEAK_AT_MOST_EVERY_MS = 10_000;
 const LOST_FOR_SO_LONG_MS = 2000; // shorter gaps are not worth a word
@@ -46,9 +46,7 @@ export class Status {
         this.#retry.hidden = !this.#lost && this.#change.reason !== 'elsewhere';
         this.#banner.hidden = !(this.#lost || state === 'closed' || offline);
         // Whoever pressed the button in it is not to start from the top of the page again.
-        if (focused && (this.#banner.hidden || this.#retry.hidden)) {
-            document.getElementById('map').focus({ preventScroll: true });
-        }
+        if (focused && (this.#banner.hidden || this.#retry.hidden)) focusMain();
     }
 
     /** @param {() => string} sentence asked for when its turn comes: said politely, once in ten seconds at most */
@@ -97,7 +95,8 @@ const SHORT = {
     closed: 'Disconnected',
 };
 
-class Announcer {
+/** A live region: what matters is said at once, the rest at most once in ten seconds. */
+export class Announcer {
     #element;
     #spokenAt = -Infinity;
     #timer = 0;

@@ -7,6 +7,7 @@ import { extname, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 import { destination, distanceMetres } from '../client/index.js';
+import { FakeFeed } from './fake-feed.js';
 
 const PAGE = 20;
 const PUBLIC = fileURLToPath(new URL('../public/', import.meta.url));
@@ -44,6 +45,7 @@ export class FakeServer {
             const name = i % 17 === 16 ? null : `${NAMES[i % NAMES.length]} ${SURNAMES[i % SURNAMES.length]}`;
             this.friends.set(1000 + i, { name, ...place, time: Date.now() - random() * 30_000, heading: random() * 360 });
         }
+        this.feed = new FakeFeed(42, new Map([...this.friends].map(([user, { name }]) => [user, name])));
         this.#http.on('upgrade', (request, socket, head) =>
             this.#ws.handleUpgrade(request, socket, head, (ws) => this.#connected(ws)),
         );
@@ -125,14 +127,17 @@ export class FakeServer {
     }
 
     #connected(ws) {
-        const session = { ws, place: null, told: new Map() };
+        const session = { ws, place: null, told: new Map(), say: (frame) => ws.send(JSON.stringify(frame)) };
         this.#sockets.add(session);
-        ws.on('close', () => this.#sockets.delete(session));
+        ws.on('close', () => {
+            this.#sockets.delete(session);
+            this.feed.unwatch(session.say);
+        });
         ws.on('message', (data) => this.#received(session, JSON.parse(String(data))));
     }
 
     #received(session, frame) {
-        const say = (answer) => session.ws.send(JSON.stringify(answer));
+        const { say } = session;
         if (frame.type === 'hello') {
             if (this.refuse) return session.ws.close(1008, 'bad_token');
             session.place = { lat: frame.lat, lng: frame.lng };
@@ -154,6 +159,8 @@ export class FakeServer {
             return this.flush();
         }
         if (frame.type === 'more') return say(this.#page(session, Number(frame.after)));
+        if (frame.type === 'watch' && frame.what === 'feed') return this.feed.watch(say, frame.version);
+        if (frame.type === 'unwatch' && frame.what === 'feed') return this.feed.unwatch(say);
         return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
     }
 
@@ -165,10 +172,12 @@ export class FakeServer {
     }
 
     async #serve(request, response) {
-        const { pathname } = new URL(request.url, 'http://host');
-        const json = (status, value) => {
+        const { pathname, searchParams } = new URL(request.url, 'http://host');
+        const json = (status, value, headers = {}) => {
+            if (status === 0) return request.socket.destroy();
+            if (status === 204) return response.writeHead(204).end();
             const type = status < 400 ? 'application/json' : 'application/problem+json';
-            response.writeHead(status, { 'content-type': type }).end(JSON.stringify(value));
+            response.writeHead(status, { 'content-type': type, ...headers }).end(JSON.stringify(value));
         };
         if (pathname === '/v1/config') {
             return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, tile_url: '', radius_m: this.radiusM });
@@ -189,7 +198,8 @@ export class FakeServer {
                 }
                 return json(200, { mode: this.mode });
             }
-            return json(404, { title: 'Not Found' });
+            const answer = this.feed.serve(request.method, pathname, searchParams, body);
+            return answer ? json(...answer) : json(404, { title: 'Not Found' });
         }
         const path = normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname)).replace(/^(\.\.\/)+/, '');
         try {
@@ -203,11 +213,13 @@ export class FakeServer {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const server = new FakeServer({ count: Number(process.env.FRIENDS ?? 53) });
+    server.feed.fill(200);
     const address = await server.listen(Number(process.env.PORT ?? 0));
     let turn = 0;
     setInterval(() => {
         turn += 1;
         if (turn % 4 === 0) server.walk(60);
+        if (turn % 15 === 0) server.feed.publish(1000 + (turn % 8), `It is ${new Date().toLocaleTimeString('en')}, and all is well.`);
     }, 1000);
     console.log(`${address}#token=${fakeToken(42)}&at=39.9847,116.3184`);
 }

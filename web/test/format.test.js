@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+    codePoints,
     compass,
     describeChange,
     formatAgo,
     formatDistance,
     initials,
     hueOf,
+    parseHandle,
     parsePosition,
+    parseUser,
     subjectOf,
+    webHost,
 } from '../public/format.js';
-import { webSocketUrl } from '../public/api.js';
+import { webSocketUrl } from '../public/config.js';
 import { fakeToken } from './fake-server.js';
 
 test('distances read well at every scale', () => {
@@ -69,4 +73,23 @@ test('the address of the edge: as set, else this host on port 8081', () => {
     assert.equal(webSocketUrl('', { ...page, protocol: 'https:' }), 'wss://box:8081/');
     assert.equal(webSocketUrl('wss://edge.example/ws', page), 'wss://edge.example/ws');
     assert.equal(webSocketUrl('/ws', page), 'ws://box:8080/ws');
+});
+
+test('code points, not UTF-16 units', () => {
+    assert.deepEqual(['', 'abc', '😀😀', 'é'].map(codePoints), [0, 3, 2, 1]);
+});
+
+test('user ids as people type them, and what is none', () => {
+    assert.deepEqual(['7', ' 0042 ', '9223372036854775807'].map(parseUser), ['7', '42', '9223372036854775807']);
+    assert.deepEqual(['', 'x', '-1', '1.5', '9223372036854775808', '12345678901234567890'].map(parseUser), Array(6).fill(null));
+});
+
+test('handles as people type them; a number is one only with an @ in front', () => {
+    assert.deepEqual(['ada', ' @Ada_7 ', '@1234'].map(parseHandle), ['ada', 'ada_7', '1234']);
+    assert.deepEqual(['1234', 'ab', '@ab', 'a b c', 'ada!', '', 'x'.repeat(31)].map(parseHandle), Array(7).fill(null));
+});
+
+test('only web addresses become links', () => {
+    assert.deepEqual(['https://a.example/x', 'http://b.example:8080'].map(webHost), ['a.example', 'b.example:8080']);
+    assert.deepEqual(['javascript:alert(1)', 'http://[', 'data:text/html,x', ''].map(webHost), Array(4).fill(null));
 });

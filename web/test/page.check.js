@@ -1,59 +1,11 @@
-// The page in a real browser against the fake server. CHROMIUM names the browser where it is not /usr/bin/chromium.
+// Map and list of near friends, in a real browser against the fake server.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-import { FakeServer, fakeToken } from './fake-server.js';
+import { test } from 'node:test';
+import { HERE, OUT, PHONE, TOKEN, WIDE, address, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
 
-const AXE = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
-const OUT = fileURLToPath(new URL('out/', import.meta.url));
-const HERE = { lat: 39.9847, lng: 116.3184 };
-const TOKEN = fakeToken(42);
+eachTest();
 
-let browser, server, address, context, page, complaints;
-
-before(async () => {
-    mkdirSync(OUT, { recursive: true });
-    browser = await chromium.launch({
-        executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-        args: ['--no-sandbox'],
-    });
-});
-after(() => browser.close());
-
-beforeEach(async () => {
-    let seed = 7;
-    const random = () => {
-        seed = (seed * 1103515245 + 12345) % 2147483648;
-        return seed / 2147483648;
-    };
-    server = new FakeServer({ random });
-    address = await server.listen();
-});
-afterEach(async () => {
-    await context.close();
-    server.close();
-});
-
-/** luck: what Math.random says, always. The rest is Playwright's. */
-async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, { luck, ...options } = {}) {
-    context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
-    page = await context.newPage();
-    if (luck !== undefined) await page.addInitScript((value) => (Math.random = () => value), luck);
-    complaints = [];
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-        if (message.type() === 'error') complaints.push(message.text());
-    });
-    page.on('request', (request) => {
-        if (!request.url().startsWith(address)) complaints.push(`request to ${request.url()}`);
-    });
-    await page.goto(address + hash);
-}
-
-const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
 const rows = () =>
     page.$$eval('#list > li', (items) => items.map((li) => ({ user: li.dataset.user, distance: li.dataset.distance })));
 const place = () => page.$eval('#map', ({ dataset }) => ({ lat: Number(dataset.lat), lng: Number(dataset.lng) }));
@@ -70,18 +22,6 @@ async function showsTheTruth(count) {
             return;
         }
         if (Date.now() > end) assert.deepEqual({ total, shown }, { total: String(near.length), shown: truth });
-    }
-}
-
-/** What axe-core has against the page as it is now, and against it in the dark. */
-async function isAccessible(when) {
-    for (const colorScheme of ['light', 'dark']) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-        const found = await page.evaluate(async () => {
-            const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
-            return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`);
-        });
-        assert.deepEqual(found, [], `${when}, ${colorScheme}`);
     }
 }
 
@@ -176,13 +116,13 @@ test('I move by click, drag, keys and by number, and every distance follows', as
         await showsTheTruth(20);
         return { before, now: await place() };
     };
-    const clicked = await moved(() => page.mouse.click(middle.x + 120, middle.y + 200));
+    const clicked = await moved(() => page.mouse.click(middle.x + 60, middle.y + 100));
     assert.ok(clicked.now.lat < clicked.before.lat && clicked.now.lng > clicked.before.lng);
 
     const dragged = await moved(async () => {
-        await page.mouse.move(middle.x + 120, middle.y + 200);
+        await page.mouse.move(middle.x + 60, middle.y + 100);
         await page.mouse.down();
-        await page.mouse.move(middle.x + 60, middle.y + 60, { steps: 5 });
+        await page.mouse.move(middle.x + 30, middle.y + 30, { steps: 5 });
         await page.mouse.up();
     });
     assert.ok(dragged.now.lat > dragged.before.lat && dragged.now.lng < dragged.before.lng);
@@ -214,7 +154,8 @@ test('wanders, and follows the device', async () => {
     await page.waitForFunction(() => document.getElementById('map').dataset.lat === '39.97');
     assert.equal(await page.getAttribute('#wander', 'aria-pressed'), 'false');
     assert.equal(await page.getAttribute('#locate', 'aria-pressed'), 'true');
-    await page.mouse.click(700, 300); // I say otherwise
+    const box = await page.locator('#map').boundingBox();
+    await page.mouse.click(box.x + box.width / 2, box.y + 30); // I say otherwise
     assert.equal(await page.getAttribute('#locate', 'aria-pressed'), 'false');
 });
 
@@ -256,12 +197,10 @@ test('while the server is away the banner stays, attempt after attempt', async (
         }).observe(pill, { attributeFilter: ['data-state'], attributeOldValue: true });
         return seen;
     });
-    const { port } = server;
     server.close();
     await page.waitForFunction((seen) => seen.attempts >= 3, shown);
     await state('waiting');
-    server = new FakeServer();
-    await server.listen(port);
+    await restart();
     await page.click('#retry');
     await state('online');
     assert.deepEqual((await shown.jsonValue()).banner, [true, false]);
@@ -412,14 +351,13 @@ test('who is not connected for two seconds hears it, however often it was tried 
 });
 
 for (const [name, options] of Object.entries({
-    wide: { viewport: { width: 1280, height: 800 } },
-    phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    wide: WIDE,
+    phone: PHONE,
 })) {
     test(`axe-core finds nothing on a ${name} screen, whatever is shown`, async () => {
         const [ana] = server.friends.values();
         Object.assign(ana, HERE, { time: Date.now() - 130_000 });
         await open('', options);
-        await page.evaluate(AXE);
         await page.waitForSelector('#gate:not([hidden])');
         await page.fill('#token', 'nonsense');
         await page.click('#sign-in');
@@ -460,18 +398,11 @@ for (const [name, options] of Object.entries({
         await page.evaluate(() => document.activeElement.blur());
         const order = [];
         for (let i = 0; i < 60 && order.at(-1) !== 'more'; i += 1) {
-            await page.keyboard.press('Tab');
-            order.push(
-                await page.evaluate(() => {
-                    const { activeElement: at } = document;
-                    const ring = getComputedStyle(at);
-                    if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return `${at.outerHTML} has no ring`;
-                    return at.id || at.closest('[id], li')?.id || at.closest('li')?.parentElement.id || at.tagName;
-                }),
-            );
+            order.push(await tab("at.id || at.closest('[id], li')?.id || at.closest('li')?.parentElement.id || at.tagName"));
         }
         const once = order.filter((id, i) => id !== order[i - 1]);
-        assert.deepEqual(once, ['me', 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
+        const tabs = name === 'phone' ? ['tab-map'] : [];
+        assert.deepEqual(once, ['me', ...tabs, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
         assert.equal(order.filter((id) => id === 'list').length, 20);
 
         await page.focus('#me summary');
@@ -509,7 +440,7 @@ for (const [name, options] of Object.entries({
         const sizes = await page.evaluate(() => ({
             page: document.documentElement.scrollWidth,
             screen: innerWidth,
-            map: document.getElementById('map').clientHeight,
+            map: Math.min(document.getElementById('map').clientHeight, document.getElementById('map').clientWidth),
             list: document.querySelector('.scroll').clientHeight,
             circle: document.querySelector('path.radius').getBoundingClientRect().height,
             small: [...document.querySelectorAll('#app button, #app summary')].filter(

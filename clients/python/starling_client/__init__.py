@@ -1,9 +1,14 @@
-"""The friends near me, over starling's WebSocket (starling.v1). README.md shows how; StarlingClient says everything."""
+"""The friends near me and my home timeline, live, over starling's WebSocket (starling.v1); posts and follows over its HTTP API.
+README.md shows how; StarlingClient, LiveFeed and StarlingApi say everything."""
+from .api import ApiError, StarlingApi, draw_key
 from .client import SUBPROTOCOL, CloseCode, StarlingClient
 from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
+from .feed import FeedChange, FeedEvent, LiveFeed
 from .geo import EARTH_RADIUS_M, distance_m
 from .nearby import PAGE_SIZE
+from .posts import FeedPage, Page, People, Post, User
 from .tokens import Token
 
-__all__ = ['EARTH_RADIUS_M', 'PAGE_SIZE', 'SUBPROTOCOL', 'Change', 'ClientError', 'CloseCode', 'Event', 'Friend',
-           'StarlingClient', 'State', 'StateChange', 'Token', 'Welcome', 'distance_m']
+__all__ = ['EARTH_RADIUS_M', 'PAGE_SIZE', 'SUBPROTOCOL', 'ApiError', 'Change', 'ClientError', 'CloseCode', 'Event', 'FeedChange',
+           'FeedEvent', 'FeedPage', 'Friend', 'LiveFeed', 'Page', 'People', 'Post', 'StarlingApi', 'StarlingClient', 'State',
+           'StateChange', 'Token', 'User', 'Welcome', 'distance_m', 'draw_key']

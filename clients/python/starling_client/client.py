@@ -1,4 +1,5 @@
-"""One phone: a connection to starling's edge that comes back by itself, my position reported over it, my nearby friends.
+"""One phone: a connection to starling's edge that comes back by itself, my position reported over it, my nearby friends, my home
+timeline kept up to date.
 
     idle --connect--> connecting --welcome--> online
                         ^    |                  |
@@ -14,7 +15,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, List
 
@@ -22,11 +23,15 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
+from .api import StarlingApi
 from .backoff import OVERLOADED_S, backoff_s, directed_s
 from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
+from .feed import LiveFeed
 from .frames import number, parse_frame
-from .geo import round_position
-from .nearby import NearbyList
+from .listeners import Teller
+from .nearby_session import NearbySession
+from .reporter import Reporter
+from .timers import Timers
 from .tokens import Token, TokenSource
 
 SUBPROTOCOL = Subprotocol('starling.v1')
@@ -45,60 +50,54 @@ class CloseCode(IntEnum):
 
 _WELCOME_TIMEOUT_S = 10.0
 _CLOSE_GRACE_S = 1.0        # from a server's word that we should reconnect to its close
-_PAGE_TIMEOUT_S = 10.0
-_PREFETCH_EVERY_S = 0.25
 _TOKEN_TIMEOUT_S = 30.0     # for an application's token function to answer
 _HELD_S = 10.0              # a connection that held this long was a good one
 _CLOCK_SLACK_MS = 1000      # the way back and forth; below it the clocks agree
-_STALE_AFTER_REPORTS = 4    # reports of a friend that did not come
 _TOKEN_REASONS = ('bad_token', 'token_expired')
 _BAD_URL = object()
 
 
-class StarlingClient:
+class StarlingClient(Teller[Event]):
     """
     async with StarlingClient('ws://localhost:8081/', token, 39.9847, 116.3184) as client:
         async for event in client.events():
             print(client.total, [(friend.name, round(friend.distance)) for friend in client.list])
 
-    token: a JWT, or a function that gets one (see Token). throttle: moves closer together than this (s) make one report.
+    token: a JWT, or a function that gets one (see Token). lat, lng: where I am; without them, and until move(), I see no friends
+    and am seen by none; the feed can be watched all the same. throttle: moves closer together than this (s) make one report.
     prefetch: ask for the pages beyond what more() wants, too, one every quarter of a second. stale_after: a friend whose
     last report is this old (s) is stale; default: four times the server's report_every_s. clock_offset_ms: what is known of
     server time minus local time before the first welcome. connect_options: for websockets' connect (ssl, proxy, ...).
     """
 
-    def __init__(self, url: str, token: Token, lat: float, lng: float, *, accuracy: float | None = None,
-                 throttle: float = 1.0, prefetch: bool = False, stale_after: float | None = None,
-                 clock_offset_ms: float = 0.0, connect_options: dict[str, Any] | None = None,
-                 rand: Callable[[], float] = random.random):
+    def __init__(self, url: str, token: Token, lat: float | None = None, lng: float | None = None, *,
+                 accuracy: float | None = None, throttle: float = 1.0, prefetch: bool = False,
+                 stale_after: float | None = None, clock_offset_ms: float = 0.0,
+                 connect_options: dict[str, Any] | None = None, rand: Callable[[], float] = random.random):
+        super().__init__()
         self._url = url
         self._tokens = TokenSource(token)
         self._token = ''
-        self._place = round_position(lat, lng)
-        self._accuracy = accuracy
-        self._throttle, self._prefetch, self._stale_after = throttle, prefetch, stale_after
         self._clock_offset = clock_offset_ms
         self._connect_options = connect_options or {}
         self._random = rand
 
         self._state = State.IDLE
         self._welcome: Welcome | None = None
-        self._nearby = NearbyList()
-        self._nearby.place(*self._place)
-        self._listeners: List[Callable[[Event], object]] = []
+        self._timers = Timers()
+        self._reporter = Reporter(self._send, self.server_now, self._timers, throttle)
+        self._nearby = NearbySession(self._send, self._emit, self.server_now, self._timers, prefetch, stale_after)
+        self._feed: LiveFeed | None = None
 
         self._task: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[Any]] = set()
         self._socket: ClientConnection | None = None
-        self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._awaiting_first_page = True
         self._failures = 0
         self._online_since = 0.0
         self._reconnect_at: float | None = None
-        self._sent_at = -1e9
-        self._sent_time = 0
-        self._sent_place: tuple[float, float] | None = None
+        if lat is not None and lng is not None:
+            self._place_at(lat, lng, accuracy)
 
     async def __aenter__(self) -> StarlingClient:
         self.connect()
@@ -119,53 +118,39 @@ class StarlingClient:
         return self._welcome
 
     @property
-    def position(self) -> tuple[float, float]:
-        return self._place
+    def position(self) -> tuple[float, float] | None:
+        """None: nobody has said."""
+        return self._reporter.place
 
     @property
     def list(self) -> List[Friend]:
         """The nearest friends, twenty and as many more as more() asked for."""
-        return self._nearby.list()
+        return self._nearby.list.list()
 
     @property
     def known(self) -> List[Friend]:
         """Every friend known to be near, nearest first: pages and whoever an update named."""
-        return list(self._nearby.known())
+        return list(self._nearby.list.known())
 
     @property
     def total(self) -> int:
         """How many friends are near: exact once complete, else as the server said last (and at least what is known)."""
-        return self._nearby.total
+        return self._nearby.list.total
 
     @property
     def has_more(self) -> bool:
-        return self._nearby.has_more
+        return self._nearby.list.has_more
 
     @property
     def complete(self) -> bool:
         """Every page has come."""
-        return self._nearby.complete
+        return self._nearby.list.complete
 
     def server_now(self) -> float:
         """ms since the epoch by the server's clock."""
         return time.time() * 1000 + self._clock_offset
 
     # what one does with it
-
-    def on_event(self, listener: Callable[[Event], object]) -> Callable[[], None]:
-        """Listens to everything; the function that comes back takes the listener away."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    async def events(self) -> AsyncIterator[Event]:
-        """Events from now on, for as long as somebody iterates."""
-        queue: asyncio.Queue[Event] = asyncio.Queue()
-        stop = self.on_event(queue.put_nowait)
-        try:
-            while True:
-                yield await queue.get()
-        finally:
-            stop()
 
     def connect(self) -> None:
         """Connects now, and again whenever the connection is lost."""
@@ -188,12 +173,12 @@ class StarlingClient:
         if self._state is not State.ONLINE or 'welcome' in self._timers:
             return
         self._send_hello()
-        self._timer('welcome', _WELCOME_TIMEOUT_S, self._drop)
+        self._timers.set('welcome', _WELCOME_TIMEOUT_S, self._drop)
 
     async def close(self) -> None:
         """Leaves and forgets the list."""
         self._stop()
-        self._nearby.clear()
+        self._nearby.list.clear()
         if self._state is not State.IDLE:
             self._set_state(State.IDLE)
         if self._background:
@@ -210,17 +195,25 @@ class StarlingClient:
     def move(self, lat: float, lng: float, accuracy: float | None = None) -> None:
         """I am here now. Distances change at once; the report goes out at once, too, but not more than one a second.
         ValueError: not a position."""
-        self._place, self._accuracy = round_position(lat, lng), accuracy
-        self._nearby.place(*self._place)
+        self._place_at(lat, lng, accuracy)
         if self._state is State.ONLINE:
-            self._report_soon()
+            self._reporter.soon()
         self._emit(Change('move'))
 
     def more(self) -> None:
         """Twenty more in the list."""
         self._nearby.more()
-        self._ask_for_page()
-        self._emit(Change('more'))
+
+    def watch_feed(self, api: StarlingApi) -> LiveFeed:
+        """Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed."""
+        if self._feed:
+            self._feed.close()
+        feed = LiveFeed(api, lambda frame: self._say_of(feed, frame), self._random)
+        self._feed = feed
+        if self._state is State.ONLINE:
+            feed.connected()
+        feed.refresh()
+        return feed
 
     # the connection
 
@@ -234,8 +227,8 @@ class StarlingClient:
             self._task.cancel()
         self._task = None
         self._drop()
-        self._clear_timers()
         self._nearby.disconnected()
+        self._timers.clear_all()
 
     def _drop(self) -> None:
         """The socket is of no use any more, whether or not it knows."""
@@ -246,8 +239,7 @@ class StarlingClient:
     async def _run(self) -> None:
         while True:
             self._reconnect_at = None
-            self._awaiting_first_page = True
-            self._schedule_expiry()
+            self._nearby.opening()
             self._set_state(State.CONNECTING)
             code, why = await self._attempt()
             if self._task is not asyncio.current_task():
@@ -263,9 +255,8 @@ class StarlingClient:
         if self._state is State.ONLINE and loop_now - self._online_since >= _HELD_S:
             self._failures = 0
         self._drop()
-        self._clear_timers()
+        self._timers.clear_all()
         self._nearby.disconnected()
-        self._schedule_expiry()
         if code is _BAD_URL:
             self._task = None
             self._set_state(State.CLOSED, reason='url')
@@ -314,7 +305,7 @@ class StarlingClient:
         except (OSError, InvalidHandshake, EOFError, TimeoutError, asyncio.TimeoutError):
             return CloseCode.ABNORMAL, ''
         self._socket = socket
-        self._timer('welcome', _WELCOME_TIMEOUT_S, self._drop)
+        self._timers.set('welcome', _WELCOME_TIMEOUT_S, self._drop)
         self._send_hello()
         try:
             async for text in socket:
@@ -337,10 +328,13 @@ class StarlingClient:
         if kind == 'welcome':
             self._welcomed(frame)
         elif kind == 'nearby':
-            self._paged(frame)
+            self._nearby.paged(frame)
         elif kind == 'update':
-            came, gone = self._nearby.update(frame, self.server_now())
-            self._changed(Change('update', came, gone))
+            self._nearby.updated(frame)
+        elif kind == 'posts' and self._feed:
+            self._feed.posted(frame)
+        elif kind == 'stale' and frame.get('what') == 'feed' and self._feed:
+            self._feed.stale(frame)
         elif kind == 'reconnect':
             self._told_to_reconnect(frame)
         elif kind == 'error':
@@ -353,42 +347,30 @@ class StarlingClient:
         server_time = number(frame.get('server_time'), now)
         if abs(server_time - now - self._clock_offset) > _CLOCK_SLACK_MS:
             self._clock_offset = server_time - now
-            self._sent_place = None  # reported at a wrong time: once more
+            self._reporter.forget()
         self._welcome = Welcome(frame['user'], int(server_time), _positive(frame.get('radius_m'), float('inf')),
                                 _positive(frame.get('report_every_s'), 30), _positive(frame.get('inactive_after_s'), 600))
-        stale_after = self._stale_after or self._welcome.report_every_s * _STALE_AFTER_REPORTS
-        self._nearby.configure(self._welcome.radius_m, self._welcome.inactive_after_s * 1000, stale_after * 1000)
-        self._clear_timer('welcome')
+        self._nearby.welcomed(self._welcome)
+        self._timers.clear('welcome')
         self._tokens.trust()
         self._schedule_renewal()
         if first:
             self._online_since = asyncio.get_running_loop().time()
             self._set_state(State.ONLINE)
-        if self._sent_place != self._place:
-            self._report_soon()
-        else:
-            self._schedule_periodic_report()
+        self._reporter.welcomed(self._welcome.report_every_s)
+        if first and self._feed:
+            self._feed.connected()
         self._emit(self._welcome)
-
-    def _paged(self, frame: dict[str, Any]) -> None:
-        if self._awaiting_first_page:
-            self._nearby.restart(frame, self.server_now())
-        else:
-            self._nearby.page(frame, self.server_now())
-        self._awaiting_first_page = False
-        self._clear_timer('page')
-        self._changed(Change('page'))
 
     def _told_to_reconnect(self, frame: dict[str, Any]) -> None:
         after = directed_s(max(0.0, number(frame.get('after_ms'), 0)) / 1000, self._random)
         self._reconnect_at = asyncio.get_running_loop().time() + after
         # The server closes when it likes until then, or right after. If it never does, we keep to what was said.
-        self._timer('reconnect', max(after, _CLOSE_GRACE_S), self._start)
+        self._timers.set('reconnect', max(after, _CLOSE_GRACE_S), self._start)
 
     def _failed(self, frame: dict[str, Any]) -> None:
         code = str(frame.get('code'))
-        if self._nearby.asking and ('cursor' in code or 'more' in code):
-            self._page_failed()
+        self._nearby.refused(code)
         self._emit(ClientError(code, str(frame.get('message', code))))
 
     # the token
@@ -397,9 +379,9 @@ class StarlingClient:
         """A function can be asked for the next token before this one ends."""
         wait = self._tokens.renew_in(self._token, self.server_now())
         if wait is None:
-            self._clear_timer('renewal')
+            self._timers.clear('renewal')
         else:
-            self._timer('renewal', wait, self._renew_token)
+            self._timers.set('renewal', wait, self._renew_token)
 
     def _renew_token(self) -> None:
         if self._renewal:
@@ -419,96 +401,25 @@ class StarlingClient:
             self._token = token
             self._send_hello()
 
-    # reports
+    # what is said
 
     def _send_hello(self) -> None:
-        self._send({'type': 'hello', 'token': self._token, **self._report()})
+        self._send({'type': 'hello', 'token': self._token, **self._reporter.hello()})
 
-    def _send_location(self) -> None:
-        accuracy = {} if self._accuracy is None else {'accuracy': self._accuracy}
-        self._send({'type': 'location', **self._report(), **accuracy})
-        self._schedule_periodic_report()
+    def _place_at(self, lat: float, lng: float, accuracy: float | None) -> None:
+        self._reporter.move(lat, lng, accuracy)
+        if self._reporter.place:
+            self._nearby.list.place(*self._reporter.place)
 
-    def _report(self) -> dict[str, Any]:
-        """Where I am, later than the report before, also when our clock was found to be fast: an older one would count for
-        nothing."""
-        self._sent_time = max(self._sent_time + 1, round(self.server_now()))
-        self._sent_at = asyncio.get_running_loop().time()
-        self._sent_place = self._place
-        return {'lat': self._place[0], 'lng': self._place[1], 'time': self._sent_time}
-
-    def _report_soon(self) -> None:
-        wait = self._sent_at + self._throttle - asyncio.get_running_loop().time()
-        if wait <= 0:
-            self._clear_timer('soon')
-            self._send_location()
-        elif 'soon' not in self._timers:
-            self._timer('soon', wait, self._send_location)
-
-    def _schedule_periodic_report(self) -> None:
-        self._timer('report', self._welcome.report_every_s if self._welcome else 30, self._send_location)
+    def _say_of(self, feed: LiveFeed, frame: dict[str, Any]) -> None:
+        if self._state is State.ONLINE and self._feed is feed:
+            self._send(frame)
 
     def _send(self, frame: dict[str, Any]) -> None:
         if self._socket:
             self._in_background(_send_quietly(self._socket, json.dumps(frame)))
 
-    # the list
-
-    def _changed(self, change: Change) -> None:
-        self._ask_for_page()
-        self._schedule_expiry()
-        self._emit(change)
-
-    def _ask_for_page(self, everything: bool = False) -> None:
-        if self._state is not State.ONLINE or self._awaiting_first_page:
-            return
-        cursor = self._nearby.next_request(everything)
-        if cursor is not None:
-            self._send({'type': 'more', 'after': cursor})
-            self._timer('page', _PAGE_TIMEOUT_S, self._page_failed)
-        elif self._prefetch and not self._nearby.complete and not self._nearby.asking and 'prefetch' not in self._timers:
-            # Nothing is wanted for the list: the other pages may come at leisure.
-            self._timer('prefetch', _PREFETCH_EVERY_S, lambda: self._ask_for_page(True))
-
-    def _page_failed(self) -> None:
-        self._clear_timer('page')
-        self._nearby.give_up_request()
-        self._emit(Change('page'))
-
-    def _schedule_expiry(self) -> None:
-        at = self._nearby.next_expiry()
-        if at is None:
-            self._clear_timer('expiry')
-        else:
-            self._timer('expiry', max(0.001, (at - self.server_now()) / 1000), self._expire)
-
-    def _expire(self) -> None:
-        gone, stale = self._nearby.expire(self.server_now())
-        if gone or stale:
-            self._changed(Change('expiry' if gone else 'stale', [], gone))
-        else:
-            self._schedule_expiry()
-
-    # timers, tasks and listeners
-
-    def _timer(self, name: str, after: float, run: Callable[[], object]) -> None:
-        """One timer a name: a new one takes the place of the old."""
-        self._clear_timer(name)
-
-        def fire() -> None:
-            self._timers.pop(name, None)
-            run()
-
-        self._timers[name] = asyncio.get_running_loop().call_later(after, fire)
-
-    def _clear_timer(self, name: str) -> None:
-        handle = self._timers.pop(name, None)
-        if handle:
-            handle.cancel()
-
-    def _clear_timers(self) -> None:
-        for name in list(self._timers):
-            self._clear_timer(name)
+    # tasks and listeners
 
     def _in_background(self, work: Any) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)
@@ -519,10 +430,6 @@ class StarlingClient:
     def _set_state(self, state: State, **details: Any) -> None:
         self._state = state
         self._emit(StateChange(state, **details))
-
-    def _emit(self, event: Event) -> None:
-        for listener in list(self._listeners):
-            listener(event)
 
 
 async def _send_quietly(socket: ClientConnection, text: str) -> None:

@@ -166,7 +166,7 @@ async def test_check_makes_a_connection_anew_that_ended_without_a_word(server):
         await server.greet()  # it lives
         await until(lambda: 'welcome' not in me._timers)
         me.check()
-        me._timer('welcome', 0.1, me._drop)  # sooner than in ten seconds
+        me._timers.set('welcome', 0.1, me._drop)  # sooner than in ten seconds
         await until(lambda: len(server.sockets) == 2)
 
 

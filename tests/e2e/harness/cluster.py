@@ -143,7 +143,8 @@ class Cluster:
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed')},
             'router': {'group.id': self.group('router')},
-            'fanout': {'group.id': self.group('fanout'), 'edge.listen': f'127.0.0.1:{self._fanout_port}',
+            'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
+                       'edge.listen': f'127.0.0.1:{self._fanout_port}',
                        'edge.min.report.ms': 0,
                        'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away
             'feed': {'group.id': self.group('feed')},

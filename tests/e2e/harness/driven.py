@@ -22,9 +22,10 @@ class Driven:
     events: everything it said, in order. A context manager: connects, and at its end closes and must end with 0.
     """
 
-    def __init__(self, kind: str, url: str, token: str | None, lat: float, lng: float, tokens=None, **options):
-        """tokens: called whenever the client's token function is (token is None then)."""
-        arguments = {'url': url, 'lat': lat, 'lng': lng, **({} if token is None else {'token': token}), **options}
+    def __init__(self, kind: str, url: str, token: str | None, lat: float | None, lng: float | None, tokens=None, **options):
+        """lat, lng: None: no position. tokens: called whenever the client's token function is (token is None then)."""
+        place = {} if lat is None else {'lat': lat, 'lng': lng}
+        arguments = {'url': url, **place, **({} if token is None else {'token': token}), **options}
         self.kind, self.events, self._tokens = kind, [], tokens
         self._changed = threading.Condition()
         self._child = subprocess.Popen([*DRIVERS[kind], json.dumps(arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -86,6 +87,11 @@ class Driven:
         """The last change: list, total and so on."""
         return (self.said('change') or [{'list': [], 'known': 0, 'total': 0, 'has_more': False, 'complete': False}])[-1]
 
+    @property
+    def posts(self) -> list[int]:
+        """The ids of the timeline as the client has it."""
+        return [int(row[0]) for row in (self.said('feed') or [{'list': []}])[-1]['list']]
+
     def list(self) -> list[int]:
         return [int(row[0]) for row in self.screen['list']]
 
@@ -95,6 +101,15 @@ class Driven:
                      if row[0] == str(user)), None)
 
     # what must become true
+
+    def wait_posts(self, expected, timeout=30.0):
+        """Waits until the newest twenty are those of expected(): of them the edge tells every change."""
+        def right():
+            shown, truth = self.posts[:20], expected()[:20]
+            assert shown == truth, f'{self.kind}: {shown}, not {truth}'
+            return True
+
+        eventually(right, timeout)
 
     def mark(self) -> int:
         """How much it has said: for wait_state."""

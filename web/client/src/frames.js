@@ -23,6 +23,26 @@ export function parseFrame(text) {
     return frame;
 }
 
+/**
+ * @param {any} frame `welcome`
+ * @param {number} now by the local clock
+ * @returns {import('../index.js').Welcome}
+ */
+export function readWelcome(frame, now) {
+    return Object.freeze({
+        user: String(frame.user),
+        serverTime: Number.isFinite(frame.server_time) ? frame.server_time : now,
+        radiusM: positiveOr(frame.radius_m, Infinity),
+        reportEveryS: positiveOr(frame.report_every_s, 30),
+        inactiveAfterS: positiveOr(frame.inactive_after_s, 600),
+    });
+}
+
+/** @param {unknown} value @param {number} otherwise */
+function positiveOr(value, otherwise) {
+    return typeof value === 'number' && value > 0 ? value : otherwise;
+}
+
 /** @param {unknown} value */
 function isUser(value) {
     return typeof value === 'bigint' || Number.isSafeInteger(value);

@@ -1,7 +1,10 @@
 // Checked by the compiler alone: what index.d.ts promises is what the implementation is.
 import * as api from '../index.js';
+import * as http from '../src/api.js';
 import * as client from '../src/client.js';
+import * as feed from '../src/feed.js';
 import * as geo from '../src/geo.js';
+import * as lists from '../src/posts.js';
 import * as nearby from '../src/nearby.js';
 
 const made: api.StarlingClient = new client.StarlingClient({ url: 'ws://x', token: 't', position: { lat: 0, lng: 0 } });
@@ -11,16 +14,27 @@ stop();
 made.renew('jwt');
 made.renew(async () => 'jwt');
 const stale: string[] = made.list.filter((friend) => friend.stale).map((friend) => friend.user);
-new client.StarlingClient({ url: 'ws://x', token: async () => stale.join(), position: made.position });
+new client.StarlingClient({ url: 'ws://x', token: async () => stale.join(), position: made.position ?? undefined });
 // @ts-expect-error a token is text
-new client.StarlingClient({ url: 'ws://x', token: () => 7, position: made.position });
+new client.StarlingClient({ url: 'ws://x', token: () => 7 });
 // @ts-expect-error nobody changes a list but the client
 made.list[0].distance = 7;
 
 // @ts-expect-error there is no such event
 made.on('chnage', () => {});
 
-({ ...geo, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
+const starling: api.StarlingApi = new http.StarlingApi({ token: 'jwt' });
+const live: api.LiveFeed = made.watchFeed(starling);
+const posts: string[] = live.list.filter((post) => !post.unavailable).map((post) => post.id);
+live.on('change', ({ came }) => came.map((post) => post.text?.length));
+starling.createPost({ text: posts.join(), key: http.drawKey() });
+// @ts-expect-error posts have ids, not numbers
+starling.deletePost(7);
+const error: api.ApiError = new http.ApiError(503, 'owner_unavailable', 'away');
+const feedClass: typeof api.LiveFeed = feed.LiveFeed;
+[error, feedClass].pop();
+
+({ ...geo, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
     typeof api,
-    'StarlingClient'
+    'StarlingClient' | 'StarlingApi' | 'ApiError' | 'LiveFeed'
 >;

@@ -1,4 +1,4 @@
-#include "ingest/feed/post_json.h"
+#include "posts/post_json.h"
 
 #include <inttypes.h>
 #include <string.h>

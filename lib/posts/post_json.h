@@ -1,6 +1,6 @@
 /* Posts as clients see them: what the author's owner says, with the author's name. Loop's thread. */
-#ifndef INGEST_FEED_POST_JSON_H
-#define INGEST_FEED_POST_JSON_H
+#ifndef POSTS_POST_JSON_H
+#define POSTS_POST_JSON_H
 
 #include "json/json.h"
 #include "users/profiles.h"

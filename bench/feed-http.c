@@ -1,0 +1,192 @@
+/* HTTP for `./dev bench feed`: who reads pages, and a bare libmicrohttpd that answers.
+ *
+ *     bench-feed-http read HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS
+ *     bench-feed-http answer PORT BYTES
+ *
+ * read: GETs the path over kept-alive connections, each with one request under way, each with the next token of the file TOKENS (one a
+ * line). RATE a second, evenly; a request's time counts from when it was due. 0: as many as are answered. Prints how many were
+ * answered 200, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * answer: answers everything with BYTES bytes, until it is ended by a signal.
+ */
+#define _GNU_SOURCE // strcasestr
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "bench/machine.h"
+
+enum { LINE = 4096, ANSWER = 1 << 20, EVENTS = 256, CONNECTIONS_MAX = 1000 };
+
+static void fail(const char *what) {
+    fprintf(stderr, "bench-feed-http: %s\n", what);
+    exit(1);
+}
+
+/* ---- the reader ---- */
+
+struct connection {
+    int socket;
+    bool busy;
+    int64_t due_us;
+    char *answer;
+    size_t size;
+};
+
+struct reader {
+    struct connection connections[CONNECTIONS_MAX];
+    int count, poll;
+    struct sockaddr_in address;
+    const char *host, *path;
+    char **tokens;
+    size_t token_count, next_token;
+    double *times_ms;
+    size_t answered, room, bytes, bad;
+};
+
+static void load_tokens(struct reader *reader, const char *path) {
+    char line[LINE];
+    FILE *file = fopen(path, "r");
+    if (!file) fail(path);
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        reader->tokens = mem_resize(reader->tokens, reader->token_count + 1, sizeof *reader->tokens);
+        reader->tokens[reader->token_count++] = mem_string(line);
+    }
+    fclose(file);
+    if (!reader->token_count) fail("there are no tokens");
+}
+
+static void connect_one(struct reader *reader, struct connection *connection) {
+    int on = 1;
+    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(connection->socket, (struct sockaddr *)&reader->address, sizeof reader->address)) fail("connecting");
+    setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    connection->answer = mem_alloc(ANSWER);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    epoll_ctl(reader->poll, EPOLL_CTL_ADD, connection->socket, &event);
+}
+
+static void ask(struct reader *reader, struct connection *connection, int64_t due_us) {
+    char text[LINE];
+    const char *token = reader->tokens[reader->next_token++ % reader->token_count];
+    int size = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n",
+                        reader->path, reader->host, token);
+    connection->busy = true;
+    connection->due_us = due_us;
+    connection->size = 0;
+    if (send(connection->socket, text, (size_t)size, 0) != size) fail("sending");
+}
+
+/* The whole answer is here. */
+static bool complete(const struct connection *connection) {
+    char *body = strstr(connection->answer, "\r\n\r\n"), *length = strcasestr(connection->answer, "content-length:");
+    return body && length && length < body &&
+           connection->size >= (size_t)(body + 4 - connection->answer) + (size_t)atoll(length + 15);
+}
+
+static void note(struct reader *reader, const struct connection *connection) {
+    if (strncmp(connection->answer, "HTTP/1.1 200", 12) != 0) {
+        reader->bad++;
+        return;
+    }
+    if (reader->answered == reader->room) {
+        reader->room = reader->room ? 2 * reader->room : 1024;
+        reader->times_ms = mem_resize(reader->times_ms, reader->room, sizeof *reader->times_ms);
+    }
+    reader->times_ms[reader->answered++] = (double)(clock_monotonic_us() - connection->due_us) / 1000;
+    reader->bytes += connection->size;
+}
+
+static void receive(struct reader *reader, struct connection *connection) {
+    ssize_t got = recv(connection->socket, connection->answer + connection->size, ANSWER - 1 - connection->size, 0);
+    if (got <= 0) fail("a connection was closed");
+    connection->size += (size_t)got;
+    connection->answer[connection->size] = '\0';
+    if (!complete(connection)) return;
+    connection->busy = false;
+    note(reader, connection);
+}
+
+static struct connection *idle_one(struct reader *reader) {
+    for (int i = 0; i < reader->count; i++)
+        if (!reader->connections[i].busy) return &reader->connections[i];
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static double quantile(const struct reader *reader, double share) {
+    return reader->answered ? reader->times_ms[(size_t)((double)(reader->answered - 1) * share)] : 0;
+}
+
+static int read_pages(char **words) {
+    struct reader *reader = mem_zero(1, sizeof *reader);
+    reader->host = words[0];
+    reader->path = words[2];
+    reader->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1]))};
+    if (inet_pton(AF_INET, words[0], &reader->address.sin_addr) != 1) fail("the host must be an address");
+    load_tokens(reader, words[3]);
+    reader->poll = epoll_create1(0);
+    reader->count = atoi(words[4]);
+    if (reader->count < 1 || reader->count > CONNECTIONS_MAX) fail("from 1 to 1000 connections");
+    for (int i = 0; i < reader->count; i++) connect_one(reader, &reader->connections[i]);
+    double rate = atof(words[5]), cpu = bench_cpu_s();
+    int64_t begin = clock_monotonic_us(), end = begin + (int64_t)(atof(words[6]) * 1e6), asked = 0, now = begin;
+    while ((now = clock_monotonic_us()) < end) {
+        struct connection *idle;
+        while ((idle = idle_one(reader)) != NULL) {
+            int64_t due = rate > 0 ? begin + (int64_t)((double)asked * 1e6 / rate) : now;
+            if (due > now) break;
+            ask(reader, idle, due);
+            asked++;
+        }
+        struct epoll_event events[EVENTS];
+        int ready = epoll_wait(reader->poll, events, EVENTS, 1);
+        for (int i = 0; i < ready; i++) receive(reader, events[i].data.ptr);
+    }
+    double seconds = (double)(now - begin) / 1e6;
+    if (reader->answered) qsort(reader->times_ms, reader->answered, sizeof *reader->times_ms, by_value);
+    printf(
+        "{\"answered\":%zu,\"bad\":%zu,\"bytes\":%.0f,\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"cpu_s\":%.3f}\n",
+        reader->answered, reader->bad, reader->answered ? (double)reader->bytes / (double)reader->answered : 0,
+        (double)reader->answered / seconds, quantile(reader, 0.5), quantile(reader, 0.99), bench_cpu_s() - cpu);
+    return 0; // the process ends, and all that it has with it
+}
+
+/* ---- the answerer ---- */
+
+static enum MHD_Result on_access(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                                 const char *version, const char *data, size_t *size, void **state) {
+    (void)url, (void)method, (void)version, (void)data, (void)size;
+    if (!*state) { // the head alone
+        *state = context;
+        return MHD_YES;
+    }
+    return MHD_queue_response(connection, MHD_HTTP_OK, context);
+}
+
+static int answer(char **words) {
+    size_t size = (size_t)atoll(words[1]);
+    char *body = mem_alloc(size);
+    memset(body, 'x', size);
+    struct MHD_Response *response = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_PERSISTENT);
+    MHD_add_response_header(response, "Content-Type", "application/json");
+    if (!MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, (uint16_t)atoi(words[0]), NULL, NULL, on_access, response,
+                          MHD_OPTION_END))
+        fail("libmicrohttpd does not start");
+    pause();
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 9 && strcmp(argv[1], "read") == 0) return read_pages(argv + 2);
+    if (argc == 4 && strcmp(argv[1], "answer") == 0) return answer(argv + 2);
+    fail("its head says which arguments there are");
+}

@@ -1,0 +1,411 @@
+/* Pages of home timelines at the reader's owner: ids of a page of 20, with nothing around them (no HTTP, no texts).
+ *
+ *     bench-feed-pages [--authors N] [--posts N] [--readers N] [--pages N] [--rounds N] [--json FILE]
+ *
+ * What a page costs is all that starling-feed does for it in its stores: it reads the list of whom the reader follows and the list of
+ * whom he mutes, finds the inbox, and merges (feed/replies_feed.c). Lists and inboxes are in RocksDB's cache.
+ *
+ *     hot       every author's posts are in the lists of hot posts; inboxes are complete and empty
+ *     inbox     the newest 800 posts of whom the reader follows are in the inbox; there are no hot posts
+ *
+ * The floor of `hot` is what memory alone costs: one random line of a table as large as the authors' slots for each whom the reader
+ * follows. The floor of `inbox` is RocksDB alone: values as large as the list and the inbox are looked up, and not looked at. CPU is
+ * that of the process; each figure is the median of the rounds.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "bench/feed_world.h"
+#include "bench/machine.h"
+#include "feed/inboxes.h"
+#include "feed/page.h"
+#include "feed/relations.h"
+
+enum {
+    PARTITIONS = 12,
+    INBOX_MAX = 800,
+    PAGE = 20,
+    SPARE = 4,
+    FEW = 500,
+    MANY = 5000,
+    MANY_READERS = 500,
+    LOT = 200000
+};
+enum { ROUNDS_MAX = 99, AHEAD = 12, INBOX_BYTES = 8, LIST_BYTES = 4, DAY_MS = 86400000 };
+#define MEMORY ((size_t)2 << 30)
+
+struct options {
+    int64_t posts, readers, pages;
+    int rounds;
+    FILE *json;
+    struct feed_world world;
+};
+
+/* Readers 0 to options.readers - 1 follow FEW, MANY_READERS behind them follow MANY. */
+struct bench {
+    const struct options *options;
+    struct relation_lists *lists;
+    struct store *store;
+    struct inboxes *inboxes;
+    struct hot *hot;
+    struct page_scratch *scratch;
+    struct page page;
+    struct inbox inbox;
+    struct id_list following, muted;
+    uint64_t sum; /* of all that was found, so that nothing is left out */
+};
+
+static void fail(const char *what, const struct error *error) {
+    fprintf(stderr, "bench-feed-pages: %s: %s\n", what, error->text);
+    exit(1);
+}
+
+/* ---- the stores ---- */
+
+static void open_stores(struct bench *bench, const char *folder) {
+    struct error error;
+    char *lists = mem_format("%s/follows", folder), *posts = mem_format("%s/posts", folder);
+    struct relation_lists_options options = {
+        .path = lists, .partitions = PARTITIONS, .memory_bytes = MEMORY, .max_age_ms = DAY_MS};
+    struct store_options store = {.memory_bytes = MEMORY, .point_lookups = true};
+    if (relation_lists_open(&options, &bench->lists, &error)) fail(lists, &error);
+    if (store_open(posts, &store, &bench->store, &error)) fail(posts, &error);
+    bench->inboxes = inboxes_new(&(struct inboxes_options){.store = bench->store,
+                                                           .partitions = PARTITIONS,
+                                                           .max = INBOX_MAX,
+                                                           .memory_bytes = MEMORY,
+                                                           .away_ms = (int64_t)30 * DAY_MS});
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        int64_t next;
+        if (relation_lists_attach(bench->lists, p, clock_wall_ms(), &next, &error)) fail(lists, &error);
+        if (inboxes_attach(bench->inboxes, p, &next, &error)) fail(posts, &error);
+    }
+    free(lists);
+    free(posts);
+}
+
+static void load_list(struct bench *bench, int64_t person, int64_t following, int64_t *offset) {
+    int64_t ids[MANY], reader = feed_world_id(person);
+    int32_t partition = feed_world_partition(&bench->options->world, reader);
+    struct error error;
+    size_t count = feed_world_following(&bench->options->world, person, following, ids);
+    for (size_t i = 0; i < count; i++) {
+        struct relation_half half = {.user = reader, .other = ids[i], .relation = RELATION_FOLLOWING};
+        relation_lists_take(bench->lists, partition, (*offset)++, 0, &half, true);
+    }
+    if (adjacency_queued(relation_lists_adjacency(bench->lists), partition) >= LOT &&
+        relation_lists_apply(bench->lists, partition, *offset, clock_wall_ms(), true, &error))
+        fail("lists", &error);
+}
+
+static void load_lists(struct bench *bench) {
+    struct error error;
+    int64_t offset = 0, readers = bench->options->readers;
+    for (int64_t i = 0; i < readers; i++) load_list(bench, i, FEW, &offset);
+    for (int64_t i = 0; i < MANY_READERS; i++) load_list(bench, readers + i, MANY, &offset);
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        if (relation_lists_apply(bench->lists, p, offset, clock_wall_ms(), true, &error) ||
+            relation_lists_finish(bench->lists, p, clock_wall_ms(), &error))
+            fail("lists", &error);
+    }
+}
+
+static void take(struct bench *bench, int64_t person, int64_t offset, const struct timeline_item *item) {
+    int64_t reader = feed_world_id(person);
+    inboxes_take(bench->inboxes, feed_world_partition(&bench->options->world, reader), offset, clock_wall_ms(), &reader,
+                 1, item);
+}
+
+static void write_inboxes(struct bench *bench) {
+    struct error error;
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        static int64_t next; // any that rises: no topic is behind it
+        inboxes_read_to(bench->inboxes, p, ++next);
+    }
+    while (inboxes_write(bench->inboxes, SIZE_MAX, &error) > 0) continue;
+}
+
+/* Everybody has an inbox that is complete; of the first `filled` readers it is full. */
+static void load_inboxes(struct bench *bench, int64_t filled) {
+    const struct feed_world *world = &bench->options->world;
+    struct timeline_item begin = {.kind = TIMELINE_ITEM_BEGIN};
+    int64_t ids[MANY];
+    for (int64_t person = 0; person < bench->options->readers + MANY_READERS; person++) {
+        take(bench, person, 1000, &begin);
+        if (person >= filled) continue;
+        size_t count = feed_world_following(world, person, FEW, ids);
+        for (int64_t i = 0; i < INBOX_MAX; i++) {
+            int64_t author = ids[hash_u64((uint64_t)(person * INBOX_MAX + i)) % count];
+            int64_t time = world->begin_ms + i * 60000; // one a minute
+            struct timeline_item push = {
+                .kind = TIMELINE_ITEM_PUSH,
+                .push = {.author = author,
+                         .id = ids_make(ids_tick(time, person, -1), feed_world_partition(world, author))}};
+            take(bench, person, 1001, &push);
+        }
+    }
+    write_inboxes(bench);
+}
+
+static double load_hot(struct bench *bench) {
+    const struct options *options = bench->options;
+    double making = bench_cpu_s();
+    for (int64_t i = 0; i < options->posts; i++)
+        bench->sum += (uint64_t)(feed_world_author(&options->world, i) ^ feed_world_post_id(&options->world, i));
+    making = bench_cpu_s() - making;
+    double before = bench_cpu_s();
+    for (int64_t i = 0; i < options->posts; i++)
+        hot_put(bench->hot, feed_world_author(&options->world, i), feed_world_post_id(&options->world, i));
+    return bench_cpu_s() - before - making;
+}
+
+/* ---- pages ---- */
+
+struct parts {
+    double lists, inbox, merge; /* seconds */
+};
+
+/* As starling-feed makes a page; up to which step: 1 the lists, 2 the inbox as well, 3 all. */
+static void make_page(struct bench *bench, const struct hot *hot, int64_t person, int steps) {
+    int64_t reader = feed_world_id(person);
+    int32_t partition = feed_world_partition(&bench->options->world, reader);
+    struct error error;
+    if (steps > 1 && inboxes_find(bench->inboxes, partition, reader, SPARE * PAGE, &bench->inbox, &error))
+        fail("an inbox", &error);
+    if (relation_lists_all(bench->lists, partition, reader, RELATION_FOLLOWING, &bench->following, &error) ||
+        relation_lists_all(bench->lists, partition, reader, RELATION_MUTED, &bench->muted, &error))
+        fail("lists", &error);
+    bench->sum += bench->following.count;
+    if (steps < 3) return;
+    page_merge(bench->scratch, &bench->inbox, hot, bench->following.items, bench->following.count, bench->muted.items,
+               bench->muted.count, INT64_MAX, PAGE, &bench->page);
+    if (bench->page.count != PAGE || !inbox_complete(&bench->inbox)) {
+        fprintf(stderr, "bench-feed-pages: a page of %zu posts\n", bench->page.count);
+        exit(1);
+    }
+    bench->sum += (uint64_t)bench->page.posts[0].id;
+}
+
+static double pages_seconds(struct bench *bench, const struct hot *hot, int64_t first, int64_t readers, int64_t pages,
+                            int steps, uint64_t seed) {
+    double before = bench_cpu_s();
+    for (int64_t i = 0; i < pages; i++)
+        make_page(bench, hot, first + (int64_t)(hash_u64(seed + (uint64_t)i) % (uint64_t)readers), steps);
+    return bench_cpu_s() - before;
+}
+
+/* ---- floors ---- */
+
+static double memory_floor(struct bench *bench, const uint64_t *table, size_t lines, int64_t following, int64_t pages,
+                           uint64_t seed) {
+    double before = bench_cpu_s();
+    for (int64_t page = 0; page < pages; page++) {
+        uint64_t from = seed + (uint64_t)(page * following);
+        for (uint64_t i = 0; i < (uint64_t)following + AHEAD; i++) {
+            if (i < (uint64_t)following) __builtin_prefetch(&table[hash_u64(from + i) % lines * 8]);
+            if (i >= AHEAD) bench->sum += table[hash_u64(from + i - AHEAD) % lines * 8];
+        }
+    }
+    return bench_cpu_s() - before;
+}
+
+static void load_store_floor(struct bench *bench, struct store_family **family) {
+    struct error error;
+    struct store_batch *batch = store_batch_new();
+    uint8_t *value = mem_zero(INBOX_MAX, INBOX_BYTES);
+    if (store_family(bench->store, "floor", family, &error)) fail("floor", &error);
+    for (int64_t i = 0; i < bench->options->readers; i++) {
+        for (int64_t k = 0; k < 2; k++) {
+            int64_t key = i * 2 + k;
+            store_batch_put(batch, *family, &key, sizeof key, value, k ? INBOX_MAX * INBOX_BYTES : FEW * LIST_BYTES);
+        }
+        if (store_batch_count(batch) < 1000 && i < bench->options->readers - 1) continue;
+        if (store_write(bench->store, batch, false, &error)) fail("floor", &error);
+        store_batch_clear(batch);
+    }
+    store_batch_free(batch);
+    free(value);
+    store_compact(bench->store, *family);
+}
+
+static double store_floor(struct bench *bench, struct store_family *family, int64_t pages, uint64_t seed) {
+    double before = bench_cpu_s();
+    struct error error;
+    for (int64_t i = 0; i < pages; i++) {
+        for (int64_t k = 0; k < 2; k++) {
+            int64_t key = (int64_t)(hash_u64(seed + (uint64_t)i) % (uint64_t)bench->options->readers) * 2 + k;
+            struct store_pin pin = {.handle = NULL};
+            if (store_get_pinned(bench->store, family, &key, sizeof key, &pin, &error) != 1) fail("floor", &error);
+            bench->sum += pin.data[pin.size / 2];
+            store_pin_release(&pin);
+        }
+    }
+    return bench_cpu_s() - before;
+}
+
+/* ---- rows ---- */
+
+static int by_value(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static double median(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+struct row {
+    const char *name;
+    const struct hot *hot;
+    int64_t first, readers, following, pages;
+    const uint64_t *table; /* of the memory's floor; NULL: the store's */
+    size_t lines;
+    struct store_family *family;
+    double target;
+};
+
+static void measure(struct bench *bench, const struct row *row, bool first) {
+    double whole[ROUNDS_MAX], lists[ROUNDS_MAX], inbox[ROUNDS_MAX], floor[ROUNDS_MAX];
+    const struct options *options = bench->options;
+    pages_seconds(bench, row->hot, row->first, row->readers, row->pages, 3, 1); // into the caches
+    for (int i = 0; i < options->rounds; i++) {
+        uint64_t seed = hash_u64((uint64_t)i) >> 1;
+        double us = 1e6 / (double)row->pages;
+        lists[i] = us * pages_seconds(bench, row->hot, row->first, row->readers, row->pages, 1, seed);
+        inbox[i] = us * pages_seconds(bench, row->hot, row->first, row->readers, row->pages, 2, seed);
+        whole[i] = us * pages_seconds(bench, row->hot, row->first, row->readers, row->pages, 3, seed);
+        floor[i] = us * (row->table ? memory_floor(bench, row->table, row->lines, row->following, row->pages, seed)
+                                    : store_floor(bench, row->family, row->pages, seed));
+    }
+    double all = median(whole, options->rounds), some = median(inbox, options->rounds);
+    double list = median(lists, options->rounds), least = median(floor, options->rounds);
+    printf("%-30s %10.0f %9.2f %8.2f %8.2f %8.2f %9.2f %7.2f %9.0f\n", row->name, 1e6 / all, all, list, some - list,
+           all - some, least, all / least, row->target);
+    if (options->json)
+        fprintf(options->json,
+                "%s{\"row\":\"%s\",\"pages_per_s_core\":%.0f,\"us\":%.3f,\"lists_us\":%.3f,\"inbox_us\":%.3f,"
+                "\"merge_us\":%.3f,\"floor_us\":%.3f,\"target\":%.0f}",
+                first ? "" : ",", row->name, 1e6 / all, all, list, some - list, all - some, least, row->target);
+    fflush(stdout);
+}
+
+static void measure_all(struct bench *bench) {
+    const struct options *options = bench->options;
+    struct hot *none = hot_new();
+    struct store_family *family;
+    int64_t few = options->readers / 2;
+    double fill = load_hot(bench);
+    struct hot_usage used = hot_used(bench->hot);
+    load_lists(bench);
+    load_inboxes(bench, few);
+    load_store_floor(bench, &family);
+    size_t lines = used.authors * 30 / 64, bytes = (lines * 64 / MEM_LARGE_PAGE + 1) * MEM_LARGE_PAGE;
+    uint64_t *table = mem_pages(bytes, true);
+    memset(table, 1, bytes);
+
+    printf("%zu hot ids of %zu authors: %.1f bytes an id (target 16), %.2f M ids/s/core taken in (target 1), "
+           "%.0f MB resident\n",
+           used.ids, used.authors, (double)used.bytes / (double)used.ids, (double)used.ids / fill / 1e6,
+           bench_peak_rss() / 1e6);
+    printf("%" PRId64 " readers; pages of %d; us of CPU a page, medians of %d rounds\n\n", options->readers, PAGE,
+           options->rounds);
+    printf("%-30s %10s %9s %8s %8s %8s %9s %7s %9s\n", "", "pages/s", "us", "lists", "inbox", "merge", "floor us",
+           "ratio", "target/s");
+    if (options->json)
+        fprintf(options->json,
+                "\"hot_ids\":%zu,\"hot_authors\":%zu,\"bytes_per_hot_id\":%.2f,\"hot_ids_per_s_core\":%.0f,\"rows\":[",
+                used.ids, used.authors, (double)used.bytes / (double)used.ids, (double)used.ids / fill);
+    const struct row rows[] = {
+        {.name = "500 followed, all hot",
+         .hot = bench->hot,
+         .first = few,
+         .readers = few,
+         .following = FEW,
+         .pages = options->pages,
+         .table = table,
+         .lines = lines,
+         .target = 70000},
+        {.name = "500 followed, from the inbox",
+         .hot = none,
+         .first = 0,
+         .readers = few,
+         .following = FEW,
+         .pages = options->pages,
+         .family = family,
+         .target = 150000},
+        {.name = "500 followed, both",
+         .hot = bench->hot,
+         .first = 0,
+         .readers = few,
+         .following = FEW,
+         .pages = options->pages,
+         .table = table,
+         .lines = lines},
+        {.name = "5,000 followed, all hot",
+         .hot = bench->hot,
+         .first = options->readers,
+         .readers = MANY_READERS,
+         .following = MANY,
+         .pages = options->pages / 10,
+         .table = table,
+         .lines = lines,
+         .target = 8000},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) measure(bench, &rows[i], i == 0);
+    if (options->json) fputc(']', options->json);
+    mem_pages_free(table, bytes);
+    hot_free(none);
+}
+
+static void arguments(int argc, char **argv, struct options *options) {
+    const struct {
+        const char *name;
+        int64_t *value;
+    } numbers[] = {{"--authors", &options->world.people},
+                   {"--posts", &options->posts},
+                   {"--readers", &options->readers},
+                   {"--pages", &options->pages}};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+            if (strcmp(argv[i], numbers[k].name) == 0) *numbers[k].value = atoll(argv[i + 1]);
+        if (strcmp(argv[i], "--json") == 0) options->json = fopen(argv[i + 1], "w");
+        if (strcmp(argv[i], "--rounds") == 0) options->rounds = atoi(argv[i + 1]);
+    }
+    if (options->rounds < 1 || options->rounds > ROUNDS_MAX) options->rounds = 5;
+}
+
+int main(int argc, char **argv) {
+    struct options options = {.posts = 50000000,
+                              .readers = 40000,
+                              .pages = 40000,
+                              .rounds = 7,
+                              .world = {.people = 5000000, .partitions = PARTITIONS, .step_us = 12000}};
+    char folder[] = "/tmp/bench-feed-XXXXXX", command[128];
+    struct error error = {.text = ""};
+    arguments(argc, argv, &options);
+    options.world.begin_ms = clock_wall_ms() - DAY_MS - options.posts * options.world.step_us / 1000;
+    if (!mkdtemp(folder)) fail(folder, &error);
+    if (options.json) fputc('{', options.json);
+    bench_print_machine(stdout, options.json, "feed pages");
+    struct bench bench = {
+        .options = &options, .hot = hot_new(), .scratch = page_scratch_new(), .inbox = {.request = -1}};
+    open_stores(&bench, folder);
+    measure_all(&bench);
+    if (options.json) {
+        fputs("}\n", options.json);
+        fclose(options.json);
+    }
+    inboxes_free(bench.inboxes);
+    store_close(bench.store);
+    relation_lists_close(bench.lists);
+    hot_free(bench.hot);
+    page_scratch_free(bench.scratch);
+    page_free(&bench.page);
+    inbox_free(&bench.inbox);
+    id_list_free(&bench.following);
+    id_list_free(&bench.muted);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) != 0;
+}

@@ -1,0 +1,330 @@
+"""What the feed's units of work cost: a page, a pushed entry, a hot id, a page over HTTP, a restored post; each beside its floor, and
+beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
+
+Everybody follows --following of --people and has an inbox; authors are drawn evenly. Lists of follows are written into the store of
+starling-feed before it starts, with its own code; everything else goes through Kafka."""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from confluent_kafka import Consumer, TopicPartition
+
+from harness.broker import Broker
+from harness.cluster import Cluster, build_folder
+from harness.waiting import eventually
+
+from feed_http import measure_http, report_http
+from feed_peers import measure_peers, report_peers
+from machine import cpu_s, in_folder, kafka_version, machine
+
+LIVE = 4  # a partition's stage
+STAGES = ('pages', 'push', 'http', 'restore', 'peers')
+HOUR_MS = 3600000
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog='./dev bench feed', description=__doc__)
+    parser.add_argument('--stages', default=','.join(STAGES))
+    parser.add_argument('--people', type=int, default=20_000)
+    parser.add_argument('--following', type=int, default=500)
+    parser.add_argument('--posts', type=int, default=20_000, help='that are pushed')
+    parser.add_argument('--hot', type=int, default=3_000_000, help='hot ids that are taken in')
+    parser.add_argument('--restored', type=int, default=1_000_000, help='posts whose index is restored')
+    parser.add_argument('--peer-people', type=int, default=5_000)
+    parser.add_argument('--peer-posts', type=int, default=50_000, help='of theirs')
+    parser.add_argument('--http-people', type=int, default=2_000)
+    parser.add_argument('--partitions', type=int, default=12)
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--folder', help='where everything is put, and left (default: a temporary one, removed)')
+    parser.add_argument('--json', type=pathlib.Path)
+    return parser.parse_args()
+
+
+def say(text):
+    print(f'[{time.process_time():5.1f} s of CPU] {text}', file=sys.stderr, flush=True)
+
+
+class World:
+    """The numbers of feed_world.h, and the program that knows the rest."""
+
+    def __init__(self, options, cluster):
+        self.options, self.cluster = options, cluster
+        self.begin_ms = int(time.time() * 1000) - HOUR_MS
+        self.posted = 0
+
+    def load(self, what, **more) -> str:
+        values = {'people': self.options.people, 'following': self.options.following,
+                  'partitions': self.options.partitions, 'begin-ms': self.begin_ms, 'step-us': 300,
+                  'bootstrap': self.cluster.broker.bootstrap, 'prefix': self.cluster.prefix, **more}
+        words = [part for name, value in values.items() for part in (f'--{name}', str(value))]
+        done = subprocess.run([build_folder() / 'bench-feed-load', what, *words], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f'bench feed: loading {what}: {done.stderr}')
+        return done.stdout
+
+    def post(self, count) -> int:
+        """Returns how many inbox entries they lead to."""
+        entries = int(self.load('posts', **{'from': self.posted, 'count': count}))
+        self.posted += count
+        return entries
+
+    def ends(self, topic) -> list[int]:
+        consumer = Consumer({'bootstrap.servers': self.cluster.broker.bootstrap, 'group.id': 'bench-feed-ends'})
+        found = [consumer.get_watermark_offsets(TopicPartition(self.cluster.prefix + topic, p), timeout=10)[1]
+                 for p in range(self.options.partitions)]
+        consumer.close()
+        return found
+
+    def bytes_of(self, topic) -> int:
+        """Of the topic's log on the broker's disk."""
+        data = self.cluster.broker.log_path.parent / 'data'
+        return sum(file.stat().st_size for file in data.rglob(f'{self.cluster.prefix}{topic}-*/*.log'))
+
+
+def metric(feed, name) -> float:
+    return feed.metrics().total(f'starling_feed_{name}')
+
+
+def wait_quiet(feed):
+    """Until a second passes in which the process does next to nothing: RocksDB has merged what it had to."""
+    before, since = cpu_s(feed.pid), time.monotonic()
+    while time.monotonic() - since < 60:
+        time.sleep(1)
+        now = cpu_s(feed.pid)
+        if now - before < 0.1:
+            return
+        before = now
+
+
+def wait_entries(feed, wanted):
+    """Until that many have been taken in and written."""
+    eventually(lambda: metric(feed, 'inbox_entries_total') >= wanted or not feed.alive(), 280, every=0.1,
+               what='all entries are taken in')
+    assert feed.alive(), feed.tail()
+    eventually(lambda: metric(feed, 'inbox_bytes') < 10000, 60, every=0.05, what='all entries are written')
+
+
+def floor_s(world, topic, first, last, out='timelines', batches=0, size=1) -> float:
+    done = subprocess.run([build_folder() / 'bench-router-floor', world.cluster.broker.bootstrap,
+                           world.cluster.prefix + topic, ','.join(map(str, first)), ','.join(map(str, last)),
+                           world.cluster.prefix + out, str(world.options.partitions), str(batches), str(size)],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'bench feed: {done.stderr}')
+    return json.loads(done.stdout)['cpu_s']
+
+
+def push_round(world, feed) -> dict:
+    """The backlog is written while the process is stopped, so that it is there whole when it goes on."""
+    wait_quiet(feed)
+    before, told = metric(feed, 'inbox_entries_total'), metric(feed, 'batches_total')
+    first, size = {topic: world.ends(topic) for topic in ('posts', 'post-texts', 'timelines')}, world.bytes_of('timelines')
+    feed.pause()
+    wanted = world.post(world.options.posts)
+    cpu, broker, began = cpu_s(feed.pid), cpu_s(world.cluster.broker.pid), time.monotonic()
+    feed.resume()
+    wait_entries(feed, before + wanted)
+    wall = time.monotonic() - began
+    found = {'posts': world.options.posts, 'entries': wanted, 'cpu_s': cpu_s(feed.pid) - cpu, 'wall_s': wall,
+             'broker_cpu_s': cpu_s(world.cluster.broker.pid) - broker, 'batches': metric(feed, 'batches_total') - told,
+             'batch_bytes': world.bytes_of('timelines') - size}
+    wait_quiet(feed)
+    found['merged_cpu_s'] = cpu_s(feed.pid) - cpu  # with what RocksDB merged afterwards
+    last = {topic: world.ends(topic) for topic in first}
+    # What librdkafka alone takes: posts and texts are read while the batches are written; then those are read.
+    found['floor_cpu_s'] = sum(floor_s(world, topic, first[topic], last[topic]) for topic in first)
+    found['floor_cpu_s'] += floor_s(world, 'posts', last['posts'], last['posts'], 'deliveries', found['batches'],
+                                    found['batch_bytes'] / found['batches'])
+    return found
+
+
+def people_of(world, *feeds):
+    """Everybody gets an inbox, before anybody follows, so that nobody is asked for posts; then the lists of follows."""
+    feeds[0].start(timeout=280)
+    world.load('begins')
+    eventually(lambda: metric(feeds[0], 'inboxes') == world.options.people, 120, what='everybody has an inbox')
+    wait_quiet(feeds[0])
+    feeds[0].stop()
+    for feed in feeds:
+        world.load('lists', path=feed.settings['data.dir'])
+
+
+def measure_push(world, feed) -> dict:
+    """The median of the rounds, by CPU an entry."""
+    rounds = []
+    for number in range(world.options.rounds):
+        say(f'push, round {number + 1}')
+        rounds.append(push_round(world, feed))
+    rounds.sort(key=lambda found: found['cpu_s'] / found['entries'])
+    return rounds[len(rounds) // 2] | {'rounds_us': [found['cpu_s'] / found['entries'] * 1e6 for found in rounds]}
+
+
+def disk_bytes(world, feed) -> float:
+    """Of an entry that an inbox holds: the store of posts and inboxes, less what it had before the pushes. Inboxes are full by then."""
+    feed.stop()
+    found = json.loads(world.load('inboxes', path=feed.settings['data.dir']))
+    return found['bytes'] / found['entries']
+
+
+def started(feed, **settings) -> dict:
+    """Starts it and waits until it serves pages, looking often. CPU is that of the whole process until then."""
+    began = time.monotonic()
+    feed.start(wait=False, **settings)
+    eventually(lambda: feed.ready() or not feed.alive(), 280, every=0.01, what='the process is ready')
+    assert feed.alive(), feed.tail()
+    return {'ready_s': time.monotonic() - began, 'cpu_s': cpu_s(feed.pid)}
+
+
+def measure_hot(world) -> dict:
+    """A process that starts with nothing in `hot-posts`, and one that reads them all; both own nothing else that is much."""
+    feed = world.cluster.add('feed', start=False)
+    empty = started(feed)
+    feed.stop()
+    world.load('hot', **{'from': 0, 'count': world.options.hot, 'step-us': 1000})
+    size = world.bytes_of('hot-posts')
+    full = started(feed)
+    ids, memory = metric(feed, 'hot_posts'), metric(feed, 'hot_bytes')
+    feed.stop()
+    floor = floor_s(world, 'hot-posts', [0] * world.options.partitions, world.ends('hot-posts'))
+    assert ids == world.options.hot, f'{ids} hot ids of {world.options.hot}'
+    return {'ids': ids, 'cpu_s': full['cpu_s'] - empty['cpu_s'], 'floor_cpu_s': floor, 'bytes': memory, 'topic_bytes': size}
+
+
+def measure_restore(world) -> dict:
+    """A world without followers, so that no post is pushed."""
+    feed = world.cluster.add('feed', start=False)
+    empty = started(feed)
+    feed.stop()
+    world.load('posts', **{'from': 0, 'count': world.options.restored, 'following': 1})
+    floor = sum(floor_s(world, topic, [0] * world.options.partitions, world.ends(topic)) for topic in ('posts', 'post-texts'))
+    shutil.rmtree(feed.folder / 'data')
+    rows = {'the topics': started(feed)}
+    feed.stop()
+    rows['its own disk'] = started(feed)
+    other = world.cluster.add('feed')
+    feed = world.cluster.feeds[0]
+    eventually(lambda: metric(other, 'partitions_standby_current') == world.options.partitions // 2, 120,
+               what='the stand-by is up to date')
+    cpu, began = cpu_s(other.pid), time.monotonic()
+    feed.kill()
+    eventually(lambda: other.metrics().total('starling_feed_partition_stage') == LIVE * world.options.partitions, 60,
+               every=0.01, what='the stand-by has taken over')
+    rows['a stand-by, by kill -9'] = {'ready_s': time.monotonic() - began, 'cpu_s': cpu_s(other.pid) - cpu}
+    other.stop()
+    return {'posts': world.options.restored, 'rows': rows, 'empty_cpu_s': empty['cpu_s'], 'floor_cpu_s': floor}
+
+
+# all of it
+
+def measure_pages(options) -> dict:
+    with tempfile.NamedTemporaryFile(suffix='.json') as file:
+        done = subprocess.run([build_folder() / 'bench-feed-pages', '--rounds', str(options.rounds), '--json', file.name])
+        if done.returncode:
+            sys.exit('bench feed: bench-feed-pages failed')
+        return json.loads(pathlib.Path(file.name).read_text())
+
+
+def per(seconds, count) -> float:
+    return seconds / count * 1e6
+
+
+def report_push(push, hot):
+    us, floor = per(push['cpu_s'], push['entries']), per(push['floor_cpu_s'], push['entries'])
+    print(f"\npush, from `posts` to stored inboxes: {push['posts']:,} posts, {push['entries']:,} entries in {push['wall_s']:.1f} s\n"
+          f"  starling-feed {us:.3f} us an entry, {1 / us:.2f} M entries/s/core (target 0.5); rounds: "
+          f"{', '.join(f'{one:.3f}' for one in push['rounds_us'])}; with RocksDB's merging afterwards "
+          f"{per(push['merged_cpu_s'], push['entries']):.3f}\n"
+          f"  librdkafka alone {floor:.3f} us, {us / floor:.1f} times that; broker {per(push['broker_cpu_s'], push['entries']):.3f} us\n"
+          f"  {push['batch_bytes'] / push['entries']:.1f} bytes an entry in `timelines`; on disk {push['disk_bytes']:.1f} bytes an entry "
+          f"(target 12)")
+    us, floor = per(hot['cpu_s'], hot['ids']), per(hot['floor_cpu_s'], hot['ids'])
+    print(f"hot: {hot['ids']:,.0f} ids read from `hot-posts`: {us:.3f} us each, {1 / us:.2f} M ids/s/core (target 1); "
+          f"librdkafka alone {floor:.3f} us")
+
+
+def report_restore(restore):
+    print(f"\nrestore of {restore['posts']:,} posts (index and texts); librdkafka alone reads them in {restore['floor_cpu_s']:.2f} s of CPU; "
+          f"a process without posts is ready with {restore['empty_cpu_s']:.2f} s of CPU")
+    for name, row in restore['rows'].items():
+        print(f"  from {name:24} pages are served after {row['ready_s']:6.2f} s, CPU {row['cpu_s']:6.2f} s")
+
+
+def cluster_of(broker, folder, options, name, stack, **settings) -> Cluster:
+    (folder / name).mkdir()
+    cluster = Cluster(broker, folder / name, options.partitions, options.partitions, settings={
+        'feed:store.memory.mb': 1024, 'feed:kafka.session.timeout.ms': 240000, 'feed:feed.push.max': 100000, **settings})
+    stack.callback(cluster.kill)
+    cluster.create_topics()
+    return cluster
+
+
+def run(options, folder, stack):
+    stages = options.stages.split(',')
+    result = {'bench': 'feed', 'machine': machine(), 'kafka': kafka_version()}
+    if 'pages' in stages:
+        result['pages'] = measure_pages(options)
+    broker = Broker(folder / 'kafka', pathlib.Path(os.environ['STARLING_KAFKA_LIB']))
+    (folder / 'kafka').mkdir()
+    stack.callback(broker.kill)
+    broker.start()
+    if 'push' in stages:
+        world = World(options, cluster_of(broker, folder, options, 'push', stack))
+        feed = world.cluster.add('feed', start=False)
+        say('inboxes and lists of follows')
+        people_of(world, feed)
+        feed.start(timeout=280)
+        result['push'] = measure_push(world, feed)
+        result['push']['disk_bytes'] = disk_bytes(world, feed)
+        say('hot ids')
+        result['hot'] = measure_hot(World(options, cluster_of(broker, folder, options, 'hot', stack)))
+        report_push(result['push'], result['hot'])
+    if 'http' in stages:
+        say('pages over HTTP')
+        world = World(options, cluster_of(broker, folder, options, 'http', stack))
+        world.options.people, people = options.http_people, options.people
+        feeds = [world.cluster.add('feed', start=False) for _ in range(2)]
+        people_of(world, *feeds)
+        for feed in feeds:
+            feed.start(wait=False)
+        for feed in feeds:
+            feed.wait_ready(280)
+        entries = world.post(2 * options.http_people)
+        eventually(lambda: sum(metric(feed, 'inbox_entries_total') for feed in feeds) >= entries, 200,
+                   what='inboxes are full')
+        for feed in feeds:
+            wait_quiet(feed)
+        readers = [(person * 0x9e3779b1 & (1 << 27) - 1) + 1 for person in range(min(1000, options.http_people))]
+        result['http'] = measure_http(world, folder, 8, readers, say)
+        options.people = people
+        report_http(result['http'])
+    if 'restore' in stages:
+        say('restore')
+        result['restore'] = measure_restore(World(options, cluster_of(broker, folder, options, 'restore', stack, **{
+            'feed:kafka.session.timeout.ms': 6000})))
+        report_restore(result['restore'])
+    if 'peers' in stages:
+        world = World(options, cluster_of(broker, folder, options, 'peers', stack))
+        result['peers'] = measure_peers(world, options, folder, say)
+        report_peers(result['peers'])
+    if options.json:
+        options.json.write_text(json.dumps(result) + '\n')
+
+
+def main():
+    options = arguments()
+
+    def with_folder(folder):
+        with contextlib.ExitStack() as stack:
+            run(options, folder, stack)
+
+    in_folder(options.folder, with_folder)
+
+
+main()

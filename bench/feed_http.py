@@ -1,0 +1,73 @@
+"""Full pages over HTTP for `./dev bench feed`: a gateway, two feed processes, readers with tokens; beside a bare libmicrohttpd."""
+import json
+import subprocess
+import time
+
+from harness.cluster import build_folder
+from harness.ports import free_port
+from harness.waiting import eventually
+from machine import cpu_s
+
+CONNECTIONS = 16
+PAGE = '/v1/feed?limit=20'
+
+
+def read(host, port, tokens, rate, seconds) -> dict:
+    done = subprocess.run([build_folder() / 'bench-feed-http', 'read', host, str(port), PAGE, tokens, str(CONNECTIONS),
+                           str(rate), str(seconds)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def spent(processes, run) -> tuple[dict, dict]:
+    """What run returns, and CPU seconds of each process meanwhile."""
+    before = {name: cpu_s(pid) for name, pid in processes.items()}
+    found = run()
+    return found, {name: cpu_s(pid) - before[name] for name, pid in processes.items()}
+
+
+def measure_floor(size, tokens, seconds) -> dict:
+    port = free_port()
+    process = subprocess.Popen([build_folder() / 'bench-feed-http', 'answer', str(port), str(size)])
+    try:
+        time.sleep(0.5)
+        found, cpu = spent({'floor': process.pid}, lambda: read('127.0.0.1', port, tokens, 0, seconds))
+        return {'us': cpu['floor'] / found['answered'] * 1e6, 'per_s': found['per_s'], 'p99_ms': found['p99_ms']}
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def measure_http(world, folder, seconds, people, say) -> dict:
+    """The world has inboxes, follows on two disks, and posts; `people` of it read."""
+    cluster = world.cluster
+    feeds = cluster.feeds
+    gateway = cluster.add('ingest')
+    tokens = folder / 'tokens'
+    tokens.write_text(''.join(cluster.token(user) + '\n' for user in people))
+    processes = {'gateway': gateway.pid, **{feed.name: feed.pid for feed in feeds}}
+    host, port = gateway.settings['ingest.listen'].split(':')
+
+    def whole():
+        pages = [cluster.http(user).get(PAGE).json() for user in people[:50]]
+        return all(page.get('complete') and len(page['items']) == 20 and
+                   not any(item.get('unavailable') for item in page['items']) for page in pages)
+
+    eventually(whole, 120, what='pages are whole')
+    read(host, port, tokens, 0, 2)  # into the caches
+    found, cpu = spent(processes, lambda: read(host, port, tokens, 0, seconds))
+    say('half load')
+    half, half_cpu = spent(processes, lambda: read(host, port, tokens, found['per_s'] / 2, seconds))
+    floor = measure_floor(int(found['bytes']), tokens, seconds / 2)
+    return {'full': found, 'half': half, 'floor': floor,
+            'us': {name: value / found['answered'] * 1e6 for name, value in cpu.items()},
+            'half_us': {name: value / half['answered'] * 1e6 for name, value in half_cpu.items()}}
+
+
+def report_http(http):
+    full, half, floor = http['full'], http['half'], http['floor']
+    total = sum(http['us'].values())
+    parts = ', '.join(f'{name} {value:.0f}' for name, value in http['us'].items())
+    print(f"\npages over HTTP: {full['bytes']:,.0f} bytes each, {full['per_s']:,.0f}/s with {CONNECTIONS} connections ({full['bad']} bad)\n"
+          f"  {total:.0f} us of CPU a page ({parts}); a bare libmicrohttpd {floor['us']:.1f} us: {total / floor['us']:.1f} times (target 2)\n"
+          f"  at half load ({half['per_s']:,.0f}/s): p50 {half['p50_ms']:.2f} ms, p99 {half['p99_ms']:.2f} ms (target 10), "
+          f"{sum(http['half_us'].values()):.0f} us")

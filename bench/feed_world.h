@@ -1,0 +1,65 @@
+/* The world of `./dev bench feed`: who there is, whom they follow, and who posts. Everything follows from numbers, so that the programs of
+ * the bench and its peers have the same data without handing it on. Header-only, for bench programs.
+ *
+ *     people    0 to people - 1; their ids are scattered over 2^27 numbers, so that a list of them is no row of neighbours
+ *     follows   each reader follows `following` people, drawn evenly from all
+ *     posts     number 0 and so on, each of a person drawn evenly, one a step; so ids rise with the number
+ */
+#ifndef BENCH_FEED_WORLD_H
+#define BENCH_FEED_WORLD_H
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "ids/ids.h"
+
+enum { FEED_WORLD_ID_BITS = 27 };
+
+struct feed_world {
+    int64_t people, following;
+    int32_t partitions;
+    int64_t begin_ms, step_us; /* of the posts */
+};
+
+static inline int64_t feed_world_id(int64_t person) { /* a bijection of 27 bits; never 0 */
+    return (person * 0x9e3779b1 & ((1 << FEED_WORLD_ID_BITS) - 1)) + 1;
+}
+
+static inline int64_t feed_world_person(int64_t id) { /* whose id this is */
+    return (id - 1) * 109784913 & ((1 << FEED_WORLD_ID_BITS) - 1);
+}
+
+static inline int32_t feed_world_partition(const struct feed_world *world, int64_t id) {
+    return hash_user_partition(id, world->partitions);
+}
+
+static inline int feed_world_rising(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ids of whom a person follows, rising, each once: up to `following`. Nobody follows oneself. */
+static inline size_t feed_world_following(const struct feed_world *world, int64_t person, int64_t following,
+                                          int64_t *ids) {
+    size_t count = 0, kept = 0;
+    for (int64_t i = 0; i < following; i++) {
+        uint64_t drawn = hash_u64((uint64_t)person << 20 | (uint64_t)i) % (uint64_t)world->people;
+        if ((int64_t)drawn != person) ids[count++] = feed_world_id((int64_t)drawn);
+    }
+    qsort(ids, count, sizeof *ids, feed_world_rising);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || ids[kept - 1] != ids[i]) ids[kept++] = ids[i];
+    return kept;
+}
+
+static inline int64_t feed_world_author(const struct feed_world *world, int64_t post) {
+    return feed_world_id((int64_t)(hash_u64((uint64_t)post ^ 0x5bd1e995) % (uint64_t)world->people));
+}
+
+static inline int64_t feed_world_post_id(const struct feed_world *world, int64_t post) {
+    int64_t time = world->begin_ms + post * world->step_us / 1000;
+    return ids_make(ids_tick(time, post, -1), feed_world_partition(world, feed_world_author(world, post)));
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* The inside of cli/social.h: social.c acts, social_learn.c and social_pages.c read. */
+#ifndef CLI_SOCIAL_PRIVATE_H
+#define CLI_SOCIAL_PRIVATE_H
+
+#include "cli/home_api.h"
+#include "cli/social.h"
+#include "cli/timelines.h"
+
+enum { SOCIAL_PAGE = 20, SOCIAL_LATEST = 8, SOCIAL_UNDER_WAY_MAX = 256, SOCIAL_AT_ONCE = 64 };
+
+enum social_phase { SOCIAL_LEARNING, SOCIAL_LIVING, SOCIAL_RESTING, SOCIAL_READING, SOCIAL_OVER };
+
+struct citizen {
+    int64_t user;
+    bool busy;                     /* does something of which the outcome is not known */
+    bool open;                     /* learning, reading: this one's turn has not come, or failed */
+    int64_t latest[SOCIAL_LATEST]; /* the own posts that may be deleted */
+    size_t latest_count;
+    int64_t newest[SOCIAL_PAGE]; /* the newest page at the end */
+    size_t newest_count;
+};
+
+struct social_rate {
+    double a_second, owed;
+};
+
+struct social {
+    struct social_options options;
+    struct home_api *api;
+    struct timelines *timelines;
+    struct citizen *citizens; /* by rising id, as the crowd's */
+    size_t count;
+    enum social_phase phase;
+    struct loop_timer *tick;
+    int64_t tick_us, phase_us, turn_us; /* turn_us: learning, reading: when the next turn begins */
+    size_t next;                        /* learning, reading: who comes next in this turn */
+    size_t missing;                     /* learning: follows that are not there yet */
+    bool rest_wanted, last_turn, closing;
+    uint64_t chance, number; /* number: of posts */
+    int64_t run;             /* tells this simulation's idempotency keys from another's */
+    struct social_rate posts, follows, reads;
+    struct buffer scratch, why;
+    struct {
+        uint64_t posted, deleted, followed, unfollowed, read, unanswered, incomplete, wrong, refused, failed;
+    } counts;
+};
+
+uint64_t social_draw(struct social *social); /* a random number */
+void social_enter(struct social *social, enum social_phase phase);
+
+/* Says it, the first few times. */
+void social_refused(struct social *social, const char *what, int64_t user, unsigned status, const char *reply);
+
+/* A turn asks about everybody who is open, a few at a time. False: it is over; begin the next one, or go on. */
+bool social_turn(struct social *social, void (*ask)(struct social *social, struct citizen *citizen));
+void social_next_turn(struct social *social); /* after a while */
+size_t social_open(const struct social *social);
+bool social_late(const struct social *social, int64_t patience_us); /* the phase takes longer */
+
+/* Learning, bit by bit: reads who follows whom, until all is there. Then people live. */
+void social_learn(struct social *social);
+
+/* Reads the newest page of somebody, and checks it. */
+void social_read(struct social *social, struct citizen *citizen);
+
+/* Reads the whole timeline (with `check`) or the newest page: the citizen is not open any more when it is as it must be. */
+void social_read_all(struct social *social, struct citizen *citizen);
+
+#endif

@@ -1,0 +1,90 @@
+"""Posts, and what else the HTTP API answers, from JSON."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Generic, List, TypeVar
+
+from .frames import number
+
+_ID = re.compile(r'[1-9]\d{0,18}')
+_Item = TypeVar('_Item')
+
+
+@dataclass(frozen=True)
+class Post:
+    id: str
+    """A whole number in decimal; later posts have higher ones."""
+    user: int
+    """The author."""
+    name: str | None
+    """None: no profile yet."""
+    avatar_url: str | None
+    text: str | None
+    """None: unavailable."""
+    media: tuple[str, ...]
+    time: int
+    """ms since the epoch."""
+    unavailable: bool
+    """The post is there, but what it says cannot be read just now."""
+
+
+@dataclass(frozen=True)
+class User:
+    user: int
+    name: str | None
+    avatar_url: str | None
+    handle: str | None
+    """None: the user has none."""
+    followers: int | None
+    """Handle and counts are None, too, while the process that has them does not answer."""
+    following: int | None
+    posts: int | None
+
+
+@dataclass(frozen=True)
+class Page(Generic[_Item]):
+    items: List[_Item]
+    next: Any
+    """For `after`; None: this was the last page."""
+
+
+@dataclass(frozen=True)
+class FeedPage(Page[Post]):
+    complete: bool
+    """False: posts may be missing; the same question has them a moment later."""
+    version: str
+    """To be compared, and nothing else; empty on later pages."""
+
+
+@dataclass(frozen=True)
+class People(Page[int]):
+    total: int
+    """Of all pages."""
+
+
+def read_post(item: Any) -> Post | None:
+    """None: unusable."""
+    if not isinstance(item, dict) or type(item.get('user')) is not int:
+        return None
+    if not isinstance(item.get('id'), str) or not _ID.fullmatch(item['id']):
+        return None
+    text, media = item.get('text'), item.get('media')
+    return Post(item['id'], item['user'], _text_or_none(item.get('name')), _text_or_none(item.get('avatar_url')),
+                text if isinstance(text, str) else None,
+                tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
+                int(number(item.get('time'), 0)), not isinstance(text, str))
+
+
+def read_posts(items: Any) -> List[Post]:
+    return [post for post in map(read_post, items) if post] if isinstance(items, list) else []
+
+
+def read_user(answer: dict[str, Any]) -> User:
+    followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
+    return User(int(answer['user']), _text_or_none(answer.get('name')), _text_or_none(answer.get('avatar_url')),
+                _text_or_none(answer.get('handle')), followers, following, posts)
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,150 @@
+"""The HTTP API against a server that the test plays."""
+import http.server
+import json
+import threading
+
+import pytest
+from test_client import to_its_end
+
+from starling_client import ApiError, StarlingApi, draw_key
+
+
+class Server:
+    """answers: (status, JSON or bytes, headers); None: the connection ends without one. asked: (method, path, body, token)."""
+
+    def __enter__(self):
+        server = self
+        self.answers, self.asked = [], []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def handle_one(self):
+                body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
+                server.asked.append((self.command, self.path, json.loads(body) if body else None, self.headers['Authorization']))
+                answer = server.answers.pop(0)
+                if answer is None:
+                    return
+                status, content, *headers = answer
+                content = content if isinstance(content, bytes) else json.dumps(content).encode()
+                self.send_response(status)
+                for name, value in (headers[0] if headers else {}).items():
+                    self.send_header(name, value)
+                self.send_header('Content-Length', str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_PUT = do_POST = do_DELETE = handle_one
+
+            def log_message(self, *_):
+                pass
+
+        self._http = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self._http.server_port}/'
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def item(number, **more):
+    return {'id': str(number), 'user': 7, 'name': 'Ada', 'avatar_url': '', 'text': f'post {number}', 'media': [], 'time': number,
+            **more}
+
+
+def with_api(test):
+    def run():
+        with Server() as server:
+            tokens = iter(range(1, 1000))
+            to_its_end(test(server, StarlingApi(server.url, lambda: f'jwt{next(tokens)}', patience=1.5, rand=lambda: 0.0)))
+    run.__name__ = test.__name__
+    return run
+
+
+@with_api
+async def test_reads_pages_with_cursors(server, api):
+    server.answers = [
+        (200, {'items': [item(5, user=2**53 + 1)], 'next': '5', 'complete': True, 'version': 'v'}),
+        (200, {'items': [{'user': 2**63 - 1}, {'user': 3}], 'next': 2**63 - 1, 'total': 31}),
+        (200, {'items': [item(4), {'id': '3', 'user': 7, 'time': 3, 'unavailable': True}, {}], 'next': None})]
+    page = await api.get_feed(after='9', limit=50)
+    assert (page.items[0].user, page.next, page.complete, page.version) == (2**53 + 1, '5', True, 'v')
+    people = await api.get_following(7)
+    assert (people.items, people.next, people.total) == ([2**63 - 1, 3], 2**63 - 1, 31)
+    posts = await api.get_posts(7, from_ms=1, to_ms=9)
+    assert [(one.text, one.unavailable) for one in posts.items] == [('post 4', False), (None, True)] and posts.next is None
+    assert [path for _, path, *_ in server.asked] == [
+        '/v1/feed?after=9&limit=50', '/v1/users/7/following', '/v1/users/7/posts?from=1&to=9']
+    assert server.asked[1][3] == 'Bearer jwt2'
+
+
+@with_api
+async def test_a_post_is_said_again_under_the_same_key(server, api):
+    server.answers = [None, (202, {'key': 'x'}), (503, {'code': 'owner_unavailable', 'detail': 'moved'}), (201, item(8))]
+    made = await api.create_post('Good morning', media=['https://img.example/a.jpg'])
+    assert made.id == '8' and len(server.asked) == 4
+    assert len({asked[2]['key'] for asked in server.asked}) == 1
+    assert server.asked[3][2] == {'text': 'Good morning', 'key': server.asked[0][2]['key'], 'media': ['https://img.example/a.jpg']}
+
+
+@with_api
+async def test_what_is_refused_is_not_said_again(server, api):
+    server.answers = [(400, {'code': 'bad_text', 'detail': 'too long'}), (409, {'code': 'following_limit', 'title': 'Conflict'}),
+                      (502, b'<html>')]
+    for call, status, code, message in ((api.create_post('x', key='k'), 400, 'bad_text', 'too long'),
+                                        (api.follow(8), 409, 'following_limit', 'Conflict'),
+                                        (api.get_post('8'), 502, 'unknown', 'The server answered 502.')):
+        with pytest.raises(ApiError) as raised:
+            await call
+        assert (raised.value.status, raised.value.code, raised.value.message) == (status, code, message)
+        assert raised.value.passing is (status == 502)
+    assert len(server.asked) == 3
+
+
+@with_api
+async def test_what_is_not_decided_in_time_or_later_than_that_fails(server, api):
+    server.answers = [(202, {'state': 'pending'})] * 30
+    with pytest.raises(ApiError) as raised:
+        await api.follow(8)
+    assert (raised.value.status, raised.value.code) == (202, 'pending') and len(server.asked) > 2
+    server.answers = [(503, {'code': 'kafka_unavailable', 'detail': 'x'}, {'Retry-After': '60'})]
+    with pytest.raises(ApiError) as raised:
+        await api.delete_post('5')
+    assert raised.value.retry_after == 60
+
+
+@with_api
+async def test_follows_mutes_deletions_users(server, api):
+    server.answers = [(200, {'user': 8, 'following': True}), (200, {'user': 8, 'following': False}), (200, {'user': 8, 'muted': True}),
+                      (200, {'user': 8, 'muted': False}), (204, b''), (200, {'items': [{'user': 8}], 'next': 8, 'total': 3}),
+                      (200, {'items': [], 'next': None, 'total': 0}), (200, {'user': 7, 'name': None, 'avatar_url': None}),
+                      (200, {'items': [], 'next': None, 'total': 0})]
+    assert [await api.follow(8), await api.unfollow(8), await api.mute(8), await api.unmute(8)] == [True, False, True, False]
+    assert await api.delete_post('5') is None
+    assert [await api.follows(7, 8), await api.follows(7, 0)] == [True, False]
+    user = await api.get_user(7)
+    assert (user.name, user.followers) == (None, None)
+    assert (await api.get_followers(7, after=3, limit=9)).items == []
+    assert [f'{method} {path}' for method, path, *_ in server.asked] == [
+        'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/mutes/8', 'DELETE /v1/posts/5',
+        'GET /v1/users/7/following?after=7&limit=1', 'GET /v1/users/7/following?limit=1', 'GET /v1/users/7',
+        'GET /v1/users/7/followers?after=3&limit=9']
+
+
+@with_api
+async def test_handles(server, api):
+    server.answers = [(200, {'user': 7, 'name': 'Ada', 'avatar_url': '', 'handle': 'ada'}), (202, {}),
+                      (200, {'user': 7, 'handle': 'ada'}), (204, b'')]
+    assert ((await api.get_user_by_handle('@Ada')).handle, await api.set_handle('Ada'), await api.drop_handle()) == ('ada', 'ada', None)
+    assert [f'{method} {path}' for method, path, *_ in server.asked] == [
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle']
+
+
+@with_api
+async def test_nobody_there(server, api):
+    with pytest.raises(ApiError) as raised:
+        await StarlingApi('http://127.0.0.1:9', 'jwt').get_post('8')
+    assert (raised.value.status, raised.value.code) == (0, 'unreachable')
+    with pytest.raises(ValueError):
+        StarlingApi('nonsense', 'jwt')
+    assert len({draw_key() for _ in range(1000)}) == 1000

@@ -1,0 +1,286 @@
+#include "fanout/feed/feeds.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "fanout/feed/frames.h"
+#include "fanout/feed/live.h"
+
+enum {
+    TEXTS_TIMEOUT_MS = 500,
+    WORK_EVERY_MS = 1000, /* at least */
+    WHAT_MAX = 32         /* "feed:" and a user */
+};
+
+struct feeds {
+    struct feeds_options options;
+    struct watch_edge *edge;
+    struct texts *texts;
+    struct codec *codec;
+    struct loop_idle *worker; /* while there is work */
+    struct loop_timer *later;
+    struct {
+        struct metric *watching, *changes, *stales, *posts, *unavailable, *refused, *lost, *questions, *kept;
+    } metrics;
+};
+
+static struct live_feed **place_of(const struct feeds *feeds, const struct session *session) {
+    return session_part(session, feeds->options.offset);
+}
+
+static int64_t now_ms(void) { return clock_monotonic_us() / 1000; }
+
+/* ---- a session's pending change ---- */
+
+/* A frame is owed as soon as all texts are there. */
+static void owe_or_wait(struct feeds *feeds, struct live_feed *live) {
+    const struct live_post *post = live_unsettled(live);
+    if (post)
+        text_await(post->text, &live->wait);
+    else if (live->pending != LIVE_NOTHING)
+        session_owe(feeds->options.sessions, live->session, feeds->options.place);
+}
+
+static void text_settled(void *context, struct text_wait *wait) {
+    owe_or_wait(context, (struct live_feed *)(void *)((char *)wait - offsetof(struct live_feed, wait)));
+}
+
+static void texts_answered(void *context) {
+    const struct feeds *feeds = context;
+    sessions_flush_ready(feeds->options.sessions);
+}
+
+static struct live_feed *live_of(const struct feeds *feeds, uint64_t session) {
+    return *place_of(feeds, (const struct session *)(uintptr_t)session);
+}
+
+static void tell_change(void *context, uint64_t session, const void *what, size_t size, struct watch_version since,
+                        struct watch_version version, const void *content, size_t content_size) {
+    struct feeds *feeds = context;
+    struct live_feed *live = live_of(feeds, session);
+    struct feed_change change;
+    struct error error;
+    (void)what;
+    (void)size;
+    text_await_end(&live->wait);
+    if (event_decode_feed_change(feeds->codec, content, content_size, &change, &error)) {
+        live_stale(live, version, 0);
+    } else {
+        for (size_t i = 0; i < change.gone.count; i++) texts_forget(feeds->texts, change.gone.items[i]);
+        live_change(live, feeds->texts, since, version, &change);
+    }
+    owe_or_wait(feeds, live);
+}
+
+static void tell_stale(void *context, uint64_t session, const void *what, size_t size, struct watch_version version,
+                       int64_t after_ms) {
+    struct feeds *feeds = context;
+    struct live_feed *live = live_of(feeds, session);
+    (void)what;
+    (void)size;
+    text_await_end(&live->wait);
+    live_stale(live, version, after_ms);
+    owe_or_wait(feeds, live);
+}
+
+struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame) {
+    struct live_feed *live = *place_of(feeds, session);
+    if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
+    bool news = live->post_count || live->gone_count || !watch_version_same(live->since, live->version);
+    if (live->pending == LIVE_STALE) {
+        frame_stale(frame, live);
+        feeds->metrics.stales->value++;
+    } else if (news) {
+        live_sort(live);
+        struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
+        feeds->metrics.posts->value += (double)told.posts;
+        feeds->metrics.unavailable->value += (double)told.unavailable;
+    }
+    news |= live->pending == LIVE_STALE;
+    live_told(live);
+    return (struct screen_filled){.frame = news};
+}
+
+/* ---- the watch_edge ---- */
+
+static void work(void *context) {
+    struct feeds *feeds = context;
+    int64_t wait_ms = watch_edge_continue(feeds->edge, now_ms());
+    loop_idle_on(feeds->worker, wait_ms == 0);
+    if (wait_ms > 0) loop_timer_again(feeds->later, (uint64_t)(wait_ms < WORK_EVERY_MS ? wait_ms : WORK_EVERY_MS), 0);
+    sessions_flush_ready(feeds->options.sessions);
+}
+
+static void work_soon(struct feeds *feeds) { loop_idle_on(feeds->worker, 1); }
+
+void feeds_route(struct feeds *feeds, int32_t route) {
+    watch_edge_route(feeds->edge, route);
+    work_soon(feeds);
+}
+
+/* A delivery that finds no room is counted; roll calls make it good. */
+int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope) {
+    int code = watch_edge_take(feeds->edge, envelope->payload, envelope->payload_size);
+    work_soon(feeds);
+    return code == -EBADMSG ? code : 0;
+}
+
+void feeds_profile_changed(struct feeds *feeds) { texts_profile_changed(feeds->texts); }
+
+void feeds_record_lost(struct feeds *feeds) { feeds->metrics.lost->value++; }
+
+static size_t what_of(const struct session *session, char what[WHAT_MAX]) {
+    return (size_t)snprintf(what, WHAT_MAX, "feed:%" PRId64, session_user(session));
+}
+
+static int32_t partition_of(void *context, const void *what, size_t size) {
+    const struct feeds *feeds = context;
+    char text[WHAT_MAX];
+    memcpy(text, what, size);
+    text[size] = 0;
+    return hash_user_partition(strtoll(text + strlen("feed:"), NULL, 10), feeds->options.partitions);
+}
+
+static int write_record(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
+                        size_t value_size) {
+    const struct feeds *feeds = context;
+    return feeds->options.write(feeds->options.context, partition, key, key_size, value, value_size);
+}
+
+static void fetch(void *context, int32_t partition, const char *path, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *done_context) {
+    const struct feeds *feeds = context;
+    feeds->options.fetch(feeds->options.context, partition, path, timeout_ms, done, done_context);
+}
+
+/* ---- phones ---- */
+
+/* What was pending is of no use: the phone has another page now, and is told at once if that is not the newest. */
+static void forget_pending(struct live_feed *live) {
+    text_await_end(&live->wait);
+    live_drop(live);
+}
+
+int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version) {
+    struct live_feed **live = place_of(feeds, session);
+    char what[WHAT_MAX];
+    size_t size = what_of(session, what);
+    if (!*live) {
+        *live = mem_zero(1, sizeof **live);
+        (*live)->session = session;
+    }
+    forget_pending(*live);
+    int code = watch_edge_show(feeds->edge, (uintptr_t)session, what, size, version);
+    work_soon(feeds);
+    return code;
+}
+
+void feeds_unwatch(struct feeds *feeds, struct session *session) {
+    struct live_feed *live = *place_of(feeds, session);
+    char what[WHAT_MAX];
+    size_t size = what_of(session, what);
+    if (!live) return;
+    forget_pending(live);
+    watch_edge_hide(feeds->edge, (uintptr_t)session, what, size);
+    work_soon(feeds);
+}
+
+void feeds_leave(struct feeds *feeds, struct session *session) {
+    struct live_feed **live = place_of(feeds, session);
+    if (!*live) return;
+    watch_edge_leave(feeds->edge, (uintptr_t)session);
+    text_await_end(&(*live)->wait);
+    live_free(*live);
+    free(*live);
+    *live = NULL;
+    work_soon(feeds);
+}
+
+/* ---- the feeds themselves ---- */
+
+static void collect(void *context) {
+    struct feeds *feeds = context;
+    struct watch_edge_stats stats;
+    struct texts_stats texts = texts_stats_of(feeds->texts);
+    watch_edge_stats(feeds->edge, &stats);
+    feeds->metrics.watching->value = (double)stats.sessions;
+    feeds->metrics.changes->value = (double)stats.changes;
+    feeds->metrics.refused->value = (double)stats.refused;
+    feeds->metrics.questions->value = (double)texts.questions;
+    feeds->metrics.kept->value = (double)texts.kept;
+}
+
+static void metrics_start(struct feeds *feeds) {
+    struct metrics *m = feeds->options.metrics;
+    feeds->metrics.watching =
+        metrics_gauge(m, "starling_edge_feed_watching_sessions", "Sessions that watch their feed.", NULL);
+    feeds->metrics.changes = metrics_counter(m, "starling_edge_feed_changes_total",
+                                             "Changes of feeds, for each session that has one.", NULL);
+    feeds->metrics.stales = metrics_counter(m, "starling_edge_feed_stales_total",
+                                            "Times that a phone was told to read its page of the feed.", NULL);
+    feeds->metrics.posts =
+        metrics_counter(m, "starling_edge_feed_posts_total", "Posts that phones were told of.", NULL);
+    feeds->metrics.unavailable =
+        metrics_counter(m, "starling_edge_feed_unavailable_total",
+                        "Posts that phones were told of without their text: the author's owner did not answer.", NULL);
+    feeds->metrics.refused = metrics_counter(m, "starling_edge_feed_refused_total",
+                                             "Deliveries of changes that found no room; roll calls repair them.", NULL);
+    feeds->metrics.lost = metrics_counter(m, "starling_edge_feed_watches_lost_total",
+                                          "Watch records that Kafka did not take; roll calls repair them.", NULL);
+    feeds->metrics.questions =
+        metrics_counter(m, "starling_edge_feed_questions_total", "Questions for texts of posts.", NULL);
+    feeds->metrics.kept = metrics_gauge(m, "starling_edge_feed_texts", "Texts of posts that are kept.", NULL);
+    metrics_on_collect(m, collect, feeds);
+}
+
+struct feeds *feeds_new(const struct feeds_options *options) {
+    struct feeds *feeds = mem_alloc(sizeof *feeds);
+    *feeds = (struct feeds){.options = *options, .codec = codec_new()};
+    feeds->texts = texts_new(&(struct texts_options){
+        .loop = options->loop,
+        .partitions = options->partitions,
+        .kept_max = options->texts_max,
+        .kept_ms = options->texts_ms,
+        .timeout_ms = TEXTS_TIMEOUT_MS,
+        .profiles = options->profiles,
+        .context = feeds,
+        .fetch = fetch,
+        .settled = text_settled,
+        .answered = texts_answered,
+    });
+    feeds->edge = watch_edge_new(
+        &(struct watch_edge_options){
+            .watcher = options->watcher,
+            .partitions = options->partitions,
+            .things = 2 * options->sessions_max, /* some that nobody watches any more have a tombstone to be written */
+            .session_things = 1,
+            .context = feeds,
+            .partition = partition_of,
+            .write = write_record,
+            .tell_change = tell_change,
+            .tell_stale = tell_stale,
+        },
+        now_ms());
+    feeds->worker = loop_idle_new(options->loop, work, feeds);
+    feeds->later = loop_timer_new(options->loop, WORK_EVERY_MS, 0, work, feeds);
+    metrics_start(feeds);
+    return feeds;
+}
+
+void feeds_free(struct feeds *feeds) {
+    if (!feeds) return;
+    loop_idle_free(feeds->worker);
+    loop_timer_free(feeds->later);
+    watch_edge_free(feeds->edge);
+    texts_free(feeds->texts);
+    codec_free(feeds->codec);
+    free(feeds);
+}

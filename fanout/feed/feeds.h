@@ -1,0 +1,58 @@
+/* The feeds that the sessions of an edge watch: wires the edge's side of watching (watch/edge.h) and the texts of posts
+ * (posts/texts.h) to sessions.
+ *
+ *     feeds_watch --------> watch_edge ----> write: topic feed-watches
+ *     feeds_take ---------> watch_edge ----> live_change, live_stale ----> texts are there ----> session_owe ----> feeds_fill
+ *                                                                 fetch: authors' owners
+ *
+ * A session's part of the memory is a pointer, NULL until it watches for the first time. It has one thing at most, "feed:USER" of its
+ * user. The watch_edge's work is done in slices, one a turn of the loop. The loop's thread.
+ */
+#ifndef FANOUT_FEED_FEEDS_H
+#define FANOUT_FEED_FEEDS_H
+
+#include "base/metrics.h"
+#include "fanout/screen.h"
+#include "fanout/sessions.h"
+#include "posts/texts.h"
+#include "watch/edge.h"
+
+struct feeds;
+
+struct feeds_options {
+    uv_loop_t *loop;
+    struct metrics *metrics;
+    struct sessions *sessions;
+    struct profiles *profiles;
+    size_t offset; /* of the pointer in a session */
+    unsigned place;
+    uint64_t watcher;    /* a random number, another one in each process that ever ran */
+    int32_t partitions;  /* of users */
+    size_t sessions_max; /* that watch at once */
+    size_t texts_max;
+    int64_t texts_ms;
+    void *context;
+    int (*write)(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
+                 size_t value_size); /* as in struct watch_edge_options */
+    void (*fetch)(void *context, int32_t partition, const char *path, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *done_context); /* as in struct texts_options */
+};
+
+struct feeds *feeds_new(const struct feeds_options *options);
+void feeds_free(struct feeds *feeds); /* after the last session, and no fetch may be under way; NULL is fine */
+
+void feeds_route(struct feeds *feeds, int32_t route); /* deliveries come by it from now on; -1: by none */
+int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope); /* 0, or -EBADMSG: malformed */
+void feeds_profile_changed(struct feeds *feeds);
+void feeds_record_lost(struct feeds *feeds); /* one that was written did not get to Kafka */
+
+/* The session's phone has a page of that version (NULL: it did not say), and is told of all that comes from there on. A repeated
+ * call says which version the page has now. 0, or -ENOSPC: too many sessions watch. */
+int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version);
+void feeds_unwatch(struct feeds *feeds, struct session *session);
+void feeds_leave(struct feeds *feeds, struct session *session); /* it is about to be freed */
+
+struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame);
+
+#endif

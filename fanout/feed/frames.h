@@ -1,0 +1,16 @@
+/* The frames of the feed, live (docs/PROTOCOL.md). Each replaces what the buffer holds, from ws_frame_start on. */
+#ifndef FANOUT_FEED_FRAMES_H
+#define FANOUT_FEED_FRAMES_H
+
+#include "base/buffer.h"
+#include "fanout/feed/live.h"
+
+struct frame_posts_told {
+    size_t posts, unavailable; /* of the posts, those without a text */
+};
+
+/* A change is pending, its posts are sorted, and all their texts are settled. */
+struct frame_posts_told frame_posts(struct buffer *frame, const struct live_feed *live, struct texts *texts);
+void frame_stale(struct buffer *frame, const struct live_feed *live);
+
+#endif

@@ -1,0 +1,70 @@
+/* What one phone is to be told of its feed, between two frames.
+ *
+ *     live_change --> pending: since, version, posts that came, ids that are gone --+
+ *                        |  too much, out of order, or an id that was told before    +--> a frame, live_told
+ *                        v                                                           |
+ *     live_stale ---> pending: stale, version ------------------------------------- +
+ *
+ * - Changes that follow each other become one. A stale takes the place of what is pending, and then only its version moves on.
+ * - A post that is gone before it was told is not told.
+ * - An id is told at most once. When one comes back that was told already, or may have been, the phone is to read its page. The
+ *   highest LIVE_TOLD_MAX ids that were told are known; a lower one may have been told.
+ *
+ * Texts are those of posts/texts.h: the pending posts hold references. Pure otherwise. One thread.
+ */
+#ifndef FANOUT_FEED_LIVE_H
+#define FANOUT_FEED_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/codec.h"
+#include "posts/texts.h"
+#include "watch/watch.h"
+
+enum {
+    LIVE_TOLD_MAX = 1000,
+    LIVE_PENDING_MAX =
+        500 /* posts, and as many gone ids, that wait for a frame; beyond that the phone reads its page */
+};
+
+enum live_pending { LIVE_NOTHING, LIVE_CHANGE, LIVE_STALE };
+
+struct live_post {
+    int64_t id, author;
+    struct shared_text *text;
+};
+
+/* Zero-initialised: nothing is pending. Read by all, written by live.c; but for `wait` and `session`. */
+struct live_feed {
+    enum live_pending pending;
+    struct watch_version since, version; /* CHANGE: both; STALE: version */
+    int64_t after_ms;                    /* STALE */
+    struct live_post *posts;             /* CHANGE: in no order, each id once */
+    int64_t *gone;                       /* the same */
+    size_t post_count, post_room, gone_count, gone_room;
+    int64_t *told; /* ids, rising */
+    size_t told_count, told_room;
+    int64_t forgotten; /* ids up to this one may have been told; 0: none */
+
+    struct session *session;
+    struct text_wait wait; /* for the text of one of the posts; not under way in any call here but live_unsettled */
+};
+
+void live_free(struct live_feed *live); /* what it points to; nothing is pending then */
+
+void live_change(struct live_feed *live, struct texts *texts, struct watch_version since, struct watch_version version,
+                 const struct feed_change *change);
+void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms);
+void live_drop(struct live_feed *live); /* the phone needs nothing of what is pending */
+
+/* The first pending post whose text is not settled; NULL: none. */
+struct live_post *live_unsettled(const struct live_feed *live);
+
+/* Sorts the pending posts, newest first: for a frame. */
+void live_sort(struct live_feed *live);
+/* A frame told what was pending. Posts whose text is NONE were left out. */
+void live_told(struct live_feed *live);
+
+#endif

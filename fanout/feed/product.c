@@ -1,0 +1,159 @@
+/* Connects the feed's modules with the core, Kafka and the feed processes.
+ *
+ *     phone ---- watch, unwatch ----> request.c ----> feeds.c ----> feed-watches
+ *           <--- posts, stale <--- frames.c <--- live.c <--- feeds.c <--- deliveries; feed processes: texts
+ */
+#include "fanout/feed/product.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "event/topics.h"
+#include "fanout/feed/feeds.h"
+#include "fanout/feed/request.h"
+#include "fanout/feed/settings.h"
+#include "service/peers.h"
+
+struct feed_screen {
+    struct screen_options core;
+    struct peers *owners; /* the feed processes */
+    struct feeds *feeds;
+};
+
+/* ---- what the feeds need ---- */
+
+static int write_watch(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
+                       size_t value_size) {
+    struct feed_screen *product = context;
+    return kafka_producer_send(product->core.producer, &TOPIC_FEED_WATCHES, partition, key, key_size, value, value_size,
+                               NULL)
+               ? -EAGAIN
+               : 0;
+}
+
+static void fetch_posts(void *context, int32_t partition, const char *path, int timeout_ms,
+                        void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                        void *done_context) {
+    struct feed_screen *product = context;
+    peers_fetch(product->owners, partition, path, timeout_ms, done, done_context);
+}
+
+/* ---- callbacks of the core ---- */
+
+static int message(void *context, struct session *session, const char *type, const json_t *object, const char **code,
+                   struct error *error) {
+    struct feed_screen *product = context;
+    struct feed_request request;
+    int result = feed_request_parse(type, object, &request, code, error);
+    if (result) return result;
+    if (!request.watch) {
+        feeds_unwatch(product->feeds, session);
+        return 0;
+    }
+    peers_prepare(product->owners); /* the first post's text is then as quick as the others' */
+    if (feeds_watch(product->feeds, session, request.has_version ? &request.version : NULL)) {
+        *code = "too_many_watches";
+        return error_set(error, -EINVAL, "too many feeds are watched here just now; try again later");
+    }
+    return 0;
+}
+
+static int delivery(void *context, int32_t route, const struct deliver_envelope *envelope) {
+    struct feed_screen *product = context;
+    (void)route;
+    return feeds_take(product->feeds, envelope);
+}
+
+static void produced(void *context, void *opaque, int code, const struct topic *topic) {
+    struct feed_screen *product = context;
+    (void)opaque;
+    if (topic == &TOPIC_FEED_WATCHES && code) feeds_record_lost(product->feeds);
+}
+
+static void on_profile(void *context, int64_t user) {
+    struct feed_screen *product = context;
+    (void)user;
+    feeds_profile_changed(product->feeds);
+}
+
+static void on_routes(void *context, int32_t first) {
+    struct feed_screen *product = context;
+    feeds_route(product->feeds, first);
+}
+
+static struct screen_filled fill(void *context, struct session *session, struct buffer *frame) {
+    struct feed_screen *product = context;
+    return feeds_fill(product->feeds, session, frame);
+}
+
+static void leave_feeds(void *context, struct session *session) {
+    struct feed_screen *product = context;
+    feeds_leave(product->feeds, session);
+}
+
+/* Questions under way end by peers_free, and tell the feeds so. */
+static void stop(void *context) {
+    struct feed_screen *product = context;
+    if (!product) return;
+    peers_free(product->owners);
+    feeds_free(product->feeds);
+    free(product);
+}
+
+static int start(const struct screen_options *options, void **made, struct error *error) {
+    const struct feed_screen_settings *settings = FEED_SCREEN_SECTION.values;
+    int32_t partitions = options->shape->partitions[TOPIC_SPACE_USERS];
+    uint64_t watcher;
+    struct feed_screen *product = mem_alloc(sizeof *product);
+    *product = (struct feed_screen){.core = *options};
+    int code = peers_new(
+        &(struct peers_options){
+            .loop = service_loop(options->service),
+            .settings = service_kafka(options->service),
+            .group = settings->group,
+            .topic = &TOPIC_POST_COMMANDS,
+            .partitions = partitions,
+            .token = service_settings(options->service)->peer_token,
+        },
+        &product->owners, error);
+    if (code) {
+        free(product);
+        return code;
+    }
+    if (getrandom(&watcher, sizeof watcher, 0) != sizeof watcher) abort();
+    product->feeds = feeds_new(&(struct feeds_options){
+        .loop = service_loop(options->service),
+        .metrics = service_metrics(options->service),
+        .sessions = options->sessions,
+        .profiles = options->profiles,
+        .offset = options->offset,
+        .place = options->place,
+        .watcher = watcher,
+        .partitions = partitions,
+        .sessions_max = (size_t)options->settings->max_sessions,
+        .texts_max = (size_t)settings->texts,
+        .texts_ms = settings->texts_s * 1000,
+        .context = product,
+        .write = write_watch,
+        .fetch = fetch_posts,
+    });
+    *made = product;
+    return 0;
+}
+
+const struct screen FEED_SCREEN = {
+    .name = "feed",
+    .kind = SCREEN_FEED,
+    .session_bytes = sizeof(struct live_feed *),
+    .start = start,
+    .stop = stop,
+    .message = message,
+    .delivery = delivery,
+    .produced = produced,
+    .profile = on_profile,
+    .routes = on_routes,
+    .fill = fill,
+    .free = leave_feeds,
+};

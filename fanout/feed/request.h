@@ -1,0 +1,20 @@
+/* What phones say about live feeds (docs/PROTOCOL.md). Pure. */
+#ifndef FANOUT_FEED_REQUEST_H
+#define FANOUT_FEED_REQUEST_H
+
+#include <stdbool.h>
+
+#include "json/json.h"
+#include "watch/watch.h"
+
+struct feed_request {
+    bool watch;       /* else: unwatch */
+    bool has_version; /* watch: of the page that the phone has */
+    struct watch_version version;
+};
+
+/* 0; -ENOENT: the type is none of these; -EINVAL with *code the error's name for the phone. */
+int feed_request_parse(const char *type, const json_t *message, struct feed_request *request, const char **code,
+                       struct error *error);
+
+#endif

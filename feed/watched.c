@@ -1,0 +1,289 @@
+#include "feed/watched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+
+struct watched_registration {
+    struct watched *watched;
+    struct watched_author *author;
+    struct watched_registration *before, *after; /* of the author */
+    struct watched_registration *next;           /* of the watched */
+};
+
+struct watched_author {
+    int64_t id;
+    struct watched_registration *first;
+};
+
+struct watched_job {
+    enum watched_job_kind kind;
+    bool begun;
+    int64_t author, id;
+};
+
+struct watched_table {
+    int32_t partitions;
+    struct map *users, *authors; /* user -> struct watched, author -> struct watched_author */
+    struct watched **parts;      /* the first of each partition */
+    struct watched *first_due, *last_due;
+    struct watched_job *jobs; /* in order, from first_job on */
+    size_t first_job, job_count, job_capacity;
+    struct watched_registration *next_registration; /* whom the first job visits next */
+    struct watched_walk {                           /* through all partitions; NULL: goes on at the next partition */
+        struct watched *next;
+        int32_t part;
+    } visit, walk;
+};
+
+struct watched_table *watched_table_new(int32_t partitions) {
+    struct watched_table *table = mem_alloc(sizeof *table);
+    *table = (struct watched_table){.partitions = partitions,
+                                    .users = map_new(),
+                                    .authors = map_new(),
+                                    .parts = mem_zero((size_t)partitions, sizeof(struct watched *))};
+    return table;
+}
+
+size_t watched_count(const struct watched_table *table) { return map_count(table->users); }
+
+struct watched *watched_find(const struct watched_table *table, int64_t user) {
+    return map_pointer(table->users, (uint64_t)user);
+}
+
+/* ---- registrations ---- */
+
+static void unregister(struct watched_table *table, struct watched_registration *registration) {
+    struct watched_author *author = registration->author;
+    if (table->next_registration == registration) table->next_registration = registration->after;
+    if (registration->before)
+        registration->before->after = registration->after;
+    else
+        author->first = registration->after;
+    if (registration->after) registration->after->before = registration->before;
+    free(registration);
+    if (author->first) return;
+    map_remove(table->authors, (uint64_t)author->id, NULL);
+    free(author);
+}
+
+void watched_unregister_all(struct watched_table *table, struct watched *watched) {
+    while (watched->registrations) {
+        struct watched_registration *registration = watched->registrations;
+        watched->registrations = registration->next;
+        unregister(table, registration);
+    }
+}
+
+static struct watched_author *author_of(struct watched_table *table, int64_t id) {
+    bool created;
+    uint64_t *slot = map_put(table->authors, (uint64_t)id, &created);
+    if (created) {
+        struct watched_author *author = mem_alloc(sizeof *author);
+        *author = (struct watched_author){.id = id};
+        *slot = (uint64_t)(uintptr_t)author;
+    }
+    return (struct watched_author *)(uintptr_t)*slot;
+}
+
+void watched_register(struct watched_table *table, struct watched *watched, int64_t id) {
+    for (const struct watched_registration *r = watched->registrations; r; r = r->next)
+        if (r->author->id == id) return;
+    struct watched_author *author = author_of(table, id);
+    struct watched_registration *registration = mem_alloc(sizeof *registration);
+    *registration = (struct watched_registration){
+        .watched = watched, .author = author, .after = author->first, .next = watched->registrations};
+    if (author->first) author->first->before = registration;
+    author->first = watched->registrations = registration;
+}
+
+/* ---- the table ---- */
+
+static void watched_free(struct watched *watched) {
+    free(watched->added);
+    free(watched->gone);
+    free(watched);
+}
+
+struct watched *watched_put(struct watched_table *table, int64_t user, int32_t partition) {
+    bool created;
+    uint64_t *slot = map_put(table->users, (uint64_t)user, &created);
+    if (!created) return (struct watched *)(uintptr_t)*slot;
+    struct watched *watched = mem_alloc(sizeof *watched), **first = &table->parts[partition];
+    *watched = (struct watched){.user = user, .partition = partition, .after = *first};
+    if (*first) (*first)->before = watched;
+    *first = watched;
+    *slot = (uint64_t)(uintptr_t)watched;
+    watched_anew(table, watched);
+    return watched;
+}
+
+void watched_remove(struct watched_table *table, struct watched *watched) {
+    watched_unregister_all(table, watched);
+    map_remove(table->users, (uint64_t)watched->user, NULL);
+    if (table->visit.next == watched) table->visit.next = watched->after;
+    if (table->walk.next == watched) table->walk.next = watched->after;
+    if (watched->before)
+        watched->before->after = watched->after;
+    else
+        table->parts[watched->partition] = watched->after;
+    if (watched->after) watched->after->before = watched->before;
+    watched->dead = true;
+    if (!watched->queued) watched_free(watched); // else when its turn has come
+}
+
+void watched_remove_all(struct watched_table *table, int32_t partition) {
+    while (table->parts[partition]) watched_remove(table, table->parts[partition]);
+}
+
+void watched_table_free(struct watched_table *table) {
+    if (!table) return;
+    for (int32_t p = 0; p < table->partitions; p++) watched_remove_all(table, p);
+    watched_due(table); // frees those that were due
+    map_free(table->users);
+    map_free(table->authors);
+    free(table->parts);
+    free(table->jobs);
+    free(table);
+}
+
+/* ---- walking ---- */
+
+static void walk_begin(const struct watched_table *table, struct watched_walk *walk) {
+    *walk = (struct watched_walk){.next = table->parts[0], .part = 0};
+}
+
+static struct watched *walk_next(const struct watched_table *table, struct watched_walk *walk) {
+    while (!walk->next && walk->part < table->partitions - 1) walk->next = table->parts[++walk->part];
+    struct watched *watched = walk->next;
+    if (watched) walk->next = watched->after;
+    return watched;
+}
+
+struct watched *watched_walk(struct watched_table *table) {
+    struct watched *watched = walk_next(table, &table->walk);
+    if (!watched) walk_begin(table, &table->walk);
+    return watched;
+}
+
+/* ---- what is due ---- */
+
+static void enqueue(struct watched_table *table, struct watched *watched) {
+    if (watched->queued) return;
+    watched->queued = true;
+    watched->next_due = NULL;
+    if (table->last_due)
+        table->last_due->next_due = watched;
+    else
+        table->first_due = watched;
+    table->last_due = watched;
+}
+
+struct watched *watched_due(struct watched_table *table) {
+    while (table->first_due) {
+        struct watched *watched = table->first_due;
+        table->first_due = watched->next_due;
+        if (!table->first_due) table->last_due = NULL;
+        watched->queued = false;
+        if (!watched->dead) return watched;
+        watched_free(watched);
+    }
+    return NULL;
+}
+
+void watched_settled(struct watched *watched) {
+    watched->anew = false;
+    watched->added_count = watched->gone_count = 0;
+}
+
+void watched_anew(struct watched_table *table, struct watched *watched) {
+    watched_settled(watched); // what else has happened is part of it
+    watched->anew = true;
+    enqueue(table, watched);
+}
+
+void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id) {
+    if (watched->anew) return;
+    if (watched->added_count == watched->added_capacity) {
+        watched->added_capacity = watched->added_capacity ? 2 * watched->added_capacity : 4;
+        watched->added = mem_resize(watched->added, watched->added_capacity, sizeof *watched->added);
+    }
+    watched->added[watched->added_count++] = (struct inbox_post){.id = id, .author = author};
+    enqueue(table, watched);
+}
+
+void watched_gone(struct watched_table *table, struct watched *watched, int64_t id) {
+    if (watched->anew) return;
+    if (watched->gone_count == watched->gone_capacity) {
+        watched->gone_capacity = watched->gone_capacity ? 2 * watched->gone_capacity : 4;
+        watched->gone = mem_resize(watched->gone, watched->gone_capacity, sizeof *watched->gone);
+    }
+    watched->gone[watched->gone_count++] = id;
+    enqueue(table, watched);
+}
+
+/* ---- jobs ---- */
+
+void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id) {
+    if (!watched_count(table)) return;
+    if (kind != WATCHED_JOB_FRESH && !table->job_count && !map_find(table->authors, (uint64_t)author)) return;
+    if (table->first_job + table->job_count == table->job_capacity) {
+        if (table->first_job)
+            memmove(table->jobs, table->jobs + table->first_job, table->job_count * sizeof *table->jobs);
+        table->first_job = 0;
+        if (table->job_count == table->job_capacity) {
+            table->job_capacity = table->job_capacity ? 2 * table->job_capacity : 16;
+            table->jobs = mem_resize(table->jobs, table->job_capacity, sizeof *table->jobs);
+        }
+    }
+    table->jobs[table->first_job + table->job_count++] = (struct watched_job){.kind = kind, .author = author, .id = id};
+}
+
+static void begin(struct watched_table *table, struct watched_job *job) {
+    const struct watched_author *author = map_pointer(table->authors, (uint64_t)job->author);
+    job->begun = true;
+    table->next_registration = author && job->kind != WATCHED_JOB_FRESH ? author->first : NULL;
+    walk_begin(table, &table->visit);
+}
+
+/* Visits one of those who are registered. False: there is none left. */
+static bool visit_registered(struct watched_table *table, const struct watched_job *job) {
+    struct watched_registration *registration = table->next_registration;
+    if (!registration) return false;
+    table->next_registration = registration->after;
+    if (job->kind == WATCHED_JOB_POST)
+        watched_added(table, registration->watched, job->author, job->id);
+    else
+        watched_gone(table, registration->watched, job->id);
+    return true;
+}
+
+/* Visits one of all. */
+static bool visit_any(struct watched_table *table, const struct watched_job *job,
+                      bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context) {
+    struct watched *watched = walk_next(table, &table->visit);
+    if (!watched) return false;
+    if (watched->anew || !follows(context, watched, job->author)) return true; // reading anew registers
+    watched_register(table, watched, job->author);
+    watched_added(table, watched, job->author, job->id);
+    return true;
+}
+
+size_t watched_work(struct watched_table *table, size_t visits,
+                    bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context) {
+    while (visits && table->job_count) {
+        struct watched_job *job = &table->jobs[table->first_job];
+        if (!job->begun) begin(table, job);
+        if (job->kind == WATCHED_JOB_FRESH ? visit_any(table, job, follows, context) : visit_registered(table, job)) {
+            visits--;
+            continue;
+        }
+        table->next_registration = NULL;
+        table->visit.next = NULL;
+        table->first_job++;
+        if (!--table->job_count) table->first_job = 0;
+    }
+    return visits;
+}

@@ -1,0 +1,84 @@
+/* The readers of owned partitions whose timelines are watched, in memory: the newest posts of each, what has happened to it since it
+ * was told last, and under which hot authors it is registered. Pure; one thread.
+ *
+ *     by user         user -> watched
+ *     by partition    partition 3:  watched <-> watched <-> ...
+ *     due             watched -> watched -> ...                  something has happened to them; the first is looked at next
+ *     by author       author 12:  registration <-> registration  whoever follows this hot author
+ *                                       |              |
+ *                                    watched        watched      and each has a list of its registrations
+ *
+ * Jobs visit many readers in slices: those of a hot author's post, or all of them for an author who has just become hot. A reader
+ * may go away while a job is under way.
+ */
+#ifndef FEED_WATCHED_H
+#define FEED_WATCHED_H
+
+#include "feed/inbox.h"
+
+enum { WATCHED_NEWEST = 20 };
+
+struct watched_registration;
+
+/* Read by feed/watches.c, written by the functions below unless said otherwise. */
+struct watched {
+    int64_t user;
+    int32_t partition;
+    bool known;                               /* `newest` is right, and edges were told; feed/watches.c sets both */
+    size_t count;                             /* of newest */
+    struct inbox_post newest[WATCHED_NEWEST]; /* falling ids */
+    /* What is due: */
+    bool anew;                /* the timeline is to be read anew, whatever else has happened */
+    struct inbox_post *added; /* posts that came */
+    int64_t *gone;            /* ids that were deleted */
+    size_t added_count, added_capacity, gone_count, gone_capacity;
+    /* Private to feed/watched.c: */
+    bool queued, dead;
+    struct watched *next_due, *before, *after;
+    struct watched_registration *registrations;
+};
+
+struct watched_table;
+
+struct watched_table *watched_table_new(int32_t partitions);
+void watched_table_free(struct watched_table *table); /* NULL is fine */
+size_t watched_count(const struct watched_table *table);
+
+struct watched *watched_find(const struct watched_table *table, int64_t user); /* NULL: not watched */
+/* A new one is due to be read. */
+struct watched *watched_put(struct watched_table *table, int64_t user, int32_t partition);
+void watched_remove(struct watched_table *table, struct watched *watched);
+void watched_remove_all(struct watched_table *table, int32_t partition);
+
+/* Something has happened; it is due. */
+void watched_anew(struct watched_table *table, struct watched *watched);
+void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id);
+void watched_gone(struct watched_table *table, struct watched *watched, int64_t id);
+
+/* Walks all readers again and again, one a call; NULL: now it begins anew. Readers may come and go meanwhile. */
+struct watched *watched_walk(struct watched_table *table);
+
+/* The next one that is due, NULL: none is. It belongs to the table, is due no longer, and what was due to it stays with it until
+ * watched_settled. */
+struct watched *watched_due(struct watched_table *table);
+void watched_settled(struct watched *watched);
+
+/* Hot authors. A second registration changes nothing. */
+void watched_register(struct watched_table *table, struct watched *watched, int64_t author);
+void watched_unregister_all(struct watched_table *table, struct watched *watched);
+
+/* Jobs, carried out in their order. */
+enum watched_job_kind {
+    WATCHED_JOB_POST, /* a hot post is added for all who are registered under its author */
+    WATCHED_JOB_GONE, /* it is gone for all of these */
+    WATCHED_JOB_FRESH, /* all readers are visited, as the author had no hot post until now: who follows him is registered, and the
+                        * post is added */
+};
+void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_t author, int64_t id);
+
+/* Carries out some of the jobs, at most so many visits; `follows` is asked in jobs of the third kind. Returns how many visits are left
+ * of the budget: more than 0 means that no job is left. */
+size_t watched_work(struct watched_table *table, size_t visits,
+                    bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context);
+
+#endif

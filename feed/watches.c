@@ -1,0 +1,359 @@
+#include "feed/watches.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "feed/watched.h"
+#include "watch/owner.h"
+
+enum {
+    WORK_MS = 10,       /* between two turns, when there is nothing left over */
+    VISITS = 2000,      /* of jobs, in one turn */
+    READERS = 40,       /* whose timelines one turn looks at */
+    WATCHES = 500,      /* that lib/watch looks at in one turn */
+    KEPT_IN_S = 3600,   /* each watched reader's inbox is looked at once in that time */
+    WHAT_SIZE = 5 + 20, /* "feed:" and a user */
+};
+
+struct watches {
+    struct watches_options options;
+    struct watch_owner *owner;
+    struct watched_table *table;
+    struct loop_timer *work;
+    struct buffer content;
+    struct added_post *posts; /* of one change */
+    size_t post_capacity;
+    struct {
+        struct metric *timelines, *told, *named, *asked;
+    } metrics;
+};
+
+/* ---- names ---- */
+
+static size_t what_of(int64_t user, char what[WHAT_SIZE + 1]) {
+    return (size_t)snprintf(what, WHAT_SIZE + 1, "feed:%" PRId64, user);
+}
+
+/* -1: it names no user of the partition. */
+static int64_t user_of(const struct watches *watches, int32_t partition, const void *what, size_t size) {
+    char text[WHAT_SIZE + 1], again[WHAT_SIZE + 1];
+    int64_t user;
+    if (size > WHAT_SIZE) return -1;
+    memcpy(text, what, size);
+    text[size] = '\0';
+    if (sscanf(text, "feed:%20" SCNd64, &user) != 1 || user < 0) return -1;
+    if (what_of(user, again) != size || strcmp(text, again) != 0) return -1;
+    return hash_user_partition(user, watches->options.partitions) == partition ? user : -1;
+}
+
+/* ---- lib/watch ---- */
+
+static void soon(struct watches *watches) { loop_timer_again(watches->work, 0, WORK_MS); }
+
+/* A reader's version is read in a later turn. */
+static bool version_of(void *context, int32_t partition, const void *what, size_t size, struct watch_version *version) {
+    struct watches *watches = context;
+    int64_t user = user_of(watches, partition, what, size);
+    if (user < 0) return false;
+    const struct watched *watched = watched_put(watches->table, user, partition);
+    if (watched->known) *version = timeline_version(watched->newest, watched->count);
+    return watched->known;
+}
+
+static void deliver(void *context, int32_t route, const void *payload, size_t size) {
+    outbox_deliver(((struct watches *)context)->options.outbox, route, payload, size);
+}
+
+static void forget(void *context, int32_t partition, const void *key, size_t size) {
+    outbox_forget_watch(((struct watches *)context)->options.outbox, partition, key, size);
+}
+
+static void watched_or_not(void *context, int32_t partition, const void *what, size_t size, bool now) {
+    struct watches *watches = context;
+    int64_t user = user_of(watches, partition, what, size);
+    struct watched *watched = user < 0 || now ? NULL : watched_find(watches->table, user);
+    if (watched) watched_remove(watches->table, watched);
+}
+
+/* ---- what has happened ---- */
+
+void watches_half(struct watches *watches, const struct relation_half *half) {
+    struct watched *watched = half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
+    if (!watched) return;
+    watched_anew(watches->table, watched);
+    soon(watches);
+}
+
+static void happened(struct watches *watches, struct watched *watched, const struct timeline_item *item) {
+    switch (item->kind) {
+    case TIMELINE_ITEM_PUSH: watched_added(watches->table, watched, item->push.author, item->push.id); break;
+    case TIMELINE_ITEM_GONE: watched_gone(watches->table, watched, item->gone.id); break;
+    case TIMELINE_ITEM_BACKLOG:
+    case TIMELINE_ITEM_BEGIN:
+    case TIMELINE_ITEM_ANSWER: watched_anew(watches->table, watched); break;
+    case TIMELINE_ITEM_REQUEST:
+    case TIMELINE_ITEM_HOT:
+    case TIMELINE_ITEM_HOT_GONE: break;
+    }
+}
+
+void watches_item(struct watches *watches, const int64_t *readers, size_t count, const struct timeline_item *item) {
+    if (!watched_count(watches->table)) return;
+    for (size_t i = 0; i < count; i++) {
+        struct watched *watched = watched_find(watches->table, readers[i]);
+        if (!watched) continue;
+        happened(watches, watched, item);
+        soon(watches);
+    }
+}
+
+void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first) {
+    watched_job(watches->table, first ? WATCHED_JOB_FRESH : WATCHED_JOB_POST, author, id);
+    if (watched_count(watches->table)) soon(watches);
+}
+
+void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
+    watched_job(watches->table, WATCHED_JOB_GONE, author, id);
+    if (watched_count(watches->table)) soon(watches);
+}
+
+/* ---- timelines ---- */
+
+static int has(struct watches *watches, const struct watched *watched, enum relation relation, int64_t other, bool *is,
+               struct error *error) {
+    const struct relation_half half = {.user = watched->user, .relation = relation, .other = other};
+    return relation_lists_has(watches->options.relations, watched->partition, &half, is, NULL, error);
+}
+
+static int shows(struct watches *watches, const struct watched *watched, int64_t author, bool *is,
+                 struct error *error) {
+    bool muted = false;
+    int code = has(watches, watched, RELATION_FOLLOWING, author, is, error);
+    if (!code && *is) code = has(watches, watched, RELATION_MUTED, author, &muted, error);
+    *is = *is && !muted;
+    return code;
+}
+
+static void trouble(struct watches *watches, int32_t partition, int code, const struct error *error) {
+    const struct watches_options *options = &watches->options;
+    if (code == -EBADMSG)
+        options->damaged(options->context, partition, error);
+    else
+        options->failed(options->context, "a watched timeline cannot be read", error);
+}
+
+static bool follows(void *context, const struct watched *watched, int64_t author) {
+    struct watches *watches = context;
+    struct error error;
+    bool is = false;
+    int code = shows(watches, watched, author, &is, &error);
+    if (code) trouble(watches, watched->partition, code, &error);
+    return !code && is;
+}
+
+static void register_all(struct watches *watches, struct watched *watched, const struct timeline *timeline) {
+    watched_unregister_all(watches->table, watched);
+    for (size_t i = 0; i < timeline->following->count; i++)
+        if (hot_newest(watches->options.hot, timeline->following->items[i]))
+            watched_register(watches->table, watched, timeline->following->items[i]);
+}
+
+/* Reads the newest posts. complete: as the timeline's. */
+static int read_newest(struct watches *watches, struct watched *watched, struct timeline *timeline,
+                       struct error *error) {
+    int code = timelines_page(watches->options.timelines, watched->partition, watched->user, INT64_MAX, WATCHED_NEWEST,
+                              timeline, error);
+    if (code) return code;
+    watched->known = timeline->complete;
+    watched->count = timeline->page->count;
+    memcpy(watched->newest, timeline->page->posts, watched->count * sizeof *watched->newest);
+    return 0;
+}
+
+/* Edges hear the version, unless they know it. */
+static int tell_version(struct watches *watches, struct watched *watched, struct error *error) {
+    struct watch_version before = timeline_version(watched->newest, watched->count), now;
+    bool known = watched->known;
+    struct timeline timeline;
+    char what[WHAT_SIZE + 1];
+    int code = read_newest(watches, watched, &timeline, error);
+    if (code) return code;
+    register_all(watches, watched, &timeline);
+    now = timeline_version(watched->newest, watched->count);
+    if (watched->known && !(known && watch_version_same(before, now)))
+        watch_owner_name(watches->owner, watched->partition, what, what_of(watched->user, what), now);
+    return 0;
+}
+
+/* Puts a post among the newest. False: it is there already. */
+static bool insert(struct watched *watched, const struct inbox_post *post) {
+    size_t at = 0;
+    while (at < watched->count && watched->newest[at].id > post->id) at++;
+    if (at < watched->count && watched->newest[at].id == post->id) return false;
+    if (at == WATCHED_NEWEST) return true;
+    if (watched->count < WATCHED_NEWEST) watched->count++;
+    memmove(&watched->newest[at + 1], &watched->newest[at], (watched->count - at - 1) * sizeof *watched->newest);
+    watched->newest[at] = *post;
+    return true;
+}
+
+static bool is_gone(const struct watched *watched, int64_t id) {
+    for (size_t i = 0; i < watched->gone_count; i++)
+        if (watched->gone[i] == id) return true;
+    return false;
+}
+
+/* The posts that came, without those that the reader does not see. */
+static int gather_added(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
+    if (watches->post_capacity < watched->added_count) {
+        watches->post_capacity = watched->added_count;
+        watches->posts = mem_resize(watches->posts, watches->post_capacity, sizeof *watches->posts);
+    }
+    *count = 0;
+    for (size_t i = 0; i < watched->added_count; i++) {
+        const struct inbox_post *post = &watched->added[i];
+        bool is = false;
+        int code = is_gone(watched, post->id) ? 0 : shows(watches, watched, post->author, &is, error);
+        if (code) return code;
+        if (is && insert(watched, post))
+            watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
+    }
+    return 0;
+}
+
+/* Edges hear what came and what is gone. */
+static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
+    struct watch_version since = timeline_version(watched->newest, watched->count);
+    char what[WHAT_SIZE + 1];
+    struct timeline timeline;
+    size_t count;
+    if (!watched->known) return 0; // It is told when the inbox is complete.
+    int code = gather_added(watches, watched, &count, error);
+    if (!code && watched->gone_count) code = read_newest(watches, watched, &timeline, error);
+    if (code || !watched->known || !(count || watched->gone_count)) return code;
+    const struct feed_change change = {.posts = {.items = watches->posts, .count = count},
+                                       .gone = {.items = watched->gone, .count = watched->gone_count}};
+    buffer_clear(&watches->content);
+    event_encode_feed_change(&watches->content, &change);
+    watch_owner_change(watches->owner, watched->partition, what, what_of(watched->user, what), since,
+                       timeline_version(watched->newest, watched->count), watches->content.data, watches->content.size);
+    return 0;
+}
+
+/* Looks at some of the readers that are due. True: others are left. */
+static bool look(struct watches *watches) {
+    struct error error;
+    for (int i = 0; i < READERS; i++) {
+        struct watched *watched = watched_due(watches->table);
+        if (!watched) return false;
+        int code = watched->anew ? tell_version(watches, watched, &error) : tell_change(watches, watched, &error);
+        watched_settled(watched);
+        if (code) trouble(watches, watched->partition, code, &error);
+    }
+    return true;
+}
+
+static void work(void *context) {
+    struct watches *watches = context;
+    if (outbox_blocked(watches->options.outbox)) return; // until there is room
+    bool more = watch_owner_continue(watches->owner, clock_monotonic_us() / 1000) == 0;
+    more = !watched_work(watches->table, VISITS, follows, watches) || more;
+    more = look(watches) || more;
+    if (more)
+        soon(watches);
+    else
+        outbox_flush_deliveries(watches->options.outbox);
+}
+
+/* ---- partitions ---- */
+
+void watches_attach(struct watches *watches, int32_t partition) {
+    watch_owner_attach(watches->owner, partition, clock_monotonic_us() / 1000);
+}
+
+int watches_read(struct watches *watches, const struct kafka_record *record) {
+    soon(watches);
+    return watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
+                            record->value_size);
+}
+
+void watches_live(struct watches *watches, int32_t partition) {
+    watch_owner_live(watches->owner, partition);
+    soon(watches);
+}
+
+void watches_detach(struct watches *watches, int32_t partition) {
+    watch_owner_detach(watches->owner, partition);
+    watched_remove_all(watches->table, partition);
+}
+
+/* ---- inboxes of readers who watch and read no page ---- */
+
+static void keep_some(struct watches *watches) {
+    const struct watched *watched;
+    struct error error;
+    bool complete;
+    for (size_t i = watched_count(watches->table) / KEPT_IN_S + 1; i && (watched = watched_walk(watches->table)); i--) {
+        int code = timelines_complete(watches->options.timelines, watched->partition, watched->user, &complete, &error);
+        if (code) trouble(watches, watched->partition, code, &error);
+    }
+}
+
+void watches_second(struct watches *watches) {
+    struct watch_owner_stats stats;
+    watch_owner_stats(watches->owner, &stats);
+    watches->metrics.timelines->value = (double)watched_count(watches->table);
+    watches->metrics.told->value = (double)stats.told;
+    watches->metrics.named->value = (double)stats.named;
+    watches->metrics.asked->value = (double)stats.asked_again;
+    keep_some(watches);
+}
+
+/* ---- beginning and end ---- */
+
+static void make_metrics(struct watches *watches) {
+    struct metrics *m = watches->options.metrics;
+    watches->metrics.timelines =
+        metrics_gauge(m, "starling_feed_watched", "Readers whose timelines are watched by some edge.", NULL);
+    watches->metrics.told =
+        metrics_counter(m, "starling_feed_changes_told_total", "Changes of timelines told to edges.", NULL);
+    watches->metrics.named =
+        metrics_counter(m, "starling_feed_versions_told_total", "Versions of timelines told to edges.", NULL);
+    watches->metrics.asked = metrics_counter(m, "starling_feed_watches_asked_total",
+                                             "Times that an edge was asked to write its watches anew.", NULL);
+}
+
+struct watches *watches_new(const struct watches_options *options) {
+    struct watches *watches = mem_alloc(sizeof *watches);
+    *watches = (struct watches){.options = *options, .table = watched_table_new(options->partitions)};
+    watches->owner = watch_owner_new(&(struct watch_owner_options){
+        .partitions = options->partitions,
+        .slice = WATCHES,
+        .context = watches,
+        .version = version_of,
+        .deliver = deliver,
+        .forget = forget,
+        .watched = watched_or_not,
+    });
+    watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
+    loop_timer_stop(watches->work); // until there is a record or a partition to work on
+    make_metrics(watches);
+    return watches;
+}
+
+void watches_free(struct watches *watches) {
+    if (!watches) return;
+    loop_timer_free(watches->work);
+    watch_owner_free(watches->owner);
+    watched_table_free(watches->table);
+    buffer_free(&watches->content);
+    free(watches->posts);
+    free(watches);
+}

@@ -1,0 +1,51 @@
+/* Live home timelines: tells edges what is new on timelines that are watched, of this process's partitions.
+ *
+ *     feed-watches --------> lib/watch (watch/owner.h): who watches what, versions, roll calls ----+
+ *     timelines, follows --> readers who are watched: what has happened (feed/watched.h)           +--> deliveries
+ *     hot-posts -----------> those who are registered under the author                             |
+ *                                |  in slices                                                      |
+ *                                v                                                                 |
+ *                            the newest posts and the version --- change, or version --------------+
+ *
+ * A new post or a deletion is told with its ids. A follow, an unfollow, a mute and a backlog change the version only: phones read their
+ * page again. The first watch of a reader has the inbox begun, if there is none, and keeps it from being given up. Loop's thread.
+ */
+#ifndef FEED_WATCHES_H
+#define FEED_WATCHES_H
+
+#include "base/loop.h"
+#include "feed/timelines.h"
+
+struct watches;
+
+struct watches_options { /* all of it is longer-lived */
+    uv_loop_t *loop;
+    struct metrics *metrics;
+    int32_t partitions;
+    struct relation_lists *relations;
+    const struct hot *hot;
+    struct timelines *timelines;
+    struct outbox *outbox;
+    void *context;
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+    void (*failed)(void *context, const char *doing, const struct error *error);  /* the process must end */
+};
+
+struct watches *watches_new(const struct watches_options *options);
+void watches_free(struct watches *watches); /* NULL is fine */
+
+/* A partition: its watches are read from the beginning of the topic on, and nobody is told anything before it is live. */
+void watches_attach(struct watches *watches, int32_t partition);
+int watches_read(struct watches *watches, const struct kafka_record *record); /* -EBADMSG: it is no watch */
+void watches_live(struct watches *watches, int32_t partition);
+void watches_detach(struct watches *watches, int32_t partition);
+
+/* What has happened, once it is in the stores of a live partition: a half of a user; an item of `timelines`; a hot post. */
+void watches_half(struct watches *watches, const struct relation_half *half);
+void watches_item(struct watches *watches, const int64_t *readers, size_t count, const struct timeline_item *item);
+void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first); /* first: the author's only one */
+void watches_hot_gone(struct watches *watches, int64_t author, int64_t id);
+
+void watches_second(struct watches *watches);
+
+#endif

@@ -1,0 +1,85 @@
+/* The texts of posts, for a process that shows the same posts to many: asks the authors' owners, and keeps the answers for a while.
+ *
+ *     texts_get(id) ----> known? ----> settled at once
+ *                           | no
+ *                           v
+ *                  gathered for 2 ms  ---->  fetch "/peer/posts/PARTITION?ids=1,2,3", at most 250 ids a question
+ *                                                |
+ *     settled(wait), answered()  <---------------+  {"items": [post or null]}; or no answer in time
+ *
+ * There is at most one question for an id under way at a time. Posts, and the word that there is no such post, are kept for a
+ * time that the caller sets; an id without an answer is asked for again by the next texts_get. The loop's thread.
+ */
+#ifndef POSTS_TEXTS_H
+#define POSTS_TEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/loop.h"
+#include "users/profiles.h"
+
+enum { TEXTS_QUESTION = 250 }; /* ids in one */
+
+enum text_state {
+    TEXT_ASKED,
+    TEXT_THERE,
+    TEXT_NONE, /* the owner says that there is no such post */
+    TEXT_AWAY  /* no answer in time, or none that makes sense */
+};
+
+/* A post by its id. Callers share it, and each holds a reference. */
+struct shared_text;
+
+/* Waits for one text to be settled. The caller's memory, zero-initialised. */
+struct text_wait {
+    struct text_wait *next, **link; /* link NULL: it does not wait */
+};
+
+struct texts;
+
+struct texts_options {
+    uv_loop_t *loop;
+    int32_t partitions;        /* of authors; ids of others are away at once */
+    size_t kept_max;           /* settled texts that are kept */
+    int64_t kept_ms;           /* for how long */
+    int timeout_ms;            /* of a question */
+    struct profiles *profiles; /* for authors' names; outlives the texts */
+    void *context;
+    /* As peers_fetch: calls done once, now or later, with that context. */
+    void (*fetch)(void *context, int32_t partition, const char *path, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *done_context);
+    /* The text that it waited for is settled; it waits no more. May call any function here but texts_free. */
+    void (*settled)(void *context, struct text_wait *wait);
+    void (*answered)(void *context); /* after a number of the former; may call any function here but texts_free */
+};
+
+struct texts *texts_new(const struct texts_options *options);
+/* No question may be under way, no reference held. NULL is fine. */
+void texts_free(struct texts *texts);
+
+/* A reference, which the caller gives back by text_give. */
+struct shared_text *texts_get(struct texts *texts, int64_t id);
+void text_give(struct shared_text *text);
+
+/* The post is deleted, most likely: what was kept of it is not used any more for later texts_get. */
+void texts_forget(struct texts *texts, int64_t id);
+void texts_profile_changed(struct texts *texts); /* names are looked up again */
+
+enum text_state text_state_of(const struct shared_text *text);
+void text_await(struct shared_text *text, struct text_wait *wait); /* the text is ASKED; the wait waits for nothing */
+void text_await_end(struct text_wait *wait);                       /* one that waits for nothing is fine */
+
+/* Appends the post as apps see it (posts/post_json.h). The text is THERE. */
+void text_put(struct texts *texts, struct shared_text *text, struct buffer *out);
+
+struct texts_stats {
+    size_t kept;                     /* now */
+    uint64_t questions, asked, away; /* so far: questions, ids in them, ids without an answer */
+};
+struct texts_stats texts_stats_of(const struct texts *texts);
+
+#endif

@@ -1,0 +1,16 @@
+/* A copy of profiles in a folder of its own, which the test fills itself. The test's thread. */
+#ifndef TESTS_SOME_PROFILES_H
+#define TESTS_SOME_PROFILES_H
+
+#include "users/profiles.h"
+
+struct some_profiles {
+    char folder[32];
+    struct profiles *profiles;
+};
+
+void some_profiles_open(struct some_profiles *some);
+void some_profiles_name(struct some_profiles *some, int64_t user, const char *name);
+void some_profiles_close(struct some_profiles *some);
+
+#endif

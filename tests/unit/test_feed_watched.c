@@ -1,0 +1,191 @@
+/* Readers who are watched against plain tables: random histories of readers who come and go while jobs are under way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "feed/watched.h"
+#include "feed_items.h"
+
+enum { USERS = 30, PARTITIONS = 4, AUTHORS = 6, POSTS = 400, HISTORIES = 600, STEPS = 250 };
+
+/* A reader is to hear of a post that came when the reader was there and registered, unless the timeline is read anew after it came. Who
+ * was registered later may hear of it, too. */
+struct world {
+    struct feed_chance chance;
+    uint64_t seed;
+    struct watched_table *table;
+    bool there[USERS], follows[USERS][AUTHORS], registered[USERS][AUTHORS], anew[USERS];
+    bool wanted[USERS][POSTS], wanted_gone[USERS][POSTS]; /* the reader must hear of it */
+    int author_of[POSTS], posts;
+    bool deleted[POSTS];
+};
+
+static size_t chance(struct world *w, uint64_t of) { return feed_chance(&w->chance, of); }
+static int32_t home(size_t user) { return (int32_t)(user % PARTITIONS); }
+
+#define CHECK(w, condition)                                                                                            \
+    do {                                                                                                               \
+        if (!(condition)) fail_msg("seed %llu: %s", (unsigned long long)(w)->seed, #condition);                        \
+    } while (0)
+
+static void forget(struct world *w, size_t user) {
+    memset(w->wanted[user], 0, sizeof w->wanted[user]);
+    memset(w->wanted_gone[user], 0, sizeof w->wanted_gone[user]);
+}
+
+static void come(struct world *w) {
+    size_t user = chance(w, USERS);
+    struct watched *watched = watched_put(w->table, (int64_t)user, home(user));
+    CHECK(w, watched == watched_find(w->table, (int64_t)user) && watched->user == (int64_t)user);
+    if (w->there[user]) return;
+    w->there[user] = w->anew[user] = true;
+    memset(w->registered[user], 0, sizeof w->registered[user]);
+}
+
+static void go(struct world *w, size_t user) {
+    w->there[user] = false;
+    forget(w, user);
+}
+
+static bool follows(void *context, const struct watched *watched, int64_t author) {
+    struct world *w = context;
+    CHECK(w, w->there[watched->user]);
+    if (w->follows[watched->user][author]) w->registered[watched->user][author] = true;
+    return w->follows[watched->user][author];
+}
+
+static void post(struct world *w) {
+    if (w->posts == POSTS) return;
+    int author = (int)chance(w, AUTHORS), id = w->posts++;
+    bool fresh = true;
+    for (int i = 0; i < id; i++) fresh = fresh && w->author_of[i] != author;
+    w->author_of[id] = author;
+    for (size_t user = 0; user < USERS; user++) {
+        bool hears = fresh ? w->follows[user][author] : w->registered[user][author];
+        if (w->there[user] && hears && !w->anew[user]) w->wanted[user][id] = true;
+    }
+    watched_job(w->table, fresh ? WATCHED_JOB_FRESH : WATCHED_JOB_POST, author, id);
+}
+
+static void delete_post(struct world *w) {
+    if (!w->posts) return;
+    int id = (int)chance(w, (uint64_t)w->posts);
+    w->deleted[id] = true;
+    for (size_t user = 0; user < USERS; user++)
+        if (w->there[user] && w->registered[user][w->author_of[id]] && !w->anew[user]) w->wanted_gone[user][id] = true;
+    watched_job(w->table, WATCHED_JOB_GONE, w->author_of[id], id);
+}
+
+/* As feed/watches.c does when it reads a timeline anew. */
+static void read_anew(struct world *w, struct watched *watched) {
+    watched_unregister_all(w->table, watched);
+    for (int author = 0; author < AUTHORS; author++) {
+        bool hot = false;
+        for (int i = 0; i < w->posts; i++) hot = hot || w->author_of[i] == author;
+        w->registered[watched->user][author] = hot && w->follows[watched->user][author];
+        if (w->registered[watched->user][author]) watched_register(w->table, watched, author);
+        if (!chance(w, 3) && w->registered[watched->user][author]) watched_register(w->table, watched, author);
+    }
+    forget(w, (size_t)watched->user);
+    w->anew[watched->user] = false;
+}
+
+static void look(struct world *w, struct watched *watched) {
+    size_t user = (size_t)watched->user;
+    CHECK(w, w->there[user] && watched->partition == home(user));
+    CHECK(w, watched->anew == w->anew[user]);
+    if (watched->anew) read_anew(w, watched);
+    for (size_t i = 0; i < watched->added_count; i++) {
+        CHECK(w, watched->added[i].id < w->posts && watched->added[i].author == w->author_of[watched->added[i].id]);
+        w->wanted[user][watched->added[i].id] = false;
+    }
+    for (size_t i = 0; i < watched->gone_count; i++) {
+        CHECK(w, w->deleted[watched->gone[i]]);
+        w->wanted_gone[user][watched->gone[i]] = false;
+    }
+    watched_settled(watched);
+}
+
+static void look_at_some(struct world *w, size_t most) {
+    struct watched *watched;
+    while (most-- && (watched = watched_due(w->table))) look(w, watched);
+}
+
+static void change_follow(struct world *w) {
+    size_t user = chance(w, USERS), author = chance(w, AUTHORS);
+    w->follows[user][author] = !w->follows[user][author];
+    struct watched *watched = watched_find(w->table, (int64_t)user);
+    CHECK(w, (watched != NULL) == w->there[user]);
+    if (!watched) return;
+    watched_anew(w->table, watched);
+    w->anew[user] = true;
+    forget(w, user);
+}
+
+static void go_some(struct world *w) {
+    int32_t partition = (int32_t)chance(w, PARTITIONS);
+    size_t user = chance(w, USERS);
+    if (!chance(w, 4)) {
+        for (size_t u = 0; u < USERS; u++)
+            if (home(u) == partition) go(w, u);
+        watched_remove_all(w->table, partition);
+    } else if (w->there[user]) {
+        watched_remove(w->table, watched_find(w->table, (int64_t)user));
+        go(w, user);
+    }
+}
+
+/* All readers who are there all the time are walked by. */
+static void walk_all(struct world *w) {
+    size_t seen = 0;
+    const struct watched *watched;
+    while (watched_walk(w->table))
+        ;
+    while ((watched = watched_walk(w->table))) {
+        CHECK(w, w->there[watched->user]);
+        seen++;
+    }
+    CHECK(w, seen == watched_count(w->table));
+}
+
+static void test_histories(void **state) {
+    struct world *w = mem_alloc(sizeof *w);
+    for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
+        *w = (struct world){.chance = {seed << 32}, .seed = seed, .table = watched_table_new(PARTITIONS)};
+        for (int i = 0; i < STEPS; i++) {
+            switch (chance(w, 9)) {
+            case 0:
+            case 1: come(w); break;
+            case 2: go_some(w); break;
+            case 3:
+            case 4: post(w); break;
+            case 5: delete_post(w); break;
+            case 6: change_follow(w); break;
+            case 7: watched_work(w->table, chance(w, 12), follows, w); break;
+            default: look_at_some(w, chance(w, 6)); watched_walk(w->table);
+            }
+        }
+        CHECK(w, watched_work(w->table, SIZE_MAX, follows, w) > 0);
+        look_at_some(w, SIZE_MAX);
+        walk_all(w);
+        for (size_t user = 0; user < USERS; user++)
+            for (int id = 0; id < w->posts; id++) {
+                CHECK(w, !w->wanted[user][id]);
+                CHECK(w, !w->wanted_gone[user][id]);
+            }
+        watched_table_free(w->table);
+    }
+    free(w);
+    watched_table_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

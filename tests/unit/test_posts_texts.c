@@ -1,0 +1,311 @@
+/* Texts of posts: that questions are gathered, what is kept and for how long, and what becomes of those without an answer. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "ids/ids.h"
+#include "post_owners.h"
+#include "posts/texts.h"
+#include "some_profiles.h"
+
+enum { PARTITIONS = 4, LONG_MS = 600000, MOST = 600 };
+
+struct asker {
+    struct text_wait wait; /* first */
+    struct shared_text *text;
+    int settled;
+};
+
+struct world {
+    uv_loop_t loop;
+    struct some_profiles profiles;
+    struct post_owners owners;
+    struct texts *texts;
+    struct asker askers[MOST];
+    size_t asker_count;
+    int answers;
+    int64_t get_next; /* an id that the next settled wait asks for; 0: none */
+};
+
+static struct asker *get(struct world *w, int64_t id) {
+    struct asker *asker = &w->askers[w->asker_count++];
+    *asker = (struct asker){.text = texts_get(w->texts, id)};
+    if (text_state_of(asker->text) == TEXT_ASKED) text_await(asker->text, &asker->wait);
+    return asker;
+}
+
+static void settled(void *context, struct text_wait *wait) {
+    struct world *w = context;
+    struct asker *asker = (struct asker *)(void *)wait;
+    int64_t next = w->get_next;
+    asker->settled++;
+    assert_int_not_equal(text_state_of(asker->text), TEXT_ASKED);
+    w->get_next = 0;
+    if (next) get(w, next);
+}
+
+static void answered(void *context) { ((struct world *)context)->answers++; }
+
+static void fetch(void *context, int32_t partition, const char *path, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *done_context) {
+    struct world *w = context;
+    post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
+}
+
+static struct world *begin(size_t kept_max, int64_t kept_ms, int timeout_ms) {
+    struct world *w = mem_zero(1, sizeof *w);
+    uv_loop_init(&w->loop);
+    some_profiles_open(&w->profiles);
+    w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
+                                                 .partitions = PARTITIONS,
+                                                 .kept_max = kept_max,
+                                                 .kept_ms = kept_ms,
+                                                 .timeout_ms = timeout_ms,
+                                                 .profiles = w->profiles.profiles,
+                                                 .context = w,
+                                                 .fetch = fetch,
+                                                 .settled = settled,
+                                                 .answered = answered});
+    return w;
+}
+
+static void end(struct world *w) {
+    post_owners_free(&w->owners);
+    for (size_t i = 0; i < w->asker_count; i++) {
+        text_await_end(&w->askers[i].wait);
+        text_give(w->askers[i].text);
+    }
+    texts_free(w->texts);
+    some_profiles_close(&w->profiles);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    free(w);
+}
+
+static int64_t id_of(int32_t partition, int64_t number) {
+    return ids_make((number + 1) << IDS_FRACTION_BITS, partition);
+}
+
+static void until_asked(struct world *w, size_t questions) {
+    while (w->owners.count < questions) uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+static void until_settled(struct world *w, const struct asker *asker) {
+    while (!asker->settled) uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+static void assert_shows(struct world *w, struct asker *asker, const char *expected) {
+    struct buffer out = {.size = 0};
+    assert_int_equal(text_state_of(asker->text), TEXT_THERE);
+    text_put(w->texts, asker->text, &out);
+    assert_string_equal(buffer_cstring(&out), expected);
+    buffer_free(&out);
+}
+
+static void one_question_a_partition_for_all_who_ask(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t a = id_of(1, 1), b = id_of(1, 2), c = id_of(3, 3);
+    struct asker *first = get(w, a), *second = get(w, b), *third = get(w, c), *fourth = get(w, a);
+    assert_ptr_equal(first->text, fourth->text);
+    until_asked(w, 2);
+    assert_int_equal(w->owners.questions[0].partition, 1);
+    assert_int_equal(w->owners.questions[1].partition, 3);
+    /* One that comes while the question is under way asks no second one. */
+    struct asker *late = get(w, b);
+    get(w, id_of(0, 9));
+    until_asked(w, 3);
+    assert_int_equal(post_owners_asked(&w->owners, a), 1);
+    assert_int_equal(post_owners_asked(&w->owners, b), 1);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(w->answers, 1);
+    assert_int_equal(first->settled + second->settled + fourth->settled + late->settled, 4);
+    assert_int_equal(third->settled, 0);
+    post_owners_answer(&w->owners, 1);
+    assert_int_equal(third->settled, 1);
+    assert_int_equal(texts_stats_of(w->texts).kept, 3);
+    assert_int_equal(text_state_of(get(w, c)->text), TEXT_THERE);
+    end(w);
+}
+
+static void questions_have_a_bounded_size(void **state) {
+    struct world *w = begin(1000, LONG_MS, LONG_MS);
+    for (int64_t i = 0; i < 2 * TEXTS_QUESTION + 1; i++) get(w, id_of(2, i));
+    until_asked(w, 3);
+    assert_int_equal(w->owners.count, 3);
+    post_owners_answer_all(&w->owners);
+    for (size_t i = 0; i < w->asker_count; i++) assert_int_equal(text_state_of(w->askers[i].text), TEXT_THERE);
+    end(w);
+}
+
+static void names_are_those_of_now(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    struct asker *asker = get(w, id);
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    char *nobody = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":null,\"avatar_url\":null,\"text\":\"text of %lld\","
+                              "\"media\":[],\"time\":%lld}",
+                              (long long)id, (long long)id, (long long)ids_time_ms(id));
+    char *ada = mem_format("{\"id\":\"%lld\",\"user\":7,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"text of %lld\","
+                           "\"media\":[],\"time\":%lld}",
+                           (long long)id, (long long)id, (long long)ids_time_ms(id));
+    assert_shows(w, asker, nobody);
+    some_profiles_name(&w->profiles, 7, "Ada");
+    texts_profile_changed(w->texts);
+    assert_shows(w, asker, ada);
+    free(nobody);
+    free(ada);
+    end(w);
+}
+
+static void what_is_kept_is_bounded(void **state) {
+    struct world *w = begin(2, LONG_MS, LONG_MS);
+    for (int64_t i = 0; i < 5; i++) get(w, id_of(1, i));
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(texts_stats_of(w->texts).kept, 2);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(text_state_of(w->askers[i].text), TEXT_THERE); /* who holds it has it */
+    assert_int_equal(text_state_of(get(w, id_of(1, 4))->text), TEXT_THERE);
+    assert_int_equal(text_state_of(get(w, id_of(1, 0))->text), TEXT_ASKED);
+    end(w);
+}
+
+static void what_is_old_is_asked_for_again(void **state) {
+    struct world *w = begin(100, 0, LONG_MS);
+    get(w, id_of(1, 0));
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    get(w, id_of(1, 0));
+    until_asked(w, 2);
+    end(w);
+}
+
+static void a_post_that_is_not_there(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    w->owners.deleted[w->owners.deleted_count++] = id_of(1, 0);
+    struct asker *asker = get(w, id_of(1, 0)), *other = get(w, id_of(1, 1));
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(text_state_of(asker->text), TEXT_NONE);
+    assert_int_equal(text_state_of(other->text), TEXT_THERE);
+    assert_int_equal(text_state_of(get(w, id_of(1, 0))->text), TEXT_NONE);
+    end(w);
+}
+
+static void no_answer_in_time(void **state) {
+    struct world *w = begin(100, LONG_MS, 20);
+    struct asker *asker = get(w, id_of(1, 0));
+    w->get_next = id_of(1, 0); /* it is asked for again as soon as it is given up */
+    until_settled(w, asker);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
+    assert_int_equal(texts_stats_of(w->texts).kept, 0);
+    until_asked(w, 2);
+    post_owners_answer(&w->owners, 0); /* too late */
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
+    assert_int_equal(w->askers[1].settled, 0);
+    post_owners_answer(&w->owners, 1);
+    assert_int_equal(text_state_of(w->askers[1].text), TEXT_THERE);
+    end(w);
+}
+
+static void answers_that_are_none(void **state) {
+    const struct {
+        int code;
+        unsigned status;
+        const char *reply;
+    } answers[] = {
+        {-EHOSTUNREACH, 0, NULL},    {0, 503, "{}"},
+        {0, 200, "no JSON"},         {0, 200, "{}"},
+        {0, 200, "{\"items\":1}"},   {0, 200, "{\"items\":[]}"},
+        {0, 200, "{\"items\":[3]}"}, {0, 200, "{\"items\":[{\"id\":\"1\",\"user\":7,\"text\":\"\",\"time\":1}]}"},
+    };
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct asker *asker = get(w, id_of(1, 0));
+        until_asked(w, i + 1);
+        post_owners_say(&w->owners, i, answers[i].code, answers[i].status, answers[i].reply);
+        assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
+    }
+    struct asker *asker = get(w, id_of(2, 1));
+    until_asked(w, w->owners.count + 1);
+    char *reply = mem_format("{\"items\":[{\"id\":\"%lld\"}]}", (long long)id_of(2, 1));
+    post_owners_say(&w->owners, w->owners.count - 1, 0, 200, reply);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
+    free(reply);
+    end(w);
+}
+
+static void a_deleted_post_is_forgotten(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    int64_t id = id_of(1, 0);
+    struct asker *asker = get(w, id);
+    until_asked(w, 1);
+    texts_forget(w->texts, id); /* while it is asked for */
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(asker->settled, 1);
+    assert_int_equal(texts_stats_of(w->texts).kept, 0);
+    get(w, id);
+    until_asked(w, 2);
+    post_owners_answer(&w->owners, 1);
+    assert_int_equal(texts_stats_of(w->texts).kept, 1);
+    texts_forget(w->texts, id);
+    texts_forget(w->texts, id_of(1, 77)); /* unknown */
+    assert_int_equal(texts_stats_of(w->texts).kept, 0);
+    assert_int_equal(text_state_of(get(w, id)->text), TEXT_ASKED);
+    end(w);
+}
+
+static void nobody_has_that_partition(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    assert_int_equal(text_state_of(get(w, id_of(PARTITIONS, 0))->text), TEXT_AWAY);
+    end(w);
+}
+
+static void owners_that_answer_at_once(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    w->owners.at_once = true;
+    w->get_next = id_of(2, 0);
+    struct asker *first = get(w, id_of(1, 0));
+    until_settled(w, first);
+    until_settled(w, &w->askers[1]);
+    assert_int_equal(text_state_of(w->askers[1].text), TEXT_THERE);
+    end(w);
+}
+
+static void who_waits_no_more_is_not_told(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    struct asker *first = get(w, id_of(1, 0)), *second = get(w, id_of(1, 0)), *third = get(w, id_of(1, 0));
+    until_asked(w, 1);
+    text_await_end(&second->wait);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(first->settled, 1);
+    assert_int_equal(second->settled, 0);
+    assert_int_equal(third->settled, 1);
+    end(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_question_a_partition_for_all_who_ask),
+        cmocka_unit_test(questions_have_a_bounded_size),
+        cmocka_unit_test(names_are_those_of_now),
+        cmocka_unit_test(what_is_kept_is_bounded),
+        cmocka_unit_test(what_is_old_is_asked_for_again),
+        cmocka_unit_test(a_post_that_is_not_there),
+        cmocka_unit_test(no_answer_in_time),
+        cmocka_unit_test(answers_that_are_none),
+        cmocka_unit_test(a_deleted_post_is_forgotten),
+        cmocka_unit_test(nobody_has_that_partition),
+        cmocka_unit_test(owners_that_answer_at_once),
+        cmocka_unit_test(who_waits_no_more_is_not_told),
+    };
+    return cmocka_run_group_tests_name("texts of posts", tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { ApiError, StarlingApi, drawKey } from '../index.js';
+import { FakeClock } from './fakes.js';
+import { item } from './feed-server.js';
+
+let clock, asked, answers, api;
+
+beforeEach(() => {
+    clock = new FakeClock();
+    asked = [];
+    answers = [];
+    api = new StarlingApi({ url: 'http://host:8080/', token: () => `jwt${asked.length + 1}`, fetch, clock, random: () => 1 });
+});
+
+/** Gives the next of the answers: [status, body, headers]; null: nobody answers. */
+async function fetch(url, { method, headers, body }) {
+    asked.push({ url, method, authorization: headers.authorization, body: body && JSON.parse(body) });
+    const answer = answers.shift();
+    if (answer === null) throw new TypeError('failed to fetch');
+    const [status, value, more = {}] = answer;
+    return new Response(status === 204 ? null : typeof value === 'string' ? value : JSON.stringify(value), { status, headers: more });
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** Lets pauses pass until the promise is settled. */
+async function soon(promise) {
+    let done = false;
+    promise.then(() => (done = true), () => (done = true));
+    for (let i = 0; i < 200 && !done; i += 1) {
+        await settled();
+        clock.advance(500);
+    }
+    return promise;
+}
+
+test('reads pages with cursors, and ids that a double does not hold', async () => {
+    answers = [
+        [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
+        [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
+        [200, { items: [item(4), { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
+    ];
+    const page = await api.getFeed({ after: '9', limit: 50 });
+    assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
+    assert.equal(asked[0].authorization, 'Bearer jwt1');
+    assert.deepEqual([page.items[0].user, page.next, page.complete, page.version], ['9007199254740993', '5', true, 'v']);
+    assert.deepEqual(await api.getFollowing('7'), { items: ['9223372036854775807', '3'], next: '9223372036854775807', total: 31 });
+    const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
+    assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
+    assert.deepEqual([items[0].text, items[1].text, items[1].unavailable, next], ['post 4', null, true, null]);
+});
+
+test('a post is said again under the same key until it is answered 201', async () => {
+    answers = [null, [202, { key: 'x' }], [503, { code: 'owner_unavailable', detail: 'moved' }, { 'retry-after': '2' }], [201, item(8)]];
+    const made = await soon(api.createPost({ text: 'Good morning', media: ['https://img.example/a.jpg'] }));
+    assert.equal(made.id, '8');
+    assert.equal(asked.length, 4);
+    assert.equal(new Set(asked.map(({ body }) => body.key)).size, 1);
+    assert.match(asked[0].body.key, /^[ -~]{10,64}$/);
+    assert.deepEqual(asked[3].body, { text: 'Good morning', media: ['https://img.example/a.jpg'], key: asked[0].body.key });
+});
+
+test('what the server refuses is not said again', async () => {
+    answers = [[400, { code: 'bad_text', detail: 'too long' }]];
+    await assert.rejects(api.createPost({ text: 'x', key: 'k' }), { status: 400, code: 'bad_text', message: 'too long', passing: false });
+    answers = [[409, { code: 'following_limit', title: 'Conflict' }]];
+    await assert.rejects(api.follow('8'), { status: 409, code: 'following_limit', message: 'Conflict' });
+    answers = [[502, '<html>']];
+    await assert.rejects(api.getPost('8'), { status: 502, code: 'unknown', message: 'The server answered 502.', passing: true });
+    assert.equal(asked.length, 3);
+});
+
+test('a write that is not decided within its patience fails as not decided', async () => {
+    answers = Array(50).fill([202, { user: 8, state: 'pending' }]);
+    await assert.rejects(soon(api.follow('8')), (error) => error instanceof ApiError && error.status === 202 && error.code === 'pending');
+    assert.ok(asked.length > 3 && asked.length < 20);
+});
+
+test('follows, mutes, deletions', async () => {
+    answers = [[200, { user: 8, following: true }], [200, { user: 8, following: false }], [200, { user: 8, muted: true }], [204]];
+    assert.equal(await api.follow('8'), true);
+    assert.equal(await api.unfollow('8'), false);
+    assert.equal(await api.mute('8'), true);
+    assert.equal(await api.deletePost('5'), undefined);
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
+        'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/posts/5',
+    ]);
+});
+
+test('whether somebody follows somebody is one question', async () => {
+    answers = [[200, { items: [{ user: 8 }], next: 8, total: 3 }], [200, { items: [{ user: 9 }], next: 9, total: 3 }], [200, { items: [], next: null, total: 0 }]];
+    assert.deepEqual([await api.follows('7', '8'), await api.follows('7', '8'), await api.follows('7', '0')], [true, false, false]);
+    assert.deepEqual(asked.map(({ url }) => url.split('?')[1]), ['after=7&limit=1', 'after=7&limit=1', 'limit=1']);
+});
+
+test('a user without a profile or counts', async () => {
+    answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
+    assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, handle: undefined, followers: 3, following: 2, posts: 1 });
+});
+
+test('handles', async () => {
+    answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
+    assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
+    assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
+        'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle',
+    ]);
+    assert.deepEqual(asked[1].body, { handle: 'Ada' });
+});
+
+test('keys differ', () => {
+    assert.equal(new Set(Array.from({ length: 1000 }, drawKey)).size, 1000);
+});

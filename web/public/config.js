@@ -1,0 +1,39 @@
+// What the page must know before anybody has signed in.
+
+const DEFAULTS = { ws_url: '', tile_url: '', radius_m: 8046.72 };
+const DATE_IS_EXACT_TO_MS = 2000;
+
+/**
+ * The page's settings, and from the answer's date what is known of the server's clock before anything is reported.
+ * @returns {Promise<{wsUrl: string, tileUrl: string, radiusM: number, clockOffsetMs: number}>}
+ */
+export async function loadConfig() {
+    let config = DEFAULTS;
+    let offset = 0;
+    try {
+        const response = await fetch('/v1/config', { cache: 'no-store' });
+        const now = Date.now();
+        if (!response.ok) throw new Error(`/v1/config answered ${response.status}`);
+        config = { ...DEFAULTS, ...(await response.json()) };
+        const date = Date.parse(response.headers.get('date') ?? '');
+        if (Math.abs(date - now) > DATE_IS_EXACT_TO_MS) offset = date - now;
+    } catch (error) {
+        console.warn('the settings of this page could not be read, using the usual ones:', error);
+    }
+    return {
+        wsUrl: webSocketUrl(config.ws_url, location),
+        tileUrl: config.tile_url,
+        radiusM: config.radius_m,
+        clockOffsetMs: offset,
+    };
+}
+
+/**
+ * @param {string} setting empty: this host, port 8081
+ * @param {{protocol: string, hostname: string, href: string}} page
+ */
+export function webSocketUrl(setting, page) {
+    const secure = page.protocol === 'https:';
+    if (!setting) return `${secure ? 'wss' : 'ws'}://${page.hostname}:8081/`;
+    return new URL(setting, page.href).href.replace(/^http/, 'ws');
+}

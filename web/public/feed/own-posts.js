@@ -1,0 +1,60 @@
+// My own posts, read page by page. Nobody tells of them: what I do on this page is put in and taken out by hand.
+
+export class OwnPosts {
+    #api;
+    #user;
+    #changed;
+    #list = [];
+    #next = null;
+    #read = false;
+    #reading = null;
+
+    /**
+     * @param {import('../api.js').Api} api
+     * @param {string} user
+     * @param {() => void} changed
+     */
+    constructor(api, user, changed) {
+        this.#api = api;
+        this.#user = user;
+        this.#changed = changed;
+    }
+
+    get list() {
+        return this.#list;
+    }
+    get hasMore() {
+        return !this.#read || this.#next !== null;
+    }
+    /** Something was read. */
+    get complete() {
+        return this.#read;
+    }
+
+    /** The next page; the first one if none was read. */
+    older() {
+        this.#reading ??= this.#readPage().finally(() => (this.#reading = null));
+        return this.#reading;
+    }
+
+    /** @param {import('../vendor/client/index.js').Post} post mine, just made */
+    add(post) {
+        if (!this.#list.some(({ id }) => id === post.id)) this.#list = [post, ...this.#list];
+        this.#changed();
+    }
+
+    /** @param {string} id */
+    remove(id) {
+        this.#list = this.#list.filter((post) => post.id !== id);
+        this.#changed();
+    }
+
+    async #readPage() {
+        const { items, next } = await this.#api.getPosts(this.#user, { after: this.#next });
+        const known = new Set(this.#list.map(({ id }) => id));
+        this.#list = [...this.#list, ...items.filter(({ id }) => !known.has(id))];
+        this.#next = next;
+        this.#read = true;
+        this.#changed();
+    }
+}

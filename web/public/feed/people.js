@@ -1,0 +1,96 @@
+// Somebody by number or handle: who it is, and whether I follow.
+
+import { setText } from '../dom.js';
+import { displayName, hueOf, initials, parseHandle, parseUser } from '../format.js';
+import { reason, words } from '../words.js';
+
+export class People {
+    #input = document.getElementById('person');
+    #problem = document.getElementById('person-problem');
+    #card = document.getElementById('person-card');
+    #button = document.getElementById('follow');
+    #api = null;
+    #me = '';
+    #set;
+    #person = null;
+    #following = false;
+    #busy = false;
+
+    /** @param {(person: any, following: boolean) => Promise<void>} set makes me follow somebody, or not any more */
+    constructor(set) {
+        this.#set = set;
+        document.getElementById('person-form').addEventListener('submit', (event) => {
+            event.preventDefault();
+            this.#find();
+        });
+        this.#button.addEventListener('click', () => this.#toggle());
+    }
+
+    /** @param {import('../api.js').Api | null} api null: signed out @param {string} user */
+    signIn(api, user) {
+        this.#api = api;
+        this.#me = user;
+        this.#input.value = '';
+        this.#show(null);
+        this.#complain('');
+    }
+
+    /** Somebody was followed, or not any more, elsewhere on the page. @param {string} user @param {boolean} following */
+    changed(user, following) {
+        if (this.#person?.user !== user) return;
+        this.#following = following;
+        this.#show(this.#person);
+    }
+
+    async #find() {
+        const user = parseUser(this.#input.value);
+        const handle = parseHandle(this.#input.value);
+        this.#show(null);
+        if (user === null && handle === null) return this.#complain(words.noPerson);
+        this.#complain('');
+        const api = this.#api;
+        try {
+            const person = await (user === null ? api.getUserByHandle(handle) : api.getUser(user));
+            const following = await api.follows(this.#me, person.user);
+            if (api !== this.#api) return;
+            this.#following = following;
+            this.#show(person);
+        } catch (error) {
+            if (api === this.#api) this.#complain(error.status === 404 ? words.nobody(handle) : words.personUnknown(reason(error)));
+        }
+    }
+
+    async #toggle() {
+        if (this.#busy) return;
+        this.#busy = true;
+        this.#complain('');
+        try {
+            await this.#set(this.#person, !this.#following);
+        } catch (error) {
+            this.#complain(reason(error));
+        }
+        this.#busy = false;
+    }
+
+    #show(person) {
+        this.#person = person;
+        this.#card.hidden = person === null;
+        if (person === null) return;
+        const mine = person.user === this.#me;
+        const avatar = this.#card.querySelector('.avatar');
+        avatar.style.setProperty('--hue', String(hueOf(person.user)));
+        setText(avatar, initials(person));
+        setText(this.#card.querySelector('.name'), displayName(person));
+        setText(this.#card.querySelector('.ago'), mine ? words.myself : words.personLine(person));
+        this.#card.dataset.user = person.user;
+        this.#button.hidden = mine;
+        setText(this.#button, this.#following ? words.unfollow : words.follow);
+        this.#button.setAttribute('aria-label', this.#following ? words.unfollowPerson(person) : words.followPerson(person));
+        this.#button.dataset.following = String(this.#following);
+    }
+
+    #complain(message) {
+        setText(this.#problem, message);
+        this.#problem.hidden = message === '';
+    }
+}

@@ -1,0 +1,73 @@
+// What the feed says. No DOM in here.
+
+import { displayName, webHost } from './format.js';
+
+const several = (count, one, many) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+export const words = {
+    newPosts: (count) => several(count, 'new post', 'new posts'),
+    afterNewPosts: (count) => (count === 1 ? ' new post' : ' new posts'),
+    count: (length, most) => `${length.toLocaleString('en')} / ${most.toLocaleString('en')}`,
+    tooMany: (count) => `${several(count, 'character', 'characters')} too many`,
+
+    post: 'Post',
+    posting: 'Posting…',
+    posted: 'Posted. It is among your own posts.',
+    notPosted: (why) => `Not posted yet. ${why} Try again: it will be one post.`,
+    postRefused: (why) => `Not posted. ${why}`,
+    postDeleted: 'This post was made and deleted already. Post again to make another one.',
+
+    remove: 'Delete',
+    removePost: (post) => `Delete the post of ${when(post.time)}`,
+    reallyRemove: 'Delete this post?',
+    keep: 'Keep',
+    removed: 'The post is deleted.',
+    notRemoved: (why) => `The post was not deleted. ${why}`,
+
+    follow: 'Follow',
+    unfollow: 'Unfollow',
+    followPerson: (person) => `Follow ${displayName(person)}`,
+    unfollowPerson: (person) => `Unfollow ${displayName(person)}`,
+    followAgain: 'Follow again',
+    followed: (person) => `You follow ${displayName(person)} now.`,
+    unfollowed: (person) => `You do not follow ${displayName(person)} any more.`,
+    notFollowed: (person, why) => `Whether you follow ${displayName(person)} was not changed. ${why}`,
+    myself: 'This is you.',
+    noPerson: 'A user is a number, as in 1234, or a handle, as in @ada.',
+    nobody: (handle) => `Nobody is called @${handle}.`,
+    personUnknown: (why) => `Nobody was found. ${why}`,
+    personLine: (person) => [handleOf(person), countsOf(person)].filter(Boolean).join(' · '),
+
+    unavailable: 'This post cannot be shown just now. It appears by itself.',
+    attachment: (number, url) => `Attachment ${number} (${webHost(url)})`,
+    older: 'Show older posts',
+    loading: 'Loading…',
+    notOlder: (why) => `Older posts could not be read. ${why}`,
+    end: 'This is where it begins.',
+    emptyHome: 'No posts yet. Follow somebody, and what they post appears here.',
+    emptyMine: 'You have not posted anything yet.',
+    gathering: 'Your feed is just being gathered…',
+
+    refused: 'The server does not accept your token any more.',
+    newToken: 'New token',
+    away: (why, seconds) => `Your feed cannot be read. ${why} ${seconds > 1 ? `Trying again in ${seconds} s.` : 'Trying again.'}`,
+    failed: (why) => `Your feed cannot be read. ${why}`,
+    retry: 'Try now',
+};
+
+const handleOf = ({ handle }) => (handle ? `@${handle}` : '');
+const countsOf = ({ followers, following, posts }) =>
+    followers === undefined
+        ? ''
+        : `${several(followers, 'follower', 'followers')} · follows ${following.toLocaleString('en')} · ${several(posts, 'post', 'posts')}`;
+
+/** @param {number} time ms since the epoch */
+export function when(time) {
+    return new Date(time).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** What to say of an error: the server's own words, where there are any. @param {Error} error */
+export function reason(error) {
+    const text = error.message.trim();
+    return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,94 @@
+// The page in headless Chromium against the fake server, for checks: one tab at a time. CHROMIUM names the browser where it
+// is not /usr/bin/chromium.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { after, afterEach, before, beforeEach } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { FakeServer, fakeToken } from './fake-server.js';
+
+const AXE = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+export const OUT = fileURLToPath(new URL('out/', import.meta.url));
+export const HERE = { lat: 39.9847, lng: 116.3184 };
+export const TOKEN = fakeToken(42);
+export const WIDE = { viewport: { width: 1280, height: 800 } };
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+export let server, address, context, page, complaints;
+let browser;
+
+/** Makes a server for each test of the file; prepare may change it. @param {(server: FakeServer) => void} [prepare] */
+export function eachTest(prepare = () => {}) {
+    before(async () => {
+        mkdirSync(OUT, { recursive: true });
+        browser = await chromium.launch({
+            executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+            args: ['--no-sandbox'],
+        });
+    });
+    after(() => browser.close());
+    beforeEach(async () => {
+        let seed = 7;
+        const random = () => {
+            seed = (seed * 1103515245 + 12345) % 2147483648;
+            return seed / 2147483648;
+        };
+        server = new FakeServer({ random });
+        prepare(server);
+        address = await server.listen();
+    });
+    afterEach(async () => {
+        await context.close();
+        server.close();
+    });
+}
+
+/** Another server in the place of the one that was closed. */
+export async function restart() {
+    const { port } = server;
+    server = new FakeServer();
+    await server.listen(port);
+}
+
+/** luck: what Math.random says, always. The rest is Playwright's. */
+export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, { luck, ...options } = {}) {
+    context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
+    page = await context.newPage();
+    if (luck !== undefined) await page.addInitScript((value) => (Math.random = () => value), luck);
+    complaints = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+        if (!request.url().startsWith(address)) complaints.push(`request to ${request.url()}`);
+    });
+    await page.goto(address + hash);
+}
+
+export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
+
+/** Presses Tab. @returns {Promise<string>} what has the focus then, as inside says, or that its ring is missing */
+export async function tab(inside = 'at.id || at.tagName') {
+    await page.keyboard.press('Tab');
+    return page.evaluate((expression) => {
+        const { activeElement: at } = document;
+        const ring = getComputedStyle(at);
+        if (ring.outlineStyle === 'none' || parseFloat(ring.outlineWidth) < 2) return `${at.outerHTML} has no ring`;
+        return new Function('at', `return ${expression}`)(at);
+    }, inside);
+}
+
+/** What axe-core has against the page as it is now, and against it in the dark. */
+export async function isAccessible(when) {
+    if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
+    for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        const found = await page.evaluate(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+            return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`);
+        });
+        assert.deepEqual(found, [], `${when}, ${colorScheme}`);
+    }
+}

@@ -1,0 +1,165 @@
+// The feed's part of the fake server: posts and follows of one user's world, and what its edge says of them.
+
+const FIRST_ID = 250181845507911757n;
+const MINUTE_MS = 60_000;
+const SAID = [
+    'Good morning from the harbour. The fog has just lifted.',
+    'Has anybody seen a grey cat near the old mill? She answers to Minka, when she feels like it.',
+    'First strawberries of the year!',
+    'The number 9 tram is late again. Walking is faster, and the lindens are in bloom anyway.',
+    'Reading group tonight at seven. We are at chapter twelve; whoever has not finished may bring cake instead.',
+    'Finished the roof. Twenty-two days, one fall (not mine), no rain since. Of course it rains now.',
+    'New on the shelf: three kinds of rye bread.',
+    'Thank you all for the kind words. My father is home again.',
+];
+
+export class FakeFeed {
+    /** user -> name */
+    people = new Map();
+    following = new Set();
+    /** handle -> user */
+    handles = new Map();
+    /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
+    posts = [];
+    complete = true;
+    /** What every request for the feed gets instead: {status, code, detail, retryAfter}. */
+    fail = null;
+    /** Requests so far, as `METHOD path`. */
+    asked = [];
+    /** Answers of POST that are lost on the way, though the post is made. */
+    loseAnswers = 0;
+    #keys = new Map();
+    #watchers = new Map();
+
+    /** @param {number} me @param {Map<number, string | null>} people */
+    constructor(me, people) {
+        this.me = me;
+        this.people = people;
+    }
+
+    /** Somebody has posted long ago. @param {number} count posts, by everybody in turn */
+    fill(count, authors = [...this.people.keys()].slice(0, 8)) {
+        for (const author of authors) this.following.add(author);
+        for (let i = 0; i < count; i += 1) {
+            const time = Date.now() - (count - i) * 7 * MINUTE_MS;
+            this.posts.push({ id: this.#nextId(), user: authors[i % authors.length], text: SAID[i % SAID.length], media: [], time });
+        }
+    }
+
+    /** Somebody posts, and those who watch are told. */
+    publish(user, text, more = {}) {
+        const post = { id: this.#nextId(), user, text, media: [], time: Date.now(), ...more };
+        this.#change([post], [], () => this.posts.push(post));
+        return post;
+    }
+
+    remove(id) {
+        this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
+    }
+
+    /** What changes the timeline otherwise than by a post or a deletion is told as stale. */
+    changed(change) {
+        change();
+        for (const say of this.#watchers.keys()) say({ type: 'stale', what: 'feed', version: this.version, after_ms: 50 });
+    }
+
+    /** My home timeline, newest first. */
+    get timeline() {
+        return this.posts.filter(({ user }) => this.following.has(user)).reverse();
+    }
+
+    get version() {
+        return `v${this.timeline.slice(0, 20).map(({ id }) => id).join().length}-${this.timeline[0]?.id}-${this.timeline.length}`;
+    }
+
+    watch(say, version) {
+        this.#watchers.set(say, true);
+        if (version !== undefined && version !== this.version) say({ type: 'stale', what: 'feed', version: this.version, after_ms: 50 });
+    }
+
+    unwatch(say) {
+        this.#watchers.delete(say);
+    }
+
+    /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
+    serve(method, path, query, body) {
+        const known = /^\/v1\/(posts|feed|users|follows|handles)(\/|$)/.test(path);
+        if (!known) return null;
+        this.asked.push(`${method} ${path}`);
+        if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
+        const limit = Number(query.get('limit') ?? 20);
+        const after = query.get('after');
+        const [, , what, id, list] = path.split('/');
+        if (what === 'feed') {
+            const page = this.#page(this.timeline, after, limit);
+            return [200, { ...page, complete: this.complete, version: after === null ? this.version : '' }];
+        }
+        if (what === 'posts' && method === 'POST') return this.#make(body);
+        if (what === 'posts') return this.#one(method, id);
+        if (what === 'follows') return this.#follow(Number(id), method === 'PUT');
+        if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
+        if (list === 'following') {
+            const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
+            return [200, { items: items.slice(0, limit).map((user) => ({ user })), next: null, total: this.following.size }];
+        }
+        if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
+        return this.#user(Number(id));
+    }
+
+    #user(user, handle) {
+        const posts = this.posts.filter((post) => post.user === user).length;
+        return [200, { user, ...this.#profile(user), handle, followers: 31, following: 12, posts }];
+    }
+
+    #make({ text, media = [], key }) {
+        if (!this.#keys.has(key)) this.#keys.set(key, this.publish(this.me, text, { media }).id);
+        if (this.loseAnswers > 0) {
+            this.loseAnswers -= 1;
+            return [0, null];
+        }
+        const post = this.posts.find(({ id }) => id === this.#keys.get(key));
+        return post ? [201, this.#shown(post)] : [409, { code: 'post_deleted', detail: 'the post that this key made was deleted' }];
+    }
+
+    #one(method, id) {
+        const post = this.posts.find((one) => one.id === id);
+        if (method === 'DELETE') {
+            if (post) this.remove(id);
+            return [204];
+        }
+        if (!post) return [404, { code: 'no_post', detail: 'there is no such post' }];
+        return post.away ? [503, { code: 'owner_unavailable', detail: 'the owner is away' }] : [200, this.#shown(post)];
+    }
+
+    #follow(user, following) {
+        this.changed(() => (following ? this.following.add(user) : this.following.delete(user)));
+        return [200, { user, following }];
+    }
+
+    #page(posts, after, limit) {
+        const older = posts.filter(({ id }) => after === null || BigInt(id) < BigInt(after));
+        const items = older.slice(0, limit);
+        return { items: items.map((post) => this.#shown(post)), next: older.length > limit ? items.at(-1).id : null };
+    }
+
+    #shown({ id, user, text, media, time, away }) {
+        return away ? { id, user, time, unavailable: true } : { id, user, ...this.#profile(user), text, media, time };
+    }
+
+    #profile(user) {
+        const name = user === this.me ? 'Mira Starling' : (this.people.get(user) ?? null);
+        return { name, avatar_url: name === null ? null : '' };
+    }
+
+    #nextId() {
+        return String(this.posts.length > 0 ? BigInt(this.posts.at(-1).id) + 4096n : FIRST_ID);
+    }
+
+    #change(items, gone, apply) {
+        const since = this.version;
+        apply();
+        const mine = items.filter(({ user }) => this.following.has(user)).map((post) => this.#shown(post));
+        if (this.version === since) return;
+        for (const say of this.#watchers.keys()) say({ type: 'posts', since, version: this.version, items: mine, gone });
+    }
+}

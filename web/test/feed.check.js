@@ -1,0 +1,330 @@
+// The feed, in a real browser against the fake server.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OUT, PHONE, WIDE, complaints, eachTest, isAccessible, open, page, server, state, tab } from './browser.js';
+
+eachTest(({ feed }) => feed.fill(70));
+
+const ids = (feed = 'home') => page.$$eval(`#${feed} > article`, (articles) => articles.map(({ dataset }) => dataset.post));
+const focused = () => page.evaluate(() => document.activeElement.dataset.post ?? document.activeElement.id);
+const home = () => server.feed.timeline.map(({ id }) => id);
+const shows = (selector, pattern) =>
+    page.waitForFunction(([css, source]) => {
+        const element = document.querySelector(css);
+        return element?.checkVisibility() && new RegExp(source).test(element.textContent);
+    }, [selector, pattern.source]);
+
+/** Opened, and the first page is there. */
+async function opened(options) {
+    await open(undefined, options);
+    await state('online');
+    if (options?.viewport === PHONE.viewport) await page.click('#tab-feed');
+    await page.waitForSelector('#home > article');
+}
+
+/** Exactly the newest so many of the timeline, each once, in order. */
+async function showsHome(count, skip = 0) {
+    for (const end = Date.now() + 5000; ; await page.waitForTimeout(50)) {
+        const [shown, truth] = [await ids(), home().slice(skip)];
+        if (shown.join() === truth.slice(0, shown.length).join() && shown.length >= count) return;
+        if (Date.now() > end) assert.deepEqual(shown, truth.slice(0, shown.length), `${shown.length} posts`);
+    }
+}
+
+test('pages down without end, and says where it begins', async () => {
+    await opened();
+    await showsHome(20);
+    for (let shown = 0; shown < 70; shown = (await ids()).length) {
+        await page.evaluate(() => document.getElementById('older').scrollIntoView());
+        await page.waitForFunction((before) => document.querySelectorAll('#home > article').length > before || document.getElementById('older').hidden, shown);
+    }
+    await showsHome(70);
+    await shows('#feed-end', /begins/);
+    assert.equal(await page.isVisible('#older'), false);
+    const places = await page.$$eval('#home > article', (all) => all.map((one) => `${one.ariaPosInSet}/${one.ariaSetSize}`));
+    assert.deepEqual([places[0], places[69]], ['1/70', '70/70']);
+    assert.deepEqual(complaints, []);
+});
+
+test('new posts are announced, and wait until they are asked for', async () => {
+    await opened();
+    await showsHome(20);
+    await page.evaluate(() => (document.getElementById('feed-scroll').scrollTop = 900));
+    const place = () => page.$eval('#home > article:nth-child(8)', (one) => Math.round(one.getBoundingClientRect().top));
+    const before = await place();
+    for (let i = 0; i < 3; i += 1) server.feed.publish(1000, `News ${i}`);
+    await shows('#news', /^3 new posts$/);
+    assert.equal(await place(), before, 'nothing moves under the finger');
+    await showsHome(20, 3);
+    await shows('#feed-announce', /new post/);
+    await page.click('#news');
+    await showsHome(23);
+    assert.equal(await focused(), home()[0], 'the newest one has the focus');
+    assert.equal(await page.isVisible('#news'), false);
+    assert.equal(await page.$eval('#home > article .text', (text) => text.textContent), 'News 2');
+});
+
+test('a deleted post goes, an unavailable one is filled in later', async () => {
+    const away = server.feed.posts.at(-2);
+    away.away = true;
+    await opened();
+    await showsHome(20);
+    const article = `article[data-post="${away.id}"]`;
+    assert.match(await page.textContent(`${article} .text`), /cannot be shown/);
+    server.feed.remove(home()[0]);
+    await showsHome(19);
+    away.away = false;
+    await page.waitForFunction(([css, text]) => document.querySelector(`${css} .text`).textContent === text, [article, away.text]);
+    assert.equal(await page.locator(`${article}.unavailable`).count(), 0);
+});
+
+test('the feed survives a lost connection, and has what was posted meanwhile', async () => {
+    await opened({ luck: 0.03 });
+    await showsHome(20);
+    server.crash();
+    await state('waiting');
+    server.feed.publish(1001, 'While you were away');
+    await state('online');
+    await shows('#news', /^1 new post$/);
+    await page.click('#news');
+    await showsHome(21);
+});
+
+test('a post is written, counted in code points, found among my own and deleted', async () => {
+    await opened();
+    assert.equal(await page.textContent('#count'), '0 / 2,000');
+    assert.equal(await page.getAttribute('#post', 'aria-disabled'), 'true');
+    await page.fill('#text', '😀'.repeat(2001));
+    assert.equal(await page.textContent('#count'), '1 character too many');
+    await page.keyboard.press('Control+Enter');
+    await page.fill('#text', 'Hello <b>world</b> 😀\n\nSecond line');
+    assert.equal(await page.textContent('#count'), '33 / 2,000');
+    await page.focus('#text');
+    await page.keyboard.press('Control+Enter');
+    await shows('#feed-note', /Posted/);
+    assert.equal(await page.inputValue('#text'), '');
+    assert.deepEqual(server.feed.asked.filter((line) => line.startsWith('POST')), ['POST /v1/posts'], 'the long one was not sent');
+
+    await page.click('#show-mine');
+    await shows('#mine > article:first-child .text', /Hello <b>world<\/b>/);
+    assert.equal(await page.locator('#mine article b').count(), 0);
+    await page.click('#mine article .actions button');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Keep');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Delete');
+    await page.keyboard.press('Enter');
+    await page.click('#mine article .danger');
+    await shows('#feed-end', /not posted anything/);
+    assert.equal(server.feed.posts.filter(({ user }) => user === 42).length, 0);
+    assert.deepEqual(complaints, []);
+});
+
+test('a post whose answers are lost is one post, over a reload, too', async () => {
+    server.feed.fail = { status: 500, code: 'write_refused', detail: 'Kafka does not want this record' };
+    await open();
+    await state('online');
+    await page.fill('#text', 'Only once');
+    await page.click('#post');
+    await shows('#compose-problem', /Not posted. Kafka does not want/);
+    server.feed.fail = null;
+    server.feed.loseAnswers = 1;
+    await page.reload();
+    await state('online');
+    assert.equal(await page.inputValue('#text'), 'Only once');
+    await page.click('#post');
+    await shows('#feed-note', /Posted/);
+    assert.equal(server.feed.asked.filter((line) => line === 'POST /v1/posts').length, 3);
+    assert.equal(server.feed.posts.filter(({ text }) => text === 'Only once').length, 1);
+});
+
+test('follows and unfollows: from a post with a way back, and by number', async () => {
+    await opened();
+    await showsHome(20);
+    const author = Number(await page.getAttribute('#home > article:first-child', 'data-user'));
+    await page.click('#home > article:first-child .actions button');
+    await shows('#feed-note', /do not follow .* any more/);
+    assert.equal(server.feed.following.has(author), false);
+    await showsHome(17);
+    assert.equal(await page.locator(`#home > article[data-user="${author}"]`).count(), 0);
+    await page.click('#feed-undo');
+    await shows('#feed-note', /You follow .* now/);
+    await page.waitForSelector('#news:not([hidden])');
+    await page.click('#news');
+    await showsHome(20);
+
+    await page.fill('#person', 'a b');
+    await page.click('#find');
+    await shows('#person-problem', /is a number/);
+    await page.fill('#person', '@nobody');
+    await page.click('#find');
+    await shows('#person-problem', /Nobody is called @nobody/);
+    server.feed.handles.set('ines', 1020);
+    await page.fill('#person', 'Ines');
+    await page.click('#find');
+    await shows('#person-card', /@ines · 31 followers/);
+    await page.fill('#person', '1020');
+    await page.keyboard.press('Enter');
+    await shows('#person-card', /31 followers · follows 12 · 0 posts/);
+    await page.click('#follow[data-following="false"]');
+    await page.waitForSelector('#follow[data-following="true"]');
+    assert.equal(server.feed.following.has(1020), true);
+    await page.click('#follow');
+    await page.waitForSelector('#follow[data-following="false"]');
+    await page.fill('#person', '42');
+    await page.click('#find');
+    await shows('#person-card', /This is you/);
+    assert.equal(await page.isVisible('#follow'), false);
+});
+
+test('errors stand in front, with a way on', async () => {
+    await opened();
+    await showsHome(20);
+    server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'the owner is being moved', retryAfter: 30 };
+    server.feed.changed(() => server.feed.posts.pop());
+    await shows('#feed-problem', /the owner is being moved. Trying again in \d\d s\./);
+    await shows('#feed-announce', /cannot be read/);
+    assert.equal((await ids()).length >= 20, true, 'the list stays');
+    server.feed.fail = null;
+    await page.focus('#feed-retry');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#feed-problem', { state: 'hidden' });
+    assert.equal(await focused(), 'show-home', 'the focus is not lost with the button');
+
+    server.feed.fail = { status: 401, code: 'token_expired', detail: 'the token has expired' };
+    server.feed.changed(() => server.feed.posts.pop());
+    await shows('#feed-problem', /does not accept your token/);
+    server.feed.fail = null;
+    await page.click('#feed-retry');
+    await page.waitForSelector('#gate:not([hidden])');
+    await page.fill('#token', await page.evaluate(() => sessionStorage.getItem('starling.token')));
+    await page.click('#sign-in');
+    await page.waitForSelector('#feed-problem', { state: 'hidden' });
+});
+
+test('older posts that cannot be read are asked for by hand', async () => {
+    await opened();
+    await showsHome(20);
+    server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'away' };
+    await page.evaluate(() => document.getElementById('older').scrollIntoView());
+    await shows('#older-problem', /Older posts could not be read. away\./);
+    server.feed.fail = null;
+    const before = (await ids()).length;
+    await page.click('#older');
+    await showsHome(before + 20);
+    assert.equal(await page.isVisible('#older-problem'), false);
+});
+
+test('a timeline that is being gathered fills by itself, and is not announced', async () => {
+    const { posts } = server.feed;
+    server.feed.complete = false;
+    server.feed.posts = [];
+    await open();
+    await shows('#feed-end', /being gathered/);
+    server.feed.posts = posts;
+    server.feed.complete = true;
+    await showsHome(20);
+    assert.equal(await page.isVisible('#news'), false);
+});
+
+test('nobody followed, nothing posted: says so. Signed out: nothing is left', async () => {
+    server.feed.following.clear();
+    await open();
+    await shows('#feed-end', /Follow somebody/);
+    await page.click('#show-mine');
+    await shows('#feed-end', /not posted anything/);
+    await page.fill('#text', 'A draft');
+    await page.click('#me summary');
+    await page.click('#sign-out');
+    assert.equal(await page.inputValue('#text'), '');
+    assert.equal(await page.evaluate(() => sessionStorage.length), 1, 'only the place');
+});
+
+test('on a phone: two tabs, by touch and by keys, with the number of new posts', async () => {
+    await open(undefined, PHONE);
+    await state('online');
+    await page.waitForSelector('#list > li');
+    assert.equal(await page.isVisible('#feed-side'), false);
+    server.feed.publish(1000, 'News');
+    await page.waitForFunction(() => document.getElementById('tab-news').textContent === '1');
+    assert.equal(await page.textContent('#tab-feed'), 'Feed 1 new post');
+    await page.focus('#tab-map');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await focused(), 'tab-feed');
+    assert.equal(await page.isVisible('#map'), false);
+    await showsHome(20, 1);
+    await page.tap('#tab-map');
+    await page.waitForSelector('.face');
+    assert.ok((await page.locator('#map').boundingBox()).height > 180);
+});
+
+for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, between: { viewport: { width: 900, height: 700 } } })) {
+    test(`fits a ${name} screen, and axe-core finds nothing whatever is shown`, async () => {
+        server.feed.posts.at(-1).media = ['https://img.example/7/a.jpg', 'javascript:alert(1)', 'http://[', 'http://other.example/b'];
+        server.feed.posts.at(-2).away = true;
+        server.feed.posts.at(-3).text = `${'x'.repeat(1500)}\n${'long '.repeat(90)}`;
+        server.feed.complete = false;
+        await open(undefined, options);
+        await state('online');
+        if (name !== 'wide') await page.click('#tab-feed');
+        await page.waitForSelector('#home > article');
+        server.feed.complete = true;
+        const sizes = await page.evaluate(() => ({
+            page: document.documentElement.scrollWidth,
+            screen: innerWidth,
+            side: document.getElementById('feed-scroll').scrollWidth - document.getElementById('feed-scroll').clientWidth,
+            small: [...document.querySelectorAll('#feed-side button, #tabs button')].filter((one) => one.checkVisibility() && one.offsetHeight < 40).length,
+            both: document.getElementById('map').checkVisibility(),
+        }));
+        assert.deepEqual({ ...sizes, page: 0, screen: 0 }, { page: 0, screen: 0, side: 0, small: 0, both: name === 'wide' });
+        assert.ok(sizes.page <= sizes.screen, 'nothing to scroll sideways');
+        assert.deepEqual(await page.$$eval('article a', (links) => links.map(({ host }) => host)), ['img.example', 'other.example']);
+        await isAccessible('posts');
+        await page.fill('#text', 'x'.repeat(2005));
+        await page.fill('#person', '1020');
+        await page.click('#find');
+        await page.waitForSelector('#person-card:not([hidden])');
+        server.feed.publish(1000, 'News');
+        await page.waitForSelector('#news:not([hidden])');
+        await page.click('#home > article:nth-child(2) .actions button');
+        await page.waitForSelector('#feed-note:not([hidden])');
+        await isAccessible('everything at once');
+        await page.screenshot({ path: `${OUT}feed-${name}.png` });
+        server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'away', retryAfter: 60 };
+        server.feed.changed(() => server.feed.posts.pop());
+        await page.waitForSelector('#feed-problem:not([hidden])');
+        await page.fill('#person', 'x');
+        await page.click('#find');
+        await isAccessible('problems');
+        server.feed.fail = null;
+        await page.click('#feed-retry');
+        await page.click('#show-mine');
+        await shows('#feed-end', /not posted anything/);
+        await isAccessible('no posts of mine');
+    });
+}
+
+test('by keys alone: everything is reached in order, and posts by Page Down', async () => {
+    await opened(WIDE);
+    await showsHome(20);
+    await page.focus('#more');
+    const order = [];
+    for (let i = 0; i < 11; i += 1) order.push(await tab());
+    assert.deepEqual(order, ['show-home', 'show-mine', 'text', 'post', 'person', 'find', 'ARTICLE', 'BUTTON', 'ARTICLE', 'BUTTON', 'ARTICLE']);
+    const [first, second, third, fourth] = home();
+    assert.equal(await focused(), third);
+    await page.keyboard.press('PageDown');
+    assert.equal(await focused(), fourth);
+    await page.keyboard.press('PageUp');
+    await page.keyboard.press('PageUp');
+    assert.equal(await focused(), second);
+    server.feed.remove(second);
+    await page.waitForSelector(`article[data-post="${second}"]`, { state: 'detached' });
+    assert.equal(await focused(), third, 'the next one has the focus of one that went');
+    await page.keyboard.press('Control+End');
+    assert.equal(await focused(), 'older');
+    await page.keyboard.press('PageUp');
+    await page.focus(`article[data-post="${first}"]`);
+    await page.keyboard.press('Control+Home');
+    assert.equal(await focused(), 'text');
+});

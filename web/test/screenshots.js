@@ -1,0 +1,37 @@
+// Makes the README's pictures of the page: docs/screenshot.png and docs/screenshot-feed.png, with invented people.
+
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { FakeServer, fakeToken } from './fake-server.js';
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url));
+
+let seed = 20;
+const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+const server = new FakeServer({ count: 34, random });
+server.feed.fill(64);
+server.feed.posts.at(-2).media = ['https://photos.example/roof.jpg'];
+const address = await server.listen();
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+async function picture(name, options, act) {
+    const page = await (await browser.newContext(options)).newPage();
+    await page.goto(`${address}#token=${fakeToken(42)}&at=39.9847,116.3184`);
+    await page.waitForSelector('#state[data-state="online"]');
+    await page.waitForSelector('#list > li');
+    await act(page);
+    await page.waitForSelector('#home > article');
+    server.feed.publish(1004, 'The lindens are in bloom, and the whole street smells of them.');
+    await page.waitForSelector('#news:not([hidden])');
+    await page.mouse.move(0, 0);
+    await page.waitForTimeout(600); // markers and tiles are in their places
+    await page.screenshot({ path: `${DOCS}${name}.png` });
+}
+
+await picture('screenshot', { viewport: { width: 1280, height: 800 } }, async () => {});
+await picture('screenshot-feed', { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, (page) =>
+    page.click('#tab-feed'),
+);
+await browser.close();
+server.close();
+process.exit(0);

@@ -6,7 +6,7 @@
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
- * nearby_item, follow_command, follow, post_command, post, post_text, timeline_item, name_command, user_name,
+ * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
  * handle_user, notice, feed_change):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
@@ -54,6 +54,7 @@ enum event_record {
     EVENT_NEARBY_ITEM,
     EVENT_FOLLOW_COMMAND,
     EVENT_FOLLOW,
+    EVENT_FOLLOW_REFUSAL,
     EVENT_POST_COMMAND,
     EVENT_POST,
     EVENT_POST_TEXT,
@@ -97,6 +98,8 @@ int event_decode_follow_command(struct codec *codec, const void *value, size_t s
                                 struct error *error);
 int event_decode_follow(struct codec *codec, const void *value, size_t size, struct follow *record,
                         struct error *error);
+int event_decode_follow_refusal(struct codec *codec, const void *value, size_t size, struct follow_refusal *record,
+                                struct error *error);
 int event_decode_post_command(struct codec *codec, const void *value, size_t size, struct post_command *record,
                               struct error *error);
 int event_decode_post(struct codec *codec, const void *value, size_t size, struct post *record, struct error *error);
@@ -122,6 +125,7 @@ void event_encode_sharing(struct buffer *out, const struct sharing *record);
 void event_encode_command_offset(struct buffer *out, const struct command_offset *record);
 void event_encode_follow_command(struct buffer *out, const struct follow_command *record);
 void event_encode_follow(struct buffer *out, const struct follow *record);
+void event_encode_follow_refusal(struct buffer *out, const struct follow_refusal *record);
 void event_encode_post_command(struct buffer *out, const struct post_command *record);
 void event_encode_post(struct buffer *out, const struct post *record);
 void event_encode_post_text(struct buffer *out, const struct post_text *record);

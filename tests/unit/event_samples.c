@@ -324,6 +324,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case POST_COMMAND_V1_SCHEMA_ID: return recode_post_command_v1(codec, value, size, out);
+    case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);

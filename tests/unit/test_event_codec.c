@@ -322,6 +322,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_COMMAND_OFFSET] = "command-offset",
         [EVENT_FOLLOW_COMMAND] = "follow-command",
         [EVENT_FOLLOW] = "follow",
+        [EVENT_FOLLOW_REFUSAL] = "follow-refusal",
         [EVENT_POST_COMMAND] = "post-command",
         [EVENT_POST] = "post",
         [EVENT_POST_TEXT] = "post-text",

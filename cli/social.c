@@ -198,7 +198,10 @@ static void keep_rate(struct social *social, struct social_rate *rate, int64_t p
                       void (*act)(struct social *social)) {
     rate->owed += rate->a_second * (double)passed_us / 1e6;
     if (rate->owed > rate->a_second + 1) rate->owed = rate->a_second + 1;
-    for (; rate->owed >= 1 && home_api_under_way(social->api) < SOCIAL_UNDER_WAY_MAX; rate->owed--) act(social);
+    while (rate->owed >= 1 && home_api_under_way(social->api) < SOCIAL_UNDER_WAY_MAX) {
+        rate->owed -= 1;
+        act(social);
+    }
 }
 
 static void live(struct social *social, int64_t passed_us) {

@@ -27,6 +27,27 @@ static bool put_follow_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
+/* ["feed:7", "watcher"], or [null, "watcher"] of a roll call; false: it is none. Watchers are random numbers of 64 bits. */
+static bool put_watch_key(struct buffer *out, const struct kafka_record *record) {
+    struct watch_key key;
+    if (watch_key_decode(record->key, record->key_size, &key)) return false;
+    buffer_byte(out, '[');
+    if (key.what_size)
+        text_quote(out, (const char *)key.what, key.what_size);
+    else
+        buffer_string(out, "null");
+    buffer_format(out, ",\"%" PRIu64 "\"]", key.watcher);
+    return true;
+}
+
+static bool is_watch_of(const struct kafka_record *record, int64_t user) {
+    char what[32];
+    struct watch_key key;
+    size_t size = (size_t)snprintf(what, sizeof what, "feed:%" PRId64, user);
+    return record->key && !watch_key_decode(record->key, record->key_size, &key) && key.what_size == size &&
+           !memcmp(key.what, what, size);
+}
+
 /* A user, or "@handle", of a key of `names` or `name-commands`; false: it is none. */
 static bool put_name_key(struct buffer *out, const struct kafka_record *record) {
     char handle[HANDLE_SIZE];
@@ -49,27 +70,6 @@ static bool put_notice_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
-/* ["feed:7", "watcher"], or [null, "watcher"] of a roll call; false: it is none. Watchers are random numbers of 64 bits. */
-static bool put_watch_key(struct buffer *out, const struct kafka_record *record) {
-    struct watch_key key;
-    if (watch_key_decode(record->key, record->key_size, &key)) return false;
-    buffer_byte(out, '[');
-    if (key.what_size)
-        text_quote(out, (const char *)key.what, key.what_size);
-    else
-        buffer_string(out, "null");
-    buffer_format(out, ",\"%" PRIu64 "\"]", key.watcher);
-    return true;
-}
-
-static bool is_watch_of(const struct kafka_record *record, int64_t user) {
-    char what[32];
-    struct watch_key key;
-    size_t size = (size_t)snprintf(what, sizeof what, "feed:%" PRId64, user);
-    return record->key && !watch_key_decode(record->key, record->key_size, &key) && key.what_size == size &&
-           !memcmp(key.what, what, size);
-}
-
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
     bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
@@ -83,7 +83,9 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record))) {
         return;
-    } else if ((name && put_name_key(out, record)) || (topic == &TOPIC_NOTICES && put_notice_key(out, record))) {
+    } else if (name && put_name_key(out, record)) {
+        return;
+    } else if (topic == &TOPIC_NOTICES && put_notice_key(out, record)) {
         return;
     } else if (!pair && !post && !relation && !watch && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -18,8 +18,16 @@
  *     follows     user 0            how many users the user follows now; halves: when they were written, 0: their end
  *     posts       0x81 author key   the post of the author's key
  *                 0x83 partition    the highest tick
+ *     refusals    partition command why the follow command of that offset was refused
  */
-enum { COUNT_KEY_SIZE = 9, CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX, TICK_KEY_SIZE = 5, BY_KEY = 0x81, TICK = 0x83 };
+enum {
+    COUNT_KEY_SIZE = 9,
+    REFUSAL_KEY_SIZE = 12,
+    CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX,
+    TICK_KEY_SIZE = 5,
+    BY_KEY = 0x81,
+    TICK = 0x83
+};
 
 struct pending_post {
     int64_t id, deleted;
@@ -31,7 +39,8 @@ static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_PO
 static const struct decider_state STATES[] = {{&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_POSTS, CLIENT_KEY_MAX, sizeof(struct pending_post)},
                                               {&TOPIC_POST_TEXTS, 1, 1},
-                                              {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)}};
+                                              {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
+                                              {&TOPIC_FOLLOW_REFUSALS, REFUSAL_KEY_SIZE, sizeof(int64_t)}};
 
 /* A decoded record: a post's texts are read again from the record's value when it is decided. */
 struct item {
@@ -47,7 +56,7 @@ struct item {
 struct feed_commands {
     struct feed_commands_options options;
     struct decider *decider;
-    struct overlay *relations, *posts;
+    struct overlay *relations, *posts, *refusals;
     struct name_commands *names;
     struct codec *codec;
     struct buffer value;
@@ -153,23 +162,53 @@ static void note_half(struct feed_commands *commands, int32_t partition, const s
     overlay_put(commands->relations, partition, 0, counted, sizeof counted, &count, sizeof count);
 }
 
-static int decide_follow(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+static void refusal_key(uint8_t key[REFUSAL_KEY_SIZE], int32_t partition, int64_t command) {
+    bytes_put_be32(key, (uint32_t)partition);
+    bytes_put_be64(key + 4, (uint64_t)command);
+}
+
+static int refuse(struct feed_commands *commands, const struct decider_command *slot,
+                  enum follow_refusal_reason reason) {
+    const struct follow_refusal refusal = {.command = slot->offset, .reason = reason};
+    uint8_t key[REFUSAL_KEY_SIZE], user[8];
+    int64_t noted = reason;
+    refusal_key(key, slot->partition, slot->offset);
+    overlay_put(commands->refusals, slot->partition, 0, key, sizeof key, &noted, sizeof noted);
+    bytes_put_be64(user, (uint64_t)((const struct item *)slot->item)->follow.user);
+    buffer_clear(&commands->value);
+    event_encode_follow_refusal(&commands->value, &refusal);
+    return decider_write(commands->decider, &TOPIC_FOLLOW_REFUSALS, slot->partition, user, sizeof user,
+                         commands->value.data, commands->value.size);
+}
+
+static int change_relation(struct feed_commands *commands, const struct decider_command *slot,
+                           const struct relation_now *now, bool set) {
     const struct follow_command *command = &((const struct item *)slot->item)->follow;
     struct relation_half half = {command->user, command->other, follow_relation(command->kind)};
     struct relation_half mirror = {command->other, command->user, RELATION_FOLLOWER};
-    struct relation_now now;
-    int code = relation_now(commands, slot->partition, &half, &now, error);
-    if (code) return code;
-    enum follow_verdict verdict = follow_decide(command, &now, commands->options.following_max);
-    if (verdict != FOLLOW_SET && verdict != FOLLOW_CLEAR) return 0;
-    bool set = verdict == FOLLOW_SET;
     int64_t since = set ? command->time : 0;
-    note_half(commands, slot->partition, &half, set, set ? now.following + 1 : now.following - 1);
-    code = write_half(commands, &half, since);
+    note_half(commands, slot->partition, &half, set, set ? now->following + 1 : now->following - 1);
+    int code = write_half(commands, &half, since);
     if (!code && half.relation == RELATION_FOLLOWING) code = write_half(commands, &mirror, since);
     if (!code && set && half.relation == RELATION_FOLLOWING)
         code =
             notices_write_follow(commands->decider, commands->options.partitions, command->other, command->user, since);
+    return code;
+}
+
+static int decide_follow(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+    const struct follow_command *command = &((const struct item *)slot->item)->follow;
+    struct relation_half half = {command->user, command->other, follow_relation(command->kind)};
+    struct relation_now now;
+    int code = relation_now(commands, slot->partition, &half, &now, error);
+    if (code) return code;
+    switch (follow_decide(command, &now, commands->options.following_max)) {
+    case FOLLOW_NOTHING: return 0;
+    case FOLLOW_SET: code = change_relation(commands, slot, &now, true); break;
+    case FOLLOW_CLEAR: code = change_relation(commands, slot, &now, false); break;
+    case FOLLOW_BLOCKED: code = refuse(commands, slot, FOLLOW_REFUSAL_BLOCKED); break;
+    case FOLLOW_FULL: code = refuse(commands, slot, FOLLOW_REFUSAL_FULL); break;
+    }
     return code ? failed_to_write(code, error) : 0;
 }
 
@@ -352,6 +391,15 @@ bool feed_commands_relation_read(const struct feed_commands *commands, const str
     return !newest_relation(commands, half);
 }
 
+bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
+                           enum follow_refusal_reason *reason) {
+    uint8_t key[REFUSAL_KEY_SIZE];
+    refusal_key(key, partition, command);
+    const int64_t *noted = overlay_find(commands->refusals, key, sizeof key, NULL);
+    if (noted) *reason = (enum follow_refusal_reason) * noted;
+    return noted;
+}
+
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size) {
     return !newest_of_key(commands, author, key, size);
 }
@@ -411,6 +459,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
         .on_reset = reset,
     });
     commands->relations = decider_overlay(commands->decider, &TOPIC_FOLLOWS);
+    commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
     commands->names = name_commands_new(commands->decider, options->names, options->partitions);
     return commands;

@@ -23,6 +23,7 @@ struct feed {
     struct names *names;
     struct notices *notices;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;

@@ -22,7 +22,8 @@ struct outcome_wait {
     int64_t user, other; /* other: the other user, or the post's id, or the page's `before` */
     enum relation relation;
     size_t limit;
-    char *key; /* of a post; or the handle */
+    int64_t offset; /* of the command; -1: any */
+    char *key;      /* of a post; or the handle */
     int64_t deadline_us;
 };
 
@@ -38,20 +39,13 @@ static void later(struct http_request *request) {
 
 /* ---- what is answered ---- */
 
-static int relation_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+static void relation_answer(const struct outcome_wait *wait, struct buffer *body) {
     const struct replies_options *options = &wait->replies->options;
-    struct relation_half half = {wait->user, wait->other, wait->relation};
-    bool set, blocked;
-    size_t following;
-    int code = relation_lists_has(options->relations, wait->partition, &half, &set, NULL, error);
-    if (!code)
-        code = relation_lists_count(options->relations, wait->partition, wait->user, RELATION_FOLLOWING, &following,
-                                    error);
-    if (!code) code = blocks_has(options->blocks, wait->partition, wait->user, wait->other, &blocked, error);
-    if (code) return code;
-    buffer_format(body, "{\"set\":%s,\"blocked\":%s,\"full\":%s}", set ? "true" : "false", blocked ? "true" : "false",
-                  following >= options->following_max ? "true" : "false");
-    return 1;
+    enum follow_refusal_reason reason;
+    bool refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
+                   refusals_find(options->refusals, wait->partition, wait->offset, &reason);
+    const char *why = !refused ? "null" : reason == FOLLOW_REFUSAL_BLOCKED ? "\"blocked\"" : "\"full\"";
+    buffer_format(body, "{\"refused\":%s}", why);
 }
 
 static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
@@ -70,7 +64,7 @@ static bool answer(struct outcome_wait *wait) {
     struct error error;
     int code = 1;
     switch (wait->what) {
-    case WAITS_RELATION: code = relation_answer(wait, &body, &error); break;
+    case WAITS_RELATION: relation_answer(wait, &body); break;
     case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
     case WAITS_GONE:
     case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
@@ -214,10 +208,10 @@ static bool read_handle(struct outcome_wait *wait) {
 }
 
 /* The query's part of the question. */
-static bool read_query(struct outcome_wait *wait, int64_t *offset) {
+static bool read_query(struct outcome_wait *wait) {
     const char *key = http_query(wait->request, "key"), *relation = http_query(wait->request, "relation");
     int64_t wait_ms;
-    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, offset) ||
+    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, &wait->offset) ||
         !http_query_number(wait->request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
         return false;
     wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
@@ -232,9 +226,8 @@ static bool read_query(struct outcome_wait *wait, int64_t *offset) {
 bool replies_outcome(struct replies *replies, struct http_request *request) {
     struct outcome_wait asked = {.replies = replies, .request = request}, *wait;
     const struct topic *topic;
-    int64_t offset;
     if (!read_path(&asked, &topic)) return false;
-    if (!read_query(&asked, &offset)) {
+    if (!read_query(&asked)) {
         replies_bad_query(request);
         return true;
     }
@@ -245,10 +238,10 @@ bool replies_outcome(struct replies *replies, struct http_request *request) {
         wait_free(wait);
         return true;
     }
-    int code = offset < 0 ? 0
-                          : decider_await(feed_commands_decider(replies->options.commands), topic, wait->partition,
-                                          offset, wait->deadline_us, wait, decided);
-    if (offset < 0)
+    int code = wait->offset < 0 ? 0
+                                : decider_await(feed_commands_decider(replies->options.commands), topic,
+                                                wait->partition, wait->offset, wait->deadline_us, wait, decided);
+    if (asked.offset < 0)
         decided(wait, 0);
     else if (code) { // too many wait already
         later(request);

@@ -15,7 +15,7 @@
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
- *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
+ *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused}: "blocked", "full", or null
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
  *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
@@ -42,11 +42,11 @@ struct replies_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct timelines *timelines;
     struct names *names;
     struct notices *notices;
-    struct timelines *timelines;
+    struct refusals *refusals;
     struct feed_commands *commands;
-    size_t following_max;
     void *context;
     void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };

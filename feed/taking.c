@@ -143,6 +143,15 @@ static const char *take_timeline(struct partitions *partitions, const struct kaf
     return reason;
 }
 
+static const char *take_refusal(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct follow_refusal refusal;
+    if (!record->value) return "a refusal needs a value";
+    if (event_decode_follow_refusal(partitions->codec, record->value, record->value_size, &refusal, error))
+        return error->text;
+    refusals_take(partitions->options.refusals, record->partition, record->offset, record->timestamp, &refusal);
+    return NULL;
+}
+
 static void take_record(struct partitions *partitions, const struct kafka_record *record) {
     const char *reason = NULL;
     struct error error;
@@ -152,9 +161,10 @@ static void take_record(struct partitions *partitions, const struct kafka_record
     case STATE_TEXTS: reason = take_text(partitions, record, &error); break;
     case STATE_FRIENDSHIPS: take_friendship(partitions, record); break;
     case STATE_TIMELINES: reason = take_timeline(partitions, record, &error); break;
+    case STATE_REFUSALS: reason = take_refusal(partitions, record, &error); break;
+    case STATE_WATCHES: reason = watches_read(partitions->options.watches, record) ? "no watch" : NULL; break;
     case STATE_NAMES: reason = take_name(partitions, record, &error); break;
     case STATE_NOTICES: reason = take_notice(partitions, record, &error); break;
-    case STATE_WATCHES: reason = watches_read(partitions->options.watches, record) ? "no watch" : NULL; break;
     }
     if (reason) outbox_dead(partitions->options.outbox, record, reason);
     partitions->parts[record->partition].touched = true;
@@ -250,6 +260,7 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     int64_t halves = relation_lists_next(options->relations, partition);
     if (halves >= 0) decider_read_back(options->decider, &TOPIC_FOLLOWS, partition, halves);
     decider_read_back(options->decider, &TOPIC_POSTS, partition, posts_index_next(options->posts, partition));
+    decider_read_back(options->decider, &TOPIC_FOLLOW_REFUSALS, partition, refusals_next(options->refusals, partition));
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
     decider_read_back(options->decider, &TOPIC_NAMES, partition, kept_next(names_kept(options->names), partition));
 }

@@ -1,5 +1,6 @@
 #include "event/topics.h"
 
+#define HOUR_MS INT64_C(3600000)
 #define DAY_MS INT64_C(86400000)
 #define WEEK_MS (7 * DAY_MS)
 
@@ -50,6 +51,14 @@ const struct topic TOPIC_FOLLOWS = {
     .cleanup = TOPIC_COMPACTED,
     .retention_ms = WEEK_MS,
     .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_FOLLOW_REFUSALS = {
+    .name = "follow-refusals",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = HOUR_MS,
+    .append_time = true, // so that all who read a refusal forget it at the same time
 };
 
 const struct topic TOPIC_POST_COMMANDS = {
@@ -122,10 +131,12 @@ const struct topic TOPIC_NOTICES = {
 };
 
 static const struct topic *const ALL[] = {
-    &TOPIC_LOCATIONS,  &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,  &TOPIC_SHARING,
-    &TOPIC_DELIVERIES, &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,   &TOPIC_POST_COMMANDS,
-    &TOPIC_POSTS,      &TOPIC_POST_TEXTS,      &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS,
-    &TOPIC_HOT_POSTS,  &TOPIC_FEED_WATCHES,    &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,     &TOPIC_NOTICES,
+    &TOPIC_LOCATIONS,    &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
+    &TOPIC_SHARING,      &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
+    &TOPIC_FOLLOWS,      &TOPIC_FOLLOW_REFUSALS, &TOPIC_POST_COMMANDS,   &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,   &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,       &TOPIC_TIMELINE_REQUESTS,
+    &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,           &TOPIC_NOTICES,
+    &TOPIC_FEED_WATCHES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

@@ -19,6 +19,7 @@ extern const struct topic
 
 extern const struct topic TOPIC_FOLLOW_COMMANDS; /* key: the user who follows or mutes; FollowCommand */
 extern const struct topic TOPIC_FOLLOWS;         /* key: user, direction, other, in the user's partition; Follow */
+extern const struct topic TOPIC_FOLLOW_REFUSALS; /* key: the user; FollowRefusal */
 extern const struct topic TOPIC_POST_COMMANDS;   /* key: author; PostCommand */
 extern const struct topic TOPIC_POSTS;           /* key: author, id, in the author's partition; Post */
 extern const struct topic TOPIC_POST_TEXTS;      /* the same; PostText */

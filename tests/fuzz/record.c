@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(sharing);
     CHECK(follow_command);
     CHECK(follow);
+    CHECK(follow_refusal);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);

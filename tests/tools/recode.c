@@ -210,6 +210,12 @@ static void show_follow_command(struct buffer *out, const struct follow_command 
 
 static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }
 
+static void show_follow_refusal(struct buffer *out, const struct follow_refusal *record) {
+    static const char *const reasons[] = {"BLOCKED", "FULL"};
+    put_long(out, "command", record->command);
+    put_symbol(out, "reason", reasons, record->reason);
+}
+
 static void show_post_command(struct buffer *out, const struct post_command *record) {
     static const char *const kinds[] = {"POST", "DELETE", "FORGET"};
     put_symbol(out, "kind", kinds, record->kind);
@@ -421,14 +427,15 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     }
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
+    case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
-    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -233,21 +233,6 @@ static int recode_batch_v1(struct codec *codec, const uint8_t *value, size_t siz
     return rc;
 }
 
-enum { POST_COMMAND_V1_SCHEMA_ID = 16 };
-
-/* Version 2 has mentions behind all that version 1 has: where there are none, one byte. */
-static int recode_post_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
-    struct post_command command;
-    struct buffer newest = {.data = NULL};
-    int rc = event_decode_post_command(codec, value, size, &command, NULL);
-    if (rc || command.mentions.count) return rc ? rc : -EBADMSG;
-    event_encode_post_command(&newest, &command);
-    buffer_append(out, value, EVENT_HEADER_SIZE);
-    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 1);
-    buffer_free(&newest);
-    return 0;
-}
-
 enum { FOLLOW_COMMAND_V1_SCHEMA_ID = 14 };
 
 static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
@@ -260,6 +245,21 @@ static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, s
     put_long(out, command.user);
     put_long(out, command.other);
     put_long(out, command.time);
+    return 0;
+}
+
+enum { POST_COMMAND_V1_SCHEMA_ID = 16 };
+
+/* Version 2 has mentions behind all that version 1 has: where there are none, one byte. */
+static int recode_post_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct post_command command;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_post_command(codec, value, size, &command, NULL);
+    if (rc || command.mentions.count) return rc ? rc : -EBADMSG;
+    event_encode_post_command(&newest, &command);
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 1);
+    buffer_free(&newest);
     return 0;
 }
 
@@ -324,14 +324,15 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
     case POST_COMMAND_V1_SCHEMA_ID: return recode_post_command_v1(codec, value, size, out);
+    case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
+    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
-    case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -142,6 +142,9 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    notices_free(feed->notices);
+    names_free(feed->names);
+    refusals_free(feed->refusals);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
@@ -169,8 +172,10 @@ static int open_stores(struct feed *feed, struct error *error) {
     if (!code) code = store_open(posts, &store, &feed->store, error);
     if (!code) code = ages_open(feed->store, &feed->ages, error);
     if (!code) {
-        feed->posts = posts_new(feed->store, feed->partitions);
+        feed->posts = posts_new(feed->store, feed->partitions, PARTITIONS_COLD_MS);
         feed->blocks = blocks_new(feed->store, feed->partitions);
+        feed->names = names_new(feed->store, feed->partitions);
+        feed->notices = notices_new(feed->store, feed->partitions);
         feed->inboxes = inboxes_new(&(struct inboxes_options){
             .store = feed->store,
             .partitions = feed->partitions,
@@ -272,6 +277,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
         .batch = (size_t)feed->settings->commands_batch,
@@ -296,7 +302,10 @@ static int make_owner(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
+        .notices = feed->notices,
         .inboxes = feed->inboxes,
+        .refusals = feed->refusals,
         .ages = feed->ages,
         .write_s = settings->inbox_write_s,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
@@ -346,8 +355,10 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .timelines = feed->timelines,
+        .names = feed->names,
+        .notices = feed->notices,
+        .refusals = feed->refusals,
         .commands = feed->commands,
-        .following_max = (size_t)feed->settings->following_max,
         .context = feed,
         .damaged = damaged,
     });
@@ -377,6 +388,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
+        .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = deliver_reader_new(),
         .codec = codec_new(),
     };
@@ -411,10 +423,11 @@ static void feed_peer(void *state, struct http_request *request) {
     replies_handle(((struct feed *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,   &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,    &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS,       &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES};
+static const struct topic *const NEEDED[] = {
+    &TOPIC_FOLLOW_COMMANDS,   &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS, &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,        &TOPIC_FRIENDSHIPS,  &TOPIC_FEED_OFFSETS,  &TOPIC_TIMELINES,
+    &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS, &TOPIC_NAMES,
+    &TOPIC_NOTICES,           &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,    &TOPIC_FOLLOW_REFUSALS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

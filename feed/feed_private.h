@@ -20,7 +20,10 @@ struct feed {
     struct ages *ages;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;

@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:cli/homes.c
-#include "cli/homes.h"
-========
 #include "cli/page_check.h"
->>>>>>>> simulate:cli/page_check.c
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,31 +30,12 @@ struct known_person {
     bool posting; /* a post of which the id is not known */
 };
 
-<<<<<<<< HEAD:cli/homes.c
-struct homes {
-========
 struct page_check {
->>>>>>>> simulate:cli/page_check.c
     int64_t margin_us, first;
     struct map *people; /* user -> person */
     struct map *posts;  /* id -> post */
 };
 
-<<<<<<<< HEAD:cli/homes.c
-struct homes *homes_new(int64_t margin_us) {
-    struct homes *homes = mem_alloc(sizeof *homes);
-    *homes = (struct homes){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()};
-    return homes;
-}
-
-void homes_free(struct homes *homes) {
-    if (!homes) return;
-    size_t cursor = 0;
-    uint64_t key, value;
-    while (map_next(homes->posts, &cursor, &key, &value)) free((struct made_post *)(uintptr_t)value);
-    cursor = 0;
-    while (map_next(homes->people, &cursor, &key, &value)) {
-========
 struct page_check *page_check_new(int64_t margin_us) {
     struct page_check *check = mem_alloc(sizeof *check);
     *check = (struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()};
@@ -72,22 +49,11 @@ void page_check_free(struct page_check *check) {
     while (map_next(check->posts, &cursor, &key, &value)) free((struct made_post *)(uintptr_t)value);
     cursor = 0;
     while (map_next(check->people, &cursor, &key, &value)) {
->>>>>>>> simulate:cli/page_check.c
         struct known_person *person = (struct known_person *)(uintptr_t)value;
         free(person->relations);
         free(person->posts);
         free(person);
     }
-<<<<<<<< HEAD:cli/homes.c
-    map_free(homes->people);
-    map_free(homes->posts);
-    free(homes);
-}
-
-static struct known_person *person_of(struct homes *homes, int64_t user) {
-    bool created;
-    uint64_t *slot = map_put(homes->people, (uint64_t)user, &created);
-========
     map_free(check->people);
     map_free(check->posts);
     free(check);
@@ -96,7 +62,6 @@ static struct known_person *person_of(struct homes *homes, int64_t user) {
 static struct known_person *person_of(struct page_check *check, int64_t user) {
     bool created;
     uint64_t *slot = map_put(check->people, (uint64_t)user, &created);
->>>>>>>> simulate:cli/page_check.c
     if (created) *slot = (uintptr_t)mem_zero(1, sizeof(struct known_person));
     return (struct known_person *)(uintptr_t)*slot;
 }
@@ -114,13 +79,8 @@ static struct known_relation *find_relation(const struct known_person *person, i
     return NULL;
 }
 
-<<<<<<<< HEAD:cli/homes.c
-static struct known_relation *relation_of(struct homes *homes, int64_t user, int64_t other) {
-    struct known_person *person = person_of(homes, user);
-========
 static struct known_relation *relation_of(struct page_check *check, int64_t user, int64_t other) {
     struct known_person *person = person_of(check, user);
->>>>>>>> simulate:cli/page_check.c
     struct known_relation *found = find_relation(person, other);
     if (found) return found;
     person->relations = grown(person->relations, person->relation_count, sizeof *person->relations);
@@ -131,23 +91,6 @@ static struct known_relation *relation_of(struct page_check *check, int64_t user
 
 /* ---- what is done ---- */
 
-<<<<<<<< HEAD:cli/homes.c
-void homes_follow_begun(struct homes *homes, int64_t user, int64_t other) {
-    relation_of(homes, user, other)->follows.changing = true;
-}
-
-void homes_follow_done(struct homes *homes, int64_t user, int64_t other, bool follows, int64_t now_us) {
-    relation_of(homes, user, other)->follows = (struct fact){.is = follows, .since_us = now_us};
-}
-
-bool homes_follows(const struct homes *homes, int64_t user, int64_t other) {
-    const struct known_relation *relation = find_relation(map_pointer(homes->people, (uint64_t)user), other);
-    return relation && relation->follows.is;
-}
-
-bool homes_pick(const struct homes *homes, int64_t user, bool follows, uint64_t number, int64_t *other) {
-    const struct known_person *person = map_pointer(homes->people, (uint64_t)user);
-========
 void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other) {
     relation_of(check, user, other)->follows.changing = true;
 }
@@ -163,7 +106,6 @@ bool page_check_follows(const struct page_check *check, int64_t user, int64_t ot
 
 bool page_check_pick(const struct page_check *check, int64_t user, bool follows, uint64_t number, int64_t *other) {
     const struct known_person *person = map_pointer(check->people, (uint64_t)user);
->>>>>>>> simulate:cli/page_check.c
     for (size_t i = 0; person && i < person->relation_count; i++) {
         const struct known_relation *relation = &person->relations[(number + i) % person->relation_count];
         if (relation->follows.is != follows) continue;
@@ -173,16 +115,6 @@ bool page_check_pick(const struct page_check *check, int64_t user, bool follows,
     return false;
 }
 
-<<<<<<<< HEAD:cli/homes.c
-void homes_post_begun(struct homes *homes, int64_t author) { person_of(homes, author)->posting = true; }
-
-void homes_post_done(struct homes *homes, int64_t author, int64_t id, int64_t now_us) {
-    struct known_person *person = person_of(homes, author);
-    bool created;
-    person->posting = false;
-    if (!id) return;
-    uint64_t *slot = map_put(homes->posts, (uint64_t)id, &created);
-========
 void page_check_post_begun(struct page_check *check, int64_t author) { person_of(check, author)->posting = true; }
 
 void page_check_post_done(struct page_check *check, int64_t author, int64_t id, int64_t now_us) {
@@ -191,29 +123,12 @@ void page_check_post_done(struct page_check *check, int64_t author, int64_t id, 
     person->posting = false;
     if (!id) return;
     uint64_t *slot = map_put(check->posts, (uint64_t)id, &created);
->>>>>>>> simulate:cli/page_check.c
     if (!created) return; // the same key once more
     struct made_post *post = mem_alloc(sizeof *post);
     *post = (struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}};
     *slot = (uintptr_t)post;
     person->posts = grown(person->posts, person->post_count, sizeof(struct made_post *));
     person->posts[person->post_count++] = post;
-<<<<<<<< HEAD:cli/homes.c
-    if (id < homes->first) homes->first = id;
-}
-
-void homes_delete_begun(struct homes *homes, int64_t id) {
-    struct made_post *post = map_pointer(homes->posts, (uint64_t)id);
-    if (post) post->there.changing = true;
-}
-
-void homes_delete_done(struct homes *homes, int64_t id, int64_t now_us) {
-    struct made_post *post = map_pointer(homes->posts, (uint64_t)id);
-    if (post) post->there = (struct fact){.is = false, .since_us = now_us};
-}
-
-int64_t homes_first(const struct homes *homes) { return homes->first; }
-========
     if (id < check->first) check->first = id;
 }
 
@@ -228,18 +143,12 @@ void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us
 }
 
 int64_t page_check_first(const struct page_check *check) { return check->first; }
->>>>>>>> simulate:cli/page_check.c
 
 /* ---- what is read ---- */
 
 struct page_reading {
-<<<<<<<< HEAD:cli/homes.c
-    const struct homes *homes;
-    const struct homes_page *page;
-========
     const struct page_check *check;
     const struct checked_page *page;
->>>>>>>> simulate:cli/page_check.c
     const struct known_person *reader; /* NULL: follows nobody */
     struct map *shown;                 /* ids */
     size_t wrong;
@@ -250,11 +159,7 @@ struct page_reading {
 static bool certain(const struct page_reading *reading, const struct fact *fact) {
     if (fact->changing) return false;
     if (reading->page->asked_us == INT64_MAX || fact->since_us == INT64_MIN) return true;
-<<<<<<<< HEAD:cli/homes.c
-    return fact->since_us <= reading->page->asked_us - reading->homes->margin_us;
-========
     return fact->since_us <= reading->page->asked_us - reading->check->margin_us;
->>>>>>>> simulate:cli/page_check.c
 }
 
 static bool certainly(const struct page_reading *reading, const struct fact *fact, bool is) {
@@ -262,15 +167,6 @@ static bool certainly(const struct page_reading *reading, const struct fact *fac
 }
 
 /* Why a post may not be on the page; NULL: it may. */
-<<<<<<<< HEAD:cli/homes.c
-static const char *too_many(const struct page_reading *reading, const struct homes_item *item) {
-    const struct known_relation *relation = find_relation(reading->reader, item->author);
-    const struct made_post *post = map_pointer(reading->homes->posts, (uint64_t)item->id);
-    if (!relation) return "the author was never followed";
-    if (certainly(reading, &relation->follows, false)) return "the author is not followed any more";
-    if (!post) {
-        const struct known_person *author = map_pointer(reading->homes->people, (uint64_t)item->author);
-========
 static const char *too_many(const struct page_reading *reading, const struct checked_item *item) {
     const struct known_relation *relation = find_relation(reading->reader, item->author);
     const struct made_post *post = map_pointer(reading->check->posts, (uint64_t)item->id);
@@ -278,7 +174,6 @@ static const char *too_many(const struct page_reading *reading, const struct che
     if (certainly(reading, &relation->follows, false)) return "the author is not followed any more";
     if (!post) {
         const struct known_person *author = map_pointer(reading->check->people, (uint64_t)item->author);
->>>>>>>> simulate:cli/page_check.c
         return author && author->posting ? NULL : "nobody has made this post";
     }
     if (post->author != item->author) return "the author is another one";
@@ -286,23 +181,14 @@ static const char *too_many(const struct page_reading *reading, const struct che
 }
 
 static const char *item_fault(const struct page_reading *reading, size_t at) {
-<<<<<<<< HEAD:cli/homes.c
-    const struct homes_item *item = &reading->page->items[at];
-========
     const struct checked_item *item = &reading->page->items[at];
->>>>>>>> simulate:cli/page_check.c
     bool created;
     uint64_t *slot = map_put(reading->shown, (uint64_t)item->id, &created);
     *slot = 1;
     if (!created) return "twice";
     if (at && item->id > reading->page->items[at - 1].id) return "out of order";
-<<<<<<<< HEAD:cli/homes.c
-    if (item->id < reading->homes->first) return NULL; // of an earlier time
-    if (reading->page->asked_us == INT64_MAX && item->flags & TIMELINES_UNAVAILABLE) return "its text is not there";
-========
     if (item->id < reading->check->first) return NULL; // of an earlier time
     if (reading->page->asked_us == INT64_MAX && item->flags & CHECKED_UNAVAILABLE) return "its text is not there";
->>>>>>>> simulate:cli/page_check.c
     return too_many(reading, item);
 }
 
@@ -314,11 +200,7 @@ static void put_line(struct page_reading *reading, int64_t id, int64_t author, c
 
 /* The author's posts that must be on the page and are not. */
 static void put_missing(struct page_reading *reading, int64_t author) {
-<<<<<<<< HEAD:cli/homes.c
-    const struct known_person *person = map_pointer(reading->homes->people, (uint64_t)author);
-========
     const struct known_person *person = map_pointer(reading->check->people, (uint64_t)author);
->>>>>>>> simulate:cli/page_check.c
     for (size_t i = person ? person->post_count : 0; i-- > 0 && person->posts[i]->id >= reading->page->next;) {
         const struct made_post *post = person->posts[i];
         if (certainly(reading, &post->there, true) && !map_find(reading->shown, (uint64_t)post->id))
@@ -326,19 +208,11 @@ static void put_missing(struct page_reading *reading, int64_t author) {
     }
 }
 
-<<<<<<<< HEAD:cli/homes.c
-bool homes_wrong(struct homes *homes, const struct homes_page *page, struct buffer *why) {
-    struct page_reading reading = {
-        .homes = homes,
-        .page = page,
-        .reader = map_pointer(homes->people, (uint64_t)page->reader),
-========
 bool page_check_wrong(struct page_check *check, const struct checked_page *page, struct buffer *why) {
     struct page_reading reading = {
         .check = check,
         .page = page,
         .reader = map_pointer(check->people, (uint64_t)page->reader),
->>>>>>>> simulate:cli/page_check.c
         .shown = map_new(),
         .why = why,
     };

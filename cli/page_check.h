@@ -8,13 +8,8 @@
  * change whom they follow. Posts with lower ids than the first one made here are of an earlier time, and are passed over.
  *
  * Times are microseconds of one clock. Users and ids are from 0. Pure; one thread. */
-<<<<<<<< HEAD:cli/homes.h
-#ifndef CLI_HOMES_H
-#define CLI_HOMES_H
-========
 #ifndef CLI_PAGE_CHECK_H
 #define CLI_PAGE_CHECK_H
->>>>>>>> simulate:cli/page_check.h
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,44 +17,14 @@
 
 #include "base/buffer.h"
 
-<<<<<<<< HEAD:cli/homes.h
-struct homes;
-
-struct homes *homes_new(int64_t margin_us);
-void homes_free(struct homes *homes); /* NULL is fine */
-========
 struct page_check;
 
 struct page_check *page_check_new(int64_t margin_us);
 void page_check_free(struct page_check *check); /* NULL is fine */
->>>>>>>> simulate:cli/page_check.h
 
 /* ---- what is done: one thing at a time for each author, and for each user and followed one ---- */
 
 /* A follow begins or ends. Done: `follows` is what it is now, whether that was asked for or not. */
-<<<<<<<< HEAD:cli/homes.h
-void homes_follow_begun(struct homes *homes, int64_t user, int64_t other);
-void homes_follow_done(struct homes *homes, int64_t user, int64_t other, bool follows, int64_t now_us);
-bool homes_follows(const struct homes *homes, int64_t user, int64_t other);
-
-/* One of those whom the user follows (or, with follows false, has followed once), whichever the number points at. False: there is nobody, or
- * something is under way with that one. */
-bool homes_pick(const struct homes *homes, int64_t user, bool follows, uint64_t number, int64_t *other);
-
-/* id 0: the post was not made. */
-void homes_post_begun(struct homes *homes, int64_t author);
-void homes_post_done(struct homes *homes, int64_t author, int64_t id, int64_t now_us);
-
-/* Of a post that is done and was not deleted before. */
-void homes_delete_begun(struct homes *homes, int64_t id);
-void homes_delete_done(struct homes *homes, int64_t id, int64_t now_us);
-
-/* ---- what is read ---- */
-
-enum homes_flag { TIMELINES_UNAVAILABLE = 1 }; /* the post's text was not there */
-
-struct homes_item {
-========
 void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other);
 void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us);
 bool page_check_follows(const struct page_check *check, int64_t user, int64_t other);
@@ -81,38 +46,23 @@ void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us
 enum checked_flag { CHECKED_UNAVAILABLE = 1 }; /* the post's text was not there */
 
 struct checked_item {
->>>>>>>> simulate:cli/page_check.h
     int64_t id, author;
     unsigned flags;
 };
 
-<<<<<<<< HEAD:cli/homes.h
-struct homes_page {
-    int64_t reader;
-    int64_t asked_us;               /* or INT64_MAX: everything is done, and all of it is certain */
-    const struct homes_item *items; /* from the newest post on */
-========
 struct checked_page {
     int64_t reader;
     int64_t asked_us;                 /* or INT64_MAX: everything is done, and all of it is certain */
     const struct checked_item *items; /* from the newest post on */
->>>>>>>> simulate:cli/page_check.h
     size_t count;
     int64_t next; /* all posts from this id on were looked at; 0: all */
 };
 
 /* Whether something is missing, too many, twice or out of order, or after the end (asked_us INT64_MAX) without text. Appends the page to
  * `why`, a line an item, with what is wrong about each. For a page just read: what is done afterwards is not to be told before. */
-<<<<<<<< HEAD:cli/homes.h
-bool homes_wrong(struct homes *homes, const struct homes_page *page, struct buffer *why);
-
-/* The lowest id that was made here; INT64_MAX: none yet. */
-int64_t homes_first(const struct homes *homes);
-========
 bool page_check_wrong(struct page_check *check, const struct checked_page *page, struct buffer *why);
 
 /* The lowest id that was made here; INT64_MAX: none yet. */
 int64_t page_check_first(const struct page_check *check);
->>>>>>>> simulate:cli/page_check.h
 
 #endif

@@ -59,9 +59,10 @@ def test_new_posts_wait_and_deleted_ones_go(feed, screen, users):
 def test_i_write_follow_unfollow_and_delete(feed, screen, users):
     me, ben = users(2)
     feed.post(ben, 'of Ben')
+    eventually(lambda: feed.http(ben).put('/v1/handle', json={'handle': f'ben_{ben}'}).status_code == 200, 30, what='a handle')
     signed_in(screen, feed, me)
     eventually(lambda: 'Follow somebody' in screen.text('#feed-end'), what='nobody is followed')
-    screen.page.fill('#person', str(ben))
+    screen.page.fill('#person', f'@Ben_{ben}')
     screen.page.click('#find')
     screen.page.click('#follow[data-following="false"]')
     screen.page.wait_for_selector('#follow[data-following="true"]')

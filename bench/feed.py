@@ -224,7 +224,8 @@ def measure_restore(world) -> dict:
     rows = {'the topics': started(feed)}
     feed.stop()
     rows['its own disk'] = started(feed)
-    other = world.cluster.add('feed')
+    other = world.cluster.add('feed', start=False)
+    other.start(timeout=280)
     feed = world.cluster.feeds[0]
     eventually(lambda: metric(other, 'partitions_standby_current') == world.options.partitions // 2, 120,
                what='the stand-by is up to date')

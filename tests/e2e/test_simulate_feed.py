@@ -14,7 +14,7 @@ import pytest
 
 from harness.cluster import build_folder
 from harness.processes import clean_environment
-from harness.truth import Simulation
+from harness.truth import Simulation, read_lists
 from harness.waiting import eventually
 
 PAGE = 20
@@ -38,7 +38,7 @@ class FeedSimulation(Simulation):
 
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(fanouts=0, sinks=0, feeds=2)
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000}).start(sinks=0, feeds=2)
 
 
 def newest_pages(cluster):
@@ -85,6 +85,15 @@ def test_a_city_posts_follows_and_reads(cluster, tmp_path):
     second = FeedSimulation(cluster, *city, '--no-setup', '--for', 2, '--seed', 2, '--margin', 10)
     second.finish(60)
     assert read_feed(file) == newest_pages(cluster)
+
+
+def test_people_with_phones_use_the_feed_too(cluster, tmp_path):
+    lists, feed = tmp_path / 'lists.csv', tmp_path / 'feed.csv'
+    run = Simulation(cluster, '--city', 40, '--every', 0.5, '--http', cluster.http_url, '--posts', 10, '--follows', 2, '--reads', 5,
+                     '--check', '--for', 5, '--lists', lists, '--feed', feed)
+    run.finish(100)
+    assert 'phones, 40 online' in run.said() and ' 0 pages were wrong' in run.said()
+    assert len(read_lists(lists)) > 10 and len(read_feed(feed)) == 40
 
 
 # ---- wrong pages ----

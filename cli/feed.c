@@ -1,86 +1,10 @@
 /* `starling feed`: a user's home timeline. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/loop.h"
-#include "base/mem.h"
-#include "cli/home_page.h"
+#include "cli/home_follow.h"
+#include "cli/home_reading.h"
 #include "cli/post_options.h"
-
-enum {
-    SPARE = 5,           /* posts more than wanted, as some may be deleted meanwhile */
-    PATIENCE_MS = 10000, /* for the reader's owner */
-    BEGUN_MS = 5000,     /* for an inbox that began with the first question */
-    AGAIN_MS = 300,
-    AUTHORS_PATIENCE_MS = 2000, /* for each owner of authors */
-};
-
-static const char AUTHORS_POSTS[] = "some of these authors' posts";
-
-/* An inbox that nobody has read begins with the question, and is complete a moment later. */
-static int ask_ids(const struct post_options *options, struct asking *asking, struct home_page *page,
-                   struct error *error) {
-    struct buffer reply = {.data = NULL};
-    int64_t until_us = clock_monotonic_us() + BEGUN_MS * 1000LL;
-    char *path = mem_format("/peer/feed/%" PRId64 "?limit=%zu", options->user, options->limit + SPARE);
-    int code;
-    for (;;) {
-        code = asking_get(asking, asking_of_user(asking, options->user), path, PATIENCE_MS, "this user's timeline",
-                          &reply, error);
-        if (!code) code = home_page_read(page, buffer_cstring(&reply), reply.size, error);
-        if (code || page->complete || clock_monotonic_us() >= until_us) break;
-        home_page_free(page);
-        uv_sleep(AGAIN_MS);
-    }
-    free(path);
-    buffer_free(&reply);
-    return code;
-}
-
-/* Tells the first reason why an owner of authors does not answer. */
-static void tell(int code, const struct error *error, bool *told) {
-    if (code && !*told) fprintf(stderr, "starling feed: %s\n", error->text);
-    *told = *told || code;
-}
-
-/* Posts at and below the horizon are asked of their authors' owners. */
-static void ask_older(struct asking *asking, struct home_page *page, size_t wanted, bool *told) {
-    struct buffer authors = {.data = NULL}, reply = {.data = NULL};
-    int32_t partition;
-    while (home_page_ask_older(page, asking_partitions(asking), &partition, &authors)) {
-        struct error error = {.text = ""};
-        char *path = mem_format("/peer/older/%d?before=%" PRId64 "&limit=%zu&authors=%s", (int)partition,
-                                page->horizon + 1, wanted, buffer_cstring(&authors));
-        int code = asking_get(asking, partition, path, AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
-        if (!code) code = home_page_add(page, buffer_cstring(&reply), reply.size, &error);
-        if (code) page->complete = false;
-        tell(code, &error, told);
-        free(path);
-    }
-    home_page_sort(page, wanted);
-    buffer_free(&authors);
-    buffer_free(&reply);
-}
-
-/* Where an owner does not answer, its authors' posts stay without text. */
-static void ask_posts(struct asking *asking, struct home_page *page, bool *told) {
-    struct buffer ids = {.data = NULL}, reply = {.data = NULL};
-    int32_t partition;
-    while (home_page_ask(page, &partition, &ids)) {
-        struct error error = {.text = ""};
-        if (partition >= asking_partitions(asking)) continue;
-        char *path = mem_format("/peer/posts/%d?ids=%s", (int)partition, buffer_cstring(&ids));
-        int code = asking_get(asking, partition, path, AUTHORS_PATIENCE_MS, AUTHORS_POSTS, &reply, &error);
-        if (!code) code = home_page_answer(page, buffer_cstring(&reply), reply.size, &error);
-        tell(code, &error, told);
-        free(path);
-    }
-    buffer_free(&ids);
-    buffer_free(&reply);
-}
 
 static int print_page(const struct post_options *options, const struct home_page *page, struct error *error) {
     const struct post_style style = {.json = options->json, .author = true};
@@ -97,22 +21,17 @@ static int print_page(const struct post_options *options, const struct home_page
 
 static int print(const struct post_options *options, struct asking *asking, struct error *error) {
     struct home_page page = {.items = NULL};
-    int code = ask_ids(options, asking, &page, error);
-    if (!code) {
-        bool told = false;
-        if (page.complete) ask_older(asking, &page, options->limit + SPARE, &told);
-        ask_posts(asking, &page, &told);
-        code = print_page(options, &page, error);
-    }
+    int code = home_read(asking, options->user, options->limit, &page, error);
+    if (!code) code = print_page(options, &page, error);
     home_page_free(&page);
     return code;
 }
 
-static int run(int argc, char **argv) { return post_options_run(&FEED_COMMAND, print, argc, argv); }
+static int run(int argc, char **argv) { return post_options_run(&FEED_COMMAND, print, home_follow, argc, argv); }
 
 const struct cli_command FEED_COMMAND = {
     .name = "feed",
-    .synopsis = "USER [--limit N] [--json]",
+    .synopsis = "USER [--limit N] [--json] [--follow [--ws URL] [--token TOKEN] [--ca FILE]]",
     .summary = "a user's home timeline: the newest posts of whom the user follows",
     .run = run,
 };

@@ -43,6 +43,13 @@ static int read_horizon(struct home_page *page, const json_t *root, struct error
     return !strcmp(text, "0") || post_want_id(root, "horizon", &page->horizon, error) == 0 ? 0 : -EBADMSG;
 }
 
+/* Where a feed process says no version, there is none. */
+static void read_version(struct home_page *page, const json_t *root) {
+    const char *text;
+    if (json_want_text(root, "version", &text, NULL) || strlen(text) >= sizeof page->version) return;
+    strcpy(page->version, text);
+}
+
 static void read_following(struct home_page *page, const json_t *following) {
     page->following = mem_zero(json_array_size(following) + 1, sizeof *page->following);
     for (size_t i = 0; i < json_array_size(following); i++) {
@@ -57,6 +64,7 @@ int home_page_read(struct home_page *page, const char *reply, size_t size, struc
     if (!code && json_want_bool(root, "complete", &page->complete, error)) code = -EBADMSG;
     if (!code) code = read_horizon(page, root, error);
     if (!code) code = add_items(page, json_object_get(root, "posts"), error);
+    if (!code) read_version(page, root);
     if (!code) read_following(page, json_object_get(root, "following"));
     json_decref(root);
     return code ? error_prefix(error, code, "%s", NONSENSE) : 0;

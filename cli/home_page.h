@@ -5,6 +5,8 @@
 
 #include "cli/post_lines.h"
 
+enum { HOME_VERSION_SIZE = 64 };
+
 struct home_item {
     int64_t id, user; /* user: the author */
     json_t *post;     /* NULL: not known */
@@ -20,7 +22,8 @@ struct home_author {
 struct home_page {
     struct home_item *items; /* newest first */
     size_t count, questions;
-    bool complete; /* the inbox is; else posts may be missing */
+    bool complete;                   /* the inbox is; else posts may be missing */
+    char version[HOME_VERSION_SIZE]; /* of the timeline; "": it has none */
     /* The inbox has all posts above the horizon. If that is too few, whom else to ask for older ones: */
     int64_t horizon;
     struct home_author *following;

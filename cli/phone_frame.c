@@ -22,6 +22,23 @@ void phone_frame_hello(struct buffer *frame, const char *token, struct geo_point
     put_place(frame, at, time);
 }
 
+void phone_frame_hello_alone(struct buffer *frame, const char *token) {
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"hello\",\"token\":");
+    json_put_text(frame, token, strlen(token));
+    buffer_byte(frame, '}');
+}
+
+void phone_frame_watch_feed(struct buffer *frame, const char *version) {
+    ws_frame_start(frame);
+    buffer_string(frame, "{\"type\":\"watch\",\"what\":\"feed\"");
+    if (*version) {
+        buffer_string(frame, ",\"version\":");
+        json_put_text(frame, version, strlen(version));
+    }
+    buffer_byte(frame, '}');
+}
+
 void phone_frame_location(struct buffer *frame, struct geo_point at, int64_t time) {
     ws_frame_start(frame);
     buffer_string(frame, "{\"type\":\"location\"");

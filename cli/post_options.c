@@ -1,16 +1,19 @@
 #include "cli/post_options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "event/topics.h"
 
-enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000 };
+enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, PLAIN_OPTIONS = 2 };
 
-static int ask_and_print(const struct cli *cli, const struct cli_command *command, const struct post_options *options,
-                         int (*print)(const struct post_options *options, struct asking *asking, struct error *error)) {
+static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
+
+static int ask_and_print(const struct cli_command *command, const struct post_options *options,
+                         post_options_fn *print) {
     const struct asking_options whom = {
-        .cli = cli,
-        .group = cli->settings.feed_group,
+        .cli = options->cli,
+        .group = options->cli->settings.feed_group,
         .topic = &TOPIC_POST_COMMANDS,
         .who = "feed process",
     };
@@ -24,19 +27,24 @@ static int ask_and_print(const struct cli *cli, const struct cli_command *comman
     return 0;
 }
 
-int post_options_run(const struct cli_command *command,
-                     int (*print)(const struct post_options *options, struct asking *asking, struct error *error),
-                     int argc, char **argv) {
-    struct post_options post = {.limit = LIMIT_DEFAULT};
+int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
+                     char **argv) {
+    struct post_options post = {.limit = LIMIT_DEFAULT, .ws = "ws://127.0.0.1:8081/", .authorities = AUTHORITIES};
     const char *limit = NULL;
+    bool follows = false;
     const struct cli_option options[] = {
         {"limit", "N", "so many at most, 1 to 1000 (20)", &limit, NULL},
         {"json", NULL, "lines of JSON", NULL, &post.json},
+        {"follow", NULL, "goes on: oldest posts first, then new ones as they come", NULL, &follows},
+        {"ws", "URL", "WebSocket address of the edge to follow (ws://127.0.0.1:8081/)", &post.ws, NULL},
+        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &post.token, NULL},
+        {"ca", "FILE", "PEM file of the authorities to trust for wss://", &post.authorities, NULL},
     };
+    size_t option_count = follow ? ARRAY_SIZE(options) : PLAIN_OPTIONS;
     struct cli cli;
     bool done;
     int64_t most = LIMIT_DEFAULT;
-    int code = cli_open(&cli, command, argc, argv, options, ARRAY_SIZE(options), &done);
+    int code = cli_open(&cli, command, argc, argv, options, option_count, &done);
     if (code || done) return code;
     if (cli.argument_count != 1) {
         code = cli_fail(command, 2, "one user must be given");
@@ -44,9 +52,12 @@ int post_options_run(const struct cli_command *command,
         code = cli_fail(command, 2, "user %s: must be a number from 0", cli.arguments[0]);
     } else if (limit && !cli_int(limit, 1, LIMIT_MAX, &most)) {
         code = cli_fail(command, 2, "--limit %s: must be from 1 to %d", limit, LIMIT_MAX);
+    } else if (strncmp(post.ws, "ws://", 5) && strncmp(post.ws, "wss://", 6)) {
+        code = cli_fail(command, 2, "--ws %s: must begin with ws:// or wss://", post.ws);
     } else {
         post.limit = (size_t)most;
-        code = ask_and_print(&cli, command, &post, print);
+        post.cli = &cli;
+        code = ask_and_print(command, &post, follows ? follow : print);
     }
     cli_close(&cli);
     return code;

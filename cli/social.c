@@ -67,7 +67,7 @@ static void posted(struct deed *deed, unsigned status, const char *reply, size_t
         social_refused(social, "a post", deed->citizen->user, status, reply);
     }
     json_decref(post);
-    timelines_post_done(social->timelines, deed->citizen->user, id, clock_monotonic_us());
+    page_check_post_done(social->check, deed->citizen->user, id, clock_monotonic_us());
 }
 
 static void deleted(struct deed *deed, unsigned status, const char *reply) {
@@ -77,7 +77,7 @@ static void deleted(struct deed *deed, unsigned status, const char *reply) {
         return;
     }
     social->counts.deleted++;
-    timelines_delete_done(social->timelines, deed->object, clock_monotonic_us());
+    page_check_delete_done(social->check, deed->object, clock_monotonic_us());
 }
 
 static void followed(struct deed *deed, unsigned status, const char *reply) {
@@ -90,7 +90,7 @@ static void followed(struct deed *deed, unsigned status, const char *reply) {
         social->counts.followed++;
     else
         social->counts.unfollowed++;
-    timelines_follow_done(social->timelines, user, deed->object, is, clock_monotonic_us());
+    page_check_follow_done(social->check, user, deed->object, is, clock_monotonic_us());
 }
 
 static void on_outcome(void *context, unsigned status, const char *reply, size_t size) {
@@ -131,7 +131,7 @@ static void write_post(struct social *social, struct citizen *citizen) {
     json_put_text(body, buffer_cstring(&text), text.size);
     buffer_format(body, ",\"key\":\"simulate-%" PRIx64 "-%" PRIu64 "\"}", social->run, social->number++);
     buffer_free(&text);
-    timelines_post_begun(social->timelines, citizen->user);
+    page_check_post_begun(social->check, citizen->user);
     do_it(social, citizen, DEED_POST, 0, "POST", "/v1/posts", body);
 }
 
@@ -140,7 +140,7 @@ static void delete_post(struct social *social, struct citizen *citizen) {
     int64_t post = citizen->latest[at];
     citizen->latest[at] = citizen->latest[--citizen->latest_count];
     char *path = mem_format("/v1/posts/%" PRId64, post);
-    timelines_delete_begun(social->timelines, post);
+    page_check_delete_begun(social->check, post);
     do_it(social, citizen, DEED_DELETE, post, "DELETE", path, NULL);
     free(path);
 }
@@ -151,13 +151,13 @@ static void change_follow(struct social *social, struct citizen *citizen) {
     int64_t other;
     bool ends = drawn & 1;
     if (ends || drawn & 2) {
-        if (!timelines_pick(social->timelines, citizen->user, ends, drawn >> 2, &other)) return;
+        if (!page_check_pick(social->check, citizen->user, ends, drawn >> 2, &other)) return;
     } else {
         other = social->citizens[(drawn >> 2) % social->count].user;
-        if (other == citizen->user || timelines_follows(social->timelines, citizen->user, other)) return;
+        if (other == citizen->user || page_check_follows(social->check, citizen->user, other)) return;
     }
     char *path = mem_format("/v1/follows/%" PRId64, other);
-    timelines_follow_begun(social->timelines, citizen->user, other);
+    page_check_follow_begun(social->check, citizen->user, other);
     do_it(social, citizen, ends ? DEED_UNFOLLOW : DEED_FOLLOW, other, ends ? "DELETE" : "PUT", path, NULL);
     free(path);
 }
@@ -198,7 +198,10 @@ static void keep_rate(struct social *social, struct social_rate *rate, int64_t p
                       void (*act)(struct social *social)) {
     rate->owed += rate->a_second * (double)passed_us / 1e6;
     if (rate->owed > rate->a_second + 1) rate->owed = rate->a_second + 1;
-    for (; rate->owed >= 1 && home_api_under_way(social->api) < SOCIAL_UNDER_WAY_MAX; rate->owed--) act(social);
+    while (rate->owed >= 1 && home_api_under_way(social->api) < SOCIAL_UNDER_WAY_MAX) {
+        rate->owed -= 1;
+        act(social);
+    }
 }
 
 static void live(struct social *social, int64_t passed_us) {
@@ -293,7 +296,7 @@ int social_new(const struct social_options *options, struct social **out, struct
     *social = (struct social){
         .options = *options,
         .api = api,
-        .timelines = timelines_new(options->margin_us),
+        .check = page_check_new(options->margin_us),
         .count = crowd_count(options->crowd),
         .chance = hash_u64(options->seed),
         .run = clock_wall_ms(),
@@ -317,7 +320,7 @@ void social_free(struct social *social) {
     social->closing = true;
     loop_timer_free(social->tick);
     home_api_free(social->api);
-    timelines_free(social->timelines);
+    page_check_free(social->check);
     buffer_free(&social->scratch);
     buffer_free(&social->why);
     free(social->citizens);

@@ -2,7 +2,7 @@
  *
  *     reads who follows whom -> living, until social_rest -> all outcomes known -> reads everybody's timeline -> over
  *
- * With `check` every page is held against brute force (cli/timelines.h). Nobody but the simulation may then post for its people. What it
+ * With `check` every page is held against brute force (cli/page_check.h). Nobody but the simulation may then post for its people. What it
  * says goes to standard error. Loop's thread. */
 #ifndef CLI_SOCIAL_H
 #define CLI_SOCIAL_H
@@ -27,7 +27,7 @@ struct social_options {
     uint64_t seed;
     double posts, follows, reads; /* a second, all people together */
     bool check;
-    int64_t margin_us;     /* see cli/timelines.h */
+    int64_t margin_us;     /* see cli/page_check.h */
     int64_t patience_us;   /* with timelines that are not right at the end, and with a gateway that does not answer */
     const char *feed_path; /* everybody's newest page is written there at the end, as user,post; NULL: it is not */
 };

@@ -30,7 +30,7 @@ static void on_following(void *context, unsigned status, const char *reply, size
     }
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (json_want_int(json_array_get(items, i), "user", 0, INT64_MAX, &other, NULL)) continue;
-        timelines_follow_done(social->timelines, citizen->user, other, true, clock_monotonic_us());
+        page_check_follow_done(social->check, citizen->user, other, true, clock_monotonic_us());
     }
     bool more = page && json_given(page, "next") && !json_want_int(page, "next", 0, INT64_MAX, &next, NULL);
     json_decref(page);
@@ -66,7 +66,7 @@ static int by_user(const void *key, const void *member) {
 /* A follow that was decided may be on the list a moment later. */
 static int want_follow(void *context, int64_t user, int64_t other) {
     struct social *social = context;
-    if (timelines_follows(social->timelines, user, other)) return 0;
+    if (page_check_follows(social->check, user, other)) return 0;
     struct citizen *citizen = bsearch(&user, social->citizens, social->count, sizeof *social->citizens, by_user);
     citizen->open = true;
     social->missing++;

@@ -19,7 +19,7 @@ struct look {
     bool whole; /* at the end; else one page in passing */
     int64_t asked_us, next;
     bool complete;
-    struct timelines_item *items;
+    struct checked_item *items;
     size_t count;
 };
 
@@ -47,7 +47,7 @@ static bool read_page(struct look *look, const char *reply, size_t size) {
     }
     for (size_t i = 0; good && i < json_array_size(items); i++) {
         const json_t *post = json_array_get(items, i);
-        struct timelines_item item = {.flags = json_object_get(post, "unavailable") ? TIMELINES_UNAVAILABLE : 0};
+        struct checked_item item = {.flags = json_object_get(post, "unavailable") ? CHECKED_UNAVAILABLE : 0};
         good = read_id(post, "id", &item.id) && json_want_int(post, "user", 0, INT64_MAX, &item.author, NULL) == 0;
         if (good) look->items[look->count++] = item;
     }
@@ -64,7 +64,7 @@ static void say_wrong(struct social *social, int64_t user) {
 
 static bool wrong(struct look *look) {
     struct social *social = look->social;
-    const struct timelines_page page = {
+    const struct checked_page page = {
         .reader = look->citizen->user,
         .asked_us = look->asked_us,
         .items = look->items,
@@ -72,7 +72,7 @@ static bool wrong(struct look *look) {
         .next = look->next,
     };
     buffer_clear(&social->why);
-    return timelines_wrong(social->timelines, &page, &social->why);
+    return page_check_wrong(social->check, &page, &social->why);
 }
 
 static void judge_in_passing(struct look *look) {
@@ -121,7 +121,7 @@ static void on_page(void *context, unsigned status, const char *reply, size_t si
             social_refused(social, "a page", look->citizen->user, status, reply);
     } else if (!look->whole) {
         judge_in_passing(look);
-    } else if (social->options.check && look->next > timelines_first(social->timelines) && !social->closing) {
+    } else if (social->options.check && look->next > page_check_first(social->check) && !social->closing) {
         ask(look); // the rest of it
         return;
     } else {

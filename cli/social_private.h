@@ -4,7 +4,7 @@
 
 #include "cli/home_api.h"
 #include "cli/social.h"
-#include "cli/timelines.h"
+#include "cli/page_check.h"
 
 enum { SOCIAL_PAGE = 20, SOCIAL_LATEST = 8, SOCIAL_UNDER_WAY_MAX = 256, SOCIAL_AT_ONCE = 64 };
 
@@ -27,7 +27,7 @@ struct social_rate {
 struct social {
     struct social_options options;
     struct home_api *api;
-    struct timelines *timelines;
+    struct page_check *check;
     struct citizen *citizens; /* by rising id, as the crowd's */
     size_t count;
     enum social_phase phase;

@@ -44,7 +44,7 @@ struct pair_list { /* by a, then b */
 };
 
 /* The halves of one side, a partition at a time. */
-struct side {
+struct half_side {
     half_reader *read;
     struct codec *codec;
     struct halves *halves;
@@ -93,11 +93,11 @@ static void list_choose(struct pair_list *out, const struct pair_list *from, con
 /* ---- reading a side ---- */
 
 /* One side, or both, of what is read. */
-struct sides {
-    struct side *own, *mirror; /* NULL: not wanted */
+struct half_sides {
+    struct half_side *own, *mirror; /* NULL: not wanted */
 };
 
-static void take_half(struct side *side, const struct kafka_record *record) {
+static void take_half(struct half_side *side, const struct kafka_record *record) {
     struct half_said said;
     int code = side ? side->read(side->codec, record, &said) : 0;
     if (code < 0) side->broken++;
@@ -105,16 +105,16 @@ static void take_half(struct side *side, const struct kafka_record *record) {
 }
 
 static void take(void *context, const struct kafka_record *record) {
-    const struct sides *sides = context;
+    const struct half_sides *sides = context;
     take_half(sides->own, record);
     take_half(sides->mirror, record);
 }
 
 static void drained(void *context) {}
 
-static int read_partition(struct verify *v, const struct sides *wanted, int partition, int64_t to_ms,
+static int read_partition(struct verify *v, const struct half_sides *wanted, int partition, int64_t to_ms,
                           int (*each)(void *context, int64_t a, int64_t b)) {
-    struct sides sides = *wanted;
+    struct half_sides sides = *wanted;
     const struct reader_options reader = {
         .settings = v->settings,
         .topic = v->mirrored->topic,
@@ -136,7 +136,7 @@ static int read_partition(struct verify *v, const struct sides *wanted, int part
 }
 
 static int add_up(void *context, int64_t a, int64_t b) {
-    struct side *side = context;
+    struct half_side *side = context;
     size_t p = (size_t)hash_user_partition(a, side->partitions), q = (size_t)hash_user_partition(b, side->partitions);
     side->sums[p * (size_t)side->partitions + q] += hash_u64(hash_u64((uint64_t)a) + (uint64_t)b);
     side->count++;
@@ -144,15 +144,15 @@ static int add_up(void *context, int64_t a, int64_t b) {
 }
 
 static int keep(void *context, int64_t a, int64_t b) {
-    struct side *side = context;
+    struct half_side *side = context;
     if (hash_user_partition(a, side->partitions) == side->of_a &&
         hash_user_partition(b, side->partitions) == side->of_b)
         list_add(&side->list, a, b);
     return 0;
 }
 
-static void side_open(struct side *side, const struct verify *v, half_reader *read) {
-    *side = (struct side){
+static void side_open(struct half_side *side, const struct verify *v, half_reader *read) {
+    *side = (struct half_side){
         .read = read,
         .codec = codec_new(),
         .halves = halves_new(),
@@ -161,7 +161,7 @@ static void side_open(struct side *side, const struct verify *v, half_reader *re
     };
 }
 
-static void side_close(struct side *side) {
+static void side_close(struct half_side *side) {
     codec_free(side->codec);
     halves_free(side->halves);
     free(side->sums);
@@ -199,7 +199,7 @@ static void still_alone(struct pair_list *alone, const struct pair_list *side, c
 }
 
 /* The pairs with a in partition p and b in q. */
-static int compare_halves(struct verify *v, struct side *own, struct side *mirror, int p, int q) {
+static int compare_halves(struct verify *v, struct half_side *own, struct half_side *mirror, int p, int q) {
     struct pair_list own_alone = {.items = NULL}, mirror_alone = {.items = NULL};
     int code = 0;
     own->of_a = mirror->of_a = p;
@@ -207,8 +207,9 @@ static int compare_halves(struct verify *v, struct side *own, struct side *mirro
     for (int look = 0; !code && look < LOOKS && (!look || own_alone.count || mirror_alone.count); look++) {
         if (look) uv_sleep(LOOK_AGAIN_MS);
         own->list.count = mirror->list.count = 0;
-        code = read_partition(v, &(struct sides){.own = own, .mirror = p == q ? mirror : NULL}, p, INT64_MAX, keep);
-        if (!code && p != q) code = read_partition(v, &(struct sides){.mirror = mirror}, q, INT64_MAX, keep);
+        code =
+            read_partition(v, &(struct half_sides){.own = own, .mirror = p == q ? mirror : NULL}, p, INT64_MAX, keep);
+        if (!code && p != q) code = read_partition(v, &(struct half_sides){.mirror = mirror}, q, INT64_MAX, keep);
         still_alone(&own_alone, &own->list, &mirror->list, !look);
         still_alone(&mirror_alone, &mirror->list, &own->list, !look);
     }
@@ -221,14 +222,14 @@ static int compare_halves(struct verify *v, struct side *own, struct side *mirro
 /* ---- a topic ---- */
 
 static int verify_topic(struct verify *v) {
-    struct side own, mirror;
+    struct half_side own, mirror;
     int code = 0;
     // One moment for all partitions, or what is written meanwhile would make their sums differ.
     int64_t moment = clock_wall_ms();
     side_open(&own, v, v->mirrored->own);
     side_open(&mirror, v, v->mirrored->mirror);
     for (int p = 0; !code && p < v->partitions; p++)
-        code = read_partition(v, &(struct sides){.own = &own, .mirror = &mirror}, p, moment, add_up);
+        code = read_partition(v, &(struct half_sides){.own = &own, .mirror = &mirror}, p, moment, add_up);
     int64_t count = own.count, broken = own.broken;
     for (int p = 0; !code && p < v->partitions; p++) {
         for (int q = 0; !code && q < v->partitions; q++) {

@@ -144,6 +144,8 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    notices_free(feed->notices);
+    names_free(feed->names);
     refusals_free(feed->refusals);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
@@ -184,6 +186,8 @@ static int make_state(struct feed *feed, struct error *error) {
     if (code) return code;
     feed->posts = posts_new(feed->store, feed->partitions, PARTITIONS_COLD_MS);
     feed->blocks = blocks_new(feed->store, feed->partitions);
+    feed->names = names_new(feed->store, feed->partitions);
+    feed->notices = notices_new(feed->store, feed->partitions);
     feed->inboxes = inboxes_new(&(struct inboxes_options){
         .store = feed->store,
         .partitions = feed->partitions,
@@ -282,6 +286,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
         .batch = (size_t)feed->settings->commands_batch,
@@ -306,9 +311,12 @@ static int make_owner(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
+        .notices = feed->notices,
         .inboxes = feed->inboxes,
         .refusals = feed->refusals,
         .ages = feed->ages,
+        .write_s = settings->inbox_write_s,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,
@@ -356,6 +364,8 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .timelines = feed->timelines,
+        .names = feed->names,
+        .notices = feed->notices,
         .refusals = feed->refusals,
         .commands = feed->commands,
         .context = feed,
@@ -456,11 +466,11 @@ static void feed_peer(void *state, struct http_request *request) {
         http_problem(request, 503, "starting", "this process is opening its stores", 1);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,   &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,    &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS,       &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,
-                                             &TOPIC_FOLLOW_REFUSALS};
+static const struct topic *const NEEDED[] = {
+    &TOPIC_FOLLOW_COMMANDS,   &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS, &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,        &TOPIC_FRIENDSHIPS,  &TOPIC_FEED_OFFSETS,  &TOPIC_TIMELINES,
+    &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS, &TOPIC_NAMES,
+    &TOPIC_NOTICES,           &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,    &TOPIC_FOLLOW_REFUSALS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

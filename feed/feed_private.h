@@ -22,6 +22,8 @@ struct feed {
     struct ages *ages;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct refusals *refusals;
     struct outbox *outbox;

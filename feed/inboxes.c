@@ -261,6 +261,13 @@ bool inboxes_full(const struct inboxes *inboxes) {
     return inboxes->crowded || inboxes->waiting >= inboxes->options.memory_bytes;
 }
 
+bool inboxes_unwritten(const struct inboxes *inboxes) {
+    for (int32_t p = 0; p < inboxes->options.partitions; p++) {
+        if (inboxes->parts[p].next >= 0 && inboxes->parts[p].stored < 0 && inboxes->parts[p].family) return true;
+    }
+    return false;
+}
+
 bool inboxes_wants_begin(const struct inboxes *inboxes, const struct inbox *inbox, int64_t now_ms) {
     return inbox->request < 0 || now_ms - inbox->opened_ms > inboxes->options.away_ms / 2;
 }

@@ -61,6 +61,8 @@ bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offse
 void inboxes_sweep(struct inboxes *inboxes, size_t slots);
 
 bool inboxes_full(const struct inboxes *inboxes);
+/* Of some partition records were taken, and nothing was ever written: a restart would begin all its inboxes anew. */
+bool inboxes_unwritten(const struct inboxes *inboxes);
 /* Writes what is in memory, of all partitions. In slices of so many readers: returns 1 while there is more to write, then 0. Items may
  * be taken between slices, and may then be left for the next round. A slice is never torn: the stored offset moves with a partition's last one, and records that are applied
  * again after a crash do no harm. After a failure only inboxes_free is of use: each further write fails likewise. */

@@ -37,7 +37,8 @@ static bool go_on(struct partitions *partitions) {
 
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
-    static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
+    static const size_t STATES[] = {STATE_FOLLOWS,     STATE_POSTS, STATE_TEXTS,
+                                    STATE_FRIENDSHIPS, STATE_NAMES, STATE_NOTICES};
     partitions_quieten(partitions, partition);
     int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;
@@ -191,6 +192,7 @@ void partitions_second(struct partitions *partitions) {
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
     partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    partitions->writing = true;
+    if (now / 1000 % partitions->options.write_s == 0 || inboxes_unwritten(partitions->options.inboxes))
+        partitions->writing = true;
     partitions_turn_soon(partitions);
 }

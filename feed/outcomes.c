@@ -10,7 +10,7 @@
 
 enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 500 };
 
-enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_FEED };
+enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
@@ -23,7 +23,7 @@ struct outcome_wait {
     enum relation relation;
     size_t limit;
     int64_t offset; /* of the command; -1: any */
-    char *key;
+    char *key;      /* of a post; or the handle */
     int64_t deadline_us;
 };
 
@@ -66,7 +66,9 @@ static bool answer(struct outcome_wait *wait) {
     switch (wait->what) {
     case WAITS_RELATION: relation_answer(wait, &body); break;
     case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
-    case WAITS_GONE: buffer_string(&body, "{}"); break;
+    case WAITS_GONE:
+    case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
+    case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_FEED: break;
     }
     bool there = code != -EAGAIN;
@@ -88,6 +90,8 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
     case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_WISH:
+    case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
     case WAITS_FEED: break;
     }
     return false;
@@ -179,11 +183,13 @@ static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
         const struct topic *topic;
     } PATHS[] = {{"/peer/relation/", WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
                  {"/peer/posted/", WAITS_POSTED, &TOPIC_POST_COMMANDS},
-                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS}};
+                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS},
+                 {"/peer/wish/", WAITS_WISH, &TOPIC_NAME_COMMANDS},
+                 {"/peer/unnamed/", WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
     for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
         const char *at = http_path_behind(wait->request, PATHS[i].start);
         if (!at || !http_path_number(&at, &wait->user)) continue;
-        bool two = PATHS[i].what != WAITS_POSTED;
+        bool two = PATHS[i].what == WAITS_RELATION || PATHS[i].what == WAITS_GONE;
         if (two && (*at++ != '/' || !http_path_number(&at, &wait->other))) continue;
         if (*at) continue;
         wait->what = PATHS[i].what;
@@ -191,6 +197,14 @@ static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
         return true;
     }
     return false;
+}
+
+static bool read_handle(struct outcome_wait *wait) {
+    const char *text = http_query(wait->request, "handle");
+    char handle[HANDLE_SIZE];
+    if (!text || !handle_read(text, strlen(text), handle)) return false;
+    wait->key = mem_string(handle);
+    return true;
 }
 
 /* The query's part of the question. */
@@ -202,6 +216,7 @@ static bool read_query(struct outcome_wait *wait) {
         return false;
     wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
     wait->relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING;
+    if (wait->what == WAITS_WISH) return read_handle(wait);
     if (wait->what != WAITS_POSTED) return true;
     if (!key || !*key || strlen(key) > POST_CLIENT_KEY_MAX) return false;
     wait->key = mem_string(key);

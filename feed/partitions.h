@@ -4,6 +4,8 @@
  *     follows       --> relation lists --+
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
+ *     names         --> names -----------+
+ *     notices       --> notices ---------+
  *     timelines     --> inboxes ---------+
  *     refusals      --> refusals (in memory)
  *     feed-watches  --> watches (in memory)
@@ -16,6 +18,8 @@
 #include "feed/blocks.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
+#include "feed/names.h"
+#include "feed/notices.h"
 #include "feed/outbox.h"
 #include "feed/refusals.h"
 #include "feed/watches.h"
@@ -29,6 +33,8 @@ enum {
     STATE_TEXTS,
     STATE_FRIENDSHIPS,
     STATE_TIMELINES,
+    STATE_NAMES,
+    STATE_NOTICES,
     STATE_REFUSALS,
     STATE_WATCHES,
     STATES_OF_FEED,
@@ -48,9 +54,12 @@ struct partitions_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
     struct refusals *refusals;
     struct ages *ages;
+    int64_t write_s;    /* inboxes are written when their memory is full, and each time so many seconds are over */
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;

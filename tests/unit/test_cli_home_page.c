@@ -85,6 +85,7 @@ static void a_page_is_put_together_from_several_owners(void **state) {
     assert_int_equal(read_page(&page, buffer_cstring(&text), NULL), 0);
     assert_true(page.complete && !page.following_count);
     assert_int_equal(page.count, 3);
+    assert_string_equal(page.version, "");
 
     assert_true(home_page_ask(&page, &partition, &ids));
     assert_int_equal(partition, 3);
@@ -123,12 +124,14 @@ static void older_posts_are_put_where_they_belong(void **state) {
     struct home_page page;
     int32_t partition;
     size_t questions = 0, asked = 0;
-    assert_int_equal(read_page(&page,
-                               "{\"complete\":true,\"horizon\":\"800\",\"posts\":[{\"id\":\"900\",\"user\":5}],"
-                               "\"following\":[1,2,3,4,5,6,7,8,9]}",
-                               NULL),
-                     0);
+    assert_int_equal(
+        read_page(&page,
+                  "{\"complete\":true,\"version\":\"0a1b\",\"horizon\":\"800\",\"posts\":[{\"id\":\"900\",\"user\":5}],"
+                  "\"following\":[1,2,3,4,5,6,7,8,9]}",
+                  NULL),
+        0);
     assert_int_equal(page.horizon, 800);
+    assert_string_equal(page.version, "0a1b");
     while (home_page_ask_older(&page, 4, &partition, &authors)) {
         int64_t user = 0;
         questions++;

@@ -216,6 +216,18 @@ static void test_memory_fills(void **state) {
     world_free(w);
 }
 
+static void test_the_first_write_is_wanted(void **state) {
+    struct world *w = world_new();
+    assert_false(inboxes_unwritten(w->inboxes));
+    begin(w, 0, 7);
+    assert_true(inboxes_unwritten(w->inboxes));
+    write_all(w);
+    assert_false(inboxes_unwritten(w->inboxes));
+    push(w, 1, 7, 1);
+    assert_false(inboxes_unwritten(w->inboxes));
+    world_free(w);
+}
+
 /* Damages one value of reader 7 under a key of that kind. */
 static void damage(struct world *w, uint8_t kind) {
     struct store_batch *batch = store_batch_new();
@@ -306,6 +318,7 @@ int main(void) {
         cmocka_unit_test(test_the_sweep_finds_who_is_away),
         cmocka_unit_test(test_begins_are_wanted_in_time),
         cmocka_unit_test(test_memory_fills),
+        cmocka_unit_test(test_the_first_write_is_wanted),
         cmocka_unit_test(test_a_damaged_store_is_refused),
         cmocka_unit_test(test_other_partitions_begin_anew),
         cmocka_unit_test(test_a_torn_first_write_is_forgotten),

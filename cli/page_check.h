@@ -8,8 +8,8 @@
  * change whom they follow. Posts with lower ids than the first one made here are of an earlier time, and are passed over.
  *
  * Times are microseconds of one clock. Users and ids are from 0. Pure; one thread. */
-#ifndef CLI_TIMELINES_H
-#define CLI_TIMELINES_H
+#ifndef CLI_PAGE_CHECK_H
+#define CLI_PAGE_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,52 +17,52 @@
 
 #include "base/buffer.h"
 
-struct timelines;
+struct page_check;
 
-struct timelines *timelines_new(int64_t margin_us);
-void timelines_free(struct timelines *timelines); /* NULL is fine */
+struct page_check *page_check_new(int64_t margin_us);
+void page_check_free(struct page_check *check); /* NULL is fine */
 
 /* ---- what is done: one thing at a time for each author, and for each user and followed one ---- */
 
 /* A follow begins or ends. Done: `follows` is what it is now, whether that was asked for or not. */
-void timelines_follow_begun(struct timelines *timelines, int64_t user, int64_t other);
-void timelines_follow_done(struct timelines *timelines, int64_t user, int64_t other, bool follows, int64_t now_us);
-bool timelines_follows(const struct timelines *timelines, int64_t user, int64_t other);
+void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other);
+void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us);
+bool page_check_follows(const struct page_check *check, int64_t user, int64_t other);
 
 /* One of those whom the user follows (or, with follows false, has followed once), whichever the number points at. False: there is nobody, or
  * something is under way with that one. */
-bool timelines_pick(const struct timelines *timelines, int64_t user, bool follows, uint64_t number, int64_t *other);
+bool page_check_pick(const struct page_check *check, int64_t user, bool follows, uint64_t number, int64_t *other);
 
 /* id 0: the post was not made. */
-void timelines_post_begun(struct timelines *timelines, int64_t author);
-void timelines_post_done(struct timelines *timelines, int64_t author, int64_t id, int64_t now_us);
+void page_check_post_begun(struct page_check *check, int64_t author);
+void page_check_post_done(struct page_check *check, int64_t author, int64_t id, int64_t now_us);
 
 /* Of a post that is done and was not deleted before. */
-void timelines_delete_begun(struct timelines *timelines, int64_t id);
-void timelines_delete_done(struct timelines *timelines, int64_t id, int64_t now_us);
+void page_check_delete_begun(struct page_check *check, int64_t id);
+void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us);
 
 /* ---- what is read ---- */
 
-enum timelines_flag { TIMELINES_UNAVAILABLE = 1 }; /* the post's text was not there */
+enum checked_flag { CHECKED_UNAVAILABLE = 1 }; /* the post's text was not there */
 
-struct timelines_item {
+struct checked_item {
     int64_t id, author;
     unsigned flags;
 };
 
-struct timelines_page {
+struct checked_page {
     int64_t reader;
-    int64_t asked_us;                   /* or INT64_MAX: everything is done, and all of it is certain */
-    const struct timelines_item *items; /* from the newest post on */
+    int64_t asked_us;                 /* or INT64_MAX: everything is done, and all of it is certain */
+    const struct checked_item *items; /* from the newest post on */
     size_t count;
     int64_t next; /* all posts from this id on were looked at; 0: all */
 };
 
 /* Whether something is missing, too many, twice or out of order, or after the end (asked_us INT64_MAX) without text. Appends the page to
  * `why`, a line an item, with what is wrong about each. For a page just read: what is done afterwards is not to be told before. */
-bool timelines_wrong(struct timelines *timelines, const struct timelines_page *page, struct buffer *why);
+bool page_check_wrong(struct page_check *check, const struct checked_page *page, struct buffer *why);
 
 /* The lowest id that was made here; INT64_MAX: none yet. */
-int64_t timelines_first(const struct timelines *timelines);
+int64_t page_check_first(const struct page_check *check);
 
 #endif

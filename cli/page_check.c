@@ -1,4 +1,4 @@
-#include "cli/timelines.h"
+#include "cli/page_check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,39 +30,38 @@ struct known_person {
     bool posting; /* a post of which the id is not known */
 };
 
-struct timelines {
+struct page_check {
     int64_t margin_us, first;
     struct map *people; /* user -> person */
     struct map *posts;  /* id -> post */
 };
 
-struct timelines *timelines_new(int64_t margin_us) {
-    struct timelines *timelines = mem_alloc(sizeof *timelines);
-    *timelines =
-        (struct timelines){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()};
-    return timelines;
+struct page_check *page_check_new(int64_t margin_us) {
+    struct page_check *check = mem_alloc(sizeof *check);
+    *check = (struct page_check){.margin_us = margin_us, .first = INT64_MAX, .people = map_new(), .posts = map_new()};
+    return check;
 }
 
-void timelines_free(struct timelines *timelines) {
-    if (!timelines) return;
+void page_check_free(struct page_check *check) {
+    if (!check) return;
     size_t cursor = 0;
     uint64_t key, value;
-    while (map_next(timelines->posts, &cursor, &key, &value)) free((struct made_post *)(uintptr_t)value);
+    while (map_next(check->posts, &cursor, &key, &value)) free((struct made_post *)(uintptr_t)value);
     cursor = 0;
-    while (map_next(timelines->people, &cursor, &key, &value)) {
+    while (map_next(check->people, &cursor, &key, &value)) {
         struct known_person *person = (struct known_person *)(uintptr_t)value;
         free(person->relations);
         free(person->posts);
         free(person);
     }
-    map_free(timelines->people);
-    map_free(timelines->posts);
-    free(timelines);
+    map_free(check->people);
+    map_free(check->posts);
+    free(check);
 }
 
-static struct known_person *person_of(struct timelines *timelines, int64_t user) {
+static struct known_person *person_of(struct page_check *check, int64_t user) {
     bool created;
-    uint64_t *slot = map_put(timelines->people, (uint64_t)user, &created);
+    uint64_t *slot = map_put(check->people, (uint64_t)user, &created);
     if (created) *slot = (uintptr_t)mem_zero(1, sizeof(struct known_person));
     return (struct known_person *)(uintptr_t)*slot;
 }
@@ -80,8 +79,8 @@ static struct known_relation *find_relation(const struct known_person *person, i
     return NULL;
 }
 
-static struct known_relation *relation_of(struct timelines *timelines, int64_t user, int64_t other) {
-    struct known_person *person = person_of(timelines, user);
+static struct known_relation *relation_of(struct page_check *check, int64_t user, int64_t other) {
+    struct known_person *person = person_of(check, user);
     struct known_relation *found = find_relation(person, other);
     if (found) return found;
     person->relations = grown(person->relations, person->relation_count, sizeof *person->relations);
@@ -92,21 +91,21 @@ static struct known_relation *relation_of(struct timelines *timelines, int64_t u
 
 /* ---- what is done ---- */
 
-void timelines_follow_begun(struct timelines *timelines, int64_t user, int64_t other) {
-    relation_of(timelines, user, other)->follows.changing = true;
+void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other) {
+    relation_of(check, user, other)->follows.changing = true;
 }
 
-void timelines_follow_done(struct timelines *timelines, int64_t user, int64_t other, bool follows, int64_t now_us) {
-    relation_of(timelines, user, other)->follows = (struct fact){.is = follows, .since_us = now_us};
+void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us) {
+    relation_of(check, user, other)->follows = (struct fact){.is = follows, .since_us = now_us};
 }
 
-bool timelines_follows(const struct timelines *timelines, int64_t user, int64_t other) {
-    const struct known_relation *relation = find_relation(map_pointer(timelines->people, (uint64_t)user), other);
+bool page_check_follows(const struct page_check *check, int64_t user, int64_t other) {
+    const struct known_relation *relation = find_relation(map_pointer(check->people, (uint64_t)user), other);
     return relation && relation->follows.is;
 }
 
-bool timelines_pick(const struct timelines *timelines, int64_t user, bool follows, uint64_t number, int64_t *other) {
-    const struct known_person *person = map_pointer(timelines->people, (uint64_t)user);
+bool page_check_pick(const struct page_check *check, int64_t user, bool follows, uint64_t number, int64_t *other) {
+    const struct known_person *person = map_pointer(check->people, (uint64_t)user);
     for (size_t i = 0; person && i < person->relation_count; i++) {
         const struct known_relation *relation = &person->relations[(number + i) % person->relation_count];
         if (relation->follows.is != follows) continue;
@@ -116,40 +115,40 @@ bool timelines_pick(const struct timelines *timelines, int64_t user, bool follow
     return false;
 }
 
-void timelines_post_begun(struct timelines *timelines, int64_t author) { person_of(timelines, author)->posting = true; }
+void page_check_post_begun(struct page_check *check, int64_t author) { person_of(check, author)->posting = true; }
 
-void timelines_post_done(struct timelines *timelines, int64_t author, int64_t id, int64_t now_us) {
-    struct known_person *person = person_of(timelines, author);
+void page_check_post_done(struct page_check *check, int64_t author, int64_t id, int64_t now_us) {
+    struct known_person *person = person_of(check, author);
     bool created;
     person->posting = false;
     if (!id) return;
-    uint64_t *slot = map_put(timelines->posts, (uint64_t)id, &created);
+    uint64_t *slot = map_put(check->posts, (uint64_t)id, &created);
     if (!created) return; // the same key once more
     struct made_post *post = mem_alloc(sizeof *post);
     *post = (struct made_post){.id = id, .author = author, .there = {.is = true, .since_us = now_us}};
     *slot = (uintptr_t)post;
     person->posts = grown(person->posts, person->post_count, sizeof(struct made_post *));
     person->posts[person->post_count++] = post;
-    if (id < timelines->first) timelines->first = id;
+    if (id < check->first) check->first = id;
 }
 
-void timelines_delete_begun(struct timelines *timelines, int64_t id) {
-    struct made_post *post = map_pointer(timelines->posts, (uint64_t)id);
+void page_check_delete_begun(struct page_check *check, int64_t id) {
+    struct made_post *post = map_pointer(check->posts, (uint64_t)id);
     if (post) post->there.changing = true;
 }
 
-void timelines_delete_done(struct timelines *timelines, int64_t id, int64_t now_us) {
-    struct made_post *post = map_pointer(timelines->posts, (uint64_t)id);
+void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us) {
+    struct made_post *post = map_pointer(check->posts, (uint64_t)id);
     if (post) post->there = (struct fact){.is = false, .since_us = now_us};
 }
 
-int64_t timelines_first(const struct timelines *timelines) { return timelines->first; }
+int64_t page_check_first(const struct page_check *check) { return check->first; }
 
 /* ---- what is read ---- */
 
 struct page_reading {
-    const struct timelines *timelines;
-    const struct timelines_page *page;
+    const struct page_check *check;
+    const struct checked_page *page;
     const struct known_person *reader; /* NULL: follows nobody */
     struct map *shown;                 /* ids */
     size_t wrong;
@@ -160,7 +159,7 @@ struct page_reading {
 static bool certain(const struct page_reading *reading, const struct fact *fact) {
     if (fact->changing) return false;
     if (reading->page->asked_us == INT64_MAX || fact->since_us == INT64_MIN) return true;
-    return fact->since_us <= reading->page->asked_us - reading->timelines->margin_us;
+    return fact->since_us <= reading->page->asked_us - reading->check->margin_us;
 }
 
 static bool certainly(const struct page_reading *reading, const struct fact *fact, bool is) {
@@ -168,13 +167,13 @@ static bool certainly(const struct page_reading *reading, const struct fact *fac
 }
 
 /* Why a post may not be on the page; NULL: it may. */
-static const char *too_many(const struct page_reading *reading, const struct timelines_item *item) {
+static const char *too_many(const struct page_reading *reading, const struct checked_item *item) {
     const struct known_relation *relation = find_relation(reading->reader, item->author);
-    const struct made_post *post = map_pointer(reading->timelines->posts, (uint64_t)item->id);
+    const struct made_post *post = map_pointer(reading->check->posts, (uint64_t)item->id);
     if (!relation) return "the author was never followed";
     if (certainly(reading, &relation->follows, false)) return "the author is not followed any more";
     if (!post) {
-        const struct known_person *author = map_pointer(reading->timelines->people, (uint64_t)item->author);
+        const struct known_person *author = map_pointer(reading->check->people, (uint64_t)item->author);
         return author && author->posting ? NULL : "nobody has made this post";
     }
     if (post->author != item->author) return "the author is another one";
@@ -182,14 +181,14 @@ static const char *too_many(const struct page_reading *reading, const struct tim
 }
 
 static const char *item_fault(const struct page_reading *reading, size_t at) {
-    const struct timelines_item *item = &reading->page->items[at];
+    const struct checked_item *item = &reading->page->items[at];
     bool created;
     uint64_t *slot = map_put(reading->shown, (uint64_t)item->id, &created);
     *slot = 1;
     if (!created) return "twice";
     if (at && item->id > reading->page->items[at - 1].id) return "out of order";
-    if (item->id < reading->timelines->first) return NULL; // of an earlier time
-    if (reading->page->asked_us == INT64_MAX && item->flags & TIMELINES_UNAVAILABLE) return "its text is not there";
+    if (item->id < reading->check->first) return NULL; // of an earlier time
+    if (reading->page->asked_us == INT64_MAX && item->flags & CHECKED_UNAVAILABLE) return "its text is not there";
     return too_many(reading, item);
 }
 
@@ -201,7 +200,7 @@ static void put_line(struct page_reading *reading, int64_t id, int64_t author, c
 
 /* The author's posts that must be on the page and are not. */
 static void put_missing(struct page_reading *reading, int64_t author) {
-    const struct known_person *person = map_pointer(reading->timelines->people, (uint64_t)author);
+    const struct known_person *person = map_pointer(reading->check->people, (uint64_t)author);
     for (size_t i = person ? person->post_count : 0; i-- > 0 && person->posts[i]->id >= reading->page->next;) {
         const struct made_post *post = person->posts[i];
         if (certainly(reading, &post->there, true) && !map_find(reading->shown, (uint64_t)post->id))
@@ -209,11 +208,11 @@ static void put_missing(struct page_reading *reading, int64_t author) {
     }
 }
 
-bool timelines_wrong(struct timelines *timelines, const struct timelines_page *page, struct buffer *why) {
+bool page_check_wrong(struct page_check *check, const struct checked_page *page, struct buffer *why) {
     struct page_reading reading = {
-        .timelines = timelines,
+        .check = check,
         .page = page,
-        .reader = map_pointer(timelines->people, (uint64_t)page->reader),
+        .reader = map_pointer(check->people, (uint64_t)page->reader),
         .shown = map_new(),
         .why = why,
     };

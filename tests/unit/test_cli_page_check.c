@@ -10,32 +10,32 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "cli/timelines.h"
+#include "cli/page_check.h"
 
 enum { READER = 1, ADA = 2, BEN = 3, STRANGER = 4, MARGIN = 100, END = 1000 };
 
 struct fixture {
-    struct timelines *timelines;
+    struct page_check *check;
     struct buffer why;
 };
 
 /* Ada has posts 50, 60 and 80, Ben 70; the reader follows both. All of it is long done at END. */
 static int set_up(void **state) {
     struct fixture *f = mem_zero(1, sizeof *f);
-    f->timelines = timelines_new(MARGIN);
-    timelines_follow_done(f->timelines, READER, ADA, true, 0);
-    timelines_follow_done(f->timelines, READER, BEN, true, 0);
-    timelines_post_done(f->timelines, ADA, 50, 10);
-    timelines_post_done(f->timelines, ADA, 60, 20);
-    timelines_post_done(f->timelines, BEN, 70, 30);
-    timelines_post_done(f->timelines, ADA, 80, 40);
+    f->check = page_check_new(MARGIN);
+    page_check_follow_done(f->check, READER, ADA, true, 0);
+    page_check_follow_done(f->check, READER, BEN, true, 0);
+    page_check_post_done(f->check, ADA, 50, 10);
+    page_check_post_done(f->check, ADA, 60, 20);
+    page_check_post_done(f->check, BEN, 70, 30);
+    page_check_post_done(f->check, ADA, 80, 40);
     *state = f;
     return 0;
 }
 
 static int tear_down(void **state) {
     struct fixture *f = *state;
-    timelines_free(f->timelines);
+    page_check_free(f->check);
     buffer_free(&f->why);
     free(f);
     return 0;
@@ -43,18 +43,18 @@ static int tear_down(void **state) {
 
 /* What is said about the page of these ids, all asked for at a time; ids divisible by 100 are the stranger's, 70 and its like Ben's. */
 static const char *said(struct fixture *f, int64_t asked_us, int64_t next, const int64_t *ids) {
-    struct timelines_item items[16];
+    struct checked_item items[16];
     size_t count = 0;
     for (; ids[count]; count++) {
-        items[count] = (struct timelines_item){.id = ids[count],
-                                               .author = ids[count] % 100 == 0    ? STRANGER
-                                                         : ids[count] % 100 == 70 ? BEN
-                                                                                  : ADA};
+        items[count] = (struct checked_item){.id = ids[count],
+                                             .author = ids[count] % 100 == 0    ? STRANGER
+                                                       : ids[count] % 100 == 70 ? BEN
+                                                                                : ADA};
     }
-    const struct timelines_page page = {
+    const struct checked_page page = {
         .reader = READER, .asked_us = asked_us, .items = items, .count = count, .next = next};
     buffer_clear(&f->why);
-    bool wrong = timelines_wrong(f->timelines, &page, &f->why);
+    bool wrong = page_check_wrong(f->check, &page, &f->why);
     assert_int_equal(wrong, f->why.size > 0);
     return buffer_cstring(&f->why);
 }
@@ -86,34 +86,34 @@ static void what_is_too_many_is_found(void **state) {
     WRONG(f, END, 0, "  100 of 4: the author was never followed\n", 100, 80, 70, 60, 50);
     WRONG(f, END, 0, "  70 of 3: twice\n", 80, 70, 70, 60, 50);
     WRONG(f, END, 0, "  70 of 3: out of order\n", 80, 60, 70, 50);
-    const struct timelines_item swapped[] = {{80, ADA, 0}, {70, ADA, 0}, {60, ADA, 0}, {50, ADA, 0}};
-    const struct timelines_page page = {.reader = READER, .asked_us = END, .items = swapped, .count = 4};
-    assert_true(timelines_wrong(f->timelines, &page, &f->why));
+    const struct checked_item swapped[] = {{80, ADA, 0}, {70, ADA, 0}, {60, ADA, 0}, {50, ADA, 0}};
+    const struct checked_page page = {.reader = READER, .asked_us = END, .items = swapped, .count = 4};
+    assert_true(page_check_wrong(f->check, &page, &f->why));
     assert_non_null(strstr(buffer_cstring(&f->why), "  70 of 2: the author is another one\n"));
 }
 
 static void a_post_may_be_there_from_its_beginning_and_must_be_after_the_margin(void **state) {
     struct fixture *f = *state;
-    timelines_post_begun(f->timelines, ADA);
+    page_check_post_begun(f->check, ADA);
     RIGHT(f, END, 0, 90, 80, 70, 60, 50);
     RIGHT(f, END, 0, 80, 70, 60, 50);
-    timelines_post_done(f->timelines, ADA, 90, END);
+    page_check_post_done(f->check, ADA, 90, END);
     RIGHT(f, END + MARGIN - 1, 0, 90, 80, 70, 60, 50);
     RIGHT(f, END + MARGIN - 1, 0, 80, 70, 60, 50);
     WRONG(f, END + MARGIN, 0, "  90 of 2: is missing\n", 80, 70, 60, 50);
     WRONG(f, INT64_MAX, 0, "  90 of 2: is missing\n", 80, 70, 60, 50);
     WRONG(f, END, 0, "  95 of 2: nobody has made this post\n", 95, 80, 70, 60, 50);
-    timelines_post_begun(f->timelines, ADA);
-    timelines_post_done(f->timelines, ADA, 0, END); // was refused
+    page_check_post_begun(f->check, ADA);
+    page_check_post_done(f->check, ADA, 0, END); // was refused
     WRONG(f, END, 0, "  95 of 2: nobody has made this post\n", 95, 80, 70, 60, 50);
 }
 
 static void a_deletion_too(void **state) {
     struct fixture *f = *state;
-    timelines_delete_begun(f->timelines, 60);
+    page_check_delete_begun(f->check, 60);
     RIGHT(f, END, 0, 80, 70, 60, 50);
     RIGHT(f, END, 0, 80, 70, 50);
-    timelines_delete_done(f->timelines, 60, END);
+    page_check_delete_done(f->check, 60, END);
     RIGHT(f, END, 0, 80, 70, 60, 50);
     RIGHT(f, END + MARGIN, 0, 80, 70, 50);
     WRONG(f, END + MARGIN, 0, "  60 of 2: it was deleted\n", 80, 70, 60, 50);
@@ -121,39 +121,39 @@ static void a_deletion_too(void **state) {
 
 static void a_follow_and_its_end_too(void **state) {
     struct fixture *f = *state;
-    timelines_follow_begun(f->timelines, READER, BEN);
+    page_check_follow_begun(f->check, READER, BEN);
     RIGHT(f, END, 0, 80, 60, 50);
     RIGHT(f, END, 0, 80, 70, 60, 50);
-    timelines_follow_done(f->timelines, READER, BEN, false, END);
-    assert_false(timelines_follows(f->timelines, READER, BEN));
+    page_check_follow_done(f->check, READER, BEN, false, END);
+    assert_false(page_check_follows(f->check, READER, BEN));
     RIGHT(f, END, 0, 80, 70, 60, 50);
     RIGHT(f, END + MARGIN, 0, 80, 60, 50);
     WRONG(f, END + MARGIN, 0, "  70 of 3: the author is not followed any more\n", 80, 70, 60, 50);
-    timelines_follow_done(f->timelines, READER, BEN, true, END + 500);
-    assert_true(timelines_follows(f->timelines, READER, BEN));
+    page_check_follow_done(f->check, READER, BEN, true, END + 500);
+    assert_true(page_check_follows(f->check, READER, BEN));
     RIGHT(f, END + 500, 0, 80, 60, 50);
     WRONG(f, END + 600, 0, "  70 of 3: is missing\n", 80, 60, 50);
 }
 
 static void a_text_must_be_there_in_the_end(void **state) {
     struct fixture *f = *state;
-    const struct timelines_item items[] = {
-        {80, ADA, 0}, {70, BEN, TIMELINES_UNAVAILABLE}, {60, ADA, 0}, {50, ADA, 0}, {40, ADA, TIMELINES_UNAVAILABLE}};
-    struct timelines_page page = {.reader = READER, .asked_us = END, .items = items, .count = 5};
-    assert_false(timelines_wrong(f->timelines, &page, &f->why));
+    const struct checked_item items[] = {
+        {80, ADA, 0}, {70, BEN, CHECKED_UNAVAILABLE}, {60, ADA, 0}, {50, ADA, 0}, {40, ADA, CHECKED_UNAVAILABLE}};
+    struct checked_page page = {.reader = READER, .asked_us = END, .items = items, .count = 5};
+    assert_false(page_check_wrong(f->check, &page, &f->why));
     page.asked_us = INT64_MAX;
-    assert_true(timelines_wrong(f->timelines, &page, &f->why));
+    assert_true(page_check_wrong(f->check, &page, &f->why));
     assert_non_null(strstr(buffer_cstring(&f->why), "  70 of 3: its text is not there\n"));
     assert_null(strstr(buffer_cstring(&f->why), "  40 of 2:"));
 }
 
 static void who_follows_nobody_has_an_empty_page(void **state) {
     struct fixture *f = *state;
-    const struct timelines_item item = {80, ADA, 0};
-    struct timelines_page page = {.reader = STRANGER, .asked_us = END, .items = &item, .count = 0};
-    assert_false(timelines_wrong(f->timelines, &page, &f->why));
+    const struct checked_item item = {80, ADA, 0};
+    struct checked_page page = {.reader = STRANGER, .asked_us = END, .items = &item, .count = 0};
+    assert_false(page_check_wrong(f->check, &page, &f->why));
     page.count = 1;
-    assert_true(timelines_wrong(f->timelines, &page, &f->why));
+    assert_true(page_check_wrong(f->check, &page, &f->why));
 }
 
 /* ---- random histories: a page that is right at any moment between question and answer is right; one changed by one item is not ---- */
@@ -161,7 +161,7 @@ static void who_follows_nobody_has_an_empty_page(void **state) {
 enum { PEOPLE = 6, POSTS = 60, STEPS = 300, HISTORIES = 300 };
 
 struct world {
-    struct timelines *timelines;
+    struct page_check *check;
     uint64_t chance;
     bool follows[PEOPLE][PEOPLE];
     int64_t author[POSTS]; /* by id - 1; -1: there is none */
@@ -177,24 +177,24 @@ static void something_happens(struct world *world) {
     uint64_t kind = draw(world, 10);
     world->now += (int64_t)draw(world, MARGIN);
     if (kind < 5 && world->made < POSTS) {
-        timelines_post_begun(world->timelines, user);
+        page_check_post_begun(world->check, user);
         world->author[world->made] = user;
         world->there[world->made++] = true;
-        timelines_post_done(world->timelines, user, world->made, world->now);
+        page_check_post_done(world->check, user, world->made, world->now);
     } else if (kind < 7 && world->made) {
         int64_t post = (int64_t)draw(world, (uint64_t)world->made);
         if (!world->there[post]) return;
-        timelines_delete_begun(world->timelines, post + 1);
+        page_check_delete_begun(world->check, post + 1);
         world->there[post] = false;
-        timelines_delete_done(world->timelines, post + 1, world->now);
+        page_check_delete_done(world->check, post + 1, world->now);
     } else if (user != other) {
-        timelines_follow_begun(world->timelines, user, other);
+        page_check_follow_begun(world->check, user, other);
         world->follows[user][other] = !world->follows[user][other];
-        timelines_follow_done(world->timelines, user, other, world->follows[user][other], world->now);
+        page_check_follow_done(world->check, user, other, world->follows[user][other], world->now);
     }
 }
 
-static size_t brute_force(const struct world *world, int64_t reader, size_t limit, struct timelines_item *items,
+static size_t brute_force(const struct world *world, int64_t reader, size_t limit, struct checked_item *items,
                           int64_t *next) {
     size_t count = 0;
     *next = 0;
@@ -205,13 +205,13 @@ static size_t brute_force(const struct world *world, int64_t reader, size_t limi
             *next = items[count - 1].id;
             break;
         }
-        items[count++] = (struct timelines_item){.id = post, .author = author};
+        items[count++] = (struct checked_item){.id = post, .author = author};
     }
     return count;
 }
 
 /* Leaves out one item, or adds one that is not to be there. False: there is none to leave out or to add. */
-static bool spoil(struct world *world, struct timelines_page *page, struct timelines_item *items) {
+static bool spoil(struct world *world, struct checked_page *page, struct checked_item *items) {
     size_t at = draw(world, page->count + 1);
     if (at < page->count) {
         memmove(&items[at], &items[at + 1], (page->count - at - 1) * sizeof *items);
@@ -223,7 +223,7 @@ static bool spoil(struct world *world, struct timelines_page *page, struct timel
             continue;
         for (at = 0; at < page->count && items[at].id > post;) at++;
         memmove(&items[at + 1], &items[at], (page->count - at) * sizeof *items);
-        items[at] = (struct timelines_item){.id = post, .author = world->author[post - 1]};
+        items[at] = (struct checked_item){.id = post, .author = world->author[post - 1]};
         page->count++;
         return true;
     }
@@ -234,26 +234,25 @@ static void pages_are_judged_as_brute_force_does(void **state) {
     struct buffer why = {.data = NULL};
     int spoilt = 0;
     for (uint64_t history = 0; history < HISTORIES; history++) {
-        struct world world = {.timelines = timelines_new(MARGIN), .chance = hash_u64(history)};
+        struct world world = {.check = page_check_new(MARGIN), .chance = hash_u64(history)};
         for (int step = 0; step < STEPS; step++) {
-            struct timelines_item items[POSTS + 1];
-            struct timelines_page page = {
-                .reader = (int64_t)draw(&world, PEOPLE), .asked_us = world.now, .items = items};
+            struct checked_item items[POSTS + 1];
+            struct checked_page page = {.reader = (int64_t)draw(&world, PEOPLE), .asked_us = world.now, .items = items};
             size_t before = draw(&world, 3), after = draw(&world, 3);
             while (before--) something_happens(&world);
             page.count = brute_force(&world, page.reader, 1 + draw(&world, POSTS), items, &page.next);
             while (after--) something_happens(&world);
-            bool wrong = timelines_wrong(world.timelines, &page, &why);
+            bool wrong = page_check_wrong(world.check, &page, &why);
             if (wrong) fail_msg("history %d: %s", (int)history, buffer_cstring(&why));
             page.asked_us = INT64_MAX;
             page.count = brute_force(&world, page.reader, 1 + draw(&world, POSTS), items, &page.next);
-            assert_false(timelines_wrong(world.timelines, &page, &why));
+            assert_false(page_check_wrong(world.check, &page, &why));
             if (!spoil(&world, &page, items)) continue;
-            assert_true(timelines_wrong(world.timelines, &page, &why));
+            assert_true(page_check_wrong(world.check, &page, &why));
             buffer_clear(&why);
             spoilt++;
         }
-        timelines_free(world.timelines);
+        page_check_free(world.check);
     }
     assert_true(spoilt > HISTORIES * STEPS / 2);
     buffer_free(&why);

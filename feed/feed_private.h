@@ -9,12 +9,14 @@
 #include "feed/hot_posts.h"
 #include "feed/partitions.h"
 #include "feed/settings.h"
+#include "feed/stores.h"
 
 struct feed {
     struct service *service;
     const struct feed_settings *settings;
     int32_t partitions, routes;
     struct epochs *epochs;
+    struct stores *stores; /* of the next two */
     struct relation_lists *relations;
     struct store *store; /* of posts, blocks and inboxes */
     struct ages *ages;
@@ -36,6 +38,7 @@ struct feed {
     struct deliver_reader *reader; /* of requests */
     struct codec *codec;
     struct loop_timer *second, *tenth;
+    bool started; /* the stores are open, and all parts are there */
     bool prepared, hot_read, draining;
     struct {
         struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files;

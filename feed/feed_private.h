@@ -1,4 +1,4 @@
-/* Between feed/feed.c and feed/product.c. */
+/* Shared by feed/feed*.c and feed/product.c. */
 #ifndef FEED_FEED_PRIVATE_H
 #define FEED_FEED_PRIVATE_H
 
@@ -51,5 +51,7 @@ extern const struct owner_product FEED_OWNED;
 
 void feed_failed(void *feed, const char *doing, const struct error *error);
 void feed_hot_is_read(void *feed);
+int feed_make_parts(struct feed *feed, struct error *error); /* on open stores, and begins; feed/feed_parts.c */
+void feed_metrics_start(struct feed *feed);                  /* feed/feed_metrics.c */
 
 #endif

@@ -1,0 +1,173 @@
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "event/topics.h"
+#include "feed/commands_private.h"
+#include "feed/notices.h"
+#include "ids/ids.h"
+
+enum { TICK_KEY_SIZE = 5, BY_KEY = 0x81, TICK = 0x83 };
+
+static size_t client_key(uint8_t key[COMMANDS_CLIENT_KEY_MAX], int64_t author, const void *client, size_t size) {
+    key[0] = BY_KEY;
+    bytes_put_be64(key + 1, (uint64_t)author);
+    memcpy(key + 9, client, size);
+    return 9 + size;
+}
+
+static void tick_key(uint8_t key[TICK_KEY_SIZE], int32_t partition) {
+    key[0] = TICK;
+    bytes_put_be32(key + 1, (uint32_t)partition);
+}
+
+static const struct pending_post *newest_of_key(const struct feed_commands *commands, int64_t author,
+                                                const void *client, size_t size) {
+    uint8_t key[COMMANDS_CLIENT_KEY_MAX];
+    return overlay_find(commands->posts, key, client_key(key, author, client, size), NULL);
+}
+
+static const struct pending_post *newest_of_id(const struct feed_commands *commands, int64_t author, int64_t id) {
+    uint8_t key[POST_KEY_SIZE];
+    post_key_write(key, author, id);
+    return overlay_find(commands->posts, key, sizeof key, NULL);
+}
+
+/* Looks the command's post up among those that are written and not read back; NULL: it is none of them. */
+static const struct pending_post *newest_post(const struct feed_commands *commands,
+                                              const struct post_command *command) {
+    if (command->kind != POST_COMMAND_POST) return newest_of_id(commands, command->user, command->id);
+    return command->key.size ? newest_of_key(commands, command->user, command->key.data, command->key.size) : NULL;
+}
+
+/* The post that a command is about, as the next command finds it. */
+static int post_now(struct feed_commands *commands, int32_t partition, const struct post_command *command,
+                    struct post_found *found, struct error *error) {
+    struct posts *posts = commands->options.posts;
+    const struct pending_post *newest = newest_post(commands, command);
+    *found = (struct post_found){.found = newest != NULL, .author = command->user};
+    if (newest) {
+        found->id = newest->id;
+        found->deleted = newest->deleted;
+        return 0;
+    }
+    if (command->kind == POST_COMMAND_POST) {
+        if (!command->key.size) return 0;
+        return posts_find_key(posts, partition, command->user, command->key.data, command->key.size, found, error);
+    }
+    int code = posts_find(posts, partition, command->id, found, error);
+    if (!code && found->author != command->user) found->found = false; // somebody else's
+    return code;
+}
+
+static int64_t next_id(struct feed_commands *commands, const struct decider_command *slot) {
+    uint8_t key[TICK_KEY_SIZE];
+    tick_key(key, slot->partition);
+    const int64_t *newest = overlay_find(commands->posts, key, sizeof key, NULL);
+    int64_t last = newest ? *newest : posts_last_tick(commands->options.posts, slot->partition);
+    return ids_make(ids_tick(((const struct command_item *)slot->item)->arrived_ms, slot->offset, last),
+                    slot->partition);
+}
+
+static void pending_key(struct pending_post *post, const void *client, size_t size) {
+    post->key_size = size;
+    if (size) memcpy(post->key, client, size);
+}
+
+static void note_post(struct feed_commands *commands, int32_t partition, int64_t author,
+                      const struct pending_post *post) {
+    uint8_t key[POST_KEY_SIZE], keyed[COMMANDS_CLIENT_KEY_MAX], counted[TICK_KEY_SIZE];
+    post_key_write(key, author, post->id);
+    overlay_put(commands->posts, partition, 0, key, sizeof key, post, sizeof *post);
+    if (post->key_size)
+        overlay_put(commands->posts, partition, 0, keyed, client_key(keyed, author, post->key, post->key_size), post,
+                    sizeof *post);
+    if (post->deleted) return;
+    int64_t tick = ids_tick_of(post->id);
+    tick_key(counted, partition);
+    overlay_put(commands->posts, partition, 0, counted, sizeof counted, &tick, sizeof tick);
+}
+
+/* post or text NULL: a tombstone. */
+static int write_post(struct feed_commands *commands, int32_t partition, int64_t author, int64_t id,
+                      const struct post *post, const struct post_text *text) {
+    uint8_t key[POST_KEY_SIZE];
+    post_key_write(key, author, id);
+    buffer_clear(&commands->value);
+    if (post) event_encode_post(&commands->value, post);
+    int code = decider_write(commands->decider, &TOPIC_POSTS, partition, key, sizeof key,
+                             post ? commands->value.data : NULL, commands->value.size);
+    buffer_clear(&commands->value);
+    if (text) event_encode_post_text(&commands->value, text);
+    if (!code)
+        code = decider_write(commands->decider, &TOPIC_POST_TEXTS, partition, key, sizeof key,
+                             text ? commands->value.data : NULL, commands->value.size);
+    return code;
+}
+
+static int make_post(struct feed_commands *commands, const struct decider_command *slot,
+                     const struct post_command *command) {
+    struct pending_post made = {.id = next_id(commands, slot)};
+    struct post post = {.state = POST_LIVE, .key = command->key};
+    struct post_text text = {.text = command->text, .media = command->media};
+    pending_key(&made, command->key.data, command->key.size);
+    note_post(commands, slot->partition, command->user, &made);
+    int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
+    return code ? code
+                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
+                                         &command->mentions);
+}
+
+/* The key of a post that is deleted stays with it, so that a repeated POST does not make the post anew. */
+static int key_of(struct feed_commands *commands, int32_t partition, struct pending_post *post, int64_t author,
+                  struct error *error) {
+    const struct pending_post *newest = newest_of_id(commands, author, post->id);
+    if (newest) {
+        pending_key(post, newest->key, newest->key_size);
+        return 0;
+    }
+    buffer_clear(&commands->value);
+    int code = posts_client_key(commands->options.posts, partition, author, post->id, &commands->value, error);
+    if (code < 0) return code;
+    if (commands->value.size > sizeof post->key) return error_set(error, -EBADMSG, "a post's key is too long");
+    pending_key(post, commands->value.data, code ? commands->value.size : 0);
+    return 0;
+}
+
+static int remove_post(struct feed_commands *commands, const struct decider_command *slot,
+                       const struct post_command *command, struct error *error) {
+    struct pending_post gone = {.id = command->id, .deleted = clock_wall_ms()};
+    int code = key_of(commands, slot->partition, &gone, command->user, error);
+    if (code) return code;
+    struct post post = {
+        .state = POST_DELETED, .key = {.data = gone.key, .size = gone.key_size}, .deleted = gone.deleted};
+    note_post(commands, slot->partition, command->user, &gone);
+    return write_post(commands, slot->partition, command->user, command->id, &post, NULL);
+}
+
+int commands_decide_post(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+    const struct command_item *item = slot->item;
+    struct post_command command;
+    struct post_found found;
+    int code = event_decode_post_command(commands->codec, item->value, item->size, &command, error);
+    if (!code) code = post_now(commands, slot->partition, &command, &found, error);
+    if (code) return code;
+    struct post_now now = {.exists = found.found, .deleted = found.deleted};
+    switch (post_decide(command.kind, &now, clock_wall_ms())) {
+    case POST_NOTHING: return 0;
+    case POST_MAKE: code = make_post(commands, slot, &command); break;
+    case POST_REMOVE: code = remove_post(commands, slot, &command, error); break;
+    case POST_FORGET: code = write_post(commands, slot->partition, command.user, command.id, NULL, NULL); break;
+    }
+    return code ? commands_not_written(code, error) : 0;
+}
+
+/* ---- what is read back ---- */
+
+bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size) {
+    return !newest_of_key(commands, author, key, size);
+}
+
+bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id) {
+    return !newest_of_id(commands, author, id);
+}

@@ -1,0 +1,33 @@
+/* The metrics of the whole process. */
+#include "feed/feed_private.h"
+
+static void collect(void *context) {
+    struct feed *feed = context;
+    struct inboxes_usage inboxes = inboxes_used(feed->inboxes);
+    struct store_usage store = store_usage(feed->store);
+    feed->metrics.inboxes->value = (double)inboxes.inboxes;
+    feed->metrics.unwritten->value = (double)inboxes.bytes;
+    feed->metrics.entries->value = (double)inboxes.taken;
+    feed->metrics.dropped->value = (double)inboxes.dropped;
+    feed->metrics.pushes->value = (double)effects_pushes(feed->effects);
+    feed->metrics.requests->value = (double)effects_waiting_authors(feed->effects);
+    feed->metrics.cache->value = (double)store.block_cache;
+    feed->metrics.files->value = (double)store.sst_files;
+}
+
+void feed_metrics_start(struct feed *feed) {
+    struct metrics *m = service_metrics(feed->service);
+    feed->metrics.inboxes = metrics_gauge(m, "starling_feed_inboxes", "Readers who have an inbox here.", NULL);
+    feed->metrics.unwritten =
+        metrics_gauge(m, "starling_feed_inbox_bytes", "Memory of inbox entries that are not written yet.", NULL);
+    feed->metrics.entries = metrics_counter(m, "starling_feed_inbox_entries_total",
+                                            "Items taken in for inboxes, once for each reader.", NULL);
+    feed->metrics.dropped =
+        metrics_counter(m, "starling_feed_inbox_dropped_total", "Of these, items for readers who have no inbox.", NULL);
+    feed->metrics.pushes = metrics_gauge(m, "starling_feed_pushes", "Posts that are being pushed in slices.", NULL);
+    feed->metrics.requests = metrics_gauge(m, "starling_feed_requested_authors",
+                                           "Authors of whom other processes' readers wait for posts.", NULL);
+    feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
+    feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
+    metrics_on_collect(m, collect, feed);
+}

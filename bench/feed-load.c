@@ -4,7 +4,7 @@
  *
  *     lists     whom everybody follows, and by whom everybody is followed     --path (data.dir of starling-feed, before it starts)
  *     begins    everybody's inbox begins, complete                            --bootstrap --prefix
- *     posts     posts and their texts                                         --bootstrap --prefix --from --count
+ *     posts     posts and their texts                                         --bootstrap --prefix --from --count [--rate a second]
  *     hot       the same posts for hot-posts, as an outbox sends them         --bootstrap --prefix --from --count
  *     inboxes   says how many entries the inboxes of a stopped process hold, and their bytes on the disk     --path (its data.dir)
  *     sql       posts and follows for PostgreSQL's COPY                       --path (a folder) --count
@@ -12,6 +12,7 @@
  * The world's numbers: --people --following --partitions --begin-ms --step-us. `posts` prints how many inbox entries they lead to.
  */
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "adjacency/private.h"
 #include "base/bytes.h"
@@ -26,13 +27,13 @@
 #include "feed/posts.h"
 #include "feed/relations.h"
 
-enum { LISTS_A_BATCH = 500, BATCH_BYTES = 65536, TEXT_BYTES = 140, INBOX_MAX = 800 };
+enum { LISTS_A_BATCH = 500, BATCH_BYTES = 65536, TEXT_BYTES = 140, INBOX_MAX = 800, PACE_US = 2000 };
 #define MEMORY ((size_t)1 << 30)
 
 struct options {
     struct feed_world world;
     const char *bootstrap, *prefix, *path;
-    int64_t from, count;
+    int64_t from, count, rate;
 };
 
 static void fail(const char *what, const struct error *error) { sender_fail(what, error->text); }
@@ -203,7 +204,12 @@ static void load_posts(const struct options *options, struct sender *sender) {
     struct followers followers = followers_of_all(world);
     const struct post live = {.state = POST_LIVE};
     uint64_t entries = 0;
+    int64_t begin_us = clock_monotonic_us();
     for (int64_t i = options->from; i < options->from + options->count; i++) {
+        while (options->rate && clock_monotonic_us() < begin_us + (i - options->from) * 1000000 / options->rate) {
+            uv_run(&sender->loop, UV_RUN_NOWAIT);
+            usleep(PACE_US);
+        }
         uint8_t key[POST_KEY_SIZE];
         char words[TEXT_BYTES + 1];
         int64_t author = feed_world_author(world, i), person = feed_world_person(author);
@@ -304,11 +310,17 @@ static void arguments(int argc, char **argv, struct options *options) {
         const char *name;
         int64_t *value;
         const char **text;
-    } known[] = {{"--people", &options->world.people, NULL},   {"--following", &options->world.following, NULL},
-                 {"--partitions", &partitions, NULL},          {"--begin-ms", &options->world.begin_ms, NULL},
-                 {"--step-us", &options->world.step_us, NULL}, {"--from", &options->from, NULL},
-                 {"--count", &options->count, NULL},           {"--bootstrap", NULL, &options->bootstrap},
-                 {"--prefix", NULL, &options->prefix},         {"--path", NULL, &options->path}};
+    } known[] = {{"--people", &options->world.people, NULL},
+                 {"--following", &options->world.following, NULL},
+                 {"--partitions", &partitions, NULL},
+                 {"--begin-ms", &options->world.begin_ms, NULL},
+                 {"--step-us", &options->world.step_us, NULL},
+                 {"--from", &options->from, NULL},
+                 {"--count", &options->count, NULL},
+                 {"--rate", &options->rate, NULL},
+                 {"--bootstrap", NULL, &options->bootstrap},
+                 {"--prefix", NULL, &options->prefix},
+                 {"--path", NULL, &options->path}};
     for (int i = 2; i + 1 < argc; i += 2) {
         size_t k = 0;
         while (k < ARRAY_SIZE(known) && strcmp(argv[i], known[k].name) != 0) k++;

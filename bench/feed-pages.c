@@ -125,6 +125,13 @@ static void write_inboxes(struct bench *bench) {
         inboxes_read_to(bench->inboxes, p, ++next);
     }
     while (inboxes_write(bench->inboxes, SIZE_MAX, &error) > 0) continue;
+    for (int32_t p = 0; p < PARTITIONS; p++) { // as most of a store is merged
+        char *name = mem_format("inbox-%d", p);
+        struct store_family *family;
+        if (store_family(bench->store, name, &family, &error)) fail(name, &error);
+        store_compact(bench->store, family);
+        free(name);
+    }
 }
 
 /* Everybody has an inbox that is complete; of the first `filled` readers it is full. */

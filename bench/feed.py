@@ -21,12 +21,14 @@ from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
 from feed_http import measure_http, report_http
+from feed_model import report_model
 from feed_peers import measure_peers, report_peers
 from machine import cpu_s, in_folder, kafka_version, machine
 
 LIVE = 4  # a partition's stage
 STAGES = ('pages', 'push', 'http', 'restore', 'peers')
 HOUR_MS = 3600000
+LIVE_S, LIVE_POSTS = 20, 20  # for so long, so many a second
 
 
 def arguments():
@@ -69,9 +71,9 @@ class World:
             sys.exit(f'bench feed: loading {what}: {done.stderr}')
         return done.stdout
 
-    def post(self, count) -> int:
-        """Returns how many inbox entries they lead to."""
-        entries = int(self.load('posts', **{'from': self.posted, 'count': count}))
+    def post(self, count, rate=0) -> int:
+        """Returns how many inbox entries they lead to. rate: posts a second; 0: as fast as it goes."""
+        entries = int(self.load('posts', **{'from': self.posted, 'count': count, 'rate': rate}))
         self.posted += count
         return entries
 
@@ -145,6 +147,18 @@ def push_round(world, feed) -> dict:
     return found
 
 
+def push_live(world, feed) -> dict:
+    """Posts that come one by one: an inbox gets some 5 entries between two writes (inbox.write.s), as in life within 5 minutes. Less what
+    the process takes when nobody posts."""
+    before, cpu = metric(feed, 'inbox_entries_total'), cpu_s(feed.pid)
+    time.sleep(LIVE_S / 2)
+    idle, began = (cpu_s(feed.pid) - cpu) / (LIVE_S / 2), time.monotonic()
+    cpu = cpu_s(feed.pid)
+    wanted = world.post(LIVE_S * LIVE_POSTS, LIVE_POSTS)
+    wait_entries(feed, before + wanted)
+    return {'entries': wanted, 'cpu_s': cpu_s(feed.pid) - cpu - idle * (time.monotonic() - began), 'idle': idle}
+
+
 def people_of(world, *feeds):
     """Everybody gets an inbox, before anybody follows, so that nobody is asked for posts; then the lists of follows."""
     feeds[0].start(timeout=280)
@@ -163,6 +177,8 @@ def measure_push(world, feed) -> dict:
         say(f'push, round {number + 1}')
         rounds.append(push_round(world, feed))
     rounds.sort(key=lambda found: found['cpu_s'] / found['entries'])
+    say('push, as posts come in life')
+    rounds[len(rounds) // 2]['live'] = push_live(world, feed)
     return rounds[len(rounds) // 2] | {'rounds_us': [found['cpu_s'] / found['entries'] * 1e6 for found in rounds]}
 
 
@@ -208,7 +224,8 @@ def measure_restore(world) -> dict:
     rows = {'the topics': started(feed)}
     feed.stop()
     rows['its own disk'] = started(feed)
-    other = world.cluster.add('feed')
+    other = world.cluster.add('feed', start=False)
+    other.start(timeout=280)
     feed = world.cluster.feeds[0]
     eventually(lambda: metric(other, 'partitions_standby_current') == world.options.partitions // 2, 120,
                what='the stand-by is up to date')
@@ -241,6 +258,8 @@ def report_push(push, hot):
           f"  starling-feed {us:.3f} us an entry, {1 / us:.2f} M entries/s/core (target 0.5); rounds: "
           f"{', '.join(f'{one:.3f}' for one in push['rounds_us'])}; with RocksDB's merging afterwards "
           f"{per(push['merged_cpu_s'], push['entries']):.3f}\n"
+          f"  {LIVE_POSTS} posts a second: {per(push['live']['cpu_s'], push['live']['entries']):.3f} us an entry; with nobody posting the process takes "
+          f"{push['live']['idle']:.1%} of a core\n"
           f"  librdkafka alone {floor:.3f} us, {us / floor:.1f} times that; broker {per(push['broker_cpu_s'], push['entries']):.3f} us\n"
           f"  {push['batch_bytes'] / push['entries']:.1f} bytes an entry in `timelines`; on disk {push['disk_bytes']:.1f} bytes an entry "
           f"(target 12)")
@@ -259,7 +278,8 @@ def report_restore(restore):
 def cluster_of(broker, folder, options, name, stack, **settings) -> Cluster:
     (folder / name).mkdir()
     cluster = Cluster(broker, folder / name, options.partitions, options.partitions, settings={
-        'feed:store.memory.mb': 1024, 'feed:kafka.session.timeout.ms': 240000, 'feed:feed.push.max': 100000, **settings})
+        'feed:store.memory.mb': 1024, 'feed:kafka.session.timeout.ms': 240000, 'feed:feed.push.max': 100000,
+        'feed:inbox.write.s': 10, **settings})
     stack.callback(cluster.kill)
     cluster.create_topics()
     return cluster
@@ -301,7 +321,7 @@ def run(options, folder, stack):
         for feed in feeds:
             wait_quiet(feed)
         readers = [(person * 0x9e3779b1 & (1 << 27) - 1) + 1 for person in range(min(1000, options.http_people))]
-        result['http'] = measure_http(world, folder, 8, readers, say)
+        result['http'] = measure_http(world, folder, 8, readers, wait_quiet, say)
         options.people = people
         report_http(result['http'])
     if 'restore' in stages:
@@ -313,6 +333,7 @@ def run(options, folder, stack):
         world = World(options, cluster_of(broker, folder, options, 'peers', stack))
         result['peers'] = measure_peers(world, options, folder, say)
         report_peers(result['peers'])
+    report_model(result)
     if options.json:
         options.json.write_text(json.dumps(result) + '\n')
 

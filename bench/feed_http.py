@@ -37,7 +37,7 @@ def measure_floor(size, tokens, seconds) -> dict:
         process.wait()
 
 
-def measure_http(world, folder, seconds, people, say) -> dict:
+def measure_http(world, folder, seconds, people, wait_quiet, say) -> dict:
     """The world has inboxes, follows on two disks, and posts; `people` of it read."""
     cluster = world.cluster
     feeds = cluster.feeds
@@ -53,13 +53,18 @@ def measure_http(world, folder, seconds, people, say) -> dict:
                    not any(item.get('unavailable') for item in page['items']) for page in pages)
 
     eventually(whole, 120, what='pages are whole')
-    read(host, port, tokens, 0, 2)  # into the caches
+    read(host, port, tokens, 0, 5)  # who has no inbox on the newer process gets one
+    for feed in feeds:
+        wait_quiet(feed)
+    read(host, port, tokens, 0, 1)
+    _, idle = spent(processes, lambda: time.sleep(seconds))
     found, cpu = spent(processes, lambda: read(host, port, tokens, 0, seconds))
     say('half load')
     half, half_cpu = spent(processes, lambda: read(host, port, tokens, found['per_s'] / 2, seconds))
     floor = measure_floor(int(found['bytes']), tokens, seconds / 2)
-    return {'full': found, 'half': half, 'floor': floor,
+    return {'idle': {name: value / seconds for name, value in idle.items()}, 'full': found, 'half': half, 'floor': floor,
             'us': {name: value / found['answered'] * 1e6 for name, value in cpu.items()},
+            'net_us': {name: (value - idle[name]) / found['answered'] * 1e6 for name, value in cpu.items()},
             'half_us': {name: value / half['answered'] * 1e6 for name, value in half_cpu.items()}}
 
 
@@ -69,5 +74,7 @@ def report_http(http):
     parts = ', '.join(f'{name} {value:.0f}' for name, value in http['us'].items())
     print(f"\npages over HTTP: {full['bytes']:,.0f} bytes each, {full['per_s']:,.0f}/s with {CONNECTIONS} connections ({full['bad']} bad)\n"
           f"  {total:.0f} us of CPU a page ({parts}); a bare libmicrohttpd {floor['us']:.1f} us: {total / floor['us']:.1f} times (target 2)\n"
+          f"  less what the processes take when nobody reads ({sum(http['idle'].values()) * 100:.0f}% of a core): "
+          f"{sum(http['net_us'].values()):.0f} us\n"
           f"  at half load ({half['per_s']:,.0f}/s): p50 {half['p50_ms']:.2f} ms, p99 {half['p99_ms']:.2f} ms (target 10), "
           f"{sum(http['half_us'].values()):.0f} us")

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "cli/delivery_text.h"
 #include "event/topics.h"
+#include "users/handle.h"
+#include "users/notice.h"
 #include "users/relation.h"
 #include "watch/records.h"
 
@@ -46,10 +48,33 @@ static bool is_watch_of(const struct kafka_record *record, int64_t user) {
            !memcmp(key.what, what, size);
 }
 
+/* A user, or "@handle", of a key of `names` or `name-commands`; false: it is none. */
+static bool put_name_key(struct buffer *out, const struct kafka_record *record) {
+    char handle[HANDLE_SIZE];
+    int64_t user;
+    if (!name_key_read(record->key, record->key_size, &user, handle)) return false;
+    if (user < 0)
+        buffer_format(out, "\"@%s\"", handle);
+    else
+        buffer_format(out, "%" PRId64, user);
+    return true;
+}
+
+/* [user, "id"] of a key of `notices`; false: it is none. */
+static bool put_notice_key(struct buffer *out, const struct kafka_record *record) {
+    struct notice_key key;
+    if (!notice_key_read(record->key, record->key_size, &key)) return false;
+    buffer_format(out, "[%" PRId64 ",\"", key.user);
+    notice_id_put(out, &key);
+    buffer_string(out, "\"]");
+    return true;
+}
+
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
     bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
     bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES;
+    bool name = topic == &TOPIC_NAMES || topic == &TOPIC_NAME_COMMANDS;
     if (!record->key) {
         buffer_string(out, "null");
     } else if (pair && record->key_size == PAIR_KEY) {
@@ -58,7 +83,11 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record))) {
         return;
-    } else if (!pair && !post && !relation && !watch && record->key_size == USER_KEY) {
+    } else if (name && put_name_key(out, record)) {
+        return;
+    } else if (topic == &TOPIC_NOTICES && put_notice_key(out, record)) {
+        return;
+    } else if (!pair && !post && !relation && !watch && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));
     } else {
         text_hex(out, record->key, record->key_size);
@@ -130,6 +159,14 @@ bool record_concerns(struct codec *codec, const struct kafka_record *record, int
         struct follow_command command;
         return event_decode_follow_command(codec, value, size, &command, NULL) == 0 &&
                (command.user == user || command.other == user);
+    }
+    if (value && record->topic == &TOPIC_NAME_COMMANDS) {
+        struct name_command command;
+        return event_decode_name_command(codec, value, size, &command, NULL) == 0 && command.user == user;
+    }
+    if (value && record->topic == &TOPIC_NAMES) {
+        struct handle_user holder;
+        return event_decode_handle_user(codec, value, size, &holder, NULL) == 0 && holder.user == user;
     }
     return false;
 }

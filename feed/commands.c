@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "feed/notices.h"
 #include "feed/rules.h"
 #include "ids/ids.h"
 
@@ -17,8 +18,16 @@
  *     follows     user 0            how many users the user follows now; halves: when they were written, 0: their end
  *     posts       0x81 author key   the post of the author's key
  *                 0x83 partition    the highest tick
+ *     refusals    partition command why the follow command of that offset was refused
  */
-enum { COUNT_KEY_SIZE = 9, CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX, TICK_KEY_SIZE = 5, BY_KEY = 0x81, TICK = 0x83 };
+enum {
+    COUNT_KEY_SIZE = 9,
+    REFUSAL_KEY_SIZE = 12,
+    CLIENT_KEY_MAX = 9 + POST_CLIENT_KEY_MAX,
+    TICK_KEY_SIZE = 5,
+    BY_KEY = 0x81,
+    TICK = 0x83
+};
 
 struct pending_post {
     int64_t id, deleted;
@@ -26,15 +35,19 @@ struct pending_post {
     char key[POST_CLIENT_KEY_MAX]; /* the client's */
 };
 
-static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS};
+static const struct topic *const COMMANDS[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS, &TOPIC_NAME_COMMANDS};
 static const struct decider_state STATES[] = {{&TOPIC_FOLLOWS, RELATION_KEY_SIZE, sizeof(int64_t)},
                                               {&TOPIC_POSTS, CLIENT_KEY_MAX, sizeof(struct pending_post)},
-                                              {&TOPIC_POST_TEXTS, 1, 1}};
+                                              {&TOPIC_POST_TEXTS, 1, 1},
+                                              {&TOPIC_NAMES, NAME_KEY_MAX, sizeof(struct name_of_user)},
+                                              {&TOPIC_FOLLOW_REFUSALS, REFUSAL_KEY_SIZE, sizeof(int64_t)}};
 
 /* A decoded record: a post's texts are read again from the record's value when it is decided. */
 struct item {
-    bool is_post;
-    struct follow_command follow;
+    union {
+        struct follow_command follow;
+        struct name_step name;
+    };
     uint8_t *value; /* of a post: a copy */
     size_t size;
     int64_t arrived_ms;
@@ -43,7 +56,8 @@ struct item {
 struct feed_commands {
     struct feed_commands_options options;
     struct decider *decider;
-    struct overlay *relations, *posts;
+    struct overlay *relations, *posts, *refusals;
+    struct name_commands *names;
     struct codec *codec;
     struct buffer value;
 };
@@ -76,10 +90,12 @@ static int read_post(struct feed_commands *commands, const struct kafka_record *
 }
 
 static int read_command(void *context, const struct kafka_record *record, void *out, struct error *error) {
+    struct feed_commands *commands = context;
     struct item *item = out;
-    *item = (struct item){.is_post = record->topic == &TOPIC_POST_COMMANDS, .arrived_ms = record->timestamp};
+    *item = (struct item){.arrived_ms = record->timestamp};
     if (!record->value) return error_set(error, -EBADMSG, "a command needs a value");
-    return (item->is_post ? read_post : read_follow)(context, record, item, error);
+    if (record->topic == &TOPIC_NAME_COMMANDS) return name_commands_read(commands->names, record, &item->name, error);
+    return (record->topic == &TOPIC_POST_COMMANDS ? read_post : read_follow)(commands, record, item, error);
 }
 
 static void release(void *item) { free(((struct item *)item)->value); }
@@ -146,20 +162,53 @@ static void note_half(struct feed_commands *commands, int32_t partition, const s
     overlay_put(commands->relations, partition, 0, counted, sizeof counted, &count, sizeof count);
 }
 
-static int decide_follow(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+static void refusal_key(uint8_t key[REFUSAL_KEY_SIZE], int32_t partition, int64_t command) {
+    bytes_put_be32(key, (uint32_t)partition);
+    bytes_put_be64(key + 4, (uint64_t)command);
+}
+
+static int refuse(struct feed_commands *commands, const struct decider_command *slot,
+                  enum follow_refusal_reason reason) {
+    const struct follow_refusal refusal = {.command = slot->offset, .reason = reason};
+    uint8_t key[REFUSAL_KEY_SIZE], user[8];
+    int64_t noted = reason;
+    refusal_key(key, slot->partition, slot->offset);
+    overlay_put(commands->refusals, slot->partition, 0, key, sizeof key, &noted, sizeof noted);
+    bytes_put_be64(user, (uint64_t)((const struct item *)slot->item)->follow.user);
+    buffer_clear(&commands->value);
+    event_encode_follow_refusal(&commands->value, &refusal);
+    return decider_write(commands->decider, &TOPIC_FOLLOW_REFUSALS, slot->partition, user, sizeof user,
+                         commands->value.data, commands->value.size);
+}
+
+static int change_relation(struct feed_commands *commands, const struct decider_command *slot,
+                           const struct relation_now *now, bool set) {
     const struct follow_command *command = &((const struct item *)slot->item)->follow;
     struct relation_half half = {command->user, command->other, follow_relation(command->kind)};
     struct relation_half mirror = {command->other, command->user, RELATION_FOLLOWER};
+    int64_t since = set ? command->time : 0;
+    note_half(commands, slot->partition, &half, set, set ? now->following + 1 : now->following - 1);
+    int code = write_half(commands, &half, since);
+    if (!code && half.relation == RELATION_FOLLOWING) code = write_half(commands, &mirror, since);
+    if (!code && set && half.relation == RELATION_FOLLOWING)
+        code =
+            notices_write_follow(commands->decider, commands->options.partitions, command->other, command->user, since);
+    return code;
+}
+
+static int decide_follow(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+    const struct follow_command *command = &((const struct item *)slot->item)->follow;
+    struct relation_half half = {command->user, command->other, follow_relation(command->kind)};
     struct relation_now now;
     int code = relation_now(commands, slot->partition, &half, &now, error);
     if (code) return code;
-    enum follow_verdict verdict = follow_decide(command, &now, commands->options.following_max);
-    if (verdict != FOLLOW_SET && verdict != FOLLOW_CLEAR) return 0;
-    bool set = verdict == FOLLOW_SET;
-    int64_t since = set ? command->time : 0;
-    note_half(commands, slot->partition, &half, set, set ? now.following + 1 : now.following - 1);
-    code = write_half(commands, &half, since);
-    if (!code && half.relation == RELATION_FOLLOWING) code = write_half(commands, &mirror, since);
+    switch (follow_decide(command, &now, commands->options.following_max)) {
+    case FOLLOW_NOTHING: return 0;
+    case FOLLOW_SET: code = change_relation(commands, slot, &now, true); break;
+    case FOLLOW_CLEAR: code = change_relation(commands, slot, &now, false); break;
+    case FOLLOW_BLOCKED: code = refuse(commands, slot, FOLLOW_REFUSAL_BLOCKED); break;
+    case FOLLOW_FULL: code = refuse(commands, slot, FOLLOW_REFUSAL_FULL); break;
+    }
     return code ? failed_to_write(code, error) : 0;
 }
 
@@ -267,7 +316,10 @@ static int make_post(struct feed_commands *commands, const struct decider_comman
     struct post_text text = {.text = command->text, .media = command->media};
     pending_key(&made, command->key.data, command->key.size);
     note_post(commands, slot->partition, command->user, &made);
-    return write_post(commands, slot->partition, command->user, made.id, &post, &text);
+    int code = write_post(commands, slot->partition, command->user, made.id, &post, &text);
+    return code ? code
+                : notices_write_mentions(commands->decider, commands->options.partitions, command->user, made.id,
+                                         &command->mentions);
 }
 
 /* The key of a post that is deleted stays with it, so that a repeated POST does not make the post anew. */
@@ -314,11 +366,20 @@ static int decide_post(struct feed_commands *commands, const struct decider_comm
     return code ? failed_to_write(code, error) : 0;
 }
 
+static int decide_name(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+    return name_commands_decide(commands->names, slot->partition, &((const struct item *)slot->item)->name, error);
+}
+
+static int decide_one(struct feed_commands *commands, const struct decider_command *slot, struct error *error) {
+    if (slot->topic == &TOPIC_POST_COMMANDS) return decide_post(commands, slot, error);
+    return (slot->topic == &TOPIC_NAME_COMMANDS ? decide_name : decide_follow)(commands, slot, error);
+}
+
 static int decide(void *context, struct decider_command *slice, size_t count, struct error *error) {
     const struct feed_commands_options *options = &((struct feed_commands *)context)->options;
     int code = 0;
     for (size_t i = 0; !code && i < count; i++) {
-        code = (slice[i].topic == &TOPIC_POST_COMMANDS ? decide_post : decide_follow)(context, &slice[i], error);
+        code = decide_one(context, &slice[i], error);
         if (code == -EBADMSG) options->damaged(options->context, slice[i].partition, error);
     }
     return code;
@@ -328,6 +389,15 @@ static int decide(void *context, struct decider_command *slice, size_t count, st
 
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half) {
     return !newest_relation(commands, half);
+}
+
+bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
+                           enum follow_refusal_reason *reason) {
+    uint8_t key[REFUSAL_KEY_SIZE];
+    refusal_key(key, partition, command);
+    const int64_t *noted = overlay_find(commands->refusals, key, sizeof key, NULL);
+    if (noted) *reason = (enum follow_refusal_reason) * noted;
+    return noted;
 }
 
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size) {
@@ -389,13 +459,16 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
         .on_reset = reset,
     });
     commands->relations = decider_overlay(commands->decider, &TOPIC_FOLLOWS);
+    commands->refusals = decider_overlay(commands->decider, &TOPIC_FOLLOW_REFUSALS);
     commands->posts = decider_overlay(commands->decider, &TOPIC_POSTS);
+    commands->names = name_commands_new(commands->decider, options->names, options->partitions);
     return commands;
 }
 
 void feed_commands_free(struct feed_commands *commands) {
     if (!commands) return;
     decider_free(commands->decider);
+    name_commands_free(commands->names);
     codec_free(commands->codec);
     buffer_free(&commands->value);
     free(commands);
@@ -403,4 +476,8 @@ void feed_commands_free(struct feed_commands *commands) {
 
 struct decider *feed_commands_decider(struct feed_commands *commands) {
     return commands->decider;
+}
+
+struct name_commands *feed_commands_names(struct feed_commands *commands) {
+    return commands->names;
 }

@@ -1,17 +1,21 @@
-/* The feed's commands, as a product of lib/decider: follows and mutes against the user's lists, posts against the author's posts.
+/* The feed's commands, as a product of lib/decider: follows and mutes against the user's lists, posts against the author's posts, and
+ * steps to a handle (feed/name_commands.h).
  *
  *     follow-commands --+                                     +--> both halves of a follow, each in its user's partition: follows
  *                       +--> decider --> decide (feed/rules.h)+
  *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
  *
- * All that a command writes is in one transaction. Loop's thread.
+ * A follow that is refused writes that to follow-refusals. All that a command writes is in one transaction, also the notices of a follow
+ * and of a post that mentions users. Loop's thread.
  */
 #ifndef FEED_COMMANDS_H
 #define FEED_COMMANDS_H
 
 #include "decider/decider.h"
 #include "feed/blocks.h"
+#include "feed/name_commands.h"
 #include "feed/posts.h"
+#include "feed/refusals.h"
 #include "feed/relations.h"
 
 struct feed_commands;
@@ -24,6 +28,7 @@ struct feed_commands_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
     const char *transactional_id;
     int32_t partitions;
     size_t batch; /* commands in one transaction at most */
@@ -39,8 +44,13 @@ void feed_commands_free(struct feed_commands *commands); /* not while the decide
 
 struct decider *feed_commands_decider(struct feed_commands *commands); /* lives as long */
 
+struct name_commands *feed_commands_names(struct feed_commands *commands); /* lives as long */
+
 /* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
+/* Whether that follow command was refused, as far as this still waits to be read back. */
+bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
+                           enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);
 bool feed_commands_post_read(const struct feed_commands *commands, int64_t author, int64_t id);
 

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "decider/identity.h"
 #include "event/topics.h"
@@ -113,6 +114,7 @@ static void each_second(void *context) {
     hot_posts_second(feed->hot);
     owner_second(feed->owner);
     partitions_second(feed->state);
+    stores_second(feed->stores, owner_restored(feed->owner), clock_wall_ms());
     timelines_second(feed->timelines);
     watches_second(feed->watches);
 }
@@ -142,46 +144,58 @@ static void feed_free(void *state) {
     hot_posts_free(feed->hot);
     outbox_free(feed->outbox);
     inboxes_free(feed->inboxes);
+    notices_free(feed->notices);
+    names_free(feed->names);
+    refusals_free(feed->refusals);
     blocks_free(feed->blocks);
     posts_free(feed->posts);
     ages_close(feed->ages);
-    store_close(feed->store);
-    relation_lists_close(feed->relations);
+    stores_free(feed->stores);
     epochs_free(feed->epochs);
     deliver_reader_free(feed->reader);
     codec_free(feed->codec);
     free(feed);
 }
 
-static int open_stores(struct feed *feed, struct error *error) {
+static void stores_opened(void *context, int code, const struct error *error);
+
+static void make_stores(struct feed *feed) {
     const struct feed_settings *settings = feed->settings;
-    const char *folder = service_settings(feed->service)->data_dir;
-    size_t memory = (size_t)settings->store_memory_mb << 20;
-    char *follows = mem_format("%s/follows", folder), *posts = mem_format("%s/posts", folder);
-    struct relation_lists_options lists = {
-        .path = follows,
+    feed->stores = stores_new(&(struct stores_options){
+        .loop = service_loop(feed->service),
+        .log = service_log(feed->service),
+        .metrics = service_metrics(feed->service),
+        .folder = service_settings(feed->service)->data_dir,
         .partitions = feed->partitions,
-        .memory_bytes = memory / 4,
+        .memory_bytes = (size_t)settings->store_memory_mb << 20,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
-    };
-    struct store_options store = {.memory_bytes = memory - memory / 4, .point_lookups = true};
-    int code = relation_lists_open(&lists, &feed->relations, error);
-    if (!code) code = store_open(posts, &store, &feed->store, error);
-    if (!code) code = ages_open(feed->store, &feed->ages, error);
-    if (!code) {
-        feed->posts = posts_new(feed->store, feed->partitions);
-        feed->blocks = blocks_new(feed->store, feed->partitions);
-        feed->inboxes = inboxes_new(&(struct inboxes_options){
-            .store = feed->store,
-            .partitions = feed->partitions,
-            .max = (size_t)settings->inbox_max,
-            .memory_bytes = (size_t)settings->inbox_memory_mb << 20,
-            .away_ms = settings->away_days * DAY_MS,
-        });
-    }
-    free(follows);
-    free(posts);
-    return code;
+        .checkpoint_folder = settings->checkpoint_dir,
+        .checkpoint_every_ms = settings->checkpoint_every_s * SECOND_MS,
+        .checkpoint_keep = (size_t)settings->checkpoint_keep,
+        .context = feed,
+        .on_opened = stores_opened,
+    });
+}
+
+/* On the stores, which are open. */
+static int make_state(struct feed *feed, struct error *error) {
+    const struct feed_settings *settings = feed->settings;
+    feed->relations = stores_relations(feed->stores);
+    feed->store = stores_posts(feed->stores);
+    int code = ages_open(feed->store, &feed->ages, error);
+    if (code) return code;
+    feed->posts = posts_new(feed->store, feed->partitions, PARTITIONS_COLD_MS);
+    feed->blocks = blocks_new(feed->store, feed->partitions);
+    feed->names = names_new(feed->store, feed->partitions);
+    feed->notices = notices_new(feed->store, feed->partitions);
+    feed->inboxes = inboxes_new(&(struct inboxes_options){
+        .store = feed->store,
+        .partitions = feed->partitions,
+        .max = (size_t)settings->inbox_max,
+        .memory_bytes = (size_t)settings->inbox_memory_mb << 20,
+        .away_ms = settings->away_days * DAY_MS,
+    });
+    return 0;
 }
 
 static int open_kafka(struct feed *feed, struct error *error) {
@@ -272,6 +286,7 @@ static int make_commands(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
         .transactional_id = id,
         .partitions = feed->partitions,
         .batch = (size_t)feed->settings->commands_batch,
@@ -296,8 +311,12 @@ static int make_owner(struct feed *feed, struct error *error) {
         .relations = feed->relations,
         .posts = feed->posts,
         .blocks = feed->blocks,
+        .names = feed->names,
+        .notices = feed->notices,
         .inboxes = feed->inboxes,
+        .refusals = feed->refusals,
         .ages = feed->ages,
+        .write_s = settings->inbox_write_s,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .effects = feed->effects,
         .outbox = feed->outbox,
@@ -345,18 +364,17 @@ static void make_replies(struct feed *feed) {
         .posts = feed->posts,
         .blocks = feed->blocks,
         .timelines = feed->timelines,
+        .names = feed->names,
+        .notices = feed->notices,
+        .refusals = feed->refusals,
         .commands = feed->commands,
-        .following_max = (size_t)feed->settings->following_max,
         .context = feed,
         .damaged = damaged,
     });
 }
 
 static int make_parts(struct feed *feed, struct error *error) {
-    if (feed->partitions > IDS_PARTITIONS_MAX)
-        return error_set(error, -EINVAL, "ids of posts have room for %d partitions, and the topics have %d",
-                         IDS_PARTITIONS_MAX, (int)feed->partitions);
-    int code = open_stores(feed, error);
+    int code = make_state(feed, error);
     if (!code) code = open_kafka(feed, error);
     if (code) return code;
     make_effects(feed);
@@ -368,6 +386,29 @@ static int make_parts(struct feed *feed, struct error *error) {
     return owner_start(feed->owner, error);
 }
 
+static int start_parts(struct feed *feed, struct error *error) {
+    struct service *service = feed->service;
+    int code = make_parts(feed, error);
+    if (code) return code;
+    make_metrics(feed);
+    metrics_on_collect(service_metrics(service), collect, feed);
+    feed->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, feed);
+    feed->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, feed);
+    feed->started = true;
+    return 0;
+}
+
+static void stores_opened(void *context, int code, const struct error *error) {
+    struct feed *feed = context;
+    struct error reason = *error;
+    if (feed->draining) {
+        service_finished(feed->service);
+        return;
+    }
+    if (!code) code = start_parts(feed, &reason);
+    if (code) feed_failed(feed, "could not start", &reason);
+}
+
 static int feed_start(struct service *service, const struct topics_shape *shape, void **state, struct error *error) {
     struct feed *feed = mem_alloc(sizeof *feed);
     *feed = (struct feed){
@@ -376,18 +417,21 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
+        .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
         .reader = deliver_reader_new(),
         .codec = codec_new(),
     };
-    int code = make_parts(feed, error);
-    if (code) {
+    int code = 0;
+    if (feed->partitions > IDS_PARTITIONS_MAX)
+        code = error_set(error, -EINVAL, "ids of posts have room for %d partitions, and the topics have %d",
+                         IDS_PARTITIONS_MAX, (int)feed->partitions);
+    make_stores(feed);
+    if (!code) code = stores_open(feed->stores, error);
+    if (!code) code = start_parts(feed, error);
+    if (code < 0) {
         feed_free(feed);
         return code;
     }
-    make_metrics(feed);
-    metrics_on_collect(service_metrics(service), collect, feed);
-    feed->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, feed);
-    feed->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, feed);
     *state = feed;
     return 0;
 }
@@ -395,25 +439,38 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
 static void feed_drain(void *state) {
     struct feed *feed = state;
     feed->draining = true;
-    owner_drain(feed->owner);
+    if (feed->started) {
+        owner_drain(feed->owner);
+        return;
+    }
+    stores_stop(feed->stores);
+    if (!stores_busy(feed->stores)) service_finished(feed->service);
 }
 
 static bool feed_busy(void *state) {
     struct feed *feed = state;
+    feed->draining = true;
+    bool busy = stores_busy(feed->stores);
+    if (!feed->started) return busy;
     partitions_stop(feed->state);
     owner_stop(feed->owner);
     return owner_busy(feed->owner) || decider_busy(feed_commands_decider(feed->commands)) ||
-           partitions_busy(feed->state);
+           partitions_busy(feed->state) || busy;
 }
 
 static void feed_peer(void *state, struct http_request *request) {
-    replies_handle(((struct feed *)state)->replies, request);
+    struct feed *feed = state;
+    if (feed->started)
+        replies_handle(feed->replies, request);
+    else
+        http_problem(request, 503, "starting", "this process is opening its stores", 1);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS,
-                                             &TOPIC_POSTS,           &TOPIC_POST_TEXTS,   &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,    &TOPIC_TIMELINE_REQUESTS,
-                                             &TOPIC_HOT_POSTS,       &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES};
+static const struct topic *const NEEDED[] = {
+    &TOPIC_FOLLOW_COMMANDS,   &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS, &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,        &TOPIC_FRIENDSHIPS,  &TOPIC_FEED_OFFSETS,  &TOPIC_TIMELINES,
+    &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS, &TOPIC_NAMES,
+    &TOPIC_NOTICES,           &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,    &TOPIC_FOLLOW_REFUSALS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FEED_SERVICE = {

@@ -9,18 +9,23 @@
 #include "feed/hot_posts.h"
 #include "feed/partitions.h"
 #include "feed/settings.h"
+#include "feed/stores.h"
 
 struct feed {
     struct service *service;
     const struct feed_settings *settings;
     int32_t partitions, routes;
     struct epochs *epochs;
+    struct stores *stores; /* of the next two */
     struct relation_lists *relations;
     struct store *store; /* of posts, blocks and inboxes */
     struct ages *ages;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct outbox *outbox;
     struct hot_posts *hot;
     struct effects *effects;
@@ -33,6 +38,7 @@ struct feed {
     struct deliver_reader *reader; /* of requests */
     struct codec *codec;
     struct loop_timer *second, *tenth;
+    bool started; /* the stores are open, and all parts are there */
     bool prepared, hot_read, draining;
     struct {
         struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files;

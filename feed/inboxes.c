@@ -151,6 +151,11 @@ static uint32_t none_event(struct inbox_lot *lot, struct buffer *scratch) {
     return inbox_lot_event(lot, scratch->data, scratch->size);
 }
 
+static void give_up(struct inboxes *inboxes, struct inboxes_part *part, struct inbox_reader *slot, int64_t reader) {
+    id_table_remove(&part->readers, slot);
+    inbox_lot_add(&part->open, reader, none_event(&part->open, &inboxes->bytes), true);
+}
+
 /* Adds an event to what happened to a reader. False: there is no inbox, perhaps no longer. */
 static bool take_one(struct inboxes *inboxes, struct inboxes_part *part, int64_t reader, int64_t time_ms,
                      uint32_t event) {
@@ -159,10 +164,7 @@ static bool take_one(struct inboxes *inboxes, struct inboxes_part *part, int64_t
         inbox_lot_add(&part->open, reader, event, false);
         return true;
     }
-    if (slot) {
-        id_table_remove(&part->readers, slot);
-        inbox_lot_add(&part->open, reader, none_event(&part->open, &inboxes->bytes), true);
-    }
+    if (slot) give_up(inboxes, part, slot, reader);
     return false;
 }
 
@@ -193,6 +195,7 @@ void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, in
     struct inboxes_part *part = &inboxes->parts[partition];
     if (offset < part->next || !inbox_log_takes(item->kind)) return;
     size_t before = inbox_lot_bytes(&part->open);
+    if (time_ms > part->newest_ms) part->newest_ms = time_ms;
     buffer_clear(&inboxes->bytes);
     inbox_log_item(&inboxes->bytes, item, offset, time_ms);
     uint32_t event = inbox_lot_event(&part->open, inboxes->bytes.data, inboxes->bytes.size);
@@ -208,6 +211,33 @@ void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next) {
 
 bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset) {
     return offset < inboxes->parts[partition].next;
+}
+
+/* The slots from `swept` on. Returns how many it has looked at. */
+static size_t sweep_part(struct inboxes *inboxes, struct inboxes_part *part, size_t slots) {
+    size_t first = inboxes->swept, before = inbox_lot_bytes(&part->open), looked_at = 0;
+    struct inbox_reader *slot;
+    for (; looked_at < slots && (slot = id_table_next(&part->readers, &inboxes->swept)); looked_at++) {
+        if (!inbox_away(slot->opened, part->newest_ms, inboxes->options.away_ms)) continue;
+        give_up(inboxes, part, slot, id_table_id(slot));
+        inboxes->swept--; // the one behind it may have moved to its place
+    }
+    inboxes->waiting += inbox_lot_bytes(&part->open) - before;
+    inboxes->crowded |= inbox_lot_crowded(&part->open);
+    size_t passed = inboxes->swept > first ? inboxes->swept - first : 0;
+    return passed > looked_at ? passed : looked_at;
+}
+
+void inboxes_sweep(struct inboxes *inboxes, size_t slots) {
+    for (int32_t turns = 0; slots && turns < inboxes->options.partitions;) {
+        struct inboxes_part *part = &inboxes->parts[inboxes->sweeping];
+        size_t looked_at = part->family ? sweep_part(inboxes, part, slots) : 0;
+        slots -= looked_at < slots ? looked_at : slots;
+        if (part->family && inboxes->swept < part->readers.end) continue;
+        inboxes->swept = 0;
+        inboxes->sweeping = (inboxes->sweeping + 1) % inboxes->options.partitions;
+        turns++;
+    }
 }
 
 /* ---- how much there is ---- */
@@ -229,6 +259,13 @@ struct inboxes_usage inboxes_used(const struct inboxes *inboxes) {
 
 bool inboxes_full(const struct inboxes *inboxes) {
     return inboxes->crowded || inboxes->waiting >= inboxes->options.memory_bytes;
+}
+
+bool inboxes_unwritten(const struct inboxes *inboxes) {
+    for (int32_t p = 0; p < inboxes->options.partitions; p++) {
+        if (inboxes->parts[p].next >= 0 && inboxes->parts[p].stored < 0 && inboxes->parts[p].family) return true;
+    }
+    return false;
 }
 
 bool inboxes_wants_begin(const struct inboxes *inboxes, const struct inbox *inbox, int64_t now_ms) {

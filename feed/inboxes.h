@@ -13,7 +13,7 @@
  * for a page; a Begin writes it anew. Readers who have an inbox are known in memory, with some 16 bytes each: attaching reads them.
  *
  * Readers without a Begin, or whose newest one is older than `away_ms` by the time of the record at hand, have no inbox: pushes to
- * them are dropped, and the inbox is deleted. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
+ * them are dropped, and the inbox is deleted: when an item comes for it, or by a sweep. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
  *
  * Functions return 0 or a negative errno code; -EBADMSG: the store is damaged.
  */
@@ -56,8 +56,14 @@ void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, in
 void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next);
 bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset); /* its items would be ignored */
 
+/* Looks at the next so many slots of the tables of readers, and gives up the inboxes of those who are away as of the newest record: the
+ * next item for them would do the same. */
+void inboxes_sweep(struct inboxes *inboxes, size_t slots);
+
 bool inboxes_full(const struct inboxes *inboxes);
-/* Writes what is in memory, of all partitions. In slices of so many readers: returns 1 while there is more to write, then 0. Items may
+/* Of some partition records were taken, and nothing was ever written: a restart would begin all its inboxes anew. */
+bool inboxes_unwritten(const struct inboxes *inboxes);
+/* Writes what is in memory, of all partitions. In slices of so many readers, fewer where inboxes are merged: returns 1 while there is more to write, then 0. Items may
  * be taken between slices, and may then be left for the next round. A slice is never torn: the stored offset moves with a partition's last one, and records that are applied
  * again after a crash do no harm. After a failure only inboxes_free is of use: each further write fails likewise. */
 int inboxes_write(struct inboxes *inboxes, size_t slice, struct error *error);

@@ -21,12 +21,15 @@ struct inboxes_part {
     bool writing;
     int64_t sealed_next; /* open and sealed part here */
     size_t at;           /* readers of the sealed lot before are written */
+    int64_t newest_ms;   /* the time of the newest record that was taken; 0: none yet */
 };
 
 struct inboxes {
     struct inboxes_options options;
     struct inboxes_part *parts;
-    int32_t at;        /* the partition to write next */
+    int32_t at;       /* the partition to write next */
+    int32_t sweeping; /* the partition to look for those who are away in, and the slot */
+    size_t swept;
     int failed;        /* what a write failed with */
     unsigned merge_at; /* weight */
     size_t waiting;    /* bytes of all lots */

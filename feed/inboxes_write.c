@@ -2,6 +2,7 @@
 #include "feed/inboxes_private.h"
 
 enum { WEIGHT_BYTES = 64 }; /* of chunks */
+enum { MERGE_COST = 50 };   /* an inbox that is read and written anew takes as long as so many chunks */
 
 static void put_meta(struct inboxes *inboxes, const struct inboxes_part *part) {
     const uint8_t key = INBOX_KEY_META;
@@ -103,9 +104,11 @@ static void begin_part(struct inboxes *inboxes, struct inboxes_part *part) {
 static int write_part(struct inboxes *inboxes, struct inboxes_part *part, size_t *slice, struct error *error) {
     struct inbox_head *head;
     while (*slice && (head = id_table_next(&part->sealed.heads, &part->at))) {
+        uint64_t merges = inboxes->merges;
         int code = write_reader(inboxes, part, head, error);
         if (code) return code;
-        --*slice;
+        size_t cost = inboxes->merges > merges ? MERGE_COST : 1;
+        *slice -= cost < *slice ? cost : *slice;
     }
     if (!*slice) return 0;
     put_meta(inboxes, part);

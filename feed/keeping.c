@@ -4,12 +4,15 @@
 #include "event/topics.h"
 #include "feed/partitions_private.h"
 #include "feed/rules.h"
+#include "ids/ids.h"
 
 enum {
     EFFECTS_SLICE = 2000, /* readers that one turn pushes to, or moves within the store to answer requests */
     INBOX_SLICE = 5000,   /* readers whose inboxes one turn writes */
     KEEP_S = 60,
     FORGET_MANY = 1000, /* posts that one partition forgets in a minute */
+    COOL_SLICE = 20,    /* texts that one turn moves */
+    SWEEP = 5000,       /* slots of readers that are looked at in a second */
     RETELL_S = 10
 };
 
@@ -34,7 +37,8 @@ static bool go_on(struct partitions *partitions) {
 
 /* A partition whose store is damaged forgets all state, and reads it from the beginning. */
 static int begin_anew(struct partitions *partitions, int32_t partition, struct error *error) {
-    static const size_t STATES[] = {STATE_FOLLOWS, STATE_POSTS, STATE_TEXTS, STATE_FRIENDSHIPS};
+    static const size_t STATES[] = {STATE_FOLLOWS,     STATE_POSTS, STATE_TEXTS,
+                                    STATE_FRIENDSHIPS, STATE_NAMES, STATE_NOTICES};
     partitions_quieten(partitions, partition);
     int code = partitions_empty(partitions, partition, error);
     partitions->parts[partition].halves_next = -1;
@@ -64,6 +68,27 @@ void partitions_damaged(struct partitions *partitions, int32_t partition, const 
     partitions_turn_soon(partitions);
 }
 
+/* Everything that Kafka has of the partition's state is in the stores. */
+static bool current(const struct partitions *partitions, int32_t partition) {
+    const struct feed_part *part = &partitions->parts[partition];
+    if (part->live) return true;
+    bool all = part->attached && !partitions_unapplied(partitions, partition);
+    for (size_t s = 0; all && s < STATES_WITH_EFFECTS; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
+    return all;
+}
+
+/* Moves some texts that have become old. Only where the index is read to its end: what it does not name is not moved. */
+static void cool(struct partitions *partitions) {
+    int32_t partition = partitions->cooling;
+    int64_t below = ids_first_at(clock_wall_ms() - PARTITIONS_COLD_MS);
+    struct error error;
+    int code = 0;
+    if (current(partitions, partition))
+        code = posts_cool(partitions->options.posts, partition, below, COOL_SLICE, &error);
+    if (code < 0) store_failed(partitions, partition, code, &error);
+    if (code <= 0) partitions->cooling = partition + 1 < partitions->options.partitions ? partition + 1 : -1;
+}
+
 void partitions_turn_soon(struct partitions *partitions) {
     if (partitions->turning) return;
     partitions->turning = true;
@@ -80,7 +105,8 @@ void partitions_turn(void *context) {
     if (code < 0) partitions_fail(partitions, "the store failed", &error);
     partitions->writing = code > 0;
     bool more = go_on(partitions);
-    if (partitions->writing || more) partitions_turn_soon(partitions);
+    if (partitions->cooling >= 0 && !partitions->failed) cool(partitions);
+    if (partitions->writing || more || partitions->cooling >= 0) partitions_turn_soon(partitions);
 }
 
 void partitions_idle(struct partitions *partitions) {
@@ -143,15 +169,6 @@ static int forget_posts(struct partitions *partitions, int32_t partition, int64_
     return code;
 }
 
-/* Everything that Kafka has of the partition's state is in the stores. */
-static bool current(const struct partitions *partitions, int32_t partition) {
-    const struct feed_part *part = &partitions->parts[partition];
-    if (part->live) return true;
-    bool all = part->attached && !partitions_unapplied(partitions, partition);
-    for (size_t s = 0; all && s < STATES_WITH_EFFECTS; s++) all = owner_state_lag(partitions->owner, s, partition) == 0;
-    return all;
-}
-
 /* Once a minute for each partition. */
 static int keep(struct partitions *partitions, int32_t partition, int64_t now, struct error *error) {
     const struct partitions_options *options = &partitions->options;
@@ -169,9 +186,13 @@ void partitions_second(struct partitions *partitions) {
         int code = keep(partitions, p, now, &error);
         if (code) store_failed(partitions, p, code, &error);
     }
+    if (partitions->cooling < 0 && now / 1000 % KEEP_S == 0) partitions->cooling = 0;
+    inboxes_sweep(partitions->options.inboxes, SWEEP);
+    refusals_forget(partitions->options.refusals, now);
     partitions_build(partitions);
     if (outbox_retry(partitions->options.outbox)) partitions_unblocked(partitions);
     partitions_commit(partitions, now / 1000 % RETELL_S == 0); // a commit may have been lost
-    partitions->writing = true;
+    if (now / 1000 % partitions->options.write_s == 0 || inboxes_unwritten(partitions->options.inboxes))
+        partitions->writing = true;
     partitions_turn_soon(partitions);
 }

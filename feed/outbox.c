@@ -26,8 +26,9 @@ struct lane {
 
 struct waiting_command {
     const struct topic *topic;
-    int64_t user;
-    struct buffer value;
+    uint8_t key[NOTICE_KEY_SIZE];
+    size_t key_size;
+    struct buffer value; /* no data: a tombstone */
     uint64_t epoch;
 };
 
@@ -112,10 +113,9 @@ void outbox_forget_watch(struct outbox *outbox, int32_t partition, const void *k
 /* ---- commands ---- */
 
 static int send_command(struct outbox *outbox, const struct waiting_command *command) {
-    uint8_t key[8];
-    bytes_put_be64(key, (uint64_t)command->user);
-    return kafka_producer_send(outbox->producer, command->topic, KAFKA_PARTITION_BY_KEY, key, sizeof key,
-                               command->value.data, command->value.size, (void *)(uintptr_t)command->epoch);
+    return kafka_producer_send(outbox->producer, command->topic, KAFKA_PARTITION_BY_KEY, command->key,
+                               command->key_size, command->value.data, command->value.size,
+                               (void *)(uintptr_t)command->epoch);
 }
 
 /* Sends commands that wait, in order, as long as the producer takes them. */
@@ -134,16 +134,24 @@ static void send_waiting(struct outbox *outbox) {
 }
 
 /* Takes over the value. */
-static void put_command(struct outbox *outbox, const struct topic *topic, int64_t user, struct buffer value) {
+static void put_record(struct outbox *outbox, const struct topic *topic, const void *key, size_t key_size,
+                       struct buffer value) {
     size_t end = outbox->waiting_first + outbox->waiting_count;
     if (end == outbox->waiting_room) {
         outbox->waiting_room = outbox->waiting_room ? 2 * outbox->waiting_room : 16;
         outbox->waiting = mem_resize(outbox->waiting, outbox->waiting_room, sizeof *outbox->waiting);
     }
     outbox->waiting[end] = (struct waiting_command){
-        .topic = topic, .user = user, .value = value, .epoch = epochs_expect(outbox->options.epochs)};
+        .topic = topic, .key_size = key_size, .value = value, .epoch = epochs_expect(outbox->options.epochs)};
+    memcpy(outbox->waiting[end].key, key, key_size);
     outbox->waiting_count++;
     send_waiting(outbox);
+}
+
+static void put_command(struct outbox *outbox, const struct topic *topic, int64_t user, struct buffer value) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    put_record(outbox, topic, key, sizeof key, value);
 }
 
 void outbox_follow_command(struct outbox *outbox, const struct follow_command *command) {
@@ -156,6 +164,10 @@ void outbox_post_command(struct outbox *outbox, const struct post_command *comma
     struct buffer value = {.data = NULL};
     event_encode_post_command(&value, command);
     put_command(outbox, &TOPIC_POST_COMMANDS, command->user, value);
+}
+
+void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE]) {
+    put_record(outbox, &TOPIC_NOTICES, key, NOTICE_KEY_SIZE, (struct buffer){.data = NULL});
 }
 
 /* ---- sending ---- */

@@ -14,6 +14,7 @@
 #include "deliver/epochs.h"
 #include "event/codec.h"
 #include "kafka/producer.h"
+#include "users/notice.h"
 
 struct outbox;
 
@@ -41,6 +42,8 @@ void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partit
                 const struct timeline_item *item);
 void outbox_follow_command(struct outbox *outbox, const struct follow_command *command);
 void outbox_post_command(struct outbox *outbox, const struct post_command *command);
+/* A tombstone; the key is copied. */
+void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE]);
 
 void outbox_flush_old(struct outbox *outbox, int64_t now_us);
 void outbox_flush(struct outbox *outbox);

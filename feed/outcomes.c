@@ -10,7 +10,7 @@
 
 enum { WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000, FEED_WAIT_MS = 500 };
 
-enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_FEED };
+enum waits_for { WAITS_RELATION, WAITS_POSTED, WAITS_GONE, WAITS_WISH, WAITS_UNNAMED, WAITS_FEED };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct outcome_wait {
@@ -22,7 +22,8 @@ struct outcome_wait {
     int64_t user, other; /* other: the other user, or the post's id, or the page's `before` */
     enum relation relation;
     size_t limit;
-    char *key;
+    int64_t offset; /* of the command; -1: any */
+    char *key;      /* of a post; or the handle */
     int64_t deadline_us;
 };
 
@@ -38,20 +39,13 @@ static void later(struct http_request *request) {
 
 /* ---- what is answered ---- */
 
-static int relation_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
+static void relation_answer(const struct outcome_wait *wait, struct buffer *body) {
     const struct replies_options *options = &wait->replies->options;
-    struct relation_half half = {wait->user, wait->other, wait->relation};
-    bool set, blocked;
-    size_t following;
-    int code = relation_lists_has(options->relations, wait->partition, &half, &set, NULL, error);
-    if (!code)
-        code = relation_lists_count(options->relations, wait->partition, wait->user, RELATION_FOLLOWING, &following,
-                                    error);
-    if (!code) code = blocks_has(options->blocks, wait->partition, wait->user, wait->other, &blocked, error);
-    if (code) return code;
-    buffer_format(body, "{\"set\":%s,\"blocked\":%s,\"full\":%s}", set ? "true" : "false", blocked ? "true" : "false",
-                  following >= options->following_max ? "true" : "false");
-    return 1;
+    enum follow_refusal_reason reason;
+    bool refused = feed_commands_refused(options->commands, wait->partition, wait->offset, &reason) ||
+                   refusals_find(options->refusals, wait->partition, wait->offset, &reason);
+    const char *why = !refused ? "null" : reason == FOLLOW_REFUSAL_BLOCKED ? "\"blocked\"" : "\"full\"";
+    buffer_format(body, "{\"refused\":%s}", why);
 }
 
 static int posted_answer(struct outcome_wait *wait, struct buffer *body, struct error *error) {
@@ -70,9 +64,11 @@ static bool answer(struct outcome_wait *wait) {
     struct error error;
     int code = 1;
     switch (wait->what) {
-    case WAITS_RELATION: code = relation_answer(wait, &body, &error); break;
+    case WAITS_RELATION: relation_answer(wait, &body); break;
     case WAITS_POSTED: code = posted_answer(wait, &body, &error); break;
-    case WAITS_GONE: buffer_string(&body, "{}"); break;
+    case WAITS_GONE:
+    case WAITS_UNNAMED: buffer_string(&body, "{}"); break;
+    case WAITS_WISH: code = replies_wish(wait->replies, wait->partition, wait->user, wait->key, &body, &error); break;
     case WAITS_FEED: break;
     }
     bool there = code != -EAGAIN;
@@ -94,6 +90,8 @@ static bool readable(const struct outcome_wait *wait) {
     case WAITS_RELATION: return feed_commands_relation_read(commands, &half);
     case WAITS_POSTED: return feed_commands_key_read(commands, wait->user, wait->key, strlen(wait->key));
     case WAITS_GONE: return feed_commands_post_read(commands, wait->user, wait->other);
+    case WAITS_WISH:
+    case WAITS_UNNAMED: return name_commands_settled(feed_commands_names(wait->replies->options.commands), wait->user);
     case WAITS_FEED: break;
     }
     return false;
@@ -185,11 +183,13 @@ static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
         const struct topic *topic;
     } PATHS[] = {{"/peer/relation/", WAITS_RELATION, &TOPIC_FOLLOW_COMMANDS},
                  {"/peer/posted/", WAITS_POSTED, &TOPIC_POST_COMMANDS},
-                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS}};
+                 {"/peer/gone/", WAITS_GONE, &TOPIC_POST_COMMANDS},
+                 {"/peer/wish/", WAITS_WISH, &TOPIC_NAME_COMMANDS},
+                 {"/peer/unnamed/", WAITS_UNNAMED, &TOPIC_NAME_COMMANDS}};
     for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
         const char *at = http_path_behind(wait->request, PATHS[i].start);
         if (!at || !http_path_number(&at, &wait->user)) continue;
-        bool two = PATHS[i].what != WAITS_POSTED;
+        bool two = PATHS[i].what == WAITS_RELATION || PATHS[i].what == WAITS_GONE;
         if (two && (*at++ != '/' || !http_path_number(&at, &wait->other))) continue;
         if (*at) continue;
         wait->what = PATHS[i].what;
@@ -199,15 +199,24 @@ static bool read_path(struct outcome_wait *wait, const struct topic **topic) {
     return false;
 }
 
+static bool read_handle(struct outcome_wait *wait) {
+    const char *text = http_query(wait->request, "handle");
+    char handle[HANDLE_SIZE];
+    if (!text || !handle_read(text, strlen(text), handle)) return false;
+    wait->key = mem_string(handle);
+    return true;
+}
+
 /* The query's part of the question. */
-static bool read_query(struct outcome_wait *wait, int64_t *offset) {
+static bool read_query(struct outcome_wait *wait) {
     const char *key = http_query(wait->request, "key"), *relation = http_query(wait->request, "relation");
     int64_t wait_ms;
-    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, offset) ||
+    if (!http_query_number(wait->request, "offset", -1, INT64_MAX, &wait->offset) ||
         !http_query_number(wait->request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
         return false;
     wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
     wait->relation = relation && !strcmp(relation, "muted") ? RELATION_MUTED : RELATION_FOLLOWING;
+    if (wait->what == WAITS_WISH) return read_handle(wait);
     if (wait->what != WAITS_POSTED) return true;
     if (!key || !*key || strlen(key) > POST_CLIENT_KEY_MAX) return false;
     wait->key = mem_string(key);
@@ -217,9 +226,8 @@ static bool read_query(struct outcome_wait *wait, int64_t *offset) {
 bool replies_outcome(struct replies *replies, struct http_request *request) {
     struct outcome_wait asked = {.replies = replies, .request = request}, *wait;
     const struct topic *topic;
-    int64_t offset;
     if (!read_path(&asked, &topic)) return false;
-    if (!read_query(&asked, &offset)) {
+    if (!read_query(&asked)) {
         replies_bad_query(request);
         return true;
     }
@@ -230,10 +238,10 @@ bool replies_outcome(struct replies *replies, struct http_request *request) {
         wait_free(wait);
         return true;
     }
-    int code = offset < 0 ? 0
-                          : decider_await(feed_commands_decider(replies->options.commands), topic, wait->partition,
-                                          offset, wait->deadline_us, wait, decided);
-    if (offset < 0)
+    int code = wait->offset < 0 ? 0
+                                : decider_await(feed_commands_decider(replies->options.commands), topic,
+                                                wait->partition, wait->offset, wait->deadline_us, wait, decided);
+    if (asked.offset < 0)
         decided(wait, 0);
     else if (code) { // too many wait already
         later(request);

@@ -6,9 +6,11 @@
 #include "feed/partitions_private.h"
 
 const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED] = {
-    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,     [STATE_POSTS] = &TOPIC_POSTS,
-    [STATE_TEXTS] = &TOPIC_POST_TEXTS,    [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
-    [STATE_TIMELINES] = &TOPIC_TIMELINES, [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
+    [STATE_FOLLOWS] = &TOPIC_FOLLOWS,      [STATE_POSTS] = &TOPIC_POSTS,
+    [STATE_TEXTS] = &TOPIC_POST_TEXTS,     [STATE_FRIENDSHIPS] = &TOPIC_FRIENDSHIPS,
+    [STATE_TIMELINES] = &TOPIC_TIMELINES,  [STATE_NAMES] = &TOPIC_NAMES,
+    [STATE_NOTICES] = &TOPIC_NOTICES,      [STATE_REFUSALS] = &TOPIC_FOLLOW_REFUSALS,
+    [STATE_WATCHES] = &TOPIC_FEED_WATCHES,
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error) {
@@ -73,7 +75,7 @@ void partitions_stop(struct partitions *partitions) { partitions->stopped = true
 
 static int64_t or_beginning(int64_t next) { return next < 0 ? KAFKA_OFFSET_BEGINNING : next; }
 
-/* Posts and blocks that were put aside for so long that they may have missed tombstones are forgotten. */
+/* Posts, blocks, names and notices that were put aside for so long that they may have missed tombstones are forgotten. */
 static int forget_old(struct partitions *partitions, int32_t partition, struct error *error) {
     const struct partitions_options *options = &partitions->options;
     int64_t now = clock_wall_ms();
@@ -82,22 +84,30 @@ static int forget_old(struct partitions *partitions, int32_t partition, struct e
         log_info(options->log, "posts are read anew: they are too old to go on with", LOG_INT("partition", partition));
         code = posts_reset(options->posts, partition, error);
         if (!code) code = blocks_reset(options->blocks, partition, error);
+        if (!code) code = kept_reset(names_kept(options->names), partition, error);
+        if (!code) code = kept_reset(notices_kept(options->notices), partition, error);
     }
     return code ? code : ages_touch(options->ages, partition, now, !old, error);
 }
 
 int partitions_attach(struct partitions *partitions, int32_t partition, int64_t *from, struct error *error) {
     const struct partitions_options *options = &partitions->options;
-    int64_t index, texts, blocks, timelines;
+    int64_t index, texts, blocks, names, notices, timelines;
     int code = relation_lists_attach(options->relations, partition, clock_wall_ms(), &from[STATE_FOLLOWS], error);
     if (!code) code = posts_attach(options->posts, partition, &index, &texts, error);
     if (!code) code = blocks_attach(options->blocks, partition, &blocks, error);
+    if (!code) code = kept_attach(names_kept(options->names), partition, &names, error);
+    if (!code) code = kept_attach(notices_kept(options->notices), partition, &notices, error);
     if (!code) code = inboxes_attach(options->inboxes, partition, &timelines, error);
     if (!code) code = forget_old(partitions, partition, error);
     if (code) return code;
     from[STATE_POSTS] = or_beginning(posts_index_next(options->posts, partition));
     from[STATE_TEXTS] = or_beginning(posts_texts_next(options->posts, partition));
     from[STATE_FRIENDSHIPS] = or_beginning(blocks_next(options->blocks, partition));
+    from[STATE_NAMES] = or_beginning(kept_next(names_kept(options->names), partition));
+    from[STATE_NOTICES] = or_beginning(kept_next(notices_kept(options->notices), partition));
+    from[STATE_REFUSALS] = KAFKA_OFFSET_BEGINNING;
+    refusals_attach(options->refusals, partition);
     // A stand-by without inboxes misses nothing: each one begins with a record that is still to come.
     from[STATE_TIMELINES] = timelines < 0 ? KAFKA_OFFSET_END : timelines;
     from[STATE_WATCHES] = KAFKA_OFFSET_BEGINNING; // they are kept in memory
@@ -126,6 +136,8 @@ int partitions_empty(struct partitions *partitions, int32_t partition, struct er
     int code = relation_lists_reset(options->relations, partition, error);
     if (!code) code = posts_reset(options->posts, partition, error);
     if (!code) code = blocks_reset(options->blocks, partition, error);
+    if (!code) code = kept_reset(names_kept(options->names), partition, error);
+    if (!code) code = kept_reset(notices_kept(options->notices), partition, error);
     if (!code) code = inboxes_forget(options->inboxes, partition, error);
     return code;
 }
@@ -141,6 +153,7 @@ void partitions_detach(struct partitions *partitions, int32_t partition) {
     relation_lists_detach(options->relations, partition);
     posts_detach(options->posts, partition);
     inboxes_detach(options->inboxes, partition);
+    refusals_detach(options->refusals, partition);
     watches_detach(options->watches, partition);
 }
 
@@ -181,11 +194,14 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_POSTS:
     case STATE_TEXTS: code = posts_reset(options->posts, partition, &error); break;
     case STATE_FRIENDSHIPS: code = blocks_reset(options->blocks, partition, &error); break;
+    case STATE_NAMES: code = kept_reset(names_kept(options->names), partition, &error); break;
+    case STATE_NOTICES: code = kept_reset(notices_kept(options->notices), partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
-    case STATE_WATCHES: break; // roll calls find what is missing
+    case STATE_REFUSALS: break; // they are too old to be of use
+    case STATE_WATCHES: break;  // roll calls find what is missing
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
-    if (state >= STATE_TIMELINES) return false; // inboxes are asked for again
+    if (state == STATE_TIMELINES || state == STATE_WATCHES) return false; // inboxes are asked for again
     if (!code && (state == STATE_POSTS || state == STATE_TEXTS) &&
         owner_read_again(partitions->owner, state == STATE_POSTS ? STATE_TEXTS : STATE_POSTS, partition,
                          KAFKA_OFFSET_BEGINNING, &error))
@@ -214,7 +230,12 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
            stored(partitions, STATE_TEXTS, partition, posts_texts_next(options->posts, partition), ends[STATE_TEXTS]) &&
            stored(partitions, STATE_FRIENDSHIPS, partition, blocks_next(options->blocks, partition),
                   ends[STATE_FRIENDSHIPS]) &&
+           stored(partitions, STATE_NAMES, partition, kept_next(names_kept(options->names), partition),
+                  ends[STATE_NAMES]) &&
+           stored(partitions, STATE_NOTICES, partition, kept_next(notices_kept(options->notices), partition),
+                  ends[STATE_NOTICES]) &&
            owner_reached(partitions->owner, STATE_TIMELINES, partition, ends[STATE_TIMELINES]) &&
+           owner_reached(partitions->owner, STATE_REFUSALS, partition, ends[STATE_REFUSALS]) &&
            owner_reached(partitions->owner, STATE_WATCHES, partition, ends[STATE_WATCHES]);
 }
 
@@ -259,6 +280,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .turn = loop_timer_new(options->loop, 0, 0, partitions_turn, partitions),
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},
+        .cooling = -1,
     };
     loop_timer_stop(partitions->turn);
     return partitions;

@@ -4,7 +4,10 @@
  *     follows       --> relation lists --+
  *     posts, texts  --> posts -----------+--> written: then effects (feed/effects.h) --> outbox
  *     friendships   --> blocks ----------+                and the decider hears what is read back
+ *     names         --> names -----------+
+ *     notices       --> notices ---------+
  *     timelines     --> inboxes ---------+
+ *     refusals      --> refusals (in memory)
  *     feed-watches  --> watches (in memory)
  */
 #ifndef FEED_PARTITIONS_H
@@ -15,7 +18,10 @@
 #include "feed/blocks.h"
 #include "feed/effects.h"
 #include "feed/inboxes.h"
+#include "feed/names.h"
+#include "feed/notices.h"
 #include "feed/outbox.h"
+#include "feed/refusals.h"
 #include "feed/watches.h"
 #include "owner/owner.h"
 #include "owner/carried.h"
@@ -27,12 +33,17 @@ enum {
     STATE_TEXTS,
     STATE_FRIENDSHIPS,
     STATE_TIMELINES,
+    STATE_NAMES,
+    STATE_NOTICES,
+    STATE_REFUSALS,
     STATE_WATCHES,
     STATES_OF_FEED,
-    STATES_WITH_EFFECTS = STATE_WATCHES /* that many, from the first on */
+    STATES_WITH_EFFECTS = STATE_REFUSALS /* that many, from the first on */
 };
 enum { INPUT_REQUESTS }; /* the number of the only input, `timeline-requests` */
 extern const struct topic *const PARTITIONS_TOPICS[STATES_OF_FEED];
+
+enum { PARTITIONS_COLD_MS = 7 * 86400000 }; /* texts that are older are compressed harder: nearly nobody reads them */
 
 struct partitions;
 
@@ -43,8 +54,12 @@ struct partitions_options {
     struct relation_lists *relations;
     struct posts *posts;
     struct blocks *blocks;
+    struct names *names;
+    struct notices *notices;
     struct inboxes *inboxes;
+    struct refusals *refusals;
     struct ages *ages;
+    int64_t write_s;    /* inboxes are written when their memory is full, and each time so many seconds are over */
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;

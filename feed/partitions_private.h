@@ -35,9 +35,10 @@ struct partitions {
     struct feed_part *parts;
     struct list_build building;
     bool stopped, writing;
-    bool turning; /* the timer runs */
-    bool failed;  /* the process ends */
-    bool put_off; /* effects wait until the outbox has room */
+    bool turning;    /* the timer runs */
+    int32_t cooling; /* the partition whose old texts are being moved; -1: none is */
+    bool failed;     /* the process ends */
+    bool put_off;    /* effects wait until the outbox has room */
     bool any_damaged;
 };
 

@@ -6,19 +6,21 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "feed/posts_private.h"
 #include "ids/ids.h"
 
-static const uint8_t NEXT[] = {POSTS_NEXT_KEY}, TICK[] = {POSTS_TICK_KEY};
+static const uint8_t NEXT[] = {POSTS_NEXT_KEY}, TICK[] = {POSTS_TICK_KEY}, COLD[] = {POSTS_COLD_KEY};
 
-struct posts *posts_new(struct store *store, int32_t partitions) {
+struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_after_ms) {
     struct posts *posts = mem_alloc(sizeof *posts);
     *posts = (struct posts){
         .store = store,
         .batch = store_batch_new(),
         .parts = mem_zero((size_t)partitions, sizeof *posts->parts),
         .partitions = partitions,
+        .cold_after_ms = cold_after_ms,
     };
     return posts;
 }
@@ -51,6 +53,19 @@ static int attach_topic(struct posts *posts, const char *name, int32_t partition
     return 0;
 }
 
+/* A partition without texts begins with all that are old in the cold family: they come from the topic's beginning. */
+static int attach_cold(struct posts *posts, int32_t partition, struct posts_part *part, struct error *error) {
+    char family[24];
+    int64_t below = part->texts.next < 0 ? ids_first_at(clock_wall_ms() - posts->cold_after_ms) : 0;
+    snprintf(family, sizeof family, STORE_COLD "texts-%d", (int)partition);
+    int code = store_family(posts->store, family, &part->cold, error);
+    part->stored_cold = -1;
+    part->cold_below = below;
+    if (!code) code = posts_get_long(posts, part->texts.family, COLD, sizeof COLD, &part->cold_below, error);
+    if (code > 0) part->stored_cold = part->cold_below;
+    return code < 0 ? code : 0;
+}
+
 int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next,
                  struct error *error) {
     struct posts_part *part = &posts->parts[partition];
@@ -58,6 +73,7 @@ int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, in
         struct posts_part opened;
         int64_t tick = -1;
         int code = attach_topic(posts, "texts", partition, &opened.texts, error);
+        if (!code) code = attach_cold(posts, partition, &opened, error);
         if (!code) code = attach_topic(posts, "posts", partition, &opened.index, error);
         if (!code) code = posts_get_long(posts, opened.index.family, TICK, sizeof TICK, &tick, error);
         if (code < 0) return code;
@@ -83,7 +99,7 @@ void posts_detach(struct posts *posts, int32_t partition) {
 }
 
 int posts_reset(struct posts *posts, int32_t partition, struct error *error) {
-    static const char *const NAMES[] = {"texts", "posts"};
+    static const char *const NAMES[] = {"texts", STORE_COLD "texts", "posts"};
     char name[24];
     int64_t index_next, texts_next;
     posts_detach(posts, partition);
@@ -305,32 +321,24 @@ static int put_index(struct posts *posts, struct error *error) {
     return code;
 }
 
-static void put_texts(struct posts *posts) {
-    for (size_t i = 0; i < posts->texts.count; i++) {
-        const struct posts_record *record = &posts->texts.items[i];
-        struct store_family *family = posts->parts[record->partition].texts.family;
-        uint8_t key[POST_KEY_SIZE];
-        posts_store_key(key, record->author, record->id);
-        if (record->tombstone)
-            store_batch_delete(posts->batch, family, key, sizeof key);
-        else
-            store_batch_put(posts->batch, family, key, sizeof key, posts->bytes.data + record->at, record->size);
-    }
-}
-
-static void put_long(struct posts *posts, struct store_family *family, const uint8_t *key, int64_t value) {
+void posts_put_long(struct store_batch *batch, struct store_family *family, uint8_t key, int64_t value) {
     uint8_t bytes[POSTS_LONG];
     bytes_put_be64(bytes, (uint64_t)value);
-    store_batch_put(posts->batch, family, key, 1, bytes, sizeof bytes);
+    store_batch_put(batch, family, &key, 1, bytes, sizeof bytes);
 }
 
 static void put_offsets(struct posts *posts) {
     for (int32_t p = 0; p < posts->partitions; p++) {
         const struct posts_part *part = &posts->parts[p];
         if (!part->index.family) continue;
-        if (part->index.taken != part->index.next) put_long(posts, part->index.family, NEXT, part->index.taken);
-        if (part->texts.taken != part->texts.next) put_long(posts, part->texts.family, NEXT, part->texts.taken);
-        if (part->tick != part->stored_tick) put_long(posts, part->index.family, TICK, part->tick);
+        if (part->index.taken != part->index.next)
+            posts_put_long(posts->batch, part->index.family, POSTS_NEXT_KEY, part->index.taken);
+        if (part->texts.taken != part->texts.next)
+            posts_put_long(posts->batch, part->texts.family, POSTS_NEXT_KEY, part->texts.taken);
+        if (part->tick != part->stored_tick)
+            posts_put_long(posts->batch, part->index.family, POSTS_TICK_KEY, part->tick);
+        if (part->cold_below != part->stored_cold)
+            posts_put_long(posts->batch, part->texts.family, POSTS_COLD_KEY, part->cold_below);
     }
 }
 
@@ -342,7 +350,9 @@ static void settle(struct posts *posts, bool written) {
         struct posts_topic *topics[] = {&part->index, &part->texts};
         for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
             *(written ? &topics[i]->next : &topics[i]->taken) = written ? topics[i]->taken : topics[i]->next;
-        if (written) part->stored_tick = part->tick;
+        if (!written) continue;
+        part->stored_tick = part->tick;
+        part->stored_cold = part->cold_below;
     }
     posts->index.count = posts->texts.count = 0;
     buffer_clear(&posts->bytes);
@@ -353,7 +363,7 @@ int posts_write(struct posts *posts, struct error *error) {
     if (!posts->index.count && !posts->texts.count) return 0;
     int code = put_index(posts, error);
     if (!code) {
-        put_texts(posts);
+        posts_put_texts(posts);
         put_offsets(posts);
         code = store_write(posts->store, posts->batch, false, error);
     }

@@ -8,7 +8,9 @@
  *                         0x84 author (8)                how many live posts
  *                         0xff                           next offset of `posts`
  *     family "texts-P"    author (8) ~id (8)             PostText
+ *                         0xfe                           texts of ids below this lie in
  *                         0xff                           next offset of `post-texts`
+ *     family "cold-texts-P", compressed harder: author (8) ~id (8)   PostText
  *
  * All of a record's changes and the offset behind it are in one write. Functions return 0 or a negative errno code. -EBADMSG: the
  * store is damaged; posts_reset and reading both topics from their beginnings mend it. -ESTALE: the partition is not attached.
@@ -24,6 +26,7 @@ enum {
     POST_CLIENT_KEY_MAX = 64,
     POST_TEXT_POINTS_MAX = 2000,
     POST_MEDIA_MAX = 4,
+    POST_MENTIONS_MAX = 10,
     POST_URL_MAX = 2048
 };
 
@@ -33,8 +36,9 @@ bool post_key_read(const void *key, size_t size, int64_t *author, int64_t *id);
 
 struct posts;
 
-struct posts *posts_new(struct store *store, int32_t partitions); /* the store is longer-lived */
-void posts_free(struct posts *posts);                             /* NULL is fine; what is gathered is lost */
+/* The store is longer-lived. cold_after_ms: texts that are older when a partition is read from the beginning are cold at once. */
+struct posts *posts_new(struct store *store, int32_t partitions, int64_t cold_after_ms);
+void posts_free(struct posts *posts); /* NULL is fine; what is gathered is lost */
 
 /* Opens a partition. Offsets to go on from: -1: nothing was read. Harmless when it is open. */
 int posts_attach(struct posts *posts, int32_t partition, int64_t *index_next, int64_t *texts_next, struct error *error);
@@ -88,6 +92,9 @@ uint64_t posts_moves(const struct posts *posts);                          /* mov
 /* Reads the text of a post, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
                struct error *error);
+
+/* Moves the texts of ids below `below` to the cold ones, the oldest first, after at most `max` of them. 1: more are left; 0: none. */
+int posts_cool(struct posts *posts, int32_t partition, int64_t below, size_t max, struct error *error);
 
 /* Posts that were deleted before this time (ms), the first `max` of them. */
 int posts_forgettable(struct posts *posts, int32_t partition, int64_t before_ms, struct post_found *found, size_t max,

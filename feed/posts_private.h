@@ -10,6 +10,7 @@ enum {
     POSTS_DELETED_KEY = 0x82,
     POSTS_TICK_KEY = 0x83,
     POSTS_COUNT_KEY = 0x84,
+    POSTS_COLD_KEY = 0xfe,
     POSTS_NEXT_KEY = 0xff,
 };
 
@@ -36,6 +37,8 @@ struct posts_topic {
 
 struct posts_part {
     struct posts_topic index, texts;
+    struct store_family *cold;
+    int64_t cold_below, stored_cold; /* texts of lower ids are in `cold` */
     int64_t tick, stored_tick;
 };
 
@@ -44,6 +47,7 @@ struct posts {
     struct store_batch *batch;
     struct posts_part *parts;
     int32_t partitions;
+    int64_t cold_after_ms;
     struct posts_records index, texts;
     struct buffer bytes; /* of records that are not written yet */
     struct buffer key, value;
@@ -64,6 +68,12 @@ void posts_id_key(uint8_t key[POSTS_ID_SIZE], int64_t id);
 void posts_count_key(uint8_t key[POSTS_COUNT_SIZE], int64_t author);
 void posts_deleted_key(uint8_t key[POSTS_DELETED_SIZE], int64_t deleted, int64_t id);
 void posts_keyed_key(struct buffer *out, int64_t author, const void *key, size_t size); /* replaces it */
+
+void posts_put_long(struct store_batch *batch, struct store_family *family, uint8_t key, int64_t value);
+int posts_attached(const struct posts *posts, int32_t partition, struct error *error);
+
+/* The texts that were gathered, into the batch. */
+void posts_put_texts(struct posts *posts);
 
 /* A value of eight bytes. 1: found, 0: not. */
 int posts_get_long(struct posts *posts, struct store_family *family, const void *key, size_t size, int64_t *value,

@@ -88,7 +88,7 @@ int posts_get_long(struct posts *posts, struct store_family *family, const void 
 
 /* ---- one post ---- */
 
-static int attached(const struct posts *posts, int32_t partition, struct error *error) {
+int posts_attached(const struct posts *posts, int32_t partition, struct error *error) {
     if (posts->parts[partition].index.family) return 0;
     return error_set(error, -ESTALE, "the posts of partition %d are not open", (int)partition);
 }
@@ -121,7 +121,7 @@ int posts_find(struct posts *posts, int32_t partition, int64_t id, struct post_f
     struct store_family *family = posts->parts[partition].index.family;
     uint8_t key[POSTS_ID_SIZE];
     int64_t author = 0;
-    int code = attached(posts, partition, error);
+    int code = posts_attached(posts, partition, error);
     if (code) return code;
     posts_id_key(key, id);
     int found = posts_get_long(posts, family, key, sizeof key, &author, error);
@@ -134,7 +134,7 @@ int posts_find_key(struct posts *posts, int32_t partition, int64_t author, const
                    struct post_found *post, struct error *error) {
     struct store_family *family = posts->parts[partition].index.family;
     int64_t id = 0;
-    int found = attached(posts, partition, error);
+    int found = posts_attached(posts, partition, error);
     if (found) return found;
     if (size) {
         posts_keyed_key(&posts->key, author, key, size);
@@ -149,7 +149,7 @@ int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int
                      struct error *error) {
     struct store_pin pin;
     struct posts_value value;
-    int found = attached(posts, partition, error);
+    int found = posts_attached(posts, partition, error);
     if (found) return found;
     found = read_post(posts, posts->parts[partition].index.family, author, id, &value, &pin, error);
     if (found <= 0) return found;
@@ -159,21 +159,12 @@ int posts_client_key(struct posts *posts, int32_t partition, int64_t author, int
     return 1;
 }
 
-int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,
-               struct error *error) {
-    uint8_t key[POST_KEY_SIZE];
-    int code = attached(posts, partition, error);
-    if (code) return code;
-    posts_store_key(key, author, id);
-    return store_get(posts->store, posts->parts[partition].texts.family, key, sizeof key, text, error);
-}
-
 /* ---- an author's posts ---- */
 
 int posts_count(struct posts *posts, int32_t partition, int64_t author, int64_t *count, struct error *error) {
     uint8_t key[POSTS_COUNT_SIZE];
     int64_t found_count = 0;
-    int found = attached(posts, partition, error);
+    int found = posts_attached(posts, partition, error);
     if (found) return found;
     posts_count_key(key, author);
     found = posts_get_long(posts, posts->parts[partition].index.family, key, sizeof key, &found_count, error);
@@ -189,7 +180,7 @@ struct posts_walk {
 };
 
 int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **out, struct error *error) {
-    int code = attached(posts, partition, error);
+    int code = posts_attached(posts, partition, error);
     if (code) return code;
     struct posts_walk *walk = mem_alloc(sizeof *walk);
     *walk = (struct posts_walk){.posts = posts,
@@ -260,7 +251,7 @@ int posts_forgettable(struct posts *posts, int32_t partition, int64_t before_ms,
                       size_t *count, struct error *error) {
     static const uint8_t FROM[] = {POSTS_DELETED_KEY};
     size_t listed = 0, size;
-    int code = attached(posts, partition, error);
+    int code = posts_attached(posts, partition, error);
     if (code) return code;
     struct store_cursor *cursor = store_cursor_new(posts->store, posts->parts[partition].index.family);
     for (store_cursor_seek(cursor, FROM, sizeof FROM); store_cursor_valid(cursor) && listed < max;

@@ -82,13 +82,17 @@ static void user_counts(struct replies *replies, struct http_request *request, i
     int code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWER, &followers, &error);
     if (!code) code = relation_lists_count(options->relations, partition, user, RELATION_FOLLOWING, &following, &error);
     if (!code) code = posts_count(options->posts, partition, user, &count, &error);
+    replies_start(replies, "");
+    if (!code) {
+        buffer_format(&replies->body, "{\"followers\":%zu,\"following\":%zu,\"posts\":%" PRId64, followers, following,
+                      count);
+        code = replies_put_handle(replies, partition, user, &replies->body, &error);
+    }
     if (code) {
         replies_store_failed(replies, request, partition, code, &error);
         return;
     }
-    replies_start(replies, "");
-    buffer_format(&replies->body, "{\"followers\":%zu,\"following\":%zu,\"posts\":%" PRId64 "}", followers, following,
-                  count);
+    buffer_byte(&replies->body, '}');
     replies_reply(replies, request);
 }
 
@@ -159,9 +163,10 @@ struct question_path {
 };
 
 static const struct question_path PATHS[] = {
-    {"/peer/feed/", replies_feed, NULL},   {"/peer/older/", NULL, replies_older},
-    {"/peer/posts/", NULL, replies_posts}, {"/peer/written/", replies_written, NULL},
-    {"/peer/user/", user_counts, NULL},    {"/peer/list/", list, NULL},
+    {"/peer/feed/", replies_feed, NULL},     {"/peer/older/", NULL, replies_older},
+    {"/peer/posts/", NULL, replies_posts},   {"/peer/written/", replies_written, NULL},
+    {"/peer/user/", user_counts, NULL},      {"/peer/list/", list, NULL},
+    {"/peer/handle/", NULL, replies_holder}, {"/peer/notices/", replies_notices, NULL},
 };
 
 static bool simple_question(struct replies *replies, struct http_request *request) {

@@ -8,14 +8,18 @@
  *                                                         be of other partitions: false where those are not served here; only
  *                                                         those of the first ids, at least one, if they are very long
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
- *     GET /peer/user/USER                                 {followers, following, posts}
+ *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
+ *     GET /peer/notices/USER?after&limit                  {items: [notice], next}, newest first
+ *     GET /peer/handle/PARTITION?handle                   {user}: who has it; it counts if it is also the user's handle
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *
- *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {set, blocked, full}
+ *     GET /peer/relation/USER/OTHER?relation&offset&wait_ms     {refused}: "blocked", "full", or null
  *     GET /peer/posted/USER?key&offset&wait_ms                  post
  *     GET /peer/gone/USER/ID?offset&wait_ms                     {}
+ *     GET /peer/wish/USER?handle&offset&wait_ms                 {state: granted, taken or overtaken}
+ *     GET /peer/unnamed/USER?offset&wait_ms                     {}
  *
  * 421: another process owns the key; 503: not now; 404: there is none; 202: it was not decided in time.
  */
@@ -24,6 +28,7 @@
 
 #include "feed/blocks.h"
 #include "feed/commands.h"
+#include "feed/notices.h"
 #include "feed/timelines.h"
 #include "owner/owner.h"
 #include "service/http.h"
@@ -38,8 +43,10 @@ struct replies_options {
     struct posts *posts;
     struct blocks *blocks;
     struct timelines *timelines;
+    struct names *names;
+    struct notices *notices;
+    struct refusals *refusals;
     struct feed_commands *commands;
-    size_t following_max;
     void *context;
     void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
 };

@@ -74,7 +74,18 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
 
-/* Answers /peer/relation, /peer/posted and /peer/gone; false: the path is none of these. */
+/* What a user is told: /peer/notices. */
+void replies_notices(struct replies *replies, struct http_request *request, int64_t user);
+/* Who has a handle: /peer/handle. */
+void replies_holder(struct replies *replies, struct http_request *request, int32_t partition);
+/* Appends the member "handle" if the user has one. */
+int replies_put_handle(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
+                       struct error *error);
+/* Appends what has become of the user's wish for a handle: 1; -EAGAIN: it is under way; or another negative code. */
+int replies_wish(struct replies *replies, int32_t partition, int64_t user, const char *handle, struct buffer *body,
+                 struct error *error);
+
+/* Answers /peer/relation, /peer/posted, /peer/gone, /peer/wish and /peer/unnamed; false: the path is none of these. */
 bool replies_outcome(struct replies *replies, struct http_request *request);
 /* Has the page answered when its inbox is complete, or in vain at the deadline. */
 void replies_wait_feed(struct replies *replies, struct http_request *request, int64_t user, int64_t before,

@@ -40,6 +40,9 @@ static const char *content_complaint(const struct post_command *command) {
     if (!points || points > POST_TEXT_POINTS_MAX) return "its text is empty or longer than 2000 characters";
     if (command->key.size > POST_CLIENT_KEY_MAX) return "its key is longer than 64 bytes";
     if (points_of(&command->key) < 0) return "its key is not UTF-8";
+    if (command->mentions.count > POST_MENTIONS_MAX) return "it mentions more than ten users";
+    for (size_t i = 0; i < command->mentions.count; i++)
+        if (command->mentions.items[i] < 0) return "it mentions a negative user";
     return media_complaint(&command->media);
 }
 

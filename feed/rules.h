@@ -6,7 +6,7 @@
 #include "feed/relations.h"
 
 /* NULL: the command may be decided. Else why it is a dead letter: not two different users, an id or a text out of range, invalid
- * UTF-8 or a NUL, more than four media, or a medium whose address is no http:// or https:// one. */
+ * UTF-8 or a NUL, more than ten mentions, more than four media, or a medium whose address is no http:// or https:// one. */
 const char *follow_command_complaint(const struct follow_command *command);
 const char *post_command_complaint(const struct post_command *command);
 

@@ -26,8 +26,21 @@ static const struct config_property PROPERTIES[] = {
     {"store.memory.mb", CONFIG_INT, AT(store_memory_mb), "256", .min = 32, .max = 1048576,
      .doc =
          "Memory of RocksDB in MiB, all included: a quarter for the lists of follows, the rest for posts and inboxes."},
+    {"checkpoint.dir", CONFIG_STRING, AT(checkpoint_dir), "",
+     .doc =
+         "Folder for checkpoints of the stores, one process's own, best on data.dir's filesystem: they are then hard links "
+         "and cost nothing but what has changed since. A feed process whose data.dir is empty starts from the newest ones "
+         "there and reads only what followed. Empty: none."},
+    {"checkpoint.every.s", CONFIG_INT, AT(checkpoint_every_s), "3600", .min = 1, .max = 604800,
+     .doc = "How often checkpoints are made, in seconds, while all owned partitions are restored."},
+    {"checkpoint.keep", CONFIG_INT, AT(checkpoint_keep), "3", .min = 1, .max = 1000,
+     .doc = "How many checkpoints are kept; older ones are deleted."},
     {"inbox.memory.mb", CONFIG_INT, AT(inbox_memory_mb), "64", .min = 1, .max = 65536,
      .doc = "How many MiB of pushed posts are gathered in memory before they are written."},
+    {"inbox.write.s", CONFIG_INT, AT(inbox_write_s), "300", .min = 1, .max = 3600,
+     .doc =
+         "After so many seconds they are written at the latest. A restarted process reads again what was not written. A write costs "
+         "about the same for one post of an inbox as for ten."},
     {"follows.rebuild.after.h", CONFIG_INT, AT(rebuild_after_h), "84", .min = 1, .max = 8760,
      .doc =
          "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "

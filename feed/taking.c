@@ -87,6 +87,26 @@ static void take_friendship(struct partitions *partitions, const struct kafka_re
                     blocks(&read));
 }
 
+static const char *take_name(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct names *names = partitions->options.names;
+    const char *reason = names_complaint(names, record->partition, record->key, record->key_size, record->value,
+                                         record->value_size, error);
+    if (!reason)
+        kept_take(names_kept(names), record->partition, record->offset, record->key, record->key_size, record->value,
+                  record->value_size);
+    return reason;
+}
+
+static const char *take_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct notices *notices = partitions->options.notices;
+    const char *reason = notices_complaint(notices, record->partition, record->key, record->key_size, record->value,
+                                           record->value_size, error);
+    if (!reason)
+        kept_take(notices_kept(notices), record->partition, record->offset, record->key, record->key_size,
+                  record->value, record->value_size);
+    return reason;
+}
+
 /* Calls `each` for the items of a batch. NULL, or why it is none. */
 static const char *each_item(struct partitions *partitions, const struct kafka_record *record,
                              int (*each)(struct partitions *, const struct kafka_record *,
@@ -123,6 +143,15 @@ static const char *take_timeline(struct partitions *partitions, const struct kaf
     return reason;
 }
 
+static const char *take_refusal(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct follow_refusal refusal;
+    if (!record->value) return "a refusal needs a value";
+    if (event_decode_follow_refusal(partitions->codec, record->value, record->value_size, &refusal, error))
+        return error->text;
+    refusals_take(partitions->options.refusals, record->partition, record->offset, record->timestamp, &refusal);
+    return NULL;
+}
+
 static void take_record(struct partitions *partitions, const struct kafka_record *record) {
     const char *reason = NULL;
     struct error error;
@@ -132,7 +161,10 @@ static void take_record(struct partitions *partitions, const struct kafka_record
     case STATE_TEXTS: reason = take_text(partitions, record, &error); break;
     case STATE_FRIENDSHIPS: take_friendship(partitions, record); break;
     case STATE_TIMELINES: reason = take_timeline(partitions, record, &error); break;
+    case STATE_REFUSALS: reason = take_refusal(partitions, record, &error); break;
     case STATE_WATCHES: reason = watches_read(partitions->options.watches, record) ? "no watch" : NULL; break;
+    case STATE_NAMES: reason = take_name(partitions, record, &error); break;
+    case STATE_NOTICES: reason = take_notice(partitions, record, &error); break;
     }
     if (reason) outbox_dead(partitions->options.outbox, record, reason);
     partitions->parts[record->partition].touched = true;
@@ -155,6 +187,8 @@ static bool lists_due(const struct partitions *partitions, int32_t partition) {
 static int write_all(struct partitions *partitions, struct error *error) {
     int code = posts_write(partitions->options.posts, error);
     if (!code) code = blocks_write(partitions->options.blocks, error);
+    if (!code) code = kept_write(names_kept(partitions->options.names), error);
+    if (!code) code = kept_write(notices_kept(partitions->options.notices), error);
     for (int32_t p = 0; !code && p < partitions->options.partitions; p++) {
         if (partitions->parts[p].touched && lists_due(partitions, p))
             code = partitions_apply_lists(partitions, p, error);
@@ -188,6 +222,17 @@ static int tell_item(struct partitions *partitions, const struct kafka_record *r
     return code;
 }
 
+static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
+    outbox_notice_gone(((struct partitions *)context)->options.outbox, key);
+}
+
+/* A new notice is one too many for its user, who keeps the newest ones. */
+static int tell_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
+    struct notice_key key;
+    if (!record->value || !notice_key_read(record->key, record->key_size, &key)) return 0;
+    return notices_excess(partitions->options.notices, record->partition, key.user, drop_notice, partitions, error);
+}
+
 static int tell(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct effects *effects = partitions->options.effects;
     struct relation_half half;
@@ -205,6 +250,7 @@ static int tell(struct partitions *partitions, const struct kafka_record *record
         break;
     case STATE_FRIENDSHIPS: tell_block(partitions, record, error); break;
     case STATE_TIMELINES: each_item(partitions, record, tell_item, &code, error); break;
+    case STATE_NOTICES: code = tell_notice(partitions, record, error); break;
     }
     return code;
 }
@@ -214,7 +260,9 @@ static void read_back(struct partitions *partitions, int32_t partition) {
     int64_t halves = relation_lists_next(options->relations, partition);
     if (halves >= 0) decider_read_back(options->decider, &TOPIC_FOLLOWS, partition, halves);
     decider_read_back(options->decider, &TOPIC_POSTS, partition, posts_index_next(options->posts, partition));
+    decider_read_back(options->decider, &TOPIC_FOLLOW_REFUSALS, partition, refusals_next(options->refusals, partition));
     decider_read_back(options->decider, &TOPIC_POST_TEXTS, partition, posts_texts_next(options->posts, partition));
+    decider_read_back(options->decider, &TOPIC_NAMES, partition, kept_next(names_kept(options->names), partition));
 }
 
 /* While the outbox has no room, effects are put off: the records are read once more when it has. */

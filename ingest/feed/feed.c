@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "ingest/feed/follows.h"
+#include "ingest/feed/handles.h"
 #include "ingest/feed/home.h"
+#include "ingest/feed/notices.h"
 #include "ingest/feed/parts.h"
 #include "ingest/feed/posts.h"
 #include "ingest/feed/settings.h"
@@ -62,7 +64,7 @@ static int feed_start(const struct product_options *options, void **state, struc
         return code;
     }
     const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
-                                                 &HOME_ENDPOINTS};
+                                                 &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
     *state = gateway;
     return 0;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/config.h"
@@ -35,23 +36,19 @@ static void reply_relation(struct http_request *request, const struct follow_wis
     buffer_free(&body);
 }
 
-/* The owner tells what the relation is now. One that was wanted and is not there was refused. */
+/* The owner tells what became of the command: it was refused, or it is as was wished. */
 static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply) {
     const struct follow_wish *wish = context;
-    bool set, blocked = false, full = false;
-    if (status != 200 || json_want_bool(reply, "set", &set, NULL)) {
-        reply_pending(request, wish->other);
-        return;
-    }
-    json_want_bool(reply, "blocked", &blocked, NULL);
-    json_want_bool(reply, "full", &full, NULL);
-    bool refused = wish->kind == FOLLOW_COMMAND_FOLLOW && !set;
-    if (refused && blocked)
-        http_problem(request, 403, "blocked", "one of the two users has blocked the other", 0);
-    else if (refused && full)
-        http_problem(request, 409, "following_limit", "the user follows as many others as anybody may", 0);
-    else
+    const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
+    bool set = wish->kind == FOLLOW_COMMAND_FOLLOW || wish->kind == FOLLOW_COMMAND_MUTE;
+    if (json_is_null(refused))
         reply_relation(request, wish, set);
+    else if (!json_is_string(refused))
+        reply_pending(request, wish->other);
+    else if (strcmp(json_string_value(refused), "blocked") == 0)
+        http_problem(request, 403, "blocked", "one of the two users has blocked the other", 0);
+    else
+        http_problem(request, 409, "following_limit", "the user follows as many others as anybody may", 0);
 }
 
 static void command(struct feed_gateway *gateway, const struct call *call, enum follow_command_kind kind) {

@@ -12,6 +12,7 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/feed/commands.h"
+#include "ingest/feed/mentions.h"
 #include "ingest/feed/post_body.h"
 #include "posts/post_json.h"
 
@@ -31,8 +32,13 @@ static void no_post(struct http_request *request) { http_problem(request, 404, "
 
 /* ---- new ones ---- */
 
+/* From the request to the answer. object: what the client has sent, until the command is written; the body points into it. */
 struct new_post {
     struct feed_gateway *gateway;
+    struct http_request *request;
+    json_t *object;
+    struct post_body body;
+    int64_t user;
     char key[POST_BODY_KEY_MAX + 1];
 };
 
@@ -77,33 +83,62 @@ static void put_escaped(struct buffer *path, const char *text) {
     }
 }
 
-static void write_post(struct feed_gateway *gateway, const struct call *call, const struct post_body *body) {
-    struct new_post *new_post = mem_zero(1, sizeof *new_post);
-    new_post->gateway = gateway;
-    choose_key(new_post, body->key);
+static void write_post(struct new_post *new_post, const struct mentions *mentions) {
+    struct post_body *body = &new_post->body;
     struct post_command command = {
         .kind = POST_COMMAND_POST,
-        .user = call->claims.user,
+        .user = new_post->user,
         .key = {.data = new_post->key, .size = strlen(new_post->key)},
         .text = body->text,
         .media = {.items = body->media, .count = body->media_count},
         .time = clock_wall_ms(),
+        .mentions = {.items = mentions->users, .count = mentions->count},
     };
     struct buffer record = {0}, question = {0};
     event_encode_post_command(&record, &command);
+    json_decref(new_post->object);
+    new_post->object = NULL;
     buffer_format(&question, "/peer/posted/%" PRId64 "?key=", command.user);
     put_escaped(&question, new_post->key);
-    feed_write_start(gateway, &(struct feed_write){
-                                  .request = call->request,
-                                  .topic = &TOPIC_POST_COMMANDS,
-                                  .user = command.user,
-                                  .record = &record,
-                                  .question = buffer_cstring(&question),
-                                  .answer = posted,
-                                  .context = new_post,
-                              });
+    feed_write_start(new_post->gateway, &(struct feed_write){
+                                            .request = new_post->request,
+                                            .topic = &TOPIC_POST_COMMANDS,
+                                            .user = command.user,
+                                            .record = &record,
+                                            .question = buffer_cstring(&question),
+                                            .answer = posted,
+                                            .context = new_post,
+                                        });
     buffer_free(&question);
     buffer_free(&record);
+}
+
+static void mentioned(void *context, const struct mentions *mentions, bool stopping) {
+    struct new_post *new_post = context;
+    if (!stopping) {
+        write_post(new_post, mentions);
+        return;
+    }
+    feed_owner_away(new_post->request);
+    json_decref(new_post->object);
+    free(new_post);
+}
+
+static void start_post(struct feed_gateway *gateway, const struct call *call, json_t *object,
+                       const struct post_body *body) {
+    char handles[MENTIONS_MAX][HANDLE_SIZE];
+    struct new_post *new_post = mem_alloc(sizeof *new_post);
+    *new_post = (struct new_post){.gateway = gateway,
+                                  .request = call->request,
+                                  .object = json_incref(object),
+                                  .body = *body,
+                                  .user = call->claims.user};
+    choose_key(new_post, body->key);
+    size_t count = mentions_find(body->text.data, body->text.size, handles);
+    if (count)
+        mentions_ask(gateway, handles, count, new_post, mentioned);
+    else
+        write_post(new_post, &(struct mentions){.count = 0});
 }
 
 static void post_post(void *state, const struct call *call) {
@@ -115,7 +150,7 @@ static void post_post(void *state, const struct call *call) {
     if (wrong)
         http_problem(call->request, 400, wrong, error.text, 0);
     else
-        write_post(state, call, &body);
+        start_post(state, call, object, &body);
     json_decref(object);
 }
 

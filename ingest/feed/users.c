@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/config.h"
 #include "base/mem.h"
@@ -10,6 +11,7 @@
 #include "ingest/feed/parts.h"
 #include "posts/post_json.h"
 #include "ingest/owners.h"
+#include "users/handle.h"
 
 enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
@@ -20,6 +22,7 @@ struct user_request {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t user;
+    char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
 };
 
 static void put_counts(struct buffer *body, const json_t *counts) {
@@ -32,34 +35,64 @@ static void put_counts(struct buffer *body, const json_t *counts) {
                   posts);
 }
 
-/* Without an answer of the owner the user is shown without counts. */
-static void counted(void *context, int code, unsigned status, const char *text, size_t size) {
-    struct user_request *asked = context;
-    json_t *counts = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+static const char *handle_of(const json_t *counts) {
+    const char *handle = json_string_value(json_object_get(counts, "handle"));
+    return handle ? handle : "";
+}
+
+static void put_handle(struct buffer *body, const json_t *counts) {
+    const char *handle = handle_of(counts);
+    if (!*handle) return;
+    buffer_string(body, ",\"handle\":");
+    json_put_text(body, handle, strlen(handle));
+}
+
+static void reply_user(struct user_request *asked, const json_t *counts) {
     struct buffer body = {0};
     buffer_byte(&body, '{');
     post_put_user(&body, asked->user, user_copies_profiles(asked->gateway->copies));
-    if (counts) put_counts(&body, counts);
+    if (counts) {
+        put_handle(&body, counts);
+        put_counts(&body, counts);
+    }
     buffer_byte(&body, '}');
     http_reply_json(asked->request, 200, &body);
     buffer_free(&body);
+}
+
+void users_none(struct http_request *request) { http_problem(request, 404, "no_handle", "nobody has this handle", 0); }
+
+static void counted(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    json_t *counts = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    if (asked->handle[0] && !counts)
+        feed_owner_away(asked->request);
+    else if (asked->handle[0] && strcmp(asked->handle, handle_of(counts)) != 0)
+        users_none(asked->request);
+    else
+        reply_user(asked, counts);
     json_decref(counts);
     free(asked);
 }
 
-static struct user_request *asked_new(struct feed_gateway *gateway, const struct call *call) {
+static struct user_request *asked_new(struct feed_gateway *gateway, struct http_request *request, int64_t user) {
     struct user_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct user_request){.gateway = gateway, .request = call->request, .user = call->values[0].user};
+    *asked = (struct user_request){.gateway = gateway, .request = request, .user = user};
     return asked;
 }
 
-static void get_user(void *state, const struct call *call) {
-    struct feed_gateway *gateway = state;
-    int64_t user = call->values[0].user;
+void users_show(struct feed_gateway *gateway, struct http_request *request, int64_t user, const char *handle) {
+    struct user_request *asked = asked_new(gateway, request, user);
     char path[PATH_MAX_BYTES];
+    int timeout_ms =
+        handle ? PEER_TIMEOUT_MS : COUNTS_TIMEOUT_MS; // by the handle, there is no answer without the owner
+    if (handle) snprintf(asked->handle, sizeof asked->handle, "%s", handle);
     snprintf(path, sizeof path, "/peer/user/%" PRId64, user);
-    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, COUNTS_TIMEOUT_MS, counted,
-                asked_new(gateway, call));
+    peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, timeout_ms, counted, asked);
+}
+
+static void get_user(void *state, const struct call *call) {
+    users_show(state, call->request, call->values[0].user, NULL);
 }
 
 /* ---- posts ---- */
@@ -118,7 +151,7 @@ static void get_posts(void *state, const struct call *call) {
     snprintf(path, sizeof path, "/peer/written/%" PRId64 "?above=%" PRId64 "&before=%" PRId64 "&limit=%" PRId64, user,
              first ? first - 1 : 0, before, limit);
     peers_fetch(gateway->owners, peers_of_user(gateway->owners, user), path, PEER_TIMEOUT_MS, listed,
-                asked_new(gateway, call));
+                asked_new(gateway, call->request, user));
 }
 
 /* ---- followers, and who is followed ---- */

@@ -84,11 +84,16 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_COMMAND_OFFSET] = COMMAND_OFFSET_SCHEMA_ID,
         [EVENT_FOLLOW_COMMAND] = FOLLOW_COMMAND_SCHEMA_ID,
         [EVENT_FOLLOW] = FOLLOW_SCHEMA_ID,
+        [EVENT_FOLLOW_REFUSAL] = FOLLOW_REFUSAL_SCHEMA_ID,
         [EVENT_POST_COMMAND] = POST_COMMAND_SCHEMA_ID,
         [EVENT_POST] = POST_SCHEMA_ID,
         [EVENT_POST_TEXT] = POST_TEXT_SCHEMA_ID,
         [EVENT_FEED_CHANGE] = FEED_CHANGE_SCHEMA_ID,
         [EVENT_TIMELINE_ITEM] = TIMELINE_ITEM_SCHEMA_ID,
+        [EVENT_NAME_COMMAND] = NAME_COMMAND_SCHEMA_ID,
+        [EVENT_USER_NAME] = USER_NAME_SCHEMA_ID,
+        [EVENT_HANDLE_USER] = HANDLE_USER_SCHEMA_ID,
+        [EVENT_NOTICE] = NOTICE_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -143,7 +148,12 @@ DEFINE_RECORD(sharing, "sharing", EVENT_SHARING)
 DEFINE_RECORD(command_offset, "command-offset", EVENT_COMMAND_OFFSET)
 DEFINE_RECORD(follow_command, "follow-command", EVENT_FOLLOW_COMMAND)
 DEFINE_RECORD(follow, "follow", EVENT_FOLLOW)
+DEFINE_RECORD(follow_refusal, "follow-refusal", EVENT_FOLLOW_REFUSAL)
 DEFINE_RECORD(post_command, "post-command", EVENT_POST_COMMAND)
 DEFINE_RECORD(post, "post", EVENT_POST)
 DEFINE_RECORD(post_text, "post-text", EVENT_POST_TEXT)
 DEFINE_RECORD(feed_change, "feed-change", EVENT_FEED_CHANGE)
+DEFINE_RECORD(name_command, "name-command", EVENT_NAME_COMMAND)
+DEFINE_RECORD(user_name, "user-name", EVENT_USER_NAME)
+DEFINE_RECORD(handle_user, "handle-user", EVENT_HANDLE_USER)
+DEFINE_RECORD(notice, "notice", EVENT_NOTICE)

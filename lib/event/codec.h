@@ -6,7 +6,8 @@
  * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
- * nearby_item, follow_command, follow, post_command, post, post_text, timeline_item, feed_change):
+ * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
+ * handle_user, notice, feed_change):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -53,11 +54,16 @@ enum event_record {
     EVENT_NEARBY_ITEM,
     EVENT_FOLLOW_COMMAND,
     EVENT_FOLLOW,
+    EVENT_FOLLOW_REFUSAL,
     EVENT_POST_COMMAND,
     EVENT_POST,
     EVENT_POST_TEXT,
     EVENT_TIMELINE_ITEM,
     EVENT_FEED_CHANGE,
+    EVENT_NAME_COMMAND,
+    EVENT_USER_NAME,
+    EVENT_HANDLE_USER,
+    EVENT_NOTICE,
     EVENT_RECORDS
 };
 
@@ -92,6 +98,8 @@ int event_decode_follow_command(struct codec *codec, const void *value, size_t s
                                 struct error *error);
 int event_decode_follow(struct codec *codec, const void *value, size_t size, struct follow *record,
                         struct error *error);
+int event_decode_follow_refusal(struct codec *codec, const void *value, size_t size, struct follow_refusal *record,
+                                struct error *error);
 int event_decode_post_command(struct codec *codec, const void *value, size_t size, struct post_command *record,
                               struct error *error);
 int event_decode_post(struct codec *codec, const void *value, size_t size, struct post *record, struct error *error);
@@ -99,6 +107,14 @@ int event_decode_post_text(struct codec *codec, const void *value, size_t size, 
                            struct error *error);
 int event_decode_feed_change(struct codec *codec, const void *value, size_t size, struct feed_change *record,
                              struct error *error);
+int event_decode_name_command(struct codec *codec, const void *value, size_t size, struct name_command *record,
+                              struct error *error);
+int event_decode_user_name(struct codec *codec, const void *value, size_t size, struct user_name *record,
+                           struct error *error);
+int event_decode_handle_user(struct codec *codec, const void *value, size_t size, struct handle_user *record,
+                             struct error *error);
+int event_decode_notice(struct codec *codec, const void *value, size_t size, struct notice *record,
+                        struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -109,10 +125,15 @@ void event_encode_sharing(struct buffer *out, const struct sharing *record);
 void event_encode_command_offset(struct buffer *out, const struct command_offset *record);
 void event_encode_follow_command(struct buffer *out, const struct follow_command *record);
 void event_encode_follow(struct buffer *out, const struct follow *record);
+void event_encode_follow_refusal(struct buffer *out, const struct follow_refusal *record);
 void event_encode_post_command(struct buffer *out, const struct post_command *record);
 void event_encode_post(struct buffer *out, const struct post *record);
 void event_encode_post_text(struct buffer *out, const struct post_text *record);
 void event_encode_feed_change(struct buffer *out, const struct feed_change *record);
+void event_encode_name_command(struct buffer *out, const struct name_command *record);
+void event_encode_user_name(struct buffer *out, const struct user_name *record);
+void event_encode_handle_user(struct buffer *out, const struct handle_user *record);
+void event_encode_notice(struct buffer *out, const struct notice *record);
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

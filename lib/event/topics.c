@@ -1,5 +1,6 @@
 #include "event/topics.h"
 
+#define HOUR_MS INT64_C(3600000)
 #define DAY_MS INT64_C(86400000)
 #define WEEK_MS (7 * DAY_MS)
 
@@ -52,6 +53,14 @@ const struct topic TOPIC_FOLLOWS = {
     .key_hashed = USER_BYTES,
 };
 
+const struct topic TOPIC_FOLLOW_REFUSALS = {
+    .name = "follow-refusals",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = HOUR_MS,
+    .append_time = true, // so that all who read a refusal forget it at the same time
+};
+
 const struct topic TOPIC_POST_COMMANDS = {
     .name = "post-commands",
     .space = TOPIC_SPACE_USERS,
@@ -102,11 +111,32 @@ const struct topic TOPIC_FEED_WATCHES = {
     .retention_ms = DAY_MS,
 };
 
+const struct topic TOPIC_NAME_COMMANDS = {
+    .name = "name-commands",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    // A step between two owners that gets lost leaves a handle that nobody can have: so they wait for an owner longer than others.
+    .retention_ms = WEEK_MS,
+};
+
+const struct topic TOPIC_NAMES = {
+    .name = "names", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_NOTICES = {
+    .name = "notices",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
 static const struct topic *const ALL[] = {
-    &TOPIC_LOCATIONS,  &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,  &TOPIC_SHARING,
-    &TOPIC_DELIVERIES, &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS, &TOPIC_FOLLOWS,   &TOPIC_POST_COMMANDS,
-    &TOPIC_POSTS,      &TOPIC_POST_TEXTS,      &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES, &TOPIC_TIMELINE_REQUESTS,
-    &TOPIC_HOT_POSTS,  &TOPIC_FEED_WATCHES,
+    &TOPIC_LOCATIONS,    &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
+    &TOPIC_SHARING,      &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
+    &TOPIC_FOLLOWS,      &TOPIC_FOLLOW_REFUSALS, &TOPIC_POST_COMMANDS,   &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,   &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,       &TOPIC_TIMELINE_REQUESTS,
+    &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,           &TOPIC_NOTICES,
+    &TOPIC_FEED_WATCHES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

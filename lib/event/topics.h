@@ -19,10 +19,15 @@ extern const struct topic
 
 extern const struct topic TOPIC_FOLLOW_COMMANDS; /* key: the user who follows or mutes; FollowCommand */
 extern const struct topic TOPIC_FOLLOWS;         /* key: user, direction, other, in the user's partition; Follow */
+extern const struct topic TOPIC_FOLLOW_REFUSALS; /* key: the user; FollowRefusal */
 extern const struct topic TOPIC_POST_COMMANDS;   /* key: author; PostCommand */
 extern const struct topic TOPIC_POSTS;           /* key: author, id, in the author's partition; Post */
 extern const struct topic TOPIC_POST_TEXTS;      /* the same; PostText */
 extern const struct topic TOPIC_FEED_OFFSETS;    /* key: name of a topic of commands; CommandOffset */
+/* key: a user, or 0x80 and a handle (users/handle.h), in the partition of the user or of the handle: */
+extern const struct topic TOPIC_NAME_COMMANDS; /* NameCommand */
+extern const struct topic TOPIC_NAMES;         /* UserName of a user, HandleUser of a handle */
+extern const struct topic TOPIC_NOTICES;       /* key: users/notice.h, in the user's partition; Notice */
 
 /* No key, partitions of users; DeliveryBatch of DELIVERY_TIMELINE. */
 extern const struct topic TOPIC_TIMELINES;         /* of readers: Push, Backlog, Begin, Answer, Gone */

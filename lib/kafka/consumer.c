@@ -10,6 +10,7 @@
 #include "kafka/consumer_private.h"
 
 enum { BATCH_DEFAULT = 1000, QUEUE_MESSAGES = 100000, QUEUE_KBYTES = 65536 };
+enum { TURN_BYTES = 1 << 20, LEAST = 4 }; /* of a batch, so that large records do not hold up the loop for seconds */
 
 static void assigned(struct kafka_consumer *consumer, const rd_kafka_topic_partition_list_t *list) {
     struct kafka_position *owned = mem_zero((size_t)list->cnt + 1, sizeof *owned);
@@ -161,13 +162,23 @@ static void burst_over(struct kafka_consumer *consumer) {
     if (was_full && consumer->assigned) kafka_consumer_fetch_on(consumer);
 }
 
+/* The next batch is as large as the last one says that a megabyte is. */
+static void adapt_batch(struct kafka_consumer *consumer, size_t count, size_t bytes) {
+    size_t most = consumer->options.batch;
+    if (bytes > TURN_BYTES)
+        consumer->batch = count * TURN_BYTES / bytes < LEAST ? LEAST : count * TURN_BYTES / bytes;
+    else if (bytes < TURN_BYTES / 2)
+        consumer->batch = consumer->batch < most / 2 ? 2 * consumer->batch : most;
+    if (consumer->batch > most) consumer->batch = most;
+}
+
 /* One batch. Returns whether librdkafka may have more. */
 static bool take_batch(struct kafka_consumer *consumer) {
     const struct kafka_consumer_options *options = &consumer->options;
     consumer->changed = false;
-    ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->messages, options->batch);
-    size_t count = got > 0 ? (size_t)got : 0;
-    bool more = count == options->batch;
+    ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->messages, consumer->batch);
+    size_t count = got > 0 ? (size_t)got : 0, bytes = consumer->burst_bytes;
+    bool more = count == consumer->batch;
     if (consumer->changed && count) {
         // A rebalance came in the middle of the batch, and nothing says which of its records are older than that. None
         // is delivered; those of the new assignment are fetched again.
@@ -175,6 +186,7 @@ static bool take_batch(struct kafka_consumer *consumer) {
         if (consumer->assigned) kafka_consumer_apply(consumer, NULL);
     } else {
         size_t records = take_records(consumer, count);
+        adapt_batch(consumer, count, consumer->burst_bytes - bytes);
         if (records) options->on_records(options->context, consumer->records, records);
     }
     for (size_t i = 0; i < count; i++) {
@@ -323,6 +335,7 @@ int kafka_consumer_new(const struct kafka_consumer_options *options, struct kafk
     };
     uv_mutex_init(&consumer->lock);
     if (!consumer->options.batch) consumer->options.batch = BATCH_DEFAULT;
+    consumer->batch = consumer->options.batch;
     consumer->messages = mem_zero(consumer->options.batch, sizeof(rd_kafka_message_t *));
     consumer->records = mem_zero(consumer->options.batch, sizeof *consumer->records);
 

@@ -43,7 +43,7 @@ struct kafka_consumer_options {
     const char *instance_id;              /* group.instance.id; NULL or "": dynamic member */
     const struct topic *const *subscribe; /* with a group */
     size_t subscribe_count;
-    size_t batch; /* records a callback at most; 0: 1,000 */
+    size_t batch; /* records a callback at most, and fewer where they are large; 0: 1,000 */
     /* How long a request may wait at the broker for 64 KiB to come together: fewer and larger answers for consumers that are in no
      * hurry. 0: the broker answers at once with the records that it has. */
     int gather_ms;

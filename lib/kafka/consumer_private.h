@@ -18,7 +18,8 @@ struct kafka_consumer {
     struct kafka_handles handles;
     struct positions positions;
 
-    rd_kafka_message_t **messages; /* `batch` of each */
+    rd_kafka_message_t **messages; /* options.batch of each */
+    size_t batch;                  /* that many at most next time */
     struct kafka_record *records;
 
     bool assigned; /* between on_assigned and on_revoked; always, without a group */

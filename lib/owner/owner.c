@@ -1,4 +1,3 @@
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,11 +15,14 @@ void owner_failed(struct owner *owner, const char *doing, const struct error *er
 
 /* ---- beginning and end ---- */
 
-static void sort_topics(struct owner *owner) {
+static bool too_many(const struct owner_options *options) {
     size_t counts[OWNER_STATE + 1] = {0};
-    for (size_t i = 0; i < owner->options.topic_count; i++) counts[owner->options.topics[i].role]++;
-    assert(counts[OWNER_INPUT] + counts[OWNER_SHARED] <= STAGES_TOPICS_MAX);
-    assert(counts[OWNER_COMMAND] <= STAGES_TOPICS_MAX && counts[OWNER_STATE] <= STAGES_TOPICS_MAX);
+    for (size_t i = 0; i < options->topic_count; i++) counts[options->topics[i].role]++;
+    return counts[OWNER_INPUT] + counts[OWNER_SHARED] > STAGES_TOPICS_MAX ||
+           counts[OWNER_COMMAND] > STAGES_TOPICS_MAX || counts[OWNER_STATE] > STAGES_TOPICS_MAX;
+}
+
+static void sort_topics(struct owner *owner) {
     for (size_t i = 0; i < owner->options.topic_count; i++) {
         const struct owner_topic *topic = &owner->options.topics[i];
         switch (topic->role) {
@@ -37,6 +39,8 @@ static void sort_topics(struct owner *owner) {
 
 int owner_new(const struct owner_options *options, struct owner **out, struct error *error) {
     size_t partitions = (size_t)options->partitions;
+    if (too_many(options))
+        return error_set(error, -EINVAL, "a product has at most %d topics of a role", STAGES_TOPICS_MAX);
     struct owner *owner = mem_alloc(sizeof *owner);
     *owner = (struct owner){
         .options = *options,

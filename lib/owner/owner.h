@@ -108,6 +108,7 @@ struct owner_options {
     void *context;
 };
 
+/* -EINVAL: the product names more than 16 topics of a role. */
 int owner_new(const struct owner_options *options, struct owner **owner, struct error *error);
 /* Starts to follow the group. prepared is called when this process may join it, perhaps from within. */
 int owner_start(struct owner *owner, struct error *error);

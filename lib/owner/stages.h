@@ -16,7 +16,7 @@
 
 enum stage { STAGE_FOREIGN, STAGE_ASKING, STAGE_RESTORING, STAGE_LIVE };
 
-enum { STAGES_TOPICS_MAX = 8 }; /* inputs, or commands, or states */
+enum { STAGES_TOPICS_MAX = 16 }; /* inputs, or commands, or states */
 
 struct stages;
 

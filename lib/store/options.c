@@ -11,7 +11,13 @@ enum {
     LEVEL_FATAL = 4,  /* RocksDB's InfoLogLevel */
     LATE_TABLES = 32, /* of a family merged late, before they are; the limits at which writers wait are far beyond */
     LATE_LEVEL = 256 << 20,
-    MEMTABLE_SHARE = 20, /* of memory_bytes, in percent */
+    COLD_BLOCK = 16 << 10,
+    ZSTD_WINDOW = -14, /* RocksDB's default; zstd has no use for it */
+    COLD_EFFORT = 6,   /* zstd's level */
+    COLD_DICTIONARY = 16 << 10,
+    COLD_TRAINING = 1 << 20,
+    COLD_BUFFER = 4 << 20, /* of a table that waits for its dictionary */
+    MEMTABLE_SHARE = 20,   /* of memory_bytes, in percent */
     CACHE_SHARE = 70, /* the same, less what nothing counts: open files, buffers of the log and of compactions, and */
     UNCOUNTED = 6 << 20, /* the allocator's gaps (measured: bench graph) */
 };
@@ -46,8 +52,9 @@ static void filter_memtables(rocksdb_options_t *options) {
     rocksdb_options_destroy(base);
 }
 
-rocksdb_options_t *store_options_make(const struct store_options *shared, rocksdb_cache_t *cache) {
-    size_t memtable_bytes = shared->memtable_bytes;
+/* How tables are laid out. block_bytes 0: RocksDB's 4 KiB. */
+static void set_tables(rocksdb_options_t *options, const struct store_options *shared, rocksdb_cache_t *cache,
+                       size_t block_bytes) {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_block_cache(table, cache);
     // Index and filters count in the cache. In pieces of a block's size, as the strict cache fails a read whose block
@@ -60,10 +67,15 @@ rocksdb_options_t *store_options_make(const struct store_options *shared, rocksd
         rocksdb_block_based_options_set_whole_key_filtering(table, 1);
         rocksdb_block_based_options_set_partition_filters(table, 1);
     }
-    rocksdb_options_t *options = rocksdb_options_create();
+    if (block_bytes) rocksdb_block_based_options_set_block_size(table, block_bytes);
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_block_based_options_destroy(table);
+}
 
+rocksdb_options_t *store_options_make(const struct store_options *shared, rocksdb_cache_t *cache) {
+    size_t memtable_bytes = shared->memtable_bytes;
+    rocksdb_options_t *options = rocksdb_options_create();
+    set_tables(options, shared, cache, 0);
     size_t buffer = memtable_bytes / WRITE_BUFFER_SHARE;
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_write_buffer_size(options, buffer > STORE_WRITE_BUFFER_MIN ? buffer : STORE_WRITE_BUFFER_MIN);
@@ -99,4 +111,16 @@ rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options) {
     rocksdb_options_set_level0_stop_writes_trigger(late, LATE_TABLES * 8);
     rocksdb_options_set_max_bytes_for_level_base(late, LATE_LEVEL);
     return late;
+}
+
+/* Texts of a few hundred bytes have much in common with each other, and little within one: hence a dictionary. */
+rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, const struct store_options *shared,
+                                           rocksdb_cache_t *cache) {
+    rocksdb_options_t *cold = rocksdb_options_create_copy((rocksdb_options_t *)(uintptr_t)options);
+    set_tables(cold, shared, cache, COLD_BLOCK);
+    rocksdb_options_set_compression(cold, rocksdb_zstd_compression);
+    rocksdb_options_set_compression_options(cold, ZSTD_WINDOW, COLD_EFFORT, 0, COLD_DICTIONARY);
+    rocksdb_options_set_compression_options_zstd_max_train_bytes(cold, COLD_TRAINING);
+    rocksdb_options_set_compression_options_max_dict_buffer_bytes(cold, COLD_BUFFER);
+    return cold;
 }

@@ -17,7 +17,8 @@ struct store_family {
 struct store {
     rocksdb_t *db;
     rocksdb_options_t *options; /* of the database and of every family but */
-    rocksdb_options_t *late;    /* those merged late */
+    rocksdb_options_t *late;    /* those merged late, and */
+    rocksdb_options_t *cold;    /* those compressed harder */
     rocksdb_cache_t *cache;
     rocksdb_readoptions_t *read, *scan;
     rocksdb_writeoptions_t *write, *write_sync;
@@ -33,6 +34,10 @@ struct store {
 struct store_options store_options_share(const struct store_options *wanted);
 rocksdb_options_t *store_options_make(const struct store_options *shared, rocksdb_cache_t *cache);
 rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options); /* the same, for families merged late */
+
+/* The same, for families compressed harder. */
+rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, const struct store_options *shared,
+                                           rocksdb_cache_t *cache);
 
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);

@@ -51,6 +51,7 @@ int store_make_directories(const char *path, struct error *error) {
 }
 
 static rocksdb_options_t *family_options(const struct store *store, const char *name) {
+    if (begins(name, STORE_COLD)) return store->cold;
     return begins(name, STORE_LATE) ? store->late : store->options;
 }
 
@@ -99,6 +100,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .read = rocksdb_readoptions_create(),
         .scan = rocksdb_readoptions_create(),
         .late = NULL,
+        .cold = NULL,
         .write = rocksdb_writeoptions_create(),
         .write_sync = rocksdb_writeoptions_create(),
         .flush = rocksdb_flushoptions_create(),
@@ -111,6 +113,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .counts = rocksdb_perfcontext_create(),
     };
     store->late = store_options_make_late(store->options);
+    store->cold = store_options_make_cold(store->options, &shared, cache);
     rocksdb_set_perf_level(rocksdb_enable_count);
     // A walk through a family should not push out what point lookups need.
     rocksdb_readoptions_set_fill_cache(store->scan, 0);
@@ -144,6 +147,7 @@ void store_close(struct store *store) {
     rocksdb_readoptions_destroy(store->read);
     rocksdb_options_destroy(store->options);
     rocksdb_options_destroy(store->late);
+    rocksdb_options_destroy(store->cold);
     rocksdb_cache_destroy(store->cache);
     free(store);
 }

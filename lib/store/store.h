@@ -39,6 +39,8 @@ void store_close(struct store *store); /* families die with it; NULL is fine */
  * family that is written much, hardly read and dropped by ranges: RocksDB merges its tables late, so it rewrites a key less often,
  * and a look-up asks more tables. */
 #define STORE_LATE "late-"
+/* A name that begins with this is for values that are hardly read any more: they are compressed harder (zstd), in larger blocks. */
+#define STORE_COLD "cold-"
 int store_family(struct store *store, const char *name, struct store_family **family, struct error *error);
 int store_family_drop(struct store *store, const char *name,
                       struct error *error); /* with all its keys; its pointer is dead; absent is fine */

@@ -369,8 +369,8 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
     topics = {topic['topic']: topic for topic in found['topics']}
     assert set(topics) == {shared_cluster.topics.name(name) for name in (
         'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets',
-        'follow-commands', 'follows', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines', 'timeline-requests',
-        'hot-posts', 'feed-watches')}
+        'follow-commands', 'follows', 'follow-refusals', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
+        'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices')}
     locations = topics[shared_cluster.topics.name('locations')]
     assert locations['partitions'] == 4
     assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())

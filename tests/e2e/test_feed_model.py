@@ -6,6 +6,7 @@ import time
 import pytest
 
 from harness.feed import Feed
+from harness.http import Http
 from harness.waiting import eventually
 
 
@@ -52,6 +53,48 @@ def test_pages_equal_brute_force(make_cluster, users, push_max):
 
 
 # ---- processes that die ----
+
+def test_a_refusal_is_remembered_by_whoever_takes_over(make_cluster, users):
+    """What became of a command is what was decided then, and not what would be decided now."""
+    ada, ben, cleo = users(3)
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.following.max': 1})
+                .start(fanouts=0, sinks=0, feeds=2))
+    topics = feed.cluster.topics
+
+    def refused(other, code):
+        """The offset of the user's command."""
+        before = topics.ends('follow-commands')
+        answer = feed.http(ada).put(f'/v1/follows/{other}')
+        if answer.status_code != code:
+            return None
+        (partition, end), = set(topics.ends('follow-commands').items()) - set(before.items())
+        return end - 1
+
+    def outcome(offset):
+        """As the user's owner says it, whoever that is."""
+        for process in feed.cluster.feeds:
+            if not process.alive():
+                continue
+            answer = Http(f'http://{process.peer}', feed.cluster.keys.peer_token).get(
+                f'/peer/relation/{ada}/{ben}', params={'relation': 'following', 'offset': offset})
+            if answer.status_code == 200:
+                return answer.json()['refused']
+        return 'nobody answers'
+
+    feed.http(ben).ok('PUT', f'/v1/blocks/{ada}')
+    blocked = eventually(lambda: refused(ben, 403), 20)
+    feed.http(ben).ok('DELETE', f'/v1/blocks/{ada}')
+    feed.follow(ada, cleo)
+    full = eventually(lambda: refused(ben, 409), 20)
+    feed.unfollow(ada, cleo)
+    eventually(lambda: feed.http(ada).put(f'/v1/follows/{ben}').status_code == 200, 20)
+    assert (outcome(blocked), outcome(full)) == ('blocked', 'full')
+    for process in feed.cluster.feeds:  # one of them is the owner
+        process.kill()
+        eventually(lambda: (outcome(blocked), outcome(full)) == ('blocked', 'full'), 40)
+        process.start()
+    assert feed.http(ada).ok('GET', f'/v1/users/{ada}/following')['items'] == [{'user': ben}]
+
 
 def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
     ada, ben = users(2)

@@ -146,11 +146,11 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('GET', '/v1/history'), ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
-             ('GET', '/v1/users/5/following')]
+             ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices')]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
-                '/v1/users/5/following'}  # a gateway may ask for these
+                '/v1/users/5/following', '/v1/handles/ada'}  # a gateway may ask for these
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands'
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
@@ -455,7 +455,7 @@ def test_the_description_names_what_there_is():
     source = ''.join(file.read_text() for file in (REPOSITORY / 'ingest').rglob('*.c'))
     served = {(method, re.sub(r':\w+}', '}', path))
               for method, path in re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+, NEEDS_\w+\}', source)}
-    tested = {(method, path.replace('/posts/5', '/posts/{id}').replace('/5', '/{user}')) for method, path in ENDPOINTS}
+    tested = {(method, path.replace('/posts/5', '/posts/{id}').replace('/5', '/{user}').replace('/ada', '/{handle}')) for method, path in ENDPOINTS}
     assert served == tested | OPEN
     described, path = set(), None
     text = (REPOSITORY / 'docs/openapi.yaml').read_text()

@@ -20,6 +20,17 @@ def at(metres):
     return north_of(*HOME, metres)
 
 
+@pytest.fixture(scope='module')
+def shared_cluster(make_module_cluster):
+    """With a feed process, as the page asks for the feed."""
+    return make_module_cluster().start(feeds=1)
+
+
+@pytest.fixture
+def cluster(make_cluster):
+    return make_cluster().start(feeds=1)
+
+
 @pytest.fixture(params=[WIDE, PHONE], ids=['wide', 'phone'])
 def screen(request, shared_cluster, browser):
     """A tab of each size that has opened nothing yet."""

@@ -35,9 +35,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(sharing);
     CHECK(follow_command);
     CHECK(follow);
+    CHECK(follow_refusal);
     CHECK(post_command);
     CHECK(post);
     CHECK(post_text);
+    CHECK(name_command);
+    CHECK(user_name);
+    CHECK(handle_user);
+    CHECK(notice);
     buffer_clear(&first);
     error.text[0] = '\0';
     int code = event_to_json(codec, data, size, &first, &error);

@@ -210,6 +210,12 @@ static void show_follow_command(struct buffer *out, const struct follow_command 
 
 static void show_follow(struct buffer *out, const struct follow *record) { put_long(out, "since", record->since); }
 
+static void show_follow_refusal(struct buffer *out, const struct follow_refusal *record) {
+    static const char *const reasons[] = {"BLOCKED", "FULL"};
+    put_long(out, "command", record->command);
+    put_symbol(out, "reason", reasons, record->reason);
+}
+
 static void show_post_command(struct buffer *out, const struct post_command *record) {
     static const char *const kinds[] = {"POST", "DELETE", "FORGET"};
     put_symbol(out, "kind", kinds, record->kind);
@@ -219,6 +225,7 @@ static void show_post_command(struct buffer *out, const struct post_command *rec
     put_text(out, "text", record->text);
     put_texts(out, "media", record->media);
     put_long(out, "time", record->time);
+    put_longs(out, "mentions", record->mentions);
 }
 
 static void show_post(struct buffer *out, const struct post *record) {
@@ -231,6 +238,37 @@ static void show_post(struct buffer *out, const struct post *record) {
 static void show_post_text(struct buffer *out, const struct post_text *record) {
     put_text(out, "text", record->text);
     put_texts(out, "media", record->media);
+}
+
+static void show_name_command(struct buffer *out, const struct name_command *record) {
+    static const char *const kinds[] = {"WISH", "GIVE_UP", "GRANT", "GRANTED", "TAKEN", "RELEASE"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_long(out, "user", record->user);
+    put_text(out, "handle", record->handle);
+    put_long(out, "number", record->number);
+    put_long(out, "time", record->time);
+}
+
+static void show_user_name(struct buffer *out, const struct user_name *record) {
+    put_long(out, "number", record->number);
+    put_text(out, "handle", record->handle);
+    put_long(out, "granted", record->granted);
+    put_text(out, "wish", record->wish);
+    put_text(out, "refused", record->refused);
+}
+
+static void show_handle_user(struct buffer *out, const struct handle_user *record) {
+    put_long(out, "user", record->user);
+    put_long(out, "number", record->number);
+}
+
+static void show_notice(struct buffer *out, const struct notice *record) {
+    static const char *const whats[] = {"FOLLOW", "MENTION", "REPLY"};
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "user", record->user);
+    put_text(out, "subject", record->subject);
+    put_long(out, "comment", record->comment);
+    put_long(out, "time", record->time);
 }
 
 static void show_answer(struct buffer *out, const struct timeline_answer *answer) {
@@ -389,10 +427,15 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     }
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
+    case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
     case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
+    case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
+    case USER_NAME_SCHEMA_ID: RECODE(user_name);
+    case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
+    case NOTICE_SCHEMA_ID: RECODE(notice);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -248,6 +248,21 @@ static int recode_follow_command_v1(struct codec *codec, const uint8_t *value, s
     return 0;
 }
 
+enum { POST_COMMAND_V1_SCHEMA_ID = 16 };
+
+/* Version 2 has mentions behind all that version 1 has: where there are none, one byte. */
+static int recode_post_command_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct post_command command;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_post_command(codec, value, size, &command, NULL);
+    if (rc || command.mentions.count) return rc ? rc : -EBADMSG;
+    event_encode_post_command(&newest, &command);
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 1);
+    buffer_free(&newest);
+    return 0;
+}
+
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
@@ -308,10 +323,16 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FOLLOW_COMMAND_V1_SCHEMA_ID: return recode_follow_command_v1(codec, value, size, out);
     case FOLLOW_COMMAND_SCHEMA_ID: RECODE(follow_command);
     case FOLLOW_SCHEMA_ID: RECODE(follow);
+    case POST_COMMAND_V1_SCHEMA_ID: return recode_post_command_v1(codec, value, size, out);
+    case FOLLOW_REFUSAL_SCHEMA_ID: RECODE(follow_refusal);
     case POST_COMMAND_SCHEMA_ID: RECODE(post_command);
     case POST_SCHEMA_ID: RECODE(post);
     case POST_TEXT_SCHEMA_ID: RECODE(post_text);
     case FEED_CHANGE_SCHEMA_ID: RECODE(feed_change);
+    case NAME_COMMAND_SCHEMA_ID: RECODE(name_command);
+    case USER_NAME_SCHEMA_ID: RECODE(user_name);
+    case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
+    case NOTICE_SCHEMA_ID: RECODE(notice);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

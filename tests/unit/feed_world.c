@@ -191,7 +191,7 @@ static void disk_open(struct feed_world *w, struct disk *disk, int part, int tur
 static void disk_attach(struct feed_world *w, struct disk *disk, int part, int64_t *follows, int64_t *posts,
                         int64_t *timelines) {
     int64_t texts;
-    disk->posts = posts_new(disk->store, PARTS);
+    disk->posts = posts_new(disk->store, PARTS, INT64_C(1) << 50);
     disk->inboxes = inboxes_new(&(struct inboxes_options){
         .store = disk->store, .partitions = PARTS, .max = CAP, .memory_bytes = 1 << 20, .away_ms = INT64_C(1) << 40});
     disk->effects = effects_new(&(struct effects_options){.relations = disk->relations,

@@ -17,6 +17,7 @@
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "users/notice.h"
 #include "watch/records.h"
 
 static const struct kafka_settings SETTINGS = {.topics = &TOPICS_ALL, .prefix = "t."};
@@ -165,6 +166,54 @@ static void a_follow_command_concerns_both_users(void **state) {
     assert_true(concerns(&sample, 9));
     assert_false(concerns(&sample, 1));
     buffer_free(&sample.value);
+}
+
+static void a_name_is_of_a_user_or_of_a_handle(void **state) {
+    static const uint8_t HANDLE_KEY[] = {0x80, 'a', 'b', 'c', 'd', 'e', 'f', 'g'}; // as long as a user's
+    struct sample sample = sample_of(&TOPIC_NAMES);
+    sample.record.key = HANDLE_KEY;
+    sample.record.key_size = sizeof HANDLE_KEY;
+    assert_text(&sample, HEAD("names") "\"@abcdefg\",\"value\":null}");
+    event_encode_handle_user(&sample.value, &(struct handle_user){.user = 5, .number = 2});
+    with_value(&sample);
+    assert_text(&sample, HEAD("names") "\"@abcdefg\",\"value\":{\"user\": 5, \"number\": 2}}");
+    assert_true(concerns(&sample, 5));
+    assert_false(concerns(&sample, 9));
+    sample.record.key_size = 3;
+    sample.record.value = NULL;
+    assert_text(&sample, HEAD("names") "\"806162\",\"value\":null}");
+    buffer_free(&sample.value);
+
+    struct sample own = sample_of(&TOPIC_NAMES);
+    with_key(&own, 5, 0);
+    assert_text(&own, HEAD("names") "5,\"value\":null}");
+    assert_true(concerns(&own, 5));
+
+    struct sample command = sample_of(&TOPIC_NAME_COMMANDS);
+    command.record.key = HANDLE_KEY;
+    command.record.key_size = 4;
+    event_encode_name_command(
+        &command.value,
+        &(struct name_command){.kind = NAME_COMMAND_GRANT, .user = 5, .handle = {"abc", 3}, .number = 2, .time = 9});
+    with_value(&command);
+    assert_text(&command,
+                HEAD("name-commands") "\"@abc\",\"value\":{\"kind\": \"GRANT\", \"user\": 5, \"handle\": \"abc\", "
+                                      "\"number\": 2, \"time\": 9}}");
+    assert_true(concerns(&command, 5));
+    assert_false(concerns(&command, 9));
+    buffer_free(&command.value);
+}
+
+static void a_notice_has_its_user_and_id_in_its_key(void **state) {
+    struct sample sample = sample_of(&TOPIC_NOTICES);
+    uint8_t key[NOTICE_KEY_SIZE];
+    notice_key_write(key,
+                     &(struct notice_key){.user = 5, .time = 1700000000000, .kind = NOTICE_OF_MENTION, .number = 9});
+    sample.record.key = key;
+    sample.record.key_size = sizeof key;
+    assert_text(&sample, HEAD("notices") "[5,\"1700000000000.2.9\"],\"value\":null}");
+    assert_true(concerns(&sample, 5));
+    assert_false(concerns(&sample, 9));
 }
 
 static void what_cannot_be_read_is_shown_as_it_is(void **state) {
@@ -350,6 +399,8 @@ int main(void) {
         cmocka_unit_test(a_post_has_its_author_and_id_in_its_key),
         cmocka_unit_test(a_watch_has_what_is_watched_and_its_watcher_in_its_key),
         cmocka_unit_test(a_follow_command_concerns_both_users),
+        cmocka_unit_test(a_name_is_of_a_user_or_of_a_handle),
+        cmocka_unit_test(a_notice_has_its_user_and_id_in_its_key),
         cmocka_unit_test(what_cannot_be_read_is_shown_as_it_is),
         cmocka_unit_test(a_delivery_concerns_whom_it_names),
         cmocka_unit_test(a_timeline_concerns_whom_it_names),

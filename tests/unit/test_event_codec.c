@@ -322,11 +322,16 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_COMMAND_OFFSET] = "command-offset",
         [EVENT_FOLLOW_COMMAND] = "follow-command",
         [EVENT_FOLLOW] = "follow",
+        [EVENT_FOLLOW_REFUSAL] = "follow-refusal",
         [EVENT_POST_COMMAND] = "post-command",
         [EVENT_POST] = "post",
         [EVENT_POST_TEXT] = "post-text",
         [EVENT_TIMELINE_ITEM] = "timeline-item",
         [EVENT_FEED_CHANGE] = "feed-change",
+        [EVENT_NAME_COMMAND] = "name-command",
+        [EVENT_USER_NAME] = "user-name",
+        [EVENT_HANDLE_USER] = "handle-user",
+        [EVENT_NOTICE] = "notice",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

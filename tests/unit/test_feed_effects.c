@@ -157,7 +157,7 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
     snprintf(path, sizeof path, "%s/posts", w->folder);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true};
     done(w, store_open(path, &store, &w->store, &error), &error);
-    w->posts = posts_new(w->store, partitions);
+    w->posts = posts_new(w->store, partitions, INT64_C(1) << 50);
     snprintf(path, sizeof path, "%s/follows", w->folder);
     const struct relation_lists_options lists = {.path = path,
                                                  .partitions = partitions,

@@ -154,6 +154,46 @@ static void test_nothing_stays_of_who_is_away(void **state) {
     world_free(w);
 }
 
+/* Nothing comes any more for many who are away: their inboxes go all the same, slowly, and nobody else's. */
+static void test_the_sweep_finds_who_is_away(void **state) {
+    enum { READERS = 90, FEW = 7 };
+    struct world *w = world_new();
+    const struct timeline_item item = {.kind = TIMELINE_ITEM_BEGIN};
+    int64_t offset = 0;
+    int code;
+    for (int64_t reader = 0; reader < READERS; reader++) {
+        inboxes_take(w->inboxes, 0, offset, reader % 3 ? 0 : 2 * AWAY_MS, &reader, 1, &item);
+        inboxes_read_to(w->inboxes, 0, ++offset);
+    }
+    write_all(w);
+    size_t before = inboxes_used(w->inboxes).inboxes, all = before, here = (READERS + 2) / 3;
+    assert_int_equal(before, READERS);
+    for (int turns = 0; all > here; turns++) {
+        assert_true(turns < 1000);
+        inboxes_sweep(w->inboxes, FEW);
+        all = inboxes_used(w->inboxes).inboxes;
+        assert_true(before - all <= FEW);
+        before = all;
+    }
+    for (int turns = 0; turns < 100; turns++) inboxes_sweep(w->inboxes, FEW);
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, here);
+    write_all(w);
+    assert_int_equal(keys_of(w, 3), here);
+    restart(w, PARTITIONS);
+    assert_int_equal(attach(w), offset);
+    inboxes_sweep(w->inboxes, 10 * READERS); // no record says yet what time it is
+    assert_int_equal(inboxes_used(w->inboxes).inboxes, here);
+    struct inbox inbox = {.request = -1};
+    for (int64_t reader = 0; reader < READERS; reader++) {
+        struct error error;
+        code = inboxes_find(w->inboxes, 0, reader, SIZE_MAX, &inbox, &error);
+        assert_int_equal(code, 0);
+        assert_int_equal(inbox.request >= 0, reader % 3 == 0);
+    }
+    inbox_free(&inbox);
+    world_free(w);
+}
+
 static void test_begins_are_wanted_in_time(void **state) {
     struct world *w = world_new();
     struct inbox inbox = {.request = -1};
@@ -173,6 +213,18 @@ static void test_memory_fills(void **state) {
     inboxes_detach(w->inboxes, 0);
     assert_false(inboxes_full(w->inboxes));
     write_all(w);
+    world_free(w);
+}
+
+static void test_the_first_write_is_wanted(void **state) {
+    struct world *w = world_new();
+    assert_false(inboxes_unwritten(w->inboxes));
+    begin(w, 0, 7);
+    assert_true(inboxes_unwritten(w->inboxes));
+    write_all(w);
+    assert_false(inboxes_unwritten(w->inboxes));
+    push(w, 1, 7, 1);
+    assert_false(inboxes_unwritten(w->inboxes));
     world_free(w);
 }
 
@@ -263,8 +315,10 @@ int main(void) {
         cmocka_unit_test(test_chunks_are_merged),
         cmocka_unit_test(test_a_page_merges_chunks),
         cmocka_unit_test(test_nothing_stays_of_who_is_away),
+        cmocka_unit_test(test_the_sweep_finds_who_is_away),
         cmocka_unit_test(test_begins_are_wanted_in_time),
         cmocka_unit_test(test_memory_fills),
+        cmocka_unit_test(test_the_first_write_is_wanted),
         cmocka_unit_test(test_a_damaged_store_is_refused),
         cmocka_unit_test(test_other_partitions_begin_anew),
         cmocka_unit_test(test_a_torn_first_write_is_forgotten),

@@ -56,10 +56,13 @@ static void begin(struct world *w) {
         .log = w->log,
         .partitions = PARTITIONS,
         .relations = w->relations,
-        .posts = posts_new(w->store, PARTITIONS),
+        .posts = posts_new(w->store, PARTITIONS, INT64_C(1) << 50),
         .blocks = blocks_new(w->store, PARTITIONS),
+        .names = names_new(w->store, PARTITIONS),
+        .notices = notices_new(w->store, PARTITIONS),
         .inboxes = inboxes_new(&(struct inboxes_options){
             .store = w->store, .partitions = PARTITIONS, .max = 10, .memory_bytes = 1 << 20, .away_ms = 1 << 30}),
+        .refusals = refusals_new(PARTITIONS),
         .ages = w->ages,
         .max_age_ms = INT64_C(86400000),
         .epochs = w->epochs,
@@ -74,9 +77,12 @@ static void begin(struct world *w) {
 static void end(struct world *w) {
     char remove[128];
     partitions_free(w->partitions);
+    refusals_free(w->options.refusals);
     watches_free(w->options.watches);
     metrics_free(w->metrics);
     inboxes_free(w->options.inboxes);
+    names_free(w->options.names);
+    notices_free(w->options.notices);
     blocks_free(w->options.blocks);
     posts_free(w->options.posts);
     ages_close(w->ages);

@@ -93,7 +93,7 @@ static void open_store(struct world *w) {
     snprintf(path, sizeof path, "%s/posts", w->folder);
     const struct store_options options = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true};
     done(w, store_open(path, &options, &w->store, &error), &error);
-    w->posts = posts_new(w->store, PARTITIONS);
+    w->posts = posts_new(w->store, PARTITIONS, chance(w, 4) ? INT64_C(1) << 50 : 0); // 0: all is old
 }
 
 /* ---- what the topics say ---- */
@@ -360,6 +360,15 @@ static void reset(struct world *w, struct part *part) {
     forget_taken(part);
 }
 
+/* Some texts become old. Nobody who reads them notices. */
+static void cool(struct world *w, struct part *part) {
+    struct error error;
+    int64_t below = ids_make(1000 + (int64_t)chance(w, (uint64_t)(part->tick - 998)), 0);
+    int code = posts_cool(w->posts, number_of(w, part), below, 1 + chance(w, 6), &error);
+    done(w, code < 0 ? code : 0, &error);
+    expect(w, part);
+}
+
 static void step(struct world *w) {
     struct part *part = &w->parts[chance(w, PARTITIONS)];
     for (uint64_t count = chance(w, 12); count && part->now.count < POSTS_MAX - 1; count--) command(w, part);
@@ -386,6 +395,8 @@ static void step(struct world *w) {
     case 2:
         if (!chance(w, 3)) reset(w, part);
         break;
+    case 8:
+    case 9: cool(w, part); break;
     case 3: attach(w, part); break; // again: what was taken stays so
     case 4:
     case 5:
@@ -457,6 +468,57 @@ static struct world *world_of_one(void) {
     struct world *w = world_new(0);
     attach(w, &w->parts[0]);
     return w;
+}
+
+static size_t texts_in(struct world *w, const char *name) {
+    struct store_family *family;
+    struct error error;
+    size_t size, count = 0;
+    done(w, store_family(w->store, name, &family, &error), &error);
+    struct store_cursor *cursor = store_cursor_new(w->store, family);
+    for (store_cursor_first(cursor); store_cursor_valid(cursor); store_cursor_next(cursor)) {
+        store_cursor_key(cursor, &size);
+        count += size == POST_KEY_SIZE;
+    }
+    store_cursor_free(cursor);
+    return count;
+}
+
+/* Each step moves a few, a restart goes on behind the last one, and a deletion finds a text where it is. */
+static void old_texts_are_moved(void **state) {
+    enum { TEXTS = 25, OLD = 15, STEP = 4 };
+    struct world *w = world_of_one();
+    struct error error;
+    struct buffer text = {.data = NULL};
+    int64_t index, texts;
+    int steps = 0;
+    posts_free(w->posts);
+    w->posts = posts_new(w->store, PARTITIONS, INT64_C(1) << 50);
+    done(w, posts_attach(w->posts, 0, &index, &texts, &error), &error);
+    for (int64_t i = 0; i < TEXTS; i++) {
+        take_post(w, i, i % 3, 1000 + i, POST_LIVE, 0, "");
+        posts_take_text(w->posts, 0, i, i % 3, 1000 + i, "text", 4);
+    }
+    done(w, posts_write(w->posts, &error), &error);
+    assert_int_equal(posts_cool(w->posts, 0, 1000, STEP, &error), 0);
+    assert_int_equal(texts_in(w, "texts-0"), TEXTS);
+    while (posts_cool(w->posts, 0, 1000 + OLD, STEP, &error) == 1) {
+        assert_int_equal(texts_in(w, "cold-texts-0"), ++steps * STEP);
+        posts_detach(w->posts, 0);
+        done(w, posts_attach(w->posts, 0, &index, &texts, &error), &error);
+    }
+    assert_int_equal(steps, OLD / STEP);
+    assert_int_equal(texts_in(w, "cold-texts-0"), OLD);
+    assert_int_equal(texts_in(w, "texts-0"), TEXTS - OLD);
+    for (int64_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(posts_text(w->posts, 0, i % 3, 1000 + i, &text, &error), 1);
+        assert_int_equal(text.size, 4);
+    }
+    for (int64_t i = 0; i < TEXTS; i++) posts_take_text(w->posts, 0, TEXTS + i, i % 3, 1000 + i, NULL, 0);
+    done(w, posts_write(w->posts, &error), &error);
+    assert_int_equal(texts_in(w, "cold-texts-0") + texts_in(w, "texts-0"), 0);
+    buffer_free(&text);
+    world_free(w);
 }
 
 /* A tombstone frees the key for a new post within one write, whichever of the two comes first in the store's order. */
@@ -616,6 +678,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_come_back),
         cmocka_unit_test(histories),
+        cmocka_unit_test(old_texts_are_moved),
         cmocka_unit_test(a_key_goes_over_to_a_new_post),
         cmocka_unit_test(a_tombstone_counts_for_the_highest_tick),
         cmocka_unit_test(a_deleted_post_without_a_time_is_deleted),

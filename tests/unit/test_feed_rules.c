@@ -83,6 +83,17 @@ static void a_text_is_utf_8_without_nul(void **state) {
     }
 }
 
+static void a_post_mentions_up_to_ten_users(void **state) {
+    static const int64_t USERS[11] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, INT64_MAX}, NEGATIVE[] = {7, -1};
+    struct post_command command = GOOD;
+    command.mentions = (struct event_longs){USERS, 10};
+    assert_complaint(&command, NULL);
+    command.mentions.count = 11;
+    assert_complaint(&command, "more than ten users");
+    command.mentions = (struct event_longs){NEGATIVE, 2};
+    assert_complaint(&command, "a negative user");
+}
+
 static void a_key_has_up_to_64_bytes(void **state) {
     static const size_t COUNTS[] = {0, 1, 63, 64, 65, 1000};
     for (size_t i = 0; i < ARRAY_SIZE(COUNTS); i++) {
@@ -214,6 +225,7 @@ int main(void) {
         cmocka_unit_test(users_must_be_two),
         cmocka_unit_test(a_text_has_1_to_2000_characters),
         cmocka_unit_test(a_text_is_utf_8_without_nul),
+        cmocka_unit_test(a_post_mentions_up_to_ten_users),
         cmocka_unit_test(a_key_has_up_to_64_bytes),
         cmocka_unit_test(media_are_up_to_four_addresses),
         cmocka_unit_test(only_new_posts_have_no_id),

@@ -213,9 +213,9 @@ static void a_full_answer_has_only_the_first(void **state) {
     struct buffer path = {0};
     int32_t partition;
     read_refs(&refs, "[{\"id\":\"5\",\"user\":1},{\"id\":\"4\",\"user\":1},{\"id\":\"3\",\"user\":2}]", true);
-    assert_true(page_refs_ask(&refs, 3, 1, 1, &partition, &path));
+    assert_true(page_refs_ask(&refs, 3, 1, 1, (const int32_t[]){0}, &partition, &path));
     json_t *posts = parsed("[{\"text\":\"five\"}]");
-    page_refs_answer(&refs, 1, posts);
+    assert_false(page_refs_answer(&refs, 1, posts));
     json_decref(posts);
     assert_int_equal(refs.items[0].state, REF_FOUND);
     assert_int_equal(refs.items[1].state, REF_LATER);

@@ -545,6 +545,16 @@ static void test_a_member_that_was_given_up_fails(void **in) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void test_a_product_with_too_many_topics_is_refused(void **state) {
+    struct owner_topic topics[17];
+    struct owner *owner = NULL;
+    struct error error;
+    for (size_t i = 0; i < ARRAY_SIZE(topics); i++) topics[i] = (struct owner_topic){&FACTS, OWNER_STATE};
+    const struct owner_options options = {.topics = topics, .topic_count = ARRAY_SIZE(topics)};
+    assert_int_equal(owner_new(&options, &owner, &error), -EINVAL);
+    assert_null(owner);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_restores_in_silence_before_it_handles_anything),
@@ -566,6 +576,7 @@ int main(void) {
         TEST(test_drains_when_everything_is_acknowledged_and_told),
         TEST(test_a_static_member_gives_its_partitions_to_others_before_it_ends),
         TEST(test_a_member_that_was_given_up_fails),
+        cmocka_unit_test(test_a_product_with_too_many_topics_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,6 +323,10 @@ $('profile').addEventListener('submit', (event) => {
     event.preventDefault();
     me?.saveName();
 });
+$('handle-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    me?.saveHandle();
+});
 $('sharing').addEventListener('change', (event) => me?.share(event.target.value).then(render));
 $('place-form').addEventListener('submit', (event) => {
     event.preventDefault();

@@ -1,6 +1,7 @@
-// Who I am to others: my name and who sees me.
+// Who I am to others: my name, my handle and who sees me.
 
-import { hueOf, initials } from './format.js';
+import { hueOf, initials, parseHandle } from './format.js';
+import { reason, words } from './words.js';
 
 export class Me {
     #api;
@@ -9,6 +10,8 @@ export class Me {
     #profile = {};
     #sharing = document.getElementById('sharing');
     #name = document.getElementById('name');
+    #handle = document.getElementById('handle');
+    #hasHandle = false;
 
     /**
      * @param {import('./api.js').Api} api
@@ -20,6 +23,7 @@ export class Me {
         this.#user = user;
         this.#problem = problem;
         this.#name.value = '';
+        this.#showHandle('');
         this.#showName();
         this.#showMode(null);
     }
@@ -29,14 +33,15 @@ export class Me {
         return this.#sharing.dataset.mode ?? null;
     }
 
-    /** Reads both from the server. What it does not know yet stays blank. */
+    /** Reads all from the server. What it does not know yet stays blank. */
     async load() {
-        const [profile, sharing] = await Promise.allSettled([this.#api.profile(), this.#api.sharing()]);
+        const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
         if (profile.status === 'fulfilled') {
             this.#profile = profile.value;
             this.#name.value = profile.value.name ?? '';
             this.#showName();
         }
+        if (shown.status === 'fulfilled') this.#showHandle(shown.value.handle ?? '');
         if (sharing.status === 'fulfilled') this.#showMode(sharing.value.mode ?? null);
     }
 
@@ -50,6 +55,21 @@ export class Me {
             this.#showName();
         } catch (error) {
             this.#problem(`Your name was not saved. ${error.message}`);
+        }
+    }
+
+    /** Empty: I have none any more. */
+    async saveHandle() {
+        const typed = this.#handle.value.trim();
+        const handle = parseHandle(`@${typed.replace(/^@/, '')}`);
+        if (typed !== '' && handle === null) return this.#problem(words.noHandle);
+        if (typed === '' && !this.#hasHandle) return;
+        try {
+            if (typed !== '') this.#showHandle(await this.#api.setHandle(handle));
+            else await this.#api.dropHandle().then(() => this.#showHandle(''));
+            this.#problem('');
+        } catch (error) {
+            this.#problem(error.code === 'handle_taken' ? words.handleTaken(handle) : words.handleNotSaved(reason(error)));
         }
     }
 
@@ -71,6 +91,11 @@ export class Me {
         avatar.textContent = initials(person);
         avatar.style.setProperty('--hue', String(hueOf(this.#user)));
         document.getElementById('my-name').textContent = person.name ?? `User ${person.user}`;
+    }
+
+    #showHandle(handle) {
+        this.#hasHandle = handle !== '';
+        this.#handle.value = handle;
     }
 
     #showMode(mode) {

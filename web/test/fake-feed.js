@@ -83,7 +83,7 @@ export class FakeFeed {
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
     serve(method, path, query, body) {
-        const known = /^\/v1\/(posts|feed|users|follows|handles)(\/|$)/.test(path);
+        const known = /^\/v1\/(posts|feed|users|follows|handles?)(\/|$)/.test(path);
         if (!known) return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
@@ -102,13 +102,23 @@ export class FakeFeed {
             const items = [...this.following].sort((a, b) => a - b).filter((user) => after === null || user > Number(after));
             return [200, { items: items.slice(0, limit).map((user) => ({ user })), next: null, total: this.following.size }];
         }
+        if (what === 'handle') return this.#setHandle(body?.handle);
         if (what === 'handles') return this.handles.has(id) ? this.#user(this.handles.get(id), id) : [404, { code: 'no_handle', detail: 'nobody has it' }];
-        return this.#user(Number(id));
+        return this.#user(Number(id), [...this.handles].find(([, user]) => user === Number(id))?.[0]);
     }
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
         return [200, { user, ...this.#profile(user), handle, followers: 31, following: 12, posts }];
+    }
+
+    #setHandle(handle) {
+        const taken = this.handles.get(handle) ?? this.me;
+        if (taken !== this.me) return [409, { code: 'handle_taken', detail: 'somebody else has it' }];
+        this.handles = new Map([...this.handles].filter(([, user]) => user !== this.me));
+        if (handle === undefined) return [204];
+        this.handles.set(handle, this.me);
+        return [200, { user: this.me, handle }];
     }
 
     #make({ text, media = [], key }) {

@@ -140,8 +140,8 @@ class LiveFeed(Teller[FeedEvent]):
 
     def connected(self) -> None:
         """There is a connection, and it knows nothing of us."""
-        if not self._closed:
-            self._say({'type': 'watch', 'what': 'feed', **({} if self._version is None else {'version': self._version})})
+        if not self._closed and self._version is not None:
+            self._say({'type': 'watch', 'what': 'feed', 'version': self._version})
 
     def posted(self, frame: dict[str, Any]) -> None:
         """`posts`"""
@@ -217,9 +217,9 @@ class LiveFeed(Teller[FeedEvent]):
         change = self._posts.replace(page.items, page.next)
         self._version, self._complete = page.version, page.complete
         self._incomplete = 0 if page.complete else self._incomplete + 1
+        self._compare_with_named()
         if not page.complete:
             self._read_in(self._pause(self._incomplete))
-        self._compare_with_named()
         if not self._apply_unread() or self._again:
             self._read_in(_SOON_S)
         self.connected()
@@ -232,6 +232,8 @@ class LiveFeed(Teller[FeedEvent]):
             return
         named.readings += 1
         if self._version == named.version or self._version != named.before or named.readings >= _READINGS_FOR_A_VERSION:
+            if self._version == named.version:
+                self._timers.clear('read')  # named while the page was on its way
             self._named = None  # if the page is not what it should be even so, `watch` lets the edge say it
         else:
             self._read_in(self._pause(named.readings))

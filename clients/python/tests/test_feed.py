@@ -100,7 +100,7 @@ def watched(test, count=30):
 
 @watched
 async def test_watches_reads_and_says_which_version_it_has(it):
-    assert it.said == [{'type': 'watch', 'what': 'feed'}, {'type': 'watch', 'what': 'feed', 'version': 'v1'}]
+    assert it.said == [{'type': 'watch', 'what': 'feed', 'version': 'v1'}]
     assert it.ids() == down(30, 11) and it.feed.has_more and it.feed.complete
     assert it.told[-1].cause == 'page'
 
@@ -153,6 +153,19 @@ async def test_what_is_said_while_a_page_is_on_its_way_is_applied_where_it_follo
     await it.quiet()
     assert it.feed.version == 'v5' and it.ids()[:3] == [34, 33, 30]
     await asyncio.sleep(0.05)
+    assert len(it.api.asked) == 2
+
+
+@watched
+async def test_stale_that_names_the_page_on_its_way_is_read_once(it):
+    it.api.free.clear()
+    it.api.version = 'v2'
+    it.feed.refresh()
+    await asyncio.sleep(0)
+    it.stale('v2', 20)
+    it.api.free.set()
+    await it.quiet()
+    await asyncio.sleep(0.08)
     assert len(it.api.asked) == 2
 
 

@@ -99,6 +99,16 @@ class Screen:
             self.page.fill('#name', name)
             self.page.click('#save-name')
 
+    def show_feed(self):
+        """Where map and feed are two tabs: the feed's."""
+        if self.page.is_visible('#tab-feed'):
+            self.page.click('#tab-feed')
+
+    def take_news(self):
+        """Has the new posts shown that wait, if there are any."""
+        if self.page.is_visible('#news'):
+            self.page.click('#news')
+
     def panel(self):
         return _Panel(self.page)
 
@@ -120,6 +130,11 @@ class Screen:
 
     def friends(self) -> set:
         return {row['user'] for row in self.rows()}
+
+    def posts(self) -> list[int]:
+        """The home timeline as shown: ids, from the top."""
+        ids = self.page.eval_on_selector_all('#home > article', 'posts => posts.map(post => post.dataset.post)')
+        return [int(post) for post in ids]
 
     def faces(self) -> set:
         """Whose markers are on the map."""
@@ -161,6 +176,16 @@ class Screen:
             return True
 
         eventually(same, timeout)
+
+    def wait_posts(self, expected, timeout=30.0):
+        """Waits until the posts shown are the newest of these ids, twenty or more, once waiting ones are shown."""
+        def right():
+            self.take_news()
+            shown, truth = self.posts(), expected()
+            assert shown == truth[:max(len(shown), min(20, len(truth)))], f'{shown}, not {truth}'
+            return True
+
+        eventually(right, timeout)
 
     def wait_list(self, positions: dict, total: int, timeout=20.0) -> list[dict]:
         """Waits until the list is the nearest of positions {friend: (lat, lng)}, in order and to the centimetre, from

@@ -154,7 +154,7 @@ export class LiveFeed {
     }
 
     #watch() {
-        if (!this.#closed) this.#say({ type: 'watch', what: 'feed', version: this.#version ?? undefined });
+        if (!this.#closed && this.#version !== null) this.#say({ type: 'watch', what: 'feed', version: this.#version });
     }
 
     // ---- reading --------------------------------------------------------------------------------------------------
@@ -204,8 +204,8 @@ export class LiveFeed {
         this.#version = page.version;
         this.#complete = page.complete;
         this.#incomplete = page.complete ? 0 : this.#incomplete + 1;
-        if (!page.complete) this.#readIn(this.#pause(this.#incomplete));
         this.#compareWithNamed();
+        if (!page.complete) this.#readIn(this.#pause(this.#incomplete));
         const followed = this.#applyUnread();
         if (this.#again || !followed) this.#readIn(SOON_MS);
         this.#watch();
@@ -218,6 +218,7 @@ export class LiveFeed {
         const { version, before, readings } = this.#named;
         const old = this.#version !== version && this.#version === before && readings + 1 < READINGS_FOR_A_VERSION;
         if (!old) {
+            if (this.#version === version) this.#timers.clear('read'); // named while the page was on its way
             this.#named = null; // if the page is not what it should be even so, `watch` lets the edge say it
             return;
         }

@@ -56,9 +56,9 @@ test('a session without a position: hello has none, nothing is reported', () => 
     assert.deepEqual(client.position, { lat: 1, lng: 2 });
 });
 
-test('watches first, then reads, then says which version it has', async () => {
+test('reads, then watches with the version that it has', async () => {
     await watch();
-    assert.deepEqual(watches(), [{ type: 'watch', what: 'feed' }, { type: 'watch', what: 'feed', version: 'v1' }]);
+    assert.deepEqual(watches(), [{ type: 'watch', what: 'feed', version: 'v1' }]);
     assert.deepEqual(ids(), down(30, 11));
     assert.equal(feed.hasMore, true);
     assert.equal(feed.complete, true);
@@ -151,6 +151,19 @@ test('stale: read after the delay that was named, and watched again', async () =
     const read = server.asked.length;
     await advance(600_000);
     assert.equal(server.asked.length, read);
+});
+
+test('stale names the page that is on its way: read once', async () => {
+    const socket = await watch();
+    let release;
+    server.held = new Promise((resolve) => (release = resolve));
+    server.version = 'v2';
+    feed.refresh();
+    socket.say({ type: 'stale', what: 'feed', version: 'v2', after_ms: 300 });
+    release();
+    await settled();
+    await advance(60_000);
+    assert.equal(server.asked.length, 2);
 });
 
 test('stale, and the page is old: read again with growing pauses until it is not', async () => {

@@ -1,0 +1,35 @@
+/* The part of the feed's decider (feed/commands.h) that is about handles: `name-commands` against `names`, by feed/names_rules.h.
+ *
+ *     name-commands, of a user or a handle --> decide --> names, in the same partition
+ *                                                    +--> name-commands, for the other owner
+ *
+ * The state and the commands that follow are in one transaction with the command's offset, so that each step between two owners is
+ * taken once. Loop's thread.
+ */
+#ifndef FEED_NAME_COMMANDS_H
+#define FEED_NAME_COMMANDS_H
+
+#include "decider/decider.h"
+#include "feed/names.h"
+
+struct name_commands;
+
+/* The decider decides `name-commands` into `names`; its overlay has keys of NAME_KEY_MAX bytes and values of a struct name_of_user. It
+ * and the names are longer-lived. */
+struct name_commands *name_commands_new(struct decider *decider, struct names *names, int32_t partitions);
+void name_commands_free(struct name_commands *commands); /* NULL is fine */
+
+/* For the decider's functions of the same names. */
+int name_commands_read(struct name_commands *commands, const struct kafka_record *record, struct name_step *step,
+                       struct error *error);
+int name_commands_decide(struct name_commands *commands, int32_t partition, const struct name_step *step,
+                         struct error *error);
+
+/* Whether nothing that was decided about this user's handle still waits to be read back. */
+bool name_commands_settled(const struct name_commands *commands, int64_t user);
+
+/* Who has the handle, as it was decided last, read back or not. */
+int name_commands_holder(struct name_commands *commands, int32_t partition, const char *handle,
+                         struct name_of_handle *name, struct error *error);
+
+#endif

@@ -1,0 +1,28 @@
+/* Who has which handle, in attached partitions: the records of the topic `names` (feed/kept.h), as the rules have them
+ * (feed/names_rules.h). One thread.
+ *
+ * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
+ * it.
+ */
+#ifndef FEED_NAMES_H
+#define FEED_NAMES_H
+
+#include "feed/kept.h"
+#include "feed/names_rules.h"
+
+struct names;
+
+struct names *names_new(struct store *store, int32_t partitions); /* the store is longer-lived */
+void names_free(struct names *names);                             /* what is gathered is lost; NULL is fine */
+
+struct kept *names_kept(struct names *names); /* the records: they are attached and taken there. Lives as long */
+
+/* NULL: the record is one of the topic. Else why it is none; the text may be in error. */
+const char *names_complaint(struct names *names, int32_t partition, const void *key, size_t key_size, const void *value,
+                            size_t size, struct error *error);
+
+int names_of_user(struct names *names, int32_t partition, int64_t user, struct name_of_user *name, struct error *error);
+int names_of_handle(struct names *names, int32_t partition, const char *handle, struct name_of_handle *name,
+                    struct error *error);
+
+#endif

@@ -1,0 +1,44 @@
+/* What users are told, in attached partitions: the records of the topic `notices` (feed/kept.h). The newest 200 of each user count; the
+ * owner writes tombstones for others. One thread.
+ *
+ * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
+ * it.
+ */
+#ifndef FEED_NOTICES_H
+#define FEED_NOTICES_H
+
+#include "decider/decider.h"
+#include "event/codec.h"
+#include "feed/kept.h"
+#include "users/notice.h"
+
+enum { NOTICES_KEPT = 200 };
+
+struct notices;
+
+struct notices *notices_new(struct store *store, int32_t partitions); /* the store is longer-lived */
+void notices_free(struct notices *notices);                           /* what is gathered is lost; NULL is fine */
+
+struct kept *notices_kept(struct notices *notices); /* the records: they are attached and taken there. Lives as long */
+
+/* NULL: the record is one of the topic. Else why it is none; the text may be in error. */
+const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
+                              const void *value, size_t size, struct error *error);
+
+/* Calls `each` for a user's notices, newest first, at most 200 of them, until it returns false. The notice is valid within. */
+typedef bool notices_each_one(void *context, const struct notice_key *key, const struct notice *notice);
+int notices_each(struct notices *notices, int32_t partition, int64_t user, notices_each_one *each, void *context,
+                 struct error *error);
+
+/* Calls `each` for the keys of a user's notices beyond the newest 200. */
+int notices_excess(struct notices *notices, int32_t partition, int64_t user,
+                   void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context, struct error *error);
+
+/* ---- within the decider's transaction ---- */
+
+/* Tell a user that somebody follows him since then; tell those whom a post mentions, but not its author. */
+int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since);
+int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post,
+                           const struct event_longs *mentioned);
+
+#endif

@@ -1,0 +1,93 @@
+#include "feed/refusals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct refused {
+    int64_t command, time_ms;
+    enum follow_refusal_reason reason;
+};
+
+struct refusals_part {
+    struct refused *items; /* from `first` on, `count` of them */
+    size_t first, count, capacity;
+    int64_t next;
+};
+
+struct refusals {
+    int32_t partitions;
+    struct refusals_part *parts;
+};
+
+struct refusals *refusals_new(int32_t partitions) {
+    struct refusals *refusals = mem_alloc(sizeof *refusals);
+    *refusals =
+        (struct refusals){.partitions = partitions, .parts = mem_zero((size_t)partitions, sizeof *refusals->parts)};
+    for (int32_t p = 0; p < partitions; p++) refusals->parts[p].next = -1;
+    return refusals;
+}
+
+void refusals_free(struct refusals *refusals) {
+    if (!refusals) return;
+    for (int32_t p = 0; p < refusals->partitions; p++) free(refusals->parts[p].items);
+    free(refusals->parts);
+    free(refusals);
+}
+
+void refusals_attach(struct refusals *refusals, int32_t partition) { refusals_detach(refusals, partition); }
+
+void refusals_detach(struct refusals *refusals, int32_t partition) {
+    free(refusals->parts[partition].items);
+    refusals->parts[partition] = (struct refusals_part){.next = -1};
+}
+
+/* Room for one more behind the others. */
+static void make_room(struct refusals_part *part) {
+    if (part->first + part->count < part->capacity) return;
+    if (part->first > part->capacity / 2) {
+        memmove(part->items, part->items + part->first, part->count * sizeof *part->items);
+        part->first = 0;
+        return;
+    }
+    part->capacity = part->capacity ? 2 * part->capacity : 16;
+    part->items = mem_resize(part->items, part->capacity, sizeof *part->items);
+}
+
+void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
+                   const struct follow_refusal *refusal) {
+    struct refusals_part *part = &refusals->parts[partition];
+    if (offset < part->next) return;
+    part->next = offset + 1;
+    make_room(part);
+    part->items[part->first + part->count++] =
+        (struct refused){.command = refusal->command, .time_ms = time_ms, .reason = refusal->reason};
+}
+
+int64_t refusals_next(const struct refusals *refusals, int32_t partition) { return refusals->parts[partition].next; }
+
+static int by_command(const void *key, const void *item) {
+    int64_t command = *(const int64_t *)key, other = ((const struct refused *)item)->command;
+    return (command > other) - (command < other);
+}
+
+bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
+                   enum follow_refusal_reason *reason) {
+    const struct refusals_part *part = &refusals->parts[partition];
+    if (!part->count) return false;
+    const struct refused *found =
+        bsearch(&command, part->items + part->first, part->count, sizeof *part->items, by_command);
+    if (found) *reason = found->reason;
+    return found;
+}
+
+void refusals_forget(struct refusals *refusals, int64_t now_ms) {
+    for (int32_t p = 0; p < refusals->partitions; p++) {
+        struct refusals_part *part = &refusals->parts[p];
+        while (part->count && now_ms - part->items[part->first].time_ms > REFUSALS_KEPT_MS) {
+            part->first++;
+            part->count--;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* The refusals of the last hour, of attached partitions: the content of the topic `follow-refusals`, in memory. Whoever asks what became of
+ * a command gets the first answer, also from the next owner. One thread.
+ *
+ *     partition 3   [ command 512 BLOCKED 10:02 | command 530 FULL 10:05 | ... ]    rising, as commands are decided in order
+ */
+#ifndef FEED_REFUSALS_H
+#define FEED_REFUSALS_H
+
+#include "event/codec.h"
+
+enum { REFUSALS_KEPT_MS = 3600000 };
+
+struct refusals;
+
+struct refusals *refusals_new(int32_t partitions);
+void refusals_free(struct refusals *refusals); /* NULL is fine */
+
+/* Opens an empty partition, whose topic is read from the beginning. */
+void refusals_attach(struct refusals *refusals, int32_t partition);
+void refusals_detach(struct refusals *refusals, int32_t partition);
+
+/* A record; those before one that was taken are passed by. */
+void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
+                   const struct follow_refusal *refusal);
+int64_t refusals_next(const struct refusals *refusals, int32_t partition); /* behind the last record; -1: none */
+
+bool refusals_find(const struct refusals *refusals, int32_t partition, int64_t command,
+                   enum follow_refusal_reason *reason);
+void refusals_forget(struct refusals *refusals, int64_t now_ms); /* those that are older than an hour */
+
+#endif

@@ -1,0 +1,94 @@
+#include <inttypes.h>
+
+#include "feed/notices.h"
+#include "feed/replies_private.h"
+#include "json/json.h"
+
+/* A page of notices while it is put together. */
+struct notice_page {
+    struct replies *replies;
+    int32_t partition;
+    size_t limit, count;
+    bool any_after, more;          /* any_after: the page begins behind `after` */
+    struct notice_key after, last; /* last: the last one on the page */
+    int code;
+    struct error *error;
+};
+
+/* Notices of those whom the user has muted, and where one of the two has blocked the other, are left out. */
+static bool is_shown(struct notice_page *page, int64_t user, int64_t other) {
+    const struct replies_options *options = &page->replies->options;
+    struct relation_half mute = {user, other, RELATION_MUTED};
+    bool blocked = false, muted = false;
+    page->code = blocks_has(options->blocks, page->partition, user, other, &blocked, page->error);
+    if (!page->code && !blocked)
+        page->code = relation_lists_has(options->relations, page->partition, &mute, &muted, NULL, page->error);
+    return !page->code && !blocked && !muted;
+}
+
+static bool is_behind(const struct notice_key *key, const struct notice_key *after) {
+    if (key->time != after->time) return key->time < after->time;
+    if (key->kind != after->kind) return key->kind > after->kind;
+    return key->number > after->number;
+}
+
+static void put_notice(struct buffer *body, const struct notice_key *key, const struct notice *notice) {
+    static const char *const WHATS[] = {"follow", "mention", "reply"};
+    buffer_string(body, "{\"id\":\"");
+    notice_id_put(body, key);
+    buffer_format(body, "\",\"what\":\"%s\",\"user\":%" PRId64 ",\"subject\":", WHATS[notice->what], notice->user);
+    if (notice->subject.size)
+        json_put_text(body, notice->subject.data, notice->subject.size);
+    else
+        buffer_string(body, "null");
+    buffer_string(body, ",\"comment\":");
+    if (notice->comment)
+        replies_put_id(body, notice->comment);
+    else
+        buffer_string(body, "null");
+    buffer_format(body, ",\"time\":%" PRId64 "}", key->time);
+}
+
+static bool add_notice(void *context, const struct notice_key *key, const struct notice *notice) {
+    struct notice_page *page = context;
+    if (page->any_after && !is_behind(key, &page->after)) return true;
+    if (!is_shown(page, key->user, notice->user)) return !page->code;
+    if (page->count == page->limit) {
+        page->more = true;
+        return false;
+    }
+    if (page->count++) buffer_byte(&page->replies->body, ',');
+    put_notice(&page->replies->body, key, notice);
+    page->last = *key;
+    return true;
+}
+
+void replies_notices(struct replies *replies, struct http_request *request, int64_t user) {
+    const char *after = http_query(request, "after");
+    int64_t limit;
+    struct error error;
+    struct notice_page page = {
+        .replies = replies, .partition = replies_partition(replies, user), .any_after = after != NULL, .error = &error};
+    if (!replies_limit(request, &limit) || (after && !notice_id_read(after, &page.after))) {
+        replies_bad_query(request);
+        return;
+    }
+    if (replies_refused(replies, request, page.partition)) return;
+    page.limit = (size_t)limit;
+    replies_start(replies, "{\"items\":[");
+    int code = notices_each(replies->options.notices, page.partition, user, add_notice, &page, &error);
+    if (!code) code = page.code;
+    if (code) {
+        replies_store_failed(replies, request, page.partition, code, &error);
+        return;
+    }
+    buffer_string(&replies->body, "],\"next\":");
+    if (page.more) {
+        buffer_byte(&replies->body, '"');
+        notice_id_put(&replies->body, &page.last);
+        buffer_string(&replies->body, "\"}");
+    } else {
+        buffer_string(&replies->body, "null}");
+    }
+    replies_reply(replies, request);
+}

@@ -1,0 +1,150 @@
+#include "ingest/feed/handles.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "ingest/feed/commands.h"
+#include "ingest/feed/users.h"
+#include "users/handle.h"
+
+enum { PEER_TIMEOUT_MS = 3000 };
+
+/* ---- the caller's own ---- */
+
+struct handle_wish {
+    int64_t user;
+    char handle[HANDLE_SIZE]; /* empty: it is given up */
+};
+
+static void reply_handle(struct http_request *request, const struct handle_wish *wish) {
+    struct buffer body = {0};
+    buffer_format(&body, "{\"user\":%" PRId64 ",\"handle\":\"%s\"}", wish->user, wish->handle);
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+static void reply_pending(struct http_request *request, const struct handle_wish *wish) {
+    struct buffer body = {0};
+    buffer_format(&body, "{\"user\":%" PRId64 ",\"state\":\"pending\"}", wish->user);
+    http_reply_json(request, 202, &body);
+    buffer_free(&body);
+}
+
+static void wished(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    const struct handle_wish *wish = context;
+    const char *state = "";
+    if (status == 200) json_want_text(reply, "state", &state, NULL);
+    if (strcmp(state, "granted") == 0)
+        reply_handle(request, wish);
+    else if (strcmp(state, "taken") == 0)
+        http_problem(request, 409, "handle_taken", "somebody else has this handle", 0);
+    else if (strcmp(state, "overtaken") == 0)
+        http_problem(request, 409, "handle_overtaken", "the user has wanted something else since", 0);
+    else
+        reply_pending(request, wish);
+}
+
+static void given_up(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    if (status == 200)
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
+    else
+        reply_pending(request, context);
+}
+
+static void command(struct feed_gateway *gateway, const struct call *call, const struct handle_wish *wanted) {
+    struct handle_wish *wish = mem_alloc(sizeof *wish);
+    *wish = *wanted;
+    wish->user = call->claims.user;
+    bool wants = wish->handle[0];
+    struct name_command command = {
+        .kind = wants ? NAME_COMMAND_WISH : NAME_COMMAND_GIVE_UP,
+        .user = wish->user,
+        .handle = {.data = wish->handle, .size = strlen(wish->handle)},
+        .time = clock_wall_ms(),
+    };
+    struct buffer record = {0};
+    event_encode_name_command(&record, &command);
+    char *question = wants ? mem_format("/peer/wish/%" PRId64 "?handle=%s", command.user, wish->handle)
+                           : mem_format("/peer/unnamed/%" PRId64, command.user);
+    feed_write_start(gateway, &(struct feed_write){
+                                  .request = call->request,
+                                  .topic = &TOPIC_NAME_COMMANDS,
+                                  .user = command.user,
+                                  .record = &record,
+                                  .question = question,
+                                  .answer = wants ? wished : given_up,
+                                  .context = wish,
+                              });
+    free(question);
+    buffer_free(&record);
+}
+
+static void put_handle(void *state, const struct call *call) {
+    json_t *object = call_body(call);
+    if (!object) return;
+    struct handle_wish wish;
+    const char *text;
+    struct error error;
+    if (json_want_text(object, "handle", &text, &error))
+        http_problem(call->request, 400, "bad_handle", error.text, 0);
+    else if (!handle_read(text, strlen(text), wish.handle))
+        http_problem(call->request, 400, "bad_handle", "\"handle\" must have 3 to 30 of a-z, 0-9 and _", 0);
+    else
+        command(state, call, &wish);
+    json_decref(object);
+}
+
+static void delete_handle(void *state, const struct call *call) {
+    command(state, call, &(struct handle_wish){.handle = ""});
+}
+
+/* ---- who has one ---- */
+
+struct handle_request {
+    struct feed_gateway *gateway;
+    struct http_request *request;
+    char handle[HANDLE_SIZE];
+};
+
+static void found(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct handle_request *asked = context;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    int64_t user;
+    if (code == 0 && status == 404)
+        users_none(asked->request);
+    else if (!reply || json_want_int(reply, "user", 0, INT64_MAX, &user, NULL))
+        feed_owner_away(asked->request);
+    else
+        users_show(asked->gateway, asked->request, user, asked->handle);
+    json_decref(reply);
+    free(asked);
+}
+
+static void get_handle(void *state, const struct call *call) {
+    struct feed_gateway *gateway = state;
+    const struct path_value *value = &call->values[0];
+    struct handle_request *asked = mem_alloc(sizeof *asked);
+    *asked = (struct handle_request){.gateway = gateway, .request = call->request};
+    if (!handle_read(value->text, value->size, asked->handle)) {
+        free(asked);
+        http_problem(call->request, 400, "bad_path", "a handle has 3 to 30 of a-z, 0-9 and _", 0);
+        return;
+    }
+    int32_t partition = handle_partition(asked->handle, gateway->partitions);
+    char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, asked->handle);
+    peers_fetch(gateway->owners, partition, path, PEER_TIMEOUT_MS, found, asked);
+    free(path);
+}
+
+static const struct endpoint ENDPOINTS[] = {
+    {"PUT", "/v1/handle", put_handle, NEEDS_USER},
+    {"DELETE", "/v1/handle", delete_handle, NEEDS_USER},
+    {"GET", "/v1/handles/{handle:text}", get_handle, NEEDS_TOKEN},
+};
+const struct endpoint_list HANDLES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -1,0 +1,77 @@
+#include "ingest/feed/mentions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ingest/feed/gather.h"
+
+enum { ASK_TIMEOUT_MS = 1000 };
+
+/* ---- in a text ---- */
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_there(char handles[][HANDLE_SIZE], size_t count, const char *handle) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(handles[i], handle) == 0) return true;
+    return false;
+}
+
+size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][HANDLE_SIZE]) {
+    size_t count = 0, length;
+    for (size_t at = 0; at < size && count < MENTIONS_MAX; at += length + 1) {
+        length = 0;
+        if (text[at] != '@' || (at && is_word(text[at - 1]))) continue;
+        while (at + 1 + length < size && is_word(text[at + 1 + length])) length++;
+        if (handle_read(text + at + 1, length, handles[count]) && !is_there(handles, count, handles[count])) count++;
+    }
+    return count;
+}
+
+/* ---- who has them ---- */
+
+struct mentions_question {
+    void *context;
+    void (*done)(void *context, const struct mentions *mentions, bool stopping);
+    struct mentions found;
+};
+
+static void answered(void *context, size_t tag, const json_t *reply) {
+    struct mentions *found = &((struct mentions_question *)context)->found;
+    int64_t user;
+    (void)tag;
+    if (json_want_int(reply, "user", 0, INT64_MAX, &user, NULL)) return;
+    for (size_t i = 0; i < found->count; i++)
+        if (found->users[i] == user) return; // who has just changed the handle may have two
+    found->users[found->count++] = user;
+}
+
+static void all_answered(void *context, bool stopping) {
+    struct mentions_question *question = context;
+    question->done(question->context, &question->found, stopping);
+    free(question);
+}
+
+void mentions_ask(struct feed_gateway *gateway, char handles[][HANDLE_SIZE], size_t count, void *context,
+                  void (*done)(void *context, const struct mentions *mentions, bool stopping)) {
+    struct mentions_question *question = mem_zero(1, sizeof *question);
+    question->context = context;
+    question->done = done;
+    struct gather *gather = gather_new(&(struct gather_options){
+        .owners = gateway->owners,
+        .timeout_ms = ASK_TIMEOUT_MS,
+        .context = question,
+        .answer = answered,
+        .done = all_answered,
+    });
+    for (size_t i = 0; i < count; i++) {
+        int32_t partition = handle_partition(handles[i], gateway->partitions);
+        char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, handles[i]);
+        gather_ask(gather, partition, path, i);
+        free(path);
+    }
+    gather_end(gather);
+}

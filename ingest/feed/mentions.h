@@ -1,0 +1,24 @@
+/* Whom a text mentions: @handles are found in it, and their owners are asked who has them. Loop's thread. */
+#ifndef INGEST_FEED_MENTIONS_H
+#define INGEST_FEED_MENTIONS_H
+
+#include "ingest/feed/parts.h"
+#include "users/handle.h"
+
+enum { MENTIONS_MAX = 10 };
+
+/* Finds the first handles that stand behind an @, each once; an @ behind a letter, a digit or _ is part of an address. Returns how many.
+ * Pure. */
+size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][HANDLE_SIZE]);
+
+struct mentions {
+    int64_t users[MENTIONS_MAX]; /* each once */
+    size_t count;
+};
+
+/* Asks who has the handles, and calls `done` once, perhaps at once: a handle that nobody has, or whose owner does not answer soon, mentions
+ * nobody. stopping: the gateway ends, and nothing more may be asked or written. */
+void mentions_ask(struct feed_gateway *gateway, char handles[][HANDLE_SIZE], size_t count, void *context,
+                  void (*done)(void *context, const struct mentions *mentions, bool stopping));
+
+#endif

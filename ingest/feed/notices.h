@@ -1,0 +1,9 @@
+/* What the caller is told: GET /v1/notices, as the user's owner says it. */
+#ifndef INGEST_FEED_NOTICES_H
+#define INGEST_FEED_NOTICES_H
+
+#include "ingest/endpoints.h"
+
+extern const struct endpoint_list NOTICES_ENDPOINTS; /* state: struct feed_gateway */
+
+#endif

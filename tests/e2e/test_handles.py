@@ -1,0 +1,273 @@
+"""Handles over the HTTP API: each belongs to one user at a time, whoever wants it at once and whatever dies meanwhile."""
+import random
+import shutil
+import threading
+
+import pytest
+
+from harness.records import key_users
+from harness.waiting import eventually
+
+SETTINGS = {'ingest:ingest.outcome.wait.ms': 8000}
+_chance = random.Random(13)
+
+
+@pytest.fixture(scope='module')
+def people(make_module_cluster):
+    return make_module_cluster(settings=SETTINGS).start(routers=0, fanouts=0, sinks=0, feeds=1)
+
+
+def fresh(count=1):
+    """Handles that no other test has."""
+    handles = [''.join(_chance.choice('abcdefghijklmnopqrstuvwxyz_0123456789') for _ in range(12)) for _ in range(count)]
+    return handles[0] if count == 1 else handles
+
+
+def put(cluster, user, handle):
+    """Asks until it is decided; the status."""
+    def decided():
+        response = cluster.http(user).put('/v1/handle', json={'handle': handle})
+        assert response.status_code in (200, 202, 409, 503), response.text
+        return [response] if response.status_code in (200, 409) else None  # a response that is no success is false
+
+    return eventually(decided, 60, what=f'{user} asks for {handle}')[0]
+
+
+def give_up(cluster, user):
+    eventually(lambda: cluster.http(user).delete('/v1/handle').status_code == 204, 60)
+
+
+def holder(cluster, handle):
+    """Who is found by it; None: nobody."""
+    def found():
+        response = cluster.http(1).get(f'/v1/handles/{handle}')
+        assert response.status_code in (200, 404, 503), response.text
+        return [response] if response.status_code != 503 else None
+
+    response, = eventually(found, 30)
+    if response.status_code == 404:
+        assert response.json()['code'] == 'no_handle'
+        return None
+    assert response.json()['handle'] == handle
+    return response.json()['user']
+
+
+def own(cluster, user):
+    """The user's handle; None: there is none."""
+    def shown():
+        shown = cluster.http(user).ok('GET', f'/v1/users/{user}')
+        return shown if 'posts' in shown else None  # without counts, its owner did not answer
+
+    return eventually(shown, 30).get('handle')
+
+
+def read_names(cluster):
+    """The topic `names` as a table: what each user has, and who has each handle."""
+    users, handles = {}, {}
+    for key, record in cluster.topics.latest('names').items():
+        if key[0] == 0x80:
+            handles[key[1:].decode()] = record['user'], record['number']
+        else:
+            users[key_users(key)[0]] = record
+    return users, handles
+
+
+def wait_calm(cluster):
+    """Nothing is under way: each user's handle is the one that its owner has given him, and no other handle is anybody's."""
+    def calm():
+        users, handles = read_names(cluster)
+        assert not any(record['wish'] for record in users.values())
+        assert handles == {record['handle']: (user, record['granted']) for user, record in users.items() if record['handle']}
+        return True
+
+    eventually(calm, 60, every=0.2)
+
+
+def test_a_handle_is_chosen_changed_and_given_up(people, users):
+    ada, ben = users(2)
+    first, second = fresh(2)
+    people.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': ''})
+    eventually(lambda: people.http(ben).get(f'/v1/profiles/{ada}').ok)
+    assert 'handle' not in people.http(ben).ok('GET', f'/v1/users/{ada}')
+    assert holder(people, first) is None
+    for written in (first, first.upper(), first):  # again is the same
+        assert people.http(ada).ok('PUT', '/v1/handle', json={'handle': written}) == {'user': ada, 'handle': first}
+    shown = people.http(ben).ok('GET', f'/v1/handles/{first}')
+    assert shown == {'user': ada, 'name': 'Ada', 'avatar_url': '', 'handle': first, 'followers': 0, 'following': 0, 'posts': 0}
+    assert people.http(ben).ok('GET', f'/v1/users/{ada}') == shown
+    assert people.http(ben).ok('GET', f'/v1/handles/{first.upper()}') == shown
+    assert people.gateway().get(f'/v1/handles/{first}').json() == shown
+
+    taken = people.http(ben).put('/v1/handle', json={'handle': first})
+    assert (taken.status_code, taken.json()['code']) == (409, 'handle_taken')
+    assert own(people, ben) is None
+
+    assert put(people, ada, second).status_code == 200
+    assert (holder(people, first), holder(people, second), own(people, ada)) == (None, ada, second)
+    eventually(lambda: put(people, ben, first).status_code == 200)  # once the former one is given back
+    assert put(people, ada, first).status_code == 409
+    assert own(people, ada) == second  # a refused wish changes nothing
+
+    for _ in range(2):  # also when there is none any more
+        gone = people.http(ada).delete('/v1/handle')
+        assert (gone.status_code, gone.content) == (204, b'')
+        assert (holder(people, second), own(people, ada)) == (None, None)
+    eventually(lambda: put(people, ben, second).status_code == 200)
+    wait_calm(people)
+
+
+def test_what_was_answered_can_be_read_at_once(people, users):
+    """By others too, though the handle and the user may have different owners."""
+    ada, ben = users(2)
+    former = None
+    for handle in fresh(30):
+        assert put(people, ada, handle).status_code == 200
+        assert people.http(ben).ok('GET', f'/v1/handles/{handle}')['user'] == ada
+        assert former is None or holder(people, former) is None
+        former = handle
+
+
+@pytest.mark.parametrize('body, code', [
+    ({}, 'bad_handle'),
+    ({'handle': None}, 'bad_handle'),
+    ({'handle': 5}, 'bad_handle'),
+    ({'handle': ''}, 'bad_handle'),
+    ({'handle': 'ad'}, 'bad_handle'),
+    ({'handle': 'a' * 31}, 'bad_handle'),
+    ({'handle': 'a b'}, 'bad_handle'),
+    ({'handle': '@ada'}, 'bad_handle'),
+    ({'handle': 'ädä'}, 'bad_handle'),
+    ({'handle': 'ada\n'}, 'bad_handle'),
+    ({'handle': '\u212aelvin'}, 'bad_handle'),
+    ([], 'bad_message'),
+])
+def test_bad_handles_are_refused(people, users, body, code):
+    ada, = users(1)
+    ends = people.topics.ends('name-commands')
+    response = people.http(ada).put('/v1/handle', json=body)
+    assert (response.status_code, response.json()['code']) == (400, code)
+    assert people.topics.ends('name-commands') == ends
+
+
+def test_handles_that_are_none_or_nobodys(people, users):
+    ada, = users(1)
+    for path in ['ab', 'a' * 31, 'a-b', '%20ada', 'ad%C3%A4']:
+        response = people.http(ada).get(f'/v1/handles/{path}')
+        assert (response.status_code, response.json()['code']) == (400, 'bad_path'), path
+    assert holder(people, fresh()) is None
+
+
+def test_of_many_who_want_one_at_once_one_gets_it(people, users):
+    for _ in range(5):
+        crowd, handle = users(8), fresh()
+        statuses, start = {}, threading.Barrier(len(crowd))
+
+        def want(user):
+            start.wait()
+            statuses[user] = put(people, user, handle).status_code
+
+        threads = [threading.Thread(target=want, args=(user,)) for user in crowd]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        winner, = [user for user in crowd if statuses[user] == 200]
+        assert sorted(statuses.values()) == [200] + [409] * 7
+        assert holder(people, handle) == winner
+        assert [user for user in crowd if own(people, user) == handle] == [winner]
+
+
+def test_changes_of_mind_leave_one_handle(people, users):
+    """Requests of one user at once: the last one that is decided counts, and all others' handles are free again."""
+    ada, ben = users(2)
+    handles = fresh(6)
+    threads = [threading.Thread(target=people.http(ada).put, args=('/v1/handle',), kwargs={'json': {'handle': handle}})
+               for handle in handles]
+    threads.append(threading.Thread(target=people.http(ada).delete, args=('/v1/handle',)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wait_calm(people)
+    left = own(people, ada)
+    assert [handle for handle in handles if holder(people, handle) == ada] == ([left] if left else [])
+    for handle in handles:
+        assert put(people, ben, handle).status_code == (409 if handle == left else 200)
+
+
+def test_records_that_are_no_steps_are_dead_letters(people, users):
+    ada, = users(1)
+    step = {'kind': 'WISH', 'user': ada, 'handle': fresh(), 'number': 0, 'time': 1}
+    bad = [{**step, 'handle': 'A-B'}, {**step, 'user': -1}, {**step, 'number': 5}, {**step, 'kind': 'GRANTED'}]
+    for record in bad:
+        people.topics.produce('name-commands', ada, ('name-command', record))
+    eventually(lambda: sum(letter.key == ada.to_bytes(8, 'big') for letter in people.topics.read('name-commands.dlq')) == len(bad))
+    assert own(people, ada) is None
+
+
+# ---- processes that die ----
+
+def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
+    ada, ben = users(2)
+    handle = fresh()
+    cluster = make_cluster().start(routers=0, fanouts=0, sinks=0, feeds=1)
+    assert put(cluster, ada, handle).status_code == 200
+    cluster.feeds[0].kill()
+    away = cluster.http(ben).get(f'/v1/handles/{handle}')
+    assert (away.status_code, away.json()['code'], away.headers['Retry-After']) == (503, 'owner_unavailable', '1')
+    for method, body in (('PUT', {'handle': handle}), ('DELETE', None)):
+        late = cluster.http(ben).request(method, '/v1/handle', json=body)
+        assert (late.status_code, late.json()) == (202, {'user': ben, 'state': 'pending'})
+    cluster.feeds[0].start()
+    assert holder(cluster, handle) == ada
+    assert put(cluster, ben, handle).status_code == 409
+    cluster.feeds[0].kill()
+    shutil.rmtree(cluster.feeds[0].settings['data.dir'])
+    cluster.feeds[0].start()  # from an empty disk
+    assert (holder(cluster, handle), own(cluster, ada), own(cluster, ben)) == (ada, handle, None)
+
+
+@pytest.mark.slow
+def test_both_processes_are_killed_while_handles_change(make_cluster, users):
+    cluster = make_cluster(settings=SETTINGS).start(routers=0, fanouts=0, sinks=0, feeds=2)
+    crowd, handles = users(8), fresh(5)
+    over, failures = threading.Event(), []
+
+    def live(user):
+        chance = random.Random(user)
+        try:
+            while not over.is_set():
+                if chance.random() < 0.2:
+                    give_up(cluster, user)
+                    continue
+                handle = chance.choice(handles)
+                if put(cluster, user, handle).status_code == 200:
+                    assert own(cluster, user) == handle
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=live, args=(user,)) for user in crowd]
+    for thread in threads:
+        thread.start()
+    try:
+        for process in cluster.feeds:
+            before = sum(cluster.topics.ends('names').values())
+            eventually(lambda: sum(cluster.topics.ends('names').values()) > before + 100, 60, every=0.2)
+            process.kill()
+            process.start()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert not failures, failures
+    wait_calm(cluster)
+    found = {handle: holder(cluster, handle) for handle in handles}
+    assert {user: own(cluster, user) for user in crowd} == {
+        user: next((handle for handle in handles if found[handle] == user), None) for user in crowd}
+    for handle in handles:  # and none is lost
+        wanted = put(cluster, crowd[0], handle).status_code
+        assert wanted == (200 if found[handle] in (None, crowd[0]) else 409)
+        give_up(cluster, crowd[0])
+        if found[handle] == crowd[0]:
+            found[handle] = None
+        wait_calm(cluster)

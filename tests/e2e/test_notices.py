@@ -1,0 +1,120 @@
+"""What users are told: new followers, and posts that mention them by their handles."""
+import random
+import shutil
+
+import pytest
+
+from harness.feed import Feed
+from harness.waiting import eventually, now_ms
+
+SETTINGS = {'ingest:ingest.outcome.wait.ms': 8000}
+KEPT = 200
+_chance = random.Random(17)
+
+
+@pytest.fixture(scope='module')
+def feed(make_module_cluster):
+    return Feed(make_module_cluster(settings=SETTINGS).start(feeds=1))
+
+
+def name(feed, user):
+    handle = ''.join(_chance.choice('abcdefghijklmnopqrstuvwxyz') for _ in range(10))
+    eventually(lambda: feed.http(user).put('/v1/handle', json={'handle': handle}).status_code == 200, 30)
+    return handle
+
+
+def notices(feed, user, limit=20):
+    """All pages."""
+    items = [item for page in feed.pages(user, '/v1/notices', limit=limit) for item in page['items']]
+    assert len({item['id'] for item in items}) == len(items)
+    assert [item['time'] for item in items] == sorted((item['time'] for item in items), reverse=True)
+    return items
+
+
+def told(feed, user, limit=20):
+    return [(item['what'], item['user'], item['subject']) for item in notices(feed, user, limit)]
+
+
+def test_new_followers_and_mentions(feed, users):
+    ada, ben, cem = users(3)
+    handle = name(feed, ada)
+    assert feed.http(ada).ok('GET', '/v1/notices') == {'items': [], 'next': None}
+    before = now_ms()
+    feed.follow(ben, ada)
+    feed.follow(ben, ada)  # is not told again
+    post = feed.post(cem, f'Hello @{handle.upper()}, @{handle}! @nobody_at_all x@{handle}.com')
+    own = feed.post(ada, f'@{handle} is me')
+    expected = [('mention', cem, f'post:{post["id"]}'), ('follow', ben, None)]
+    eventually(lambda: told(feed, ada) == expected)
+    mention, follow = notices(feed, ada)
+    assert (mention['comment'], mention['time'], follow['comment']) == (None, post['time'], None)
+    assert before - 1000 < follow['time'] < now_ms() + 1000
+    assert set(mention) == {'id', 'what', 'user', 'subject', 'comment', 'time'}
+    assert feed.http(ada).ok('GET', '/v1/notices', params={'limit': 1}) == {'items': [mention], 'next': mention['id']}
+    assert feed.http(ada).ok('GET', '/v1/notices', params={'limit': 1, 'after': mention['id']}) == {
+        'items': [follow], 'next': None}
+    assert own['text'] == f'@{handle} is me' and told(feed, ben) == told(feed, cem) == []
+    feed.unfollow(ben, ada)
+    assert told(feed, ada) == expected
+
+
+def test_the_same_post_again_is_one_notice(feed, users):
+    ada, ben = users(2)
+    handle = name(feed, ada)
+    for _ in range(3):
+        feed.post(ben, f'@{handle}', key='once')
+    feed.post(ben, f'@{handle}', key='twice')
+    eventually(lambda: len(told(feed, ada)) == 2)
+
+
+def test_muted_and_blocked_users_are_not_told_of(feed, users):
+    ada, ben, cem = users(3)
+    handle = name(feed, ada)
+    feed.follow(ben, ada)
+    feed.post(cem, f'@{handle}')
+    eventually(lambda: len(told(feed, ada)) == 2)
+    feed.mute(ada, ben)
+    assert [user for _, user, _ in told(feed, ada)] == [cem]
+    feed.http(cem).ok('PUT', f'/v1/blocks/{ada}')
+    eventually(lambda: told(feed, ada) == [])
+    feed.unmute(ada, ben)
+    assert [user for _, user, _ in told(feed, ada)] == [ben]
+    feed.http(cem).ok('DELETE', f'/v1/blocks/{ada}')
+    eventually(lambda: len(told(feed, ada)) == 2)
+
+
+def test_the_newest_200_are_kept_also_on_an_empty_disk(feed, users):
+    ada, ben = users(2)
+    handle = name(feed, ada)
+    posts = [feed.post(ben, f'{number} @{handle}')['id'] for number in range(KEPT + 30)]
+    newest = [('mention', ben, f'post:{post}') for post in posts[-KEPT:][::-1]]
+    for limit in (7, 200, 1000):
+        eventually(lambda: told(feed, ada, limit) == newest)
+    eventually(lambda: len([key for key in feed.cluster.topics.latest('notices') if key[:8] == ada.to_bytes(8, 'big')]) == KEPT)
+    process = feed.cluster.feeds[0]
+    process.kill()
+    away = feed.http(ada).get('/v1/notices')
+    assert (away.status_code, away.json()['code']) == (503, 'owner_unavailable') and int(away.headers['Retry-After']) <= 2
+    shutil.rmtree(process.settings['data.dir'])
+    process.start()
+    assert told(feed, ada) == newest
+
+
+@pytest.mark.parametrize('query', ['limit=0', 'limit=1001', 'limit=x', 'after=', 'after=5', 'after=5.0.5', 'after=5.1', 'after=a.1.5'])
+def test_queries_that_are_none(feed, users, query):
+    ada, = users(1)
+    response = feed.http(ada).get(f'/v1/notices?{query}')
+    assert (response.status_code, response.json()['code']) == (400, 'bad_query')
+
+
+def test_a_mention_is_left_out_while_the_handles_owner_is_away(make_cluster, users):
+    """The post is made all the same."""
+    ada, ben = users(2)
+    feed = Feed(make_cluster().start(routers=0, fanouts=0, sinks=0, feeds=1))
+    handle = name(feed, ada)
+    feed.cluster.feeds[0].kill()
+    late = feed.http(ben).post('/v1/posts', json={'text': f'@{handle}', 'key': 'late'})
+    assert late.status_code == 202
+    feed.cluster.feeds[0].start()
+    assert feed.post(ben, f'@{handle}', key='late')['text'] == f'@{handle}'
+    assert told(feed, ada) == []

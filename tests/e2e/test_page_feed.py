@@ -1,0 +1,108 @@
+"""The page's feed, in headless Chromium, against the real pipeline: writing, following, reading, new posts as they come."""
+import pytest
+
+from harness.feed import Feed
+from harness.screen import PHONE, WIDE, Screen
+from harness.waiting import eventually
+
+HOME = 39.9847, 116.3184
+UNAVAILABLE = r'^Failed to load resource: the server responded with a status of 503|^WebSocket connection to .* failed: '
+
+
+@pytest.fixture(scope='module')
+def feed(make_module_cluster):
+    return Feed(make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'fanout:edge.drain.s': 1}).start(
+        sinks=0, feeds=1))
+
+
+@pytest.fixture(params=[WIDE, PHONE], ids=['wide', 'phone'])
+def screen(request, feed, browser):
+    with Screen(browser, feed.cluster.http_url, request.param, luck=0.1) as screen:
+        yield screen
+
+
+def signed_in(screen, feed, user):
+    feed.cluster.share(user)
+    feed.http(user).ok('PUT', '/v1/profile', json={'name': 'Mira'})
+    eventually(lambda: feed.http(user).get(f'/v1/profiles/{user}').ok, what='my profile')
+    screen.open(feed.cluster.token(user), HOME)
+    screen.wait_state('online')
+    screen.show_feed()
+
+
+def test_new_posts_wait_and_deleted_ones_go(feed, screen, users):
+    me, ben = users(2)
+    feed.http(ben).ok('PUT', '/v1/profile', json={'name': 'Ben <b>Ö</b>'})
+    feed.follow(me, ben)
+    for number in range(45):
+        feed.post(ben, f'post {number}')
+    feed.wait_home(me)
+    signed_in(screen, feed, me)
+    screen.wait_posts(lambda: feed.expected(me))
+    eventually(lambda: screen.page.text_content('#home article .name') == 'Ben <b>Ö</b>', what='the name is text')
+    made = [feed.post(ben, f'new 😀 {number}') for number in range(2)]
+    eventually(lambda: screen.text('#news') == '2 new posts', what='the new posts are announced')
+    assert screen.posts()[0] == feed.expected(me)[2]
+    screen.page.click('#news')
+    screen.wait_posts(lambda: feed.expected(me))
+    eventually(lambda: screen.page.text_content('#home article .text') == 'new 😀 1', what='the post is whole')
+    feed.delete(ben, made[1]['id'])
+    screen.wait_posts(lambda: feed.expected(me))
+    while len(screen.posts()) < 46:
+        shown = len(screen.posts())
+        screen.page.evaluate("document.getElementById('older').scrollIntoView()")
+        eventually(lambda before=shown: len(screen.posts()) > before, what='older posts come by themselves')
+    screen.page.wait_for_selector('#older', state='hidden')
+    assert screen.posts() == feed.expected(me)
+
+
+def test_i_write_follow_unfollow_and_delete(feed, screen, users):
+    me, ben = users(2)
+    feed.post(ben, 'of Ben')
+    eventually(lambda: feed.http(ben).put('/v1/handle', json={'handle': f'ben_{ben}'}).status_code == 200, 30, what='a handle')
+    signed_in(screen, feed, me)
+    eventually(lambda: 'Follow somebody' in screen.text('#feed-end'), what='nobody is followed')
+    screen.page.fill('#person', f'@Ben_{ben}')
+    screen.page.click('#find')
+    screen.page.click('#follow[data-following="false"]')
+    screen.page.wait_for_selector('#follow[data-following="true"]')
+    feed.following[me].add(ben)
+    feed.wait_home(me)
+    screen.wait_posts(lambda: feed.expected(me))
+    screen.page.click('#home article .actions button')
+    eventually(lambda: feed.listed(me, 'following', 20) == [], what='I do not follow any more')
+    eventually(lambda: screen.posts() == [], what='no post is shown')
+    screen.page.click('#feed-undo')
+    eventually(lambda: feed.listed(me, 'following', 20) == [ben], what='I follow again')
+
+    screen.page.fill('#text', 'Hello 😀')
+    screen.page.click('#post')
+    eventually(lambda: 'Posted' in screen.text('#feed-note'), what='it is posted')
+    mine = feed.http(me).ok('GET', f'/v1/users/{me}/posts')['items']
+    assert [post['text'] for post in mine] == ['Hello 😀']
+    screen.page.click('#show-mine')
+    screen.page.wait_for_selector(f'#mine article[data-post="{mine[0]["id"]}"]')
+    screen.page.click('#mine article .actions button')
+    screen.page.click('#mine article .danger')
+    screen.page.wait_for_selector('#mine article', state='detached')
+    assert feed.http(me).ok('GET', f'/v1/users/{me}/posts')['items'] == []
+
+
+def test_the_owner_is_away_and_comes_back(feed, screen, users):
+    me, ben = users(2)
+    screen.allowed = UNAVAILABLE
+    feed.follow(me, ben)
+    feed.post(ben, 'before')
+    feed.wait_home(me)
+    signed_in(screen, feed, me)
+    screen.wait_posts(lambda: feed.expected(me))
+    owner = feed.cluster.feeds[0]
+    owner.kill()
+    screen.page.reload()
+    screen.wait_state('online')
+    screen.page.wait_for_selector('#feed-problem', state='attached')
+    eventually(lambda: 'cannot be read' in screen.text('#feed-problem'), what='the page says so')
+    owner.start()
+    feed.post(ben, 'after', timeout=60)
+    eventually(lambda: screen.take_news() or screen.posts() == feed.expected(me), 60, what='the feed is back')
+    screen.page.wait_for_selector('#feed-problem', state='hidden')

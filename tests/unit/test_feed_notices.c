@@ -1,0 +1,139 @@
+/* Notices on disk: the newest 200 of a user are shown, newest first, and the keys of others are named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "base/hash.h"
+#include "feed/notices.h"
+
+enum { PARTITIONS = 3, USER = 5, MANY = 230, START = 1000 };
+
+struct disk {
+    char folder[64];
+    struct store *store;
+    struct notices *notices;
+    int32_t partition; /* of USER */
+    int64_t offset;
+    struct error error;
+};
+
+static int setup(void **state) {
+    struct disk *disk = calloc(1, sizeof *disk);
+    int64_t next;
+    strcpy(disk->folder, "/tmp/notices-XXXXXX");
+    assert_non_null(mkdtemp(disk->folder));
+    disk->partition = hash_user_partition(USER, PARTITIONS);
+    assert_int_equal(store_open(disk->folder, &(struct store_options){.memory_bytes = 0}, &disk->store, &disk->error),
+                     0);
+    disk->notices = notices_new(disk->store, PARTITIONS);
+    assert_int_equal(kept_attach(notices_kept(disk->notices), disk->partition, &next, &disk->error), 0);
+    assert_int_equal(next, -1);
+    *state = disk;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct disk *disk = *state;
+    notices_free(disk->notices);
+    store_close(disk->store);
+    assert_int_equal(store_remove(disk->folder, NULL), 0);
+    free(disk);
+    return 0;
+}
+
+static void take(struct disk *disk, int64_t user, int64_t time, bool gone) {
+    struct notice_key key = {.user = user, .time = time, .kind = NOTICE_OF_FOLLOW, .number = time + 1};
+    struct notice notice = {.what = NOTICE_FOLLOW, .user = time + 1, .time = time};
+    struct buffer value = {0};
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    notice_key_write(bytes, &key);
+    event_encode_notice(&value, &notice);
+    kept_take(notices_kept(disk->notices), disk->partition, disk->offset++, bytes, sizeof bytes,
+              gone ? NULL : value.data, gone ? 0 : value.size);
+    assert_int_equal(kept_write(notices_kept(disk->notices), &disk->error), 0);
+    buffer_free(&value);
+}
+
+struct seen {
+    int64_t times[MANY];
+    size_t count, max;
+};
+
+static bool see(void *context, const struct notice_key *key, const struct notice *notice) {
+    struct seen *seen = context;
+    assert_true(key->user == USER && notice->time == key->time && notice->user == key->number);
+    seen->times[seen->count++] = key->time;
+    return seen->count < seen->max;
+}
+
+static void see_key(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
+    struct seen *seen = context;
+    struct notice_key read;
+    assert_true(notice_key_read(key, NOTICE_KEY_SIZE, &read));
+    seen->times[seen->count++] = read.time;
+}
+
+static void test_the_newest_are_shown_and_others_are_named(void **state) {
+    struct disk *disk = *state;
+    struct seen seen = {.max = MANY}, excess = {.max = MANY};
+    for (int64_t i = 0; i < MANY; i++) { // in no order, among others' and one in two twice
+        int64_t time = START + i * 7 % MANY;
+        take(disk, USER, time, false);
+        take(disk, i % 2 ? USER : USER + 1, time, false);
+    }
+    assert_int_equal(notices_each(disk->notices, disk->partition, USER, see, &seen, &disk->error), 0);
+    assert_int_equal(seen.count, NOTICES_KEPT);
+    for (int i = 0; i < NOTICES_KEPT; i++) assert_int_equal(seen.times[i], START + MANY - 1 - i);
+    assert_int_equal(notices_excess(disk->notices, disk->partition, USER, see_key, &excess, &disk->error), 0);
+    assert_int_equal(excess.count, MANY - NOTICES_KEPT);
+    for (size_t i = 0; i < excess.count; i++) take(disk, USER, excess.times[i], true);
+
+    excess.count = 0;
+    assert_int_equal(notices_excess(disk->notices, disk->partition, USER, see_key, &excess, &disk->error), 0);
+    assert_int_equal(excess.count, 0);
+    seen = (struct seen){.max = 3};
+    assert_int_equal(notices_each(disk->notices, disk->partition, USER, see, &seen, &disk->error), 0);
+    assert_int_equal(seen.count, 3);
+}
+
+static void test_records_that_are_none(void **state) {
+    struct disk *disk = *state;
+    struct notice_key key = {.user = USER, .time = 1, .kind = NOTICE_OF_MENTION, .number = 2};
+    struct buffer good = {0}, bad = {0};
+    struct seen seen = {.max = MANY};
+    uint8_t bytes[NOTICE_KEY_SIZE];
+    notice_key_write(bytes, &key);
+    event_encode_notice(&good, &(struct notice){.what = NOTICE_MENTION, .user = 3, .subject = {"post:2", 6}});
+    event_encode_notice(&bad, &(struct notice){.what = NOTICE_MENTION, .user = -3});
+    struct notices *notices = disk->notices;
+    int32_t p = disk->partition;
+    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_null(notices_complaint(notices, p, bytes, sizeof bytes, NULL, 0, &disk->error));
+    assert_non_null(
+        notices_complaint(notices, (p + 1) % PARTITIONS, bytes, sizeof bytes, good.data, good.size, &disk->error));
+    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes - 1, good.data, good.size, &disk->error));
+    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, bad.data, bad.size, &disk->error));
+    assert_non_null(notices_complaint(notices, p, bytes, sizeof bytes, "x", 1, &disk->error));
+
+    // On the disk, a value that is none is damage.
+    kept_take(notices_kept(notices), p, 0, bytes, sizeof bytes, "x", 1);
+    assert_int_equal(kept_write(notices_kept(notices), &disk->error), 0);
+    assert_int_equal(notices_each(notices, p, USER, see, &seen, &disk->error), -EBADMSG);
+    buffer_free(&good);
+    buffer_free(&bad);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_newest_are_shown_and_others_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_records_that_are_none, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,6 +1,6 @@
 """The feed's main promise (docs/FEED.md) with 2,000 people over a real friend graph, of whom each friendship makes two follows, and ten
 authors whom everybody follows: whatever the threshold between push and pull is, also while it changes, and whoever is killed,
-every page of everybody equals brute force."""
+every page of everybody equals brute force. Some of them watch their timeline meanwhile, and see each post once."""
 import collections
 import gzip
 import itertools
@@ -15,11 +15,13 @@ import pytest
 from harness.broker import REPOSITORY
 from harness.crowd import Crowd
 from harness.waiting import eventually
+from harness.watcher import Watcher
 
 GRAPH = pathlib.Path(os.environ.get('STARLING_DATA', REPOSITORY.parent / 'shared/data')) / 'ego-facebook.txt.gz'
 needs_graph = pytest.mark.skipif(not GRAPH.exists(), reason=f'the real graph is not at {GRAPH} (STARLING_DATA names its folder)')
 
-PEOPLE, AUTHORS = 2000, 10
+PEOPLE, AUTHORS, WATCHERS = 2000, 10, 24
+TOLD_S = 180  # whatever is lost, a watcher knows by then that the page is to be read again
 LIMITS = (7, 20, 100, 1000), (1, 2, 6, 6)  # and how often: small pages take their time
 
 
@@ -127,6 +129,20 @@ def all_pages_are_right(crowd, people, chance, timeout=60):
         assert time.monotonic() - began < timeout, f'{len(wrong)} of {len(people)} differ: {[said for _, said in wrong[:3]]}'
 
 
+def screens_are_right(crowd, watchers):
+    """What watchers show without a page being asked for by hand. A post comes once at most over a connection."""
+    deadline = time.monotonic() + TOLD_S
+
+    def right(watcher):
+        assert watcher.shown(20) == crowd.expected(watcher.user)[:20], watcher.user
+        return True
+
+    for watcher in watchers:
+        eventually(lambda: right(watcher), max(1.0, deadline - time.monotonic()), every=0.2)
+        assert not watcher.broken and not watcher.closed(), (watcher.user, watcher.broken)
+    assert sum(len(watcher.told) for watcher in watchers) > 20 * len(watchers), 'posts came over the sockets, not only by pages'
+
+
 def lists_and_counts_are_right(crowd, everybody):
     """Followers and following mirror each other and are what was asked for; counts are what one counts."""
     followers = collections.defaultdict(set)
@@ -147,16 +163,18 @@ def lists_and_counts_are_right(crowd, everybody):
 
 @needs_graph
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(480)
 @pytest.mark.parametrize('push_max, later', [(0, 0), (10, 10), (10_000, 10_000), (10_000, 10)])
 def test_everybodys_pages_equal_brute_force(make_cluster, users, tmp_path, push_max, later):
     chance = random.Random(push_max + later)
     cluster = make_cluster(partitions=8, settings={'feed:feed.push.max': push_max, 'feed:feed.inbox.max': 200})
-    cluster.start(routers=0, fanouts=0, sinks=0, feeds=2)
+    cluster.start(routers=0, sinks=0, feeds=2)
     crowd = Crowd(cluster)
     people, authors = gather(crowd, users, tmp_path)
     life = Life(crowd, people, authors)
     all_pages_are_right(crowd, people, chance)  # empty ones: inboxes are begun, so that what comes is pushed to them
+
+    watchers = [Watcher(crowd, user) for user in chance.sample(people, WATCHERS)]
 
     def killed(process):
         process.kill()
@@ -165,10 +183,15 @@ def test_everybodys_pages_equal_brute_force(make_cluster, users, tmp_path, push_
     first, second = cluster.feeds
     life.run(plan(chance, people, authors, 'post'), [(0.2, lambda: killed(first)), (0.6, lambda: killed(second))])
     compared = all_pages_are_right(crowd, people, chance)
+    screens_are_right(crowd, watchers)
     if later != push_max:
         life.run(plan(chance, people, authors, 'delete'), [
             (0.1, lambda: first.restart(**{'feed.push.max': later})), (0.5, lambda: second.restart(**{'feed.push.max': later}))])
         compared += all_pages_are_right(crowd, people, chance)
+        screens_are_right(crowd, watchers)
     lists_and_counts_are_right(crowd, people + authors)
-    print(f'{compared} posts on the pages of {len(people)} people compared')
+    for watcher in watchers:
+        watcher.close()
+    print(f'{compared} posts on the pages of {len(people)} people compared, '
+          f'{sum(len(watcher.told) for watcher in watchers)} told to {WATCHERS} watchers, {sum(watcher.stales for watcher in watchers)} stale')
     assert compared > 40 * PEOPLE

@@ -43,7 +43,7 @@ class Watcher:
             return sorted(self.items, reverse=True)[:count]
 
     def closed(self) -> bool:
-        return self.phone.closed is not None
+        return self.phone.closed() is not None
 
     def _watch(self):
         self.phone.send({'type': 'watch', 'what': 'feed', 'version': self.version})

@@ -76,14 +76,16 @@ static int write_merged(struct inboxes *inboxes, const struct inboxes_part *part
     return 0;
 }
 
-static int write_reader(struct inboxes *inboxes, struct inboxes_part *part, const struct inbox_head *head,
+/* *cost: of the slice. */
+static int write_reader(struct inboxes *inboxes, struct inboxes_part *part, const struct inbox_head *head, size_t *cost,
                         struct error *error) {
     int64_t reader = id_table_id(head);
     struct inbox_reader *slot = id_table_find(&part->readers, reader);
     inbox_lot_past(&part->sealed, reader, &inboxes->past);
     if (inbox_event_resets(inbox_past_first(&part->sealed, &inboxes->past)))
         return write_anew(inboxes, part, slot, reader, error);
-    if (slot && slot->weight >= inboxes->merge_at) return write_merged(inboxes, part, slot, reader, error);
+    *cost = slot && slot->weight >= inboxes->merge_at ? MERGE_COST : 1;
+    if (*cost > 1) return write_merged(inboxes, part, slot, reader, error);
     put_chunk(inboxes, part, slot, reader);
     return 0;
 }
@@ -104,10 +106,9 @@ static void begin_part(struct inboxes *inboxes, struct inboxes_part *part) {
 static int write_part(struct inboxes *inboxes, struct inboxes_part *part, size_t *slice, struct error *error) {
     struct inbox_head *head;
     while (*slice && (head = id_table_next(&part->sealed.heads, &part->at))) {
-        uint64_t merges = inboxes->merges;
-        int code = write_reader(inboxes, part, head, error);
+        size_t cost = 1;
+        int code = write_reader(inboxes, part, head, &cost, error);
         if (code) return code;
-        size_t cost = inboxes->merges > merges ? MERGE_COST : 1;
         *slice -= cost < *slice ? cost : *slice;
     }
     if (!*slice) return 0;

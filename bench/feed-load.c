@@ -1,12 +1,12 @@
-/* What `./dev bench feed` loads before it measures.
+/* Loads the data of `./dev bench feed` before it measures.
  *
  *     bench-feed-load WHAT [--NAME VALUE ...]
  *
- *     lists     whom everybody follows, and by whom everybody is followed     --path (data.dir of starling-feed, before it starts)
+ *     lists     everybody's lists of follows and of followers                 --path (data.dir of starling-feed, before it starts)
  *     begins    everybody's inbox begins, complete                            --bootstrap --prefix
  *     posts     posts and their texts                                         --bootstrap --prefix --from --count [--rate a second]
  *     hot       the same posts for hot-posts, as an outbox sends them         --bootstrap --prefix --from --count
- *     inboxes   says how many entries the inboxes of a stopped process hold, and their bytes on the disk     --path (its data.dir)
+ *     inboxes   prints the number of entries in the inboxes of a stopped process, and their bytes on disk    --path (its data.dir)
  *     sql       posts and follows for PostgreSQL's COPY                       --path (a folder) --count
  *
  * The world's numbers: --people --following --partitions --begin-ms --step-us. `posts` prints how many inbox entries they lead to.
@@ -83,7 +83,7 @@ static void put_list(struct store_batch *batch, const struct adjacency *lists, i
     buffer_free(&bytes);
 }
 
-/* Past relation_lists_take, which sorts what comes in no order: here whole lists come. What is written is the same. */
+/* Writes whole lists at once, without relation_lists_take, which sorts halves that come in no order. The store is the same. */
 static void load_lists(const struct options *options) {
     const struct feed_world *world = &options->world;
     struct error error = {.text = ""};

@@ -2,15 +2,15 @@
  *
  *     bench-feed-pages [--authors N] [--posts N] [--readers N] [--pages N] [--rounds N] [--json FILE]
  *
- * What a page costs is all that starling-feed does for it in its stores: it reads the list of whom the reader follows and the list of
- * whom he mutes, finds the inbox, and merges (feed/replies_feed.c). Lists and inboxes are in RocksDB's cache.
+ * A page costs all that starling-feed does for it in its stores: it reads the reader's lists of follows and of mutes, finds the inbox,
+ * and merges (feed/timelines.c). Lists and inboxes are in RocksDB's cache.
  *
  *     hot       every author's posts are in the lists of hot posts; inboxes are complete and empty
  *     inbox     the newest 800 posts of whom the reader follows are in the inbox; there are no hot posts
  *
- * The floor of `hot` is what memory alone costs: one random line of a table as large as the authors' slots for each whom the reader
- * follows. The floor of `inbox` is RocksDB alone: values as large as the list and the inbox are looked up, and not looked at. CPU is
- * that of the process; each figure is the median of the rounds.
+ * The floor of `hot` is memory alone: for each followed author, one random read from a table as large as the authors' slots. The
+ * floor of `inbox` is RocksDB alone: values as large as the list and the inbox are looked up, and not decoded. CPU is that of the
+ * process; each figure is the median of the rounds.
  */
 #include <inttypes.h>
 #include <stdio.h>

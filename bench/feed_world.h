@@ -1,5 +1,5 @@
-/* The world of `./dev bench feed`: who there is, whom they follow, and who posts. Everything follows from numbers, so that the programs of
- * the bench and its peers have the same data without handing it on. Header-only, for bench programs.
+/* The world of `./dev bench feed`: its people, their follows and their posts. All of it is computed from numbers, so the programs
+ * of the bench and its peers have the same data without passing it on. Header-only, for bench programs.
  *
  *     people    0 to people - 1; their ids are scattered over 2^27 numbers, so that a list of them is no row of neighbours
  *     follows   each reader follows `following` people, drawn evenly from all

@@ -21,7 +21,7 @@ struct bulk {
     half_reader *read_half;
     int64_t wait_s; /* how long import waits unless it is told; 0: not at all */
     const char *wait_help;
-    /* Whether all halves have their mirrors, whichever pairs they are: the exit code. NULL: the command has no "verify". */
+    /* Checks that each half has its mirror, and returns the exit code. NULL: the command has no "verify". */
     int (*verify)(const struct cli_command *command, const struct cli *cli, struct error *error);
 };
 

@@ -21,9 +21,9 @@ typedef int half_reader(struct codec *codec, const struct kafka_record *record, 
 half_reader half_of_friendship; /* of `friendships`: a < b */
 half_reader half_of_follow;     /* of `follows`: a follows b */
 
-/* The same, of one side alone: `own` halves lie in the partition of a, their mirrors in that of b. */
-half_reader own_half_of_friendship; /* a has b as a friend */
-half_reader mirror_of_friendship;   /* that a has b as a friend, as b has it: with the users swapped, the same halves */
-half_reader mirror_of_follow;       /* b is followed by a; own: half_of_follow */
+/* These read one side alone: the own half of a pair a, b lies in the partition of a, its mirror in that of b. */
+half_reader own_half_of_friendship; /* a has the friend b */
+half_reader mirror_of_friendship;   /* b has the friend a: the same records, with the users swapped */
+half_reader mirror_of_follow;       /* b has the follower a; half_of_follow reads the own half */
 
 #endif

@@ -1,4 +1,4 @@
-/* The HTTP API of the gateways, asked for many users at a time: each request carries a token of its user. Loop's thread. */
+/* Sends requests of many users to the HTTP API of the gateways, each with a token of its user. Loop's thread. */
 #ifndef CLI_HOME_API_H
 #define CLI_HOME_API_H
 
@@ -27,7 +27,7 @@ struct home_api_request {
     int64_t user;
     const char *method, *path;
     const struct buffer *body; /* JSON; NULL: none */
-    /* Whether it is repeated until the outcome is known: as long as the answer is 202, 429 or 5xx, or none comes. */
+    /* The request is repeated until its outcome is known: not while the answer is 202, 429 or 5xx, or none comes. */
     bool persist;
     /* status 0: no answer. reply is valid during the call. */
     void (*done)(void *context, unsigned status, const char *reply, size_t size);
@@ -38,7 +38,7 @@ void home_api_ask(struct home_api *api, const struct home_api_request *request);
 
 size_t home_api_under_way(const struct home_api *api);
 
-/* clock_monotonic_us of the last answer that was one: none is repeated after it. The beginning counts as one. */
+/* The clock_monotonic_us of the last answer that needs no repetition, or of home_api_new if there was none. */
 int64_t home_api_heard_us(const struct home_api *api);
 
 #endif

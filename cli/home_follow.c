@@ -164,7 +164,7 @@ static int take_posts(struct home_follower *f, const json_t *frame) {
         print_post(f, id, user, post);
     }
     flush(f);
-    // What does not follow from the page that we have may leave a gap before it.
+    // Posts that do not follow our page's version may have a gap before them.
     if (!strcmp(since, f->version))
         strcpy(f->version, version);
     else

@@ -43,7 +43,7 @@ static int read_horizon(struct home_page *page, const json_t *root, struct error
     return !strcmp(text, "0") || post_want_id(root, "horizon", &page->horizon, error) == 0 ? 0 : -EBADMSG;
 }
 
-/* Where a feed process says no version, there is none. */
+/* A reply without a version leaves it empty. */
 static void read_version(struct home_page *page, const json_t *root) {
     const char *text;
     if (json_want_text(root, "version", &text, NULL) || strlen(text) >= sizeof page->version) return;

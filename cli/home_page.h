@@ -22,7 +22,7 @@ struct home_author {
 struct home_page {
     struct home_item *items; /* newest first */
     size_t count, questions;
-    bool complete;                   /* the inbox is; else posts may be missing */
+    bool complete;                   /* the inbox is complete; false: posts may be missing */
     char version[HOME_VERSION_SIZE]; /* of the timeline; "": it has none */
     /* The inbox has all posts above the horizon. If that is too few, whom else to ask for older ones: */
     int64_t horizon;

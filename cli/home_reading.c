@@ -63,7 +63,7 @@ static void ask_older(struct asking *asking, struct home_page *page, size_t want
     buffer_free(&reply);
 }
 
-/* Where an owner does not answer, its authors' posts stay without text. */
+/* The posts of authors whose owner does not answer stay without text. */
 static void ask_posts(struct asking *asking, struct home_page *page, bool *told) {
     struct buffer ids = {.data = NULL}, reply = {.data = NULL};
     int32_t partition;

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-/* Something that is so, or not, since some time. */
+/* A fact that is true or false since some time. */
 struct fact {
     bool is, changing;
     int64_t since_us; /* when the last change was done */
@@ -66,7 +66,7 @@ static struct known_person *person_of(struct page_check *check, int64_t user) {
     return (struct known_person *)(uintptr_t)*slot;
 }
 
-/* Room for one more at the end of an array whose capacity is the next power of two. */
+/* Makes room for one more at the end of an array whose capacity is the next power of two. */
 static void *grown(void *items, size_t count, size_t size) {
     if (count & (count - 1)) return items;
     return mem_resize(items, count ? count * 2 : 1, size);
@@ -166,7 +166,7 @@ static bool certainly(const struct page_reading *reading, const struct fact *fac
     return fact->is == is && certain(reading, fact);
 }
 
-/* Why a post may not be on the page; NULL: it may. */
+/* Returns the reason why a post must not be on the page; NULL: it may be there. */
 static const char *too_many(const struct page_reading *reading, const struct checked_item *item) {
     const struct known_relation *relation = find_relation(reading->reader, item->author);
     const struct made_post *post = map_pointer(reading->check->posts, (uint64_t)item->id);

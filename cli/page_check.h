@@ -1,4 +1,4 @@
-/* What home timelines must hold, by brute force from what a simulation itself has done: every page that it reads is held against it.
+/* Checks pages of home timelines by brute force: against the posts, deletions and follows that the simulation itself has made.
  *
  *      begun            done           margin           certain
  *     ---|----------------|------------------|------------------->  a post, a deletion, a follow or its end
@@ -29,15 +29,15 @@ void page_check_follow_begun(struct page_check *check, int64_t user, int64_t oth
 void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us);
 bool page_check_follows(const struct page_check *check, int64_t user, int64_t other);
 
-/* One of those whom the user follows (or, with follows false, has followed once), whichever the number points at. False: there is nobody, or
- * something is under way with that one. */
+/* Picks by the number one of the users whom `user` follows or, with follows false, has followed before. False: there is none, or a
+ * follow of that one is beginning or ending. */
 bool page_check_pick(const struct page_check *check, int64_t user, bool follows, uint64_t number, int64_t *other);
 
 /* id 0: the post was not made. */
 void page_check_post_begun(struct page_check *check, int64_t author);
 void page_check_post_done(struct page_check *check, int64_t author, int64_t id, int64_t now_us);
 
-/* Of a post that is done and was not deleted before. */
+/* The post is made, and was not deleted before. */
 void page_check_delete_begun(struct page_check *check, int64_t id);
 void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us);
 
@@ -58,8 +58,9 @@ struct checked_page {
     int64_t next; /* all posts from this id on were looked at; 0: all */
 };
 
-/* Whether something is missing, too many, twice or out of order, or after the end (asked_us INT64_MAX) without text. Appends the page to
- * `why`, a line an item, with what is wrong about each. For a page just read: what is done afterwards is not to be told before. */
+/* Returns whether the page is wrong: an item is missing, must not be there, comes twice or out of order or, at the end (asked_us
+ * INT64_MAX), has no text. Appends the page to `why`, one line an item, with the fault of each. The caller checks a page before it
+ * reports anything that was done after the page was read. */
 bool page_check_wrong(struct page_check *check, const struct checked_page *page, struct buffer *why);
 
 /* The lowest id that was made here; INT64_MAX: none yet. */

@@ -29,7 +29,7 @@ enum {
     PATH_MAX_BYTES = 4096
 };
 
-/* What the phones do, one after the other; at the last end people come to rest in the feed, too. */
+/* The phones pass through these phases; at the last end, people come to rest in the feed, too. */
 enum phase { MOVING, GATHERING, SETTLING, DONE, RESTING, OVER };
 
 struct simulation {
@@ -89,7 +89,7 @@ static void move_city(struct simulation *s) {
     }
 }
 
-/* False: it is over. The time counts from when people have begun to post and to read. */
+/* False: the simulation is over. Its time counts from the moment when people begin to post and to read. */
 static bool live_on(struct simulation *s) {
     if (s->city && !s->options.no_phones) move_city(s);
     if (s->social && social_learning(s->social)) {

@@ -7,7 +7,7 @@
 
 enum { LONGEST_S = 86400 * 365, RATE_MAX = 100000 };
 
-/* As they are given. */
+/* The values as the user wrote them. */
 struct texts {
     const char *from, *until, *speed, *city, *seed, *every, *duration, *settle, *ws, *http;
     const char *authors, *posts, *follows, *reads, *margin, *patience;

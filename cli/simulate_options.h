@@ -15,9 +15,9 @@ struct simulate_urls {
 struct simulate_options {
     const char *trace, *graph; /* files; NULL: none */
     bool no_setup, no_phones;
-    int64_t from_s,
-        ends_s
-            [SIMULATE_ENDS_MAX]; /* ends: where the trace stops for a look at the screens, rising; the last one ends it */
+    int64_t from_s;
+    /* Rising: the trace stops at each for a look at the screens, and ends at the last. */
+    int64_t ends_s[SIMULATE_ENDS_MAX];
     int end_count;
     double factor;  /* how much faster than it happened; 0: as fast as possible */
     int64_t people; /* of the city; 0: there is none */
@@ -25,8 +25,8 @@ struct simulate_options {
     int64_t rounds;                              /* in which every phone repeats its place at the end */
     const char *settle_while, *wait_for, *lists; /* files; NULL: not given */
     struct simulate_urls ws, http;
-    /* What people do in the feed. */
-    bool social; /* anything at all */
+    /* People in the feed. */
+    bool social; /* they use the feed */
     int64_t authors;
     double posts, follows, reads; /* a second */
     bool check;
@@ -34,8 +34,8 @@ struct simulate_options {
     const char *feed; /* file; NULL: not given */
 };
 
-/* Opens `cli` with the command's options and checks them. As cli_open: 0, or the exit code after the reason was said; *done: there was
- * only --help to print. With 0 and !*done both are to be freed. */
+/* Opens `cli` with the command's options and checks them. As cli_open: 0, or the exit code after the reason was printed; *done: only
+ * --help was asked for. After 0 without *done the caller frees both. */
 int simulate_options_open(struct simulate_options *options, struct cli *cli, int argc, char **argv, bool *done);
 void simulate_options_free(struct simulate_options *options);
 

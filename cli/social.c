@@ -193,7 +193,7 @@ static void somebody_reads(struct social *social) {
     social_read(social, &social->citizens[social_draw(social) % social->count]);
 }
 
-/* What could not be done in time is not made up for. */
+/* Owes actions of one second at most: actions that were missed for longer are not made up for. */
 static void keep_rate(struct social *social, struct social_rate *rate, int64_t passed_us,
                       void (*act)(struct social *social)) {
     rate->owed += rate->a_second * (double)passed_us / 1e6;
@@ -250,7 +250,7 @@ static void go_on_reading(struct social *social) {
     social_enter(social, SOCIAL_OVER);
 }
 
-/* Waits for outcomes that never come are given up. */
+/* Gives up waiting when the API has not answered for too long. */
 static bool gave_up(struct social *social) {
     int64_t now = clock_monotonic_us();
     bool waits = social->phase == SOCIAL_LEARNING || social->phase == SOCIAL_RESTING;

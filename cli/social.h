@@ -1,9 +1,9 @@
-/* What a simulation's people do in the feed: they post, delete, follow, stop following and read pages over the HTTP API, each at a rate.
+/* The people of a simulation use the feed: they post, delete, follow, stop following and read pages over the HTTP API, each at a rate.
  *
  *     reads who follows whom -> living, until social_rest -> all outcomes known -> reads everybody's timeline -> over
  *
- * With `check` every page is held against brute force (cli/page_check.h). Nobody but the simulation may then post for its people. What it
- * says goes to standard error. Loop's thread. */
+ * With `check` every page is checked by brute force (cli/page_check.h). Nobody but the simulation may then post for its people. This
+ * module prints on standard error. Loop's thread. */
 #ifndef CLI_SOCIAL_H
 #define CLI_SOCIAL_H
 
@@ -35,15 +35,15 @@ struct social_options {
 int social_new(const struct social_options *options, struct social **social, struct error *error);
 void social_free(struct social *social); /* also in the middle of everything; NULL is fine */
 
-bool social_learning(const struct social *social); /* who follows whom: nobody posts yet */
+bool social_learning(const struct social *social); /* it still reads who follows whom, and nobody posts yet */
 
-/* Nothing new is begun. The end follows, after all that is under way has its outcome. Again: nothing. */
+/* Begins nothing new. The end follows when everything under way has its outcome. A second call does nothing. */
 void social_rest(struct social *social);
 bool social_over(const struct social *social);
 
-/* Whether everything was as it must be so far: no wrong page, everything read and written. */
+/* False: a page was wrong, or something could not be read or written. */
 bool social_well(const struct social *social);
 
-void social_say(const struct social *social); /* a line with what was done so far */
+void social_say(const struct social *social); /* prints the counts of everything done so far, in a line */
 
 #endif

@@ -1,4 +1,4 @@
-/* How a simulation learns who follows whom: it asks about everybody before anybody posts. */
+/* A simulation learns who follows whom: it reads everybody's list of follows before anybody posts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -48,22 +48,22 @@ struct social {
 uint64_t social_draw(struct social *social); /* a random number */
 void social_enter(struct social *social, enum social_phase phase);
 
-/* Says it, the first few times. */
+/* Counts a refusal, and prints the first few. */
 void social_refused(struct social *social, const char *what, int64_t user, unsigned status, const char *reply);
 
-/* A turn asks about everybody who is open, a few at a time. False: it is over; begin the next one, or go on. */
+/* A turn asks about all citizens that are open, a few at a time. False: the turn is over. */
 bool social_turn(struct social *social, void (*ask)(struct social *social, struct citizen *citizen));
 void social_next_turn(struct social *social); /* after a while */
 size_t social_open(const struct social *social);
 bool social_late(const struct social *social, int64_t patience_us); /* the phase takes longer */
 
-/* Learning, bit by bit: reads who follows whom, until all is there. Then people live. */
+/* Goes on learning: reads who follows whom until all follows are there, and then enters SOCIAL_LIVING. */
 void social_learn(struct social *social);
 
-/* Reads the newest page of somebody, and checks it. */
+/* Reads and checks a citizen's newest page. */
 void social_read(struct social *social, struct citizen *citizen);
 
-/* Reads the whole timeline (with `check`) or the newest page: the citizen is not open any more when it is as it must be. */
+/* Reads the whole timeline (with `check`) or the newest page. A citizen whose timeline is right is no longer open. */
 void social_read_all(struct social *social, struct citizen *citizen);
 
 #endif

@@ -18,13 +18,13 @@ enum {
     LOOK_AGAIN_MS = 500
 };
 
-/* A topic with halves of two sides, of pairs a, b. */
+/* A topic of pairs a, b, each with an own half and a mirror. */
 struct mirrored {
     const char *name;
     const struct topic *topic;
     half_reader *own, *mirror;
-    const char *own_is, *own_lacks;       /* a ... b, ...: an own half alone */
-    const char *mirror_is, *mirror_lacks; /* b ... a, ...; NULL: it is an own half of the pair b, a */
+    const char *own_is, *own_lacks;       /* the words for an own half alone: "a OWN_IS b, OWN_LACKS" */
+    const char *mirror_is, *mirror_lacks; /* the same for a mirror; NULL: it is the own half of the pair b, a */
 };
 
 static const struct mirrored MIRRORED[] = {
@@ -184,7 +184,7 @@ static void say(struct verify *v, const struct pair_list *own, const struct pair
     }
 }
 
-/* Keeps those of `alone` that still are (at the first look, all that are). */
+/* Keeps in `alone` the halves that are still alone; at the first look, takes all that are. */
 static void still_alone(struct pair_list *alone, const struct pair_list *side, const struct pair_list *other,
                         bool first) {
     struct pair_list now = {.items = NULL}, both = {.items = NULL};
@@ -224,7 +224,7 @@ static int compare_halves(struct verify *v, struct half_side *own, struct half_s
 static int verify_topic(struct verify *v) {
     struct half_side own, mirror;
     int code = 0;
-    // One moment for all partitions, or what is written meanwhile would make their sums differ.
+    // All partitions are read up to one moment: else records that are written meanwhile would make their sums differ.
     int64_t moment = clock_wall_ms();
     side_open(&own, v, v->mirrored->own);
     side_open(&mirror, v, v->mirrored->mirror);

@@ -80,8 +80,8 @@ struct screen {
     void (*produced)(void *product, void *opaque, int code, const struct topic *topic);
     void (*sharing)(void *product, int64_t user, enum sharing_mode mode);
     void (*profile)(void *product, int64_t user);
-    /* The routes of this process are other ones now, or read anew. first: one of them, which stays while the process has it; -1: it
-     * has none. */
+    /* The routes of this process have changed, or are read anew. first: one of them, which stays the same while the process has it;
+     * -1: the process has none. */
     void (*routes)(void *product, int32_t first);
 
     /* Frames. fill starts the frame (ws_frame_start) and writes what the phone is to be told; what it tells counts as told. fetch:

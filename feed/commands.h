@@ -5,8 +5,8 @@
  *                       +--> decider --> decide (feed/rules.h)+
  *     post-commands ----+                                     +--> posts and post-texts, in the author's partition
  *
- * A follow that is refused writes that to follow-refusals. All that a command writes is in one transaction, also the notices of a follow
- * and of a post that mentions users. Loop's thread.
+ * A refused follow leads to a record in follow-refusals. One transaction has all that a command writes, including the notices of a
+ * follow or of a post that mentions users. Loop's thread.
  */
 #ifndef FEED_COMMANDS_H
 #define FEED_COMMANDS_H
@@ -48,7 +48,7 @@ struct name_commands *feed_commands_names(struct feed_commands *commands); /* li
 
 /* Whether nothing that was decided about this relation, or about this post of this key or id, still waits to be read back. */
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half);
-/* Whether that follow command was refused, as far as this still waits to be read back. */
+/* Whether that follow command was refused, and the refusal is not read back yet. */
 bool feed_commands_refused(const struct feed_commands *commands, int32_t partition, int64_t command,
                            enum follow_refusal_reason *reason);
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size);

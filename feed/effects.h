@@ -1,5 +1,6 @@
-/* Carries out what records that were read lead to: which items go to which partition of `timelines`, `timeline-requests` and `hot-posts`. The
- * state is that of now, not of the record: effects are carried out at least once, perhaps long after, and receivers bear that.
+/* Carries out the effects of records that were read: items for partitions of `timelines`, `timeline-requests` and `hot-posts`. They
+ * are made from the state of now, not of the record: effects are carried out at least once, perhaps long after, and receivers
+ * bear that.
  *
  *     follows     user follows other          Request to the other's owner      (the user's owner)
  *                 other is followed by user   Backlog to the user's owner       (the other's owner)
@@ -62,11 +63,11 @@ void effects_request(struct effects *effects, int32_t partition, int64_t offset,
  * the requests at the front, with about so many moves within the store (posts_moves). 1: more is left, 0: nothing. After a failure
  * the push stays as it was, and the request begins anew. */
 int effects_run(struct effects *effects, size_t work, struct error *error);
-int32_t effects_failed(const struct effects *effects);         /* whose partition the slice was of that failed last */
+int32_t effects_failed(const struct effects *effects);         /* the partition of the slice that failed last */
 size_t effects_pushes(const struct effects *effects);          /* pushes under way */
 size_t effects_waiting_authors(const struct effects *effects); /* of all requests that are not answered */
 void effects_lower(const struct effects *effects,
-                   int64_t *offsets); /* by partition: to the first request that is not answered */
+                   int64_t *offsets); /* by partition: lowered to its first request that is not answered */
 /* The lowest offset of `posts` whose push is not carried out to the end; INT64_MAX: none. Looks at each push under way. */
 int64_t effects_held(const struct effects *effects, int32_t partition);
 /* The partition is no longer this process's, or all of its effects are carried out again. Returns the lowest offset of a request that

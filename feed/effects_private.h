@@ -34,7 +34,7 @@ struct asked_ring {
     struct asked *items;
     size_t first, count, capacity;
     size_t authors; /* of all */
-    size_t told;    /* backlogs of the first one that are told */
+    size_t told;    /* backlogs of the first one that were sent */
     bool begun;     /* the first one has begun */
 };
 

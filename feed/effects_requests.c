@@ -125,7 +125,7 @@ static int run_answer(struct effects *effects, const struct asked *asked, size_t
     return code;
 }
 
-/* The same for one that wants a backlog of each author. */
+/* Does the same for a request that wants a backlog of each author. */
 static int run_backlogs(struct effects *effects, const struct asked *asked, size_t *work, struct error *error) {
     struct asked_ring *ring = &effects->requests;
     if (!ring->begun) {

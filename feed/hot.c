@@ -74,7 +74,7 @@ static uint32_t *bound_at(const struct hot *hot, int64_t author) {
     return &hot->bounds[hash_fold((uint64_t)author + 1) >> (64 - hot->bound_bits)];
 }
 
-/* Twice as many: what was a bound for all authors of a number is one for each half of them. */
+/* Doubles the number of bounds. Each old bound becomes two equal ones, each for about half of its authors. */
 static void double_bounds(struct hot *hot) {
     uint32_t *bounds = bounds_new(hot->bound_bits + 1);
     for (size_t i = 0; i < (size_t)2 << hot->bound_bits; i++) bounds[i] = hot->bounds[i / 2];

@@ -30,8 +30,8 @@ void hot_remove(struct hot *hot, int64_t author, int64_t id); /* a post that was
 /* An author's ids, falling, below `before` and above `above`, at most `max`: returns how many were written to `ids`. */
 size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max);
 int64_t hot_newest(const struct hot *hot, int64_t author);      /* 0: none. One look-up */
-void hot_prefetch(const struct hot *hot, int64_t author);       /* one of the two comes soon */
-void hot_prefetch_older(const struct hot *hot, int64_t author); /* hot_of comes soon; the slot has been read just now */
+void hot_prefetch(const struct hot *hot, int64_t author);       /* call it a while before one of the two above */
+void hot_prefetch_older(const struct hot *hot, int64_t author); /* call it a while before hot_of, after the others */
 
 /* The time of an id in seconds of 1,024 ms, from 1 on. hot_bounds: of each author a time that is not before that of his newest id; 0:
  * the author has none. Cheaper than look-ups. No author is negative. */

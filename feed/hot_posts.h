@@ -17,7 +17,7 @@ struct hot_posts_options {
     struct kafka_producer *dead_letters; /* borrowed */
     void *context;
     void (*on_ready)(void *context); /* all that was there has been read */
-    /* A post is in the lists, or no longer. first: of an author who had none. */
+    /* A post has come into the lists, or gone from them. first: its author had none before. */
     void (*on_post)(void *context, int64_t author, int64_t id, bool first);
     void (*on_gone)(void *context, int64_t author, int64_t id);
 };

@@ -40,7 +40,7 @@ struct inbox {
     size_t count, capacity;
     int16_t *waiting; /* rising */
     size_t waiting_count, waiting_capacity;
-    bool cut; /* inbox_read has passed by posts, because they were too many */
+    bool cut; /* inbox_read has skipped posts, as there were too many */
 };
 
 void inbox_free(struct inbox *inbox);  /* what it points to; {.request = -1} is an empty one */
@@ -58,7 +58,7 @@ static inline bool inbox_away(uint32_t opened, int64_t time_ms, int64_t away_ms)
 void inbox_begin(struct inbox *inbox, int64_t request, int64_t time_ms, const int64_t *wanted, size_t count);
 void inbox_push(struct inbox *inbox, int64_t author, int64_t id, size_t max);
 void inbox_push_many(struct inbox *inbox, struct inbox_post *posts, size_t count, size_t max); /* sorts `posts` */
-void inbox_remove(struct inbox *inbox, int64_t id); /* there is none: nothing */
+void inbox_remove(struct inbox *inbox, int64_t id); /* an id that is not there is fine */
 void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size_t count, int64_t cut, size_t max);
 void inbox_answer(struct inbox *inbox, int64_t request, int32_t partition, const struct inbox_post *posts, size_t count,
                   int64_t cut, size_t max);

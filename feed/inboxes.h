@@ -13,7 +13,8 @@
  * for a page; a Begin writes it anew. Readers who have an inbox are known in memory, with some 16 bytes each: attaching reads them.
  *
  * Readers without a Begin, or whose newest one is older than `away_ms` by the time of the record at hand, have no inbox: pushes to
- * them are dropped, and the inbox is deleted: when an item comes for it, or by a sweep. A page that reads an inbox renews its Begin in time (inboxes_wants_begin).
+ * them are dropped, and the inbox is deleted: when an item comes for it, or by a sweep. A page that reads an inbox renews its Begin in
+ * time (inboxes_wants_begin).
  *
  * Functions return 0 or a negative errno code; -EBADMSG: the store is damaged.
  */
@@ -54,18 +55,20 @@ int inboxes_forget(struct inboxes *inboxes, int32_t partition, struct error *err
 void inboxes_take(struct inboxes *inboxes, int32_t partition, int64_t offset, int64_t time_ms, const int64_t *readers,
                   size_t count, const struct timeline_item *item);
 void inboxes_read_to(struct inboxes *inboxes, int32_t partition, int64_t next);
-bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset); /* its items would be ignored */
+/* Whether the record of this offset was taken, so that its items would be ignored. */
+bool inboxes_has(const struct inboxes *inboxes, int32_t partition, int64_t offset);
 
-/* Looks at the next so many slots of the tables of readers, and gives up the inboxes of those who are away as of the newest record: the
- * next item for them would do the same. */
+/* Looks at the next so many slots of the tables of readers, and deletes the inboxes of those who are away by the time of the newest
+ * record. The next item for them would do the same. */
 void inboxes_sweep(struct inboxes *inboxes, size_t slots);
 
 bool inboxes_full(const struct inboxes *inboxes);
-/* Of some partition records were taken, and nothing was ever written: a restart would begin all its inboxes anew. */
+/* Some partition has taken records and never written any: a restart would begin all its inboxes anew. */
 bool inboxes_unwritten(const struct inboxes *inboxes);
-/* Writes what is in memory, of all partitions. In slices of so many readers, fewer where inboxes are merged: returns 1 while there is more to write, then 0. Items may
- * be taken between slices, and may then be left for the next round. A slice is never torn: the stored offset moves with a partition's last one, and records that are applied
- * again after a crash do no harm. After a failure only inboxes_free is of use: each further write fails likewise. */
+/* Writes the memory of all partitions in slices of so many readers, fewer where inboxes are merged. Returns 1 while there is more to
+ * write, then 0. Items that are taken between slices may be left for the next round. A slice is never torn: the stored offset moves
+ * with a partition's last slice, and records that are applied again after a crash do no harm. After a failure only inboxes_free is
+ * of use: each further write fails likewise. */
 int inboxes_write(struct inboxes *inboxes, size_t slice, struct error *error);
 
 /* The inbox as it is now, memory included. inbox: any, it is overwritten; request -1: there is none. newest: of the inbox as it was

@@ -28,7 +28,7 @@ struct inboxes {
     struct inboxes_options options;
     struct inboxes_part *parts;
     int32_t at;       /* the partition to write next */
-    int32_t sweeping; /* the partition to look for those who are away in, and the slot */
+    int32_t sweeping; /* the partition that is swept, and its next slot */
     size_t swept;
     int failed;        /* what a write failed with */
     unsigned merge_at; /* weight */

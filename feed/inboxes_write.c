@@ -76,7 +76,7 @@ static int write_merged(struct inboxes *inboxes, const struct inboxes_part *part
     return 0;
 }
 
-/* *cost: of the slice. */
+/* *cost: the share of the slice that the reader takes. */
 static int write_reader(struct inboxes *inboxes, struct inboxes_part *part, const struct inbox_head *head, size_t *cost,
                         struct error *error) {
     int64_t reader = id_table_id(head);

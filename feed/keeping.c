@@ -77,7 +77,7 @@ static bool current(const struct partitions *partitions, int32_t partition) {
     return all;
 }
 
-/* Moves some texts that have become old. Only where the index is read to its end: what it does not name is not moved. */
+/* Moves some texts that have become old. The partition's index must be read to its end: only texts that it names are moved. */
 static void cool(struct partitions *partitions) {
     int32_t partition = partitions->cooling;
     int64_t below = ids_first_at(clock_wall_ms() - PARTITIONS_COLD_MS);

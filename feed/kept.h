@@ -16,7 +16,7 @@ struct kept;
 struct kept *kept_new(struct store *store, const char *name, int32_t partitions);
 void kept_free(struct kept *kept); /* what is gathered is lost; NULL is fine */
 
-/* Opens a partition. *next: -1: nothing was read. */
+/* Opens a partition. *next: the offset to go on from; -1: nothing was read. */
 int kept_attach(struct kept *kept, int32_t partition, int64_t *next, struct error *error);
 int kept_reset(struct kept *kept, int32_t partition, struct error *error); /* forgets an attached one */
 
@@ -30,6 +30,7 @@ int64_t kept_next(const struct kept *kept, int32_t partition);
 /* 1: found (value replaced), 0: none, negative: failure. */
 int kept_get(struct kept *kept, int32_t partition, const void *key, size_t key_size, struct buffer *value,
              struct error *error);
-struct store_cursor *kept_cursor(struct kept *kept, int32_t partition); /* the caller frees it; it may come to 0xff */
+/* The caller frees the cursor. Its last key may be 0xff. */
+struct store_cursor *kept_cursor(struct kept *kept, int32_t partition);
 
 #endif

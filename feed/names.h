@@ -1,4 +1,4 @@
-/* Who has which handle, in attached partitions: the records of the topic `names` (feed/kept.h), as the rules have them
+/* The handles of attached partitions: the records of the topic `names` on disk (feed/kept.h), read into the structs of the rules
  * (feed/names_rules.h). One thread.
  *
  * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
@@ -15,9 +15,9 @@ struct names;
 struct names *names_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 void names_free(struct names *names);                             /* what is gathered is lost; NULL is fine */
 
-struct kept *names_kept(struct names *names); /* the records: they are attached and taken there. Lives as long */
+struct kept *names_kept(struct names *names); /* attach partitions and take records there; lives as long */
 
-/* NULL: the record is one of the topic. Else why it is none; the text may be in error. */
+/* Checks a record of the topic. Returns NULL, or the reason why it is malformed, which may point into `error`. */
 const char *names_complaint(struct names *names, int32_t partition, const void *key, size_t key_size, const void *value,
                             size_t size, struct error *error);
 

@@ -44,7 +44,7 @@ struct name_steps {
     size_t count;
 };
 
-/* Why the command is a dead letter; else NULL, and *step is the command. */
+/* Reads a command into *step. Returns NULL, or the reason why the command is a dead letter. */
 const char *name_command_complaint(const struct name_command *command, struct name_step *step);
 
 static inline bool name_is_for_handle(enum name_command_kind kind) {

@@ -24,12 +24,12 @@ void newest_begin(struct newest *newest, const struct newest_wish *wish); /* for
 
 enum { NEWEST_SEEK_WORK = 10 /* finding an author costs as much as passing so many posts, about a microsecond each */ };
 
-/* Goes on reading: the same authors from newest_begin on. *work: how much may be done, lowered by what was; it may be passed by one
- * author's beginning. 1: more is left, 0: all is read, or a negative code: begin anew. */
+/* Goes on reading; the authors stay the same from newest_begin on. *work: the work that may be done. The work that was done is taken
+ * off it, and may exceed it by the beginning of one author. 1: more is left, 0: all is read, or a negative code: begin anew. */
 int newest_read(struct newest *newest, struct posts *posts, int32_t partition, const int64_t *authors, size_t count,
                 size_t *work, struct error *error);
 
-/* What was read to the end, newest first; valid until the next newest_begin. */
+/* Returns the posts, newest first, once all is read. They are valid until the next newest_begin. */
 const struct post_ref *newest_posts(struct newest *newest, size_t *count, int64_t *cut);
 
 #endif

@@ -1,5 +1,5 @@
-/* What users are told, in attached partitions: the records of the topic `notices` (feed/kept.h). The newest 200 of each user count; the
- * owner writes tombstones for others. One thread.
+/* The notices of users of attached partitions: the records of the topic `notices` on disk (feed/kept.h). The newest 200 of each user
+ * count; the owner writes tombstones for older ones. One thread.
  *
  * Functions return 0 or a negative errno code. -EBADMSG: a value is damaged; kept_reset and reading the topic from its beginning mend
  * it.
@@ -19,9 +19,9 @@ struct notices;
 struct notices *notices_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 void notices_free(struct notices *notices);                           /* what is gathered is lost; NULL is fine */
 
-struct kept *notices_kept(struct notices *notices); /* the records: they are attached and taken there. Lives as long */
+struct kept *notices_kept(struct notices *notices); /* attach partitions and take records there; lives as long */
 
-/* NULL: the record is one of the topic. Else why it is none; the text may be in error. */
+/* Checks a record of the topic. Returns NULL, or the reason why it is malformed, which may point into `error`. */
 const char *notices_complaint(struct notices *notices, int32_t partition, const void *key, size_t key_size,
                               const void *value, size_t size, struct error *error);
 
@@ -36,7 +36,8 @@ int notices_excess(struct notices *notices, int32_t partition, int64_t user,
 
 /* ---- within the decider's transaction ---- */
 
-/* Tell a user that somebody follows him since then; tell those whom a post mentions, but not its author. */
+/* Write the notice that `follower` follows `user` since then, or the notices to the users whom a post mentions, but not to its
+ * author. */
 int notices_write_follow(struct decider *decider, int32_t partitions, int64_t user, int64_t follower, int64_t since);
 int notices_write_mentions(struct decider *decider, int32_t partitions, int64_t author, int64_t post,
                            const struct event_longs *mentioned);

@@ -46,7 +46,7 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
                       int64_t offset) {
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
-    if (topic == &TOPIC_FEED_WATCHES) return; // what is left of a watcher is found again
+    if (topic == &TOPIC_FEED_WATCHES) return; // the watch is found again, and its tombstone is written later
     if (!code) {
         epochs_acknowledge(outbox->options.epochs, epoch);
         return;
@@ -55,8 +55,8 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     if (epoch >= epochs_settled(outbox->options.epochs)) outbox->options.lost(outbox->options.context);
 }
 
-/* Nothing can be sent any more, as after a fatal error of the producer. What was not sent waits, so that its epoch is never settled:
- * whoever takes over carries out its effects. */
+/* The producer takes nothing more, as after a fatal error. Records that were not sent wait, so that their epoch is never settled: the
+ * next owner carries out their effects. */
 static void fail(struct outbox *outbox, const struct topic *topic, size_t size, int code) {
     struct error error;
     outbox->lost->value++;

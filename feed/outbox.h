@@ -1,9 +1,9 @@
 /* Produces everything that a feed process writes outside of transactions: batches of `timelines`, `timeline-requests`, `hot-posts` and
- * `deliveries`, commands that follow from state, and dead letters. Each belongs to the epoch that is open when it is sent (deliver/epochs.h). Loop's
- * thread.
+ * `deliveries`, commands that follow from state, tombstones, and dead letters. Each belongs to the epoch that is open when it is sent
+ * (deliver/epochs.h). Loop's thread.
  *
  *     items    --> one outbox of lib/deliver a topic, gathered by partition --+
- *     watches  --> the same by route, for edges -------------------------------+
+ *     watches  --> the same by route, for edges -----------------------------+
  *     commands --> in order; those that the producer has no room for wait ----+--> producer --> acknowledged: the epoch
  */
 #ifndef FEED_OUTBOX_H
@@ -30,7 +30,7 @@ struct outbox_options {
     struct epochs *epochs; /* the owner's, and longer-lived */
     void *context;
     void (*lost)(void *context); /* a batch or a command was not stored: effects must be carried out again */
-    /* Called once: the producer takes nothing more, so the process must end. What waits is never acknowledged. */
+    /* Called once, when the producer takes nothing more: the process must end. Records that wait are never acknowledged. */
     void (*failed)(void *context, const char *doing, const struct error *error);
 };
 
@@ -42,7 +42,7 @@ void outbox_put(struct outbox *outbox, const struct topic *topic, int32_t partit
                 const struct timeline_item *item);
 void outbox_follow_command(struct outbox *outbox, const struct follow_command *command);
 void outbox_post_command(struct outbox *outbox, const struct post_command *command);
-/* A tombstone; the key is copied. */
+/* Writes a tombstone to `notices`; the key is copied. */
 void outbox_notice_gone(struct outbox *outbox, const uint8_t key[NOTICE_KEY_SIZE]);
 
 void outbox_flush_old(struct outbox *outbox, int64_t now_us);
@@ -50,7 +50,7 @@ void outbox_flush(struct outbox *outbox);
 bool outbox_retry(struct outbox *outbox); /* offers again what waits; true: nothing is left */
 bool outbox_blocked(const struct outbox *outbox);
 
-/* For edges: a payload of lib/watch. It need not arrive, and is sent by outbox_flush, or when it is old. */
+/* Sends a payload of lib/watch to the edge of a route, by one of the flushes or when it is old. It may get lost. */
 void outbox_deliver(struct outbox *outbox, int32_t route, const void *payload, size_t size);
 void outbox_flush_deliveries(struct outbox *outbox);
 /* Writes a tombstone to `feed-watches`, if there is room now. */

@@ -126,7 +126,7 @@ static unsigned step_of(uint32_t age) {
 
 static uint64_t step_begin(unsigned step) { return step < 4 ? step : (uint64_t)(4 + step % 4) << (step / 4 - 1); }
 
-/* A bound that so many of those below `high` reach, or somewhat more; 1: there are not so many. */
+/* Returns a bound that `many` of the bounds below `high` reach, or somewhat more than `many`; 1: there are not so many. */
 static uint32_t guess(const uint32_t *bounds, size_t count, uint64_t high, size_t many) {
     uint32_t counts[STEPS] = {0}, newest = 0;
     size_t found = 0;
@@ -157,8 +157,8 @@ static void look_at(const struct sources *from, uint32_t low, uint64_t high, siz
     }
 }
 
-/* Gathers the authors of the newest hot posts: no more than are wanted, as each is there with one post at least. Most of those whom
- * a reader follows have a bound below all of the page, and are passed by. */
+/* Gathers the authors of the newest hot posts: no more authors than posts are wanted, as each has one post at least. Most followed
+ * authors have a bound below the whole page, and are skipped. */
 static void gather(const struct sources *from, size_t wanted, struct page_scratch *heap) {
     uint64_t high = UINT64_MAX;
     bound_all(from, heap->bounds);

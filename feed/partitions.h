@@ -59,7 +59,7 @@ struct partitions_options {
     struct inboxes *inboxes;
     struct refusals *refusals;
     struct ages *ages;
-    int64_t write_s;    /* inboxes are written when their memory is full, and each time so many seconds are over */
+    int64_t write_s;    /* inboxes are written every so many seconds, and when their memory is full */
     int64_t max_age_ms; /* state that was last up to date longer ago is read anew */
     struct effects *effects;
     struct outbox *outbox;
@@ -89,7 +89,7 @@ bool partitions_reached(struct partitions *partitions, int32_t partition, const 
 int64_t partitions_unapplied(const struct partitions *partitions, int32_t partition);
 void partitions_live(struct partitions *partitions, int32_t partition);
 
-/* Effects wait for effects_run. */
+/* Calls effects_run soon: effects wait for it. */
 void partitions_turn_soon(struct partitions *partitions);
 
 /* A value in the store is damaged: from the next turn of the loop on, all state of the partition is read anew. */

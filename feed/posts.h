@@ -81,13 +81,13 @@ struct posts_walk;
 enum posts_walked { POSTS_WALK_LIVE, POSTS_WALK_DELETED, POSTS_WALK_END };
 int posts_walk_new(struct posts *posts, int32_t partition, struct posts_walk **walk, struct error *error);
 void posts_walk_free(struct posts_walk *walk); /* NULL is fine */
-void posts_walk_to(struct posts_walk *walk, int64_t author,
-                   int64_t before); /* the author's newest post below `before` */
-enum posts_walked posts_walk_at(const struct posts_walk *walk,
-                                int64_t *id); /* END: the author has no others, or see below */
+/* Goes to the author's newest post below `before`. */
+void posts_walk_to(struct posts_walk *walk, int64_t author, int64_t before);
+/* END: the author has no more posts, or posts_walk_error is not 0. */
+enum posts_walked posts_walk_at(const struct posts_walk *walk, int64_t *id);
 void posts_walk_next(struct posts_walk *walk);
-int posts_walk_error(const struct posts_walk *walk, struct error *error); /* why the walk has come to an end */
-uint64_t posts_moves(const struct posts *posts);                          /* moves of all walks ever */
+int posts_walk_error(const struct posts_walk *walk, struct error *error);
+uint64_t posts_moves(const struct posts *posts); /* moves of all walks ever */
 
 /* Reads the text of a post, valid until the next call with the same buffer; it has the header of the topic. 1: found, 0: not. */
 int posts_text(struct posts *posts, int32_t partition, int64_t author, int64_t id, struct buffer *text,

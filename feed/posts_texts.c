@@ -1,8 +1,8 @@
-/* What posts say: in one family while they are new, and in another, compressed harder, from a certain age on. */
+/* The texts of posts: new ones are in one family, and older ones in another, which is compressed harder. */
 #include "base/bytes.h"
 #include "feed/posts_private.h"
 
-/* A deletion must find a text that an earlier sweep has left behind, too. */
+/* A tombstone deletes from both families, as a sweep may have left the text in the first one. */
 void posts_put_texts(struct posts *posts) {
     for (size_t i = 0; i < posts->texts.count; i++) {
         const struct posts_record *record = &posts->texts.items[i];
@@ -49,7 +49,7 @@ static int move(struct posts *posts, const struct posts_part *part, const struct
     return 0;
 }
 
-/* Gathers the moves of a step; *to: the ids below are moved then. */
+/* Gathers the moves of a step, after which the texts of all ids below *to are cold. */
 static int gather_moves(struct posts *posts, const struct posts_part *part, int64_t below, size_t max,
                         struct store_batch *batch, int64_t *to, struct error *error) {
     uint8_t from[POSTS_ID_SIZE];

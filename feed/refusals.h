@@ -1,5 +1,5 @@
-/* The refusals of the last hour, of attached partitions: the content of the topic `follow-refusals`, in memory. Whoever asks what became of
- * a command gets the first answer, also from the next owner. One thread.
+/* The refusals of the last hour, of attached partitions: the content of the topic `follow-refusals`, in memory. A client that asks for
+ * the outcome of its command gets the first answer, also from the next owner. One thread.
  *
  *     partition 3   [ command 512 BLOCKED 10:02 | command 530 FULL 10:05 | ... ]    rising, as commands are decided in order
  */
@@ -19,7 +19,7 @@ void refusals_free(struct refusals *refusals); /* NULL is fine */
 void refusals_attach(struct refusals *refusals, int32_t partition);
 void refusals_detach(struct refusals *refusals, int32_t partition);
 
-/* A record; those before one that was taken are passed by. */
+/* Takes a record; one before a record that was taken is skipped. */
 void refusals_take(struct refusals *refusals, int32_t partition, int64_t offset, int64_t time_ms,
                    const struct follow_refusal *refusal);
 int64_t refusals_next(const struct refusals *refusals, int32_t partition); /* behind the last record; -1: none */

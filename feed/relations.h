@@ -55,7 +55,7 @@ int relation_lists_count(struct relation_lists *lists, int32_t partition, int64_
 int relation_lists_has(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
                        size_t *count, struct error *error);
 
-/* *since: the time of the half's record in Kafka (ms); 0: there is none, or it is too long ago. */
+/* *since: the time of the half's record in Kafka (ms); 0: there is no half, or its time is no longer kept. */
 int relation_lists_since(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
                          int64_t *since, struct error *error);
 

@@ -5,13 +5,13 @@
  *                                                          version of the newest page}
  *     GET /peer/older/PARTITION?authors&before&limit      {posts: [{id, user}]}, of these authors, newest first
  *     GET /peer/posts/PARTITION?ids                       {items: [post or null]}, {id, user} where the text is not read yet; ids may
- *                                                         be of other partitions: false where those are not served here; only
- *                                                         those of the first ids, at least one, if they are very long
+ *                                                         be of other partitions: false where those are not served here; fewer
+ *                                                         items than ids, at least one, if they are very long
  *     GET /peer/written/USER?above&before&limit           {items: [post], next}, fewer than the limit if they are very long
  *     GET /peer/user/USER                                 {followers, following, posts, handle if there is one}
  *     GET /peer/list/USER?relation&after&limit            {items: [{user}], next, total}
  *     GET /peer/notices/USER?after&limit                  {items: [notice], next}, newest first
- *     GET /peer/handle/PARTITION?handle                   {user}: who has it; it counts if it is also the user's handle
+ *     GET /peer/handle/PARTITION?handle                   {user}: has the handle; it counts if the user's owner says so, too
  *
  * The answers about commands (feed/outcomes.c) wait until the command was decided, and what it made can be read:
  *

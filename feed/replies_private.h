@@ -62,8 +62,7 @@ void replies_posts(struct replies *replies, struct http_request *request, int32_
 void replies_written(struct replies *replies, struct http_request *request, int64_t user);
 void replies_older(struct replies *replies, struct http_request *request, int32_t partition);
 
-/* Answers within this call if that takes no longer than one slice. Takes over the copy that it makes of the reply, with all that it
- * points to. */
+/* Answers the question, within this call if one slice is enough. It copies the reply and owns all that the reply points to. */
 void replies_slow(struct replies *replies, const struct slow_reply *reply);
 void replies_slow_new(struct replies *replies);
 void replies_slow_free(struct replies *replies);
@@ -74,14 +73,14 @@ void replies_feed(struct replies *replies, struct http_request *request, int64_t
 bool replies_feed_now(struct replies *replies, struct http_request *request, int64_t user, int64_t before, size_t limit,
                       bool last);
 
-/* What a user is told: /peer/notices. */
+/* Answers /peer/notices: a user's notices. */
 void replies_notices(struct replies *replies, struct http_request *request, int64_t user);
-/* Who has a handle: /peer/handle. */
+/* Answers /peer/handle: the user who has a handle. */
 void replies_holder(struct replies *replies, struct http_request *request, int32_t partition);
 /* Appends the member "handle" if the user has one. */
 int replies_put_handle(struct replies *replies, int32_t partition, int64_t user, struct buffer *body,
                        struct error *error);
-/* Appends what has become of the user's wish for a handle: 1; -EAGAIN: it is under way; or another negative code. */
+/* Appends the outcome of the user's wish for a handle: 1; -EAGAIN: it is under way; or another negative code. */
 int replies_wish(struct replies *replies, int32_t partition, int64_t user, const char *handle, struct buffer *body,
                  struct error *error);
 

@@ -13,7 +13,7 @@ static void slow_free(struct slow_reply *reply) {
     free(reply);
 }
 
-/* True: it is answered, one way or the other. */
+/* Carries out a slice of the reply. True: the request is answered. */
 static bool slice(struct replies *replies, struct slow_reply *reply) {
     struct error error;
     if (replies_refused(replies, reply->request, reply->partition)) return true; // perhaps only since the last slice

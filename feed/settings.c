@@ -39,8 +39,8 @@ static const struct config_property PROPERTIES[] = {
      .doc = "How many MiB of pushed posts are gathered in memory before they are written."},
     {"inbox.write.s", CONFIG_INT, AT(inbox_write_s), "300", .min = 1, .max = 3600,
      .doc =
-         "After so many seconds they are written at the latest. A restarted process reads again what was not written. A write costs "
-         "about the same for one post of an inbox as for ten."},
+         "After so many seconds they are written at the latest. A restarted process reads posts again that were not written. A write "
+         "costs about the same for one post of an inbox as for ten."},
     {"follows.rebuild.after.h", CONFIG_INT, AT(rebuild_after_h), "84", .min = 1, .max = 8760,
      .doc =
          "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "

@@ -10,9 +10,7 @@
 #include "ids/ids.h"
 
 enum { AGAIN_MS = 3000, BEGUN_MS = 60000 };
-enum {
-    SPARE = 4
-}; /* times the page that is read of an inbox: some posts are of authors who are not followed any more */
+enum { SPARE = 4 }; /* so many pages are read of an inbox: some posts are of authors who are no longer followed */
 
 struct timelines {
     struct timelines_options options;
@@ -42,7 +40,7 @@ void timelines_free(struct timelines *timelines) {
     free(timelines);
 }
 
-/* So that the map holds the readers of a minute, and not all that there ever were. */
+/* Empties the map once a minute, so that it does not grow with every reader. */
 void timelines_second(struct timelines *timelines) {
     int64_t now = clock_monotonic_us() / 1000;
     if (now - timelines->begun_since < BEGUN_MS) return;

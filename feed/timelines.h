@@ -49,7 +49,7 @@ int timelines_page(struct timelines *timelines, int32_t partition, int64_t user,
 int timelines_complete(struct timelines *timelines, int32_t partition, int64_t user, bool *complete,
                        struct error *error);
 
-/* The version of a timeline that begins with these posts, which fall by id: of the newest TIMELINE_NEWEST of them. */
+/* The version of a timeline that begins with these posts, newest first. Those behind the first TIMELINE_NEWEST do not count. */
 struct watch_version timeline_version(const struct inbox_post *posts, size_t count);
 
 void timelines_second(struct timelines *timelines); /* forgets what was begun long ago */

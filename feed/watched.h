@@ -1,5 +1,5 @@
-/* The readers of owned partitions whose timelines are watched, in memory: the newest posts of each, what has happened to it since it
- * was told last, and under which hot authors it is registered. Pure; one thread.
+/* The readers of owned partitions whose timelines are watched, in memory: the newest posts of each, the changes that edges were not
+ * told yet, and the hot authors under whom the reader is registered. Pure; one thread.
  *
  *     by user         user -> watched
  *     by partition    partition 3:  watched <-> watched <-> ...
@@ -27,7 +27,7 @@ struct watched {
     bool known;                               /* `newest` is right, and edges were told; feed/watches.c sets both */
     size_t count;                             /* of newest */
     struct inbox_post newest[WATCHED_NEWEST]; /* falling ids */
-    /* What is due: */
+    /* Changes that are due: */
     bool anew;                /* the timeline is to be read anew, whatever else has happened */
     struct inbox_post *added; /* posts that came */
     int64_t *gone;            /* ids that were deleted */
@@ -45,12 +45,12 @@ void watched_table_free(struct watched_table *table); /* NULL is fine */
 size_t watched_count(const struct watched_table *table);
 
 struct watched *watched_find(const struct watched_table *table, int64_t user); /* NULL: not watched */
-/* A new one is due to be read. */
+/* Adds a reader, whose timeline is due to be read. */
 struct watched *watched_put(struct watched_table *table, int64_t user, int32_t partition);
 void watched_remove(struct watched_table *table, struct watched *watched);
 void watched_remove_all(struct watched_table *table, int32_t partition);
 
-/* Something has happened; it is due. */
+/* Note a change of the timeline, which is then due. */
 void watched_anew(struct watched_table *table, struct watched *watched);
 void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id);
 void watched_gone(struct watched_table *table, struct watched *watched, int64_t id);

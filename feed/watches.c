@@ -41,7 +41,7 @@ static size_t what_of(int64_t user, char what[WHAT_SIZE + 1]) {
     return (size_t)snprintf(what, WHAT_SIZE + 1, "feed:%" PRId64, user);
 }
 
-/* -1: it names no user of the partition. */
+/* Reads the user from the name of a thing; -1: it names no user of the partition. */
 static int64_t user_of(const struct watches *watches, int32_t partition, const void *what, size_t size) {
     char text[WHAT_SIZE + 1], again[WHAT_SIZE + 1];
     int64_t user;
@@ -192,7 +192,7 @@ static int tell_version(struct watches *watches, struct watched *watched, struct
     return 0;
 }
 
-/* Puts a post among the newest. False: it is there already. */
+/* Puts a post among the newest ones of a reader. False: it is there already. */
 static bool insert(struct watched *watched, const struct inbox_post *post) {
     size_t at = 0;
     while (at < watched->count && watched->newest[at].id > post->id) at++;
@@ -234,7 +234,7 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
     char what[WHAT_SIZE + 1];
     struct timeline timeline;
     size_t count;
-    if (!watched->known) return 0; // It is told when the inbox is complete.
+    if (!watched->known) return 0; // the version is told when the inbox is complete
     int code = gather_added(watches, watched, &count, error);
     if (!code && watched->gone_count) code = read_newest(watches, watched, &timeline, error);
     if (code || !watched->known || !(count || watched->gone_count)) return code;

@@ -1,4 +1,4 @@
-/* Live home timelines: tells edges what is new on timelines that are watched, of this process's partitions.
+/* Live home timelines: tells edges of the changes to watched timelines of this process's partitions.
  *
  *     feed-watches --------> lib/watch (watch/owner.h): who watches what, versions, roll calls ----+
  *     timelines, follows --> readers who are watched: what has happened (feed/watched.h)           +--> deliveries
@@ -40,7 +40,7 @@ int watches_read(struct watches *watches, const struct kafka_record *record); /*
 void watches_live(struct watches *watches, int32_t partition);
 void watches_detach(struct watches *watches, int32_t partition);
 
-/* What has happened, once it is in the stores of a live partition: a half of a user; an item of `timelines`; a hot post. */
+/* Note a change that is in the stores of a live partition: a half of a user, an item of `timelines`, or a hot post. */
 void watches_half(struct watches *watches, const struct relation_half *half);
 void watches_item(struct watches *watches, const int64_t *readers, size_t count, const struct timeline_item *item);
 void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first); /* first: the author's only one */

@@ -163,7 +163,7 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
 
 /* ---- phones ---- */
 
-/* What was pending is of no use: the phone has another page now, and is told at once if that is not the newest. */
+/* Forgets pending changes: the phone has read another page, and is told at once if that is not the newest. */
 static void forget_pending(struct live_feed *live) {
     text_await_end(&live->wait);
     live_drop(live);

@@ -1,12 +1,12 @@
-/* The feeds that the sessions of an edge watch: wires the edge's side of watching (watch/edge.h) and the texts of posts
- * (posts/texts.h) to sessions.
+/* The feeds that sessions of an edge watch. This module connects the edge's side of watching (watch/edge.h) and the texts of
+ * posts (posts/texts.h) with sessions.
  *
  *     feeds_watch --------> watch_edge ----> write: topic feed-watches
  *     feeds_take ---------> watch_edge ----> live_change, live_stale ----> texts are there ----> session_owe ----> feeds_fill
  *                                                                 fetch: authors' owners
  *
- * A session's part of the memory is a pointer, NULL until it watches for the first time. It has one thing at most, "feed:USER" of its
- * user. The watch_edge's work is done in slices, one a turn of the loop. The loop's thread.
+ * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches one thing at
+ * most, "feed:USER" of its user. The watch_edge does its work in slices, one a turn of the loop. The loop's thread.
  */
 #ifndef FANOUT_FEED_FEEDS_H
 #define FANOUT_FEED_FEEDS_H
@@ -47,8 +47,8 @@ int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope); /*
 void feeds_profile_changed(struct feeds *feeds);
 void feeds_record_lost(struct feeds *feeds); /* one that was written did not get to Kafka */
 
-/* The session's phone has a page of that version (NULL: it did not say), and is told of all that comes from there on. A repeated
- * call says which version the page has now. 0, or -ENOSPC: too many sessions watch. */
+/* The session's phone has a page of that version (NULL: the phone did not name one), and is told of every change after it. A
+ * repeated call names the version of the phone's new page. 0, or -ENOSPC: too many sessions watch. */
 int feeds_watch(struct feeds *feeds, struct session *session, const struct watch_version *version);
 void feeds_unwatch(struct feeds *feeds, struct session *session);
 void feeds_leave(struct feeds *feeds, struct session *session); /* it is about to be freed */

@@ -1,4 +1,4 @@
-/* What one phone is to be told of its feed, between two frames.
+/* The changes of a feed that one phone is not told yet. The next frame tells them.
  *
  *     live_change --> pending: since, version, posts that came, ids that are gone --+
  *                        |  too much, out of order, or an id that was told before    +--> a frame, live_told
@@ -7,7 +7,7 @@
  *
  * - Changes that follow each other become one. A stale takes the place of what is pending, and then only its version moves on.
  * - A post that is gone before it was told is not told.
- * - An id is told at most once. When one comes back that was told already, or may have been, the phone is to read its page. The
+ * - An id is told at most once. When a post comes back whose id was told, or may have been, the phone is told to read its page. The
  *   highest LIVE_TOLD_MAX ids that were told are known; a lower one may have been told.
  *
  * Texts are those of posts/texts.h: the pending posts hold references. Pure otherwise. One thread.
@@ -25,8 +25,7 @@
 
 enum {
     LIVE_TOLD_MAX = 1000,
-    LIVE_PENDING_MAX =
-        500 /* posts, and as many gone ids, that wait for a frame; beyond that the phone reads its page */
+    LIVE_PENDING_MAX = 500 /* posts, and as many gone ids, of one frame; with more, the phone reads its page */
 };
 
 enum live_pending { LIVE_NOTHING, LIVE_CHANGE, LIVE_STALE };
@@ -57,7 +56,7 @@ void live_free(struct live_feed *live); /* what it points to; nothing is pending
 void live_change(struct live_feed *live, struct texts *texts, struct watch_version since, struct watch_version version,
                  const struct feed_change *change);
 void live_stale(struct live_feed *live, struct watch_version version, int64_t after_ms);
-void live_drop(struct live_feed *live); /* the phone needs nothing of what is pending */
+void live_drop(struct live_feed *live); /* forgets what is pending: the phone does not need it */
 
 /* The first pending post whose text is not settled; NULL: none. */
 struct live_post *live_unsettled(const struct live_feed *live);

@@ -1,4 +1,4 @@
-/* What phones say about live feeds (docs/PROTOCOL.md). Pure. */
+/* Reads the messages of phones about live feeds (docs/PROTOCOL.md). Pure. */
 #ifndef FANOUT_FEED_REQUEST_H
 #define FANOUT_FEED_REQUEST_H
 

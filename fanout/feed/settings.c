@@ -8,10 +8,10 @@ static const struct config_property PROPERTIES[] = {
     {"feed.group.id", CONFIG_STRING, AT(group), "starling-feed",
      .doc = "Consumer group of the feed processes, which the edge asks for the texts of new posts."},
     {"edge.feed.texts", CONFIG_INT, AT(texts), "4000", .max = 1000000,
-     .doc = "Posts that are kept for the next phones that are told of them; some kilobytes each."},
-    {"edge.feed.texts.s", CONFIG_INT, AT(texts_s), "10", .max = 3600,
      .doc =
-         "A post is kept that long (s). An edge forgets a deleted post when one of its phones is told of the deletion."},
+         "How many texts of posts an edge keeps, so that it fetches each only once for all phones; some kilobytes each."},
+    {"edge.feed.texts.s", CONFIG_INT, AT(texts_s), "10", .max = 3600,
+     .doc = "How long it keeps a text (s). It forgets a deleted post when one of its phones is told of the deletion."},
 };
 
 static struct feed_screen_settings values;

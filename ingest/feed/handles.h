@@ -1,4 +1,4 @@
-/* Handles: the caller's own, PUT and DELETE, and who has one.
+/* The endpoints of handles: PUT and DELETE of the caller's own, and GET of the user who has one.
  *
  *     PUT --> name-commands: WISH --> the user's owner <--> the handle's owner (feed/names_rules.h)
  *                                            v

@@ -88,7 +88,7 @@ static void ask_for_posts(struct home_request *home);
 
 static void posts_done(void *context, bool stopping) {
     struct home_request *home = context;
-    if (home->elsewhere && !stopping) { // a partition has another owner since the gateway looked
+    if (home->elsewhere && !stopping) { // a partition has another owner than the gateway believed
         ask_for_posts(home);
         return;
     }

@@ -1,4 +1,4 @@
-/* Whom a text mentions: @handles are found in it, and their owners are asked who has them. Loop's thread. */
+/* The users whom a text mentions: finds the @handles in it, and asks their owners who has them. Loop's thread. */
 #ifndef INGEST_FEED_MENTIONS_H
 #define INGEST_FEED_MENTIONS_H
 

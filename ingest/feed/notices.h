@@ -1,4 +1,4 @@
-/* What the caller is told: GET /v1/notices, as the user's owner says it. */
+/* GET /v1/notices: the caller's notices, as the user's owner answers them. */
 #ifndef INGEST_FEED_NOTICES_H
 #define INGEST_FEED_NOTICES_H
 

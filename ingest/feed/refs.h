@@ -35,7 +35,7 @@ bool page_refs_ask(struct page_refs *refs, size_t count, size_t question, int32_
                    int32_t *partition, struct buffer *path);
 
 /* The answer to that question, in the order of the ids: posts, null where there is none, false for those that the process does not own.
- * A shorter list has only the first ones. True: there are such, and another question asks for them. */
+ * A shorter list has only the first ones. True: some ids are not owned by the process, and the next page_refs_ask asks for them. */
 bool page_refs_answer(struct page_refs *refs, size_t question, const json_t *posts);
 
 #endif

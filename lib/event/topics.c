@@ -115,7 +115,7 @@ const struct topic TOPIC_NAME_COMMANDS = {
     .name = "name-commands",
     .space = TOPIC_SPACE_USERS,
     .cleanup = TOPIC_DELETED,
-    // A step between two owners that gets lost leaves a handle that nobody can have: so they wait for an owner longer than others.
+    // A lost step between two owners would leave a handle that nobody can get: these commands wait longer for an owner than others.
     .retention_ms = WEEK_MS,
 };
 

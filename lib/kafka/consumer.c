@@ -162,7 +162,7 @@ static void burst_over(struct kafka_consumer *consumer) {
     if (was_full && consumer->assigned) kafka_consumer_fetch_on(consumer);
 }
 
-/* The next batch is as large as the last one says that a megabyte is. */
+/* Sets the size of the next batch, so that it takes about a megabyte if its records are as large as those of the last batch. */
 static void adapt_batch(struct kafka_consumer *consumer, size_t count, size_t bytes) {
     size_t most = consumer->options.batch;
     if (bytes > TURN_BYTES)

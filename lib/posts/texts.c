@@ -182,7 +182,7 @@ static void answered(void *context, int code, unsigned status, const char *reply
     texts->options.answered(texts->options.context);
 }
 
-/* Questions end in the order in which they were asked, as all have the same time. */
+/* Questions time out in the order in which they were asked, as all have the same timeout. */
 static void time_out(void *context) {
     struct texts *texts = context;
     int64_t now = now_ms();

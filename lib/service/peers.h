@@ -26,7 +26,7 @@ int32_t peers_of_user(const struct peers *peers, int64_t user);
 int32_t peers_of_subject(const struct peers *peers, const char *subject);
 
 /* For each partition the lowest one that the same process owns, as far as is known; where no owner is known, the partition itself.
- * Valid until the loop's next turn. So questions to one process can go together. */
+ * Valid until the loop's next turn. A caller joins questions to one process by it. */
 const int32_t *peers_lowest(const struct peers *peers);
 
 /* GETs from the owner of the partition (0 to partitions - 1) and hands over its answer, as http_fetch does; asks Kafka anew and tries once
@@ -35,7 +35,8 @@ const int32_t *peers_lowest(const struct peers *peers);
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 
-/* A question is likely soon, and is to be quick: asks Kafka anew in the background when the directory is older than a few seconds. */
+/* Prepares for a question that is to be answered quickly: asks Kafka anew in the background if the directory is older than a few
+ * seconds. */
 void peers_prepare(struct peers *peers);
 
 #endif

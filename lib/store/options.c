@@ -52,7 +52,7 @@ static void filter_memtables(rocksdb_options_t *options) {
     rocksdb_options_destroy(base);
 }
 
-/* How tables are laid out. block_bytes 0: RocksDB's 4 KiB. */
+/* Makes the options of tables. block_bytes 0: RocksDB's 4 KiB. */
 static void set_tables(rocksdb_options_t *options, const struct store_options *shared, rocksdb_cache_t *cache,
                        size_t block_bytes) {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
@@ -113,7 +113,7 @@ rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options) {
     return late;
 }
 
-/* Texts of a few hundred bytes have much in common with each other, and little within one: hence a dictionary. */
+/* Cold families have a dictionary: short texts repeat each other much, and themselves little. */
 rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, const struct store_options *shared,
                                            rocksdb_cache_t *cache) {
     rocksdb_options_t *cold = rocksdb_options_create_copy((rocksdb_options_t *)(uintptr_t)options);

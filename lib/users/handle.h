@@ -1,5 +1,5 @@
-/* Handles, the names by which users are found: 3 to 30 of a-z, 0-9 and _, in which a capital letter counts as the small one. Each belongs
- * to at most one user. And the keys of the topics `names` and `name-commands`, which are about a user or about a handle:
+/* Handles, the names by which users are found: 3 to 30 of a-z, 0-9 and _; a capital letter counts as the small one. Each belongs to at
+ * most one user. This header also has the keys of the topics `names` and `name-commands`, which are about a user or a handle:
  *
  *     user      8 bytes big-endian, the first of them below 0x80     in the partition of the user
  *     handle    0x80, the handle                                     in the partition of the handle's own bytes

@@ -1,5 +1,5 @@
-/* Which notice it is: the key of the topic `notices`, and the id that the API shows. The same event makes the same key, so that a notice
- * that is written twice is one. Keys of one user rise from the newest notice to the oldest. Pure; any thread. */
+/* The key of a notice in the topic `notices`, and its id in the API. The same event makes the same key, so a notice that is written
+ * twice is one. Keys of one user rise from the newest notice to the oldest. Pure; any thread. */
 #ifndef USERS_NOTICE_H
 #define USERS_NOTICE_H
 

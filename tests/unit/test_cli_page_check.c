@@ -41,7 +41,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* What is said about the page of these ids, all asked for at a time; ids divisible by 100 are the stranger's, 70 and its like Ben's. */
+/* Checks a page of these ids, and returns the complaint. Ids that end with 00 are the stranger's, those that end with 70 Ben's, and
+ * all others Ada's. */
 static const char *said(struct fixture *f, int64_t asked_us, int64_t next, const int64_t *ids) {
     struct checked_item items[16];
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* What a phone is told of its feed: a phone that does what the frames say has the owner's page at each version, or was told to read
- * it; and no id comes twice. */
+/* A phone that does what the frames of the feed say has the owner's page at each version, or was told to read it; and no id comes
+ * twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -717,7 +717,7 @@ static void requests_of_a_lost_partition_are_dropped(void **state) {
     assert_int_equal(effects_drop(w->effects, 0), INT64_MAX);
     assert_int_equal(one_turn(w, &code), 0);
     assert_int_equal(code, 0);
-    // What was begun of the former request is forgotten.
+    // The part of the former request that was carried out is forgotten.
     effects_request(w->effects, 0, OFFSET + 2, authors + 7, 1, 1, 6);
     int64_t id = ids_make(INT64_C(1) << 31, 0);
     put_post(w, 7, id, POST_LIVE);

@@ -1,4 +1,4 @@
-/* How users get their handles, held against what must be true at any moment and when all is calm. Commands come late, twice, and in any
+/* Users get handles in random histories, which are checked at every moment and when all is calm. Commands come late, twice, and in any
  * order. Each rule of the protocol is needed: without it some history goes wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void send(struct world *world, const struct name_step *step) {
     if (world->count < ROOM) world->under_way[world->count++] = *step;
 }
 
-/* What each user has, the handle's owner knows. */
+/* Each handle that counts for a user must be the user's by its owner, too. */
 static void look(struct world *world) {
     for (int64_t u = 0; u < USERS; u++) {
         const struct name_of_user *user = &world->users[u];

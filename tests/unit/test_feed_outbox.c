@@ -1,4 +1,4 @@
-/* What the feed's outbox does when Kafka does not take what it sends. */
+/* The feed's outbox when Kafka does not take its records. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ static void a_full_queue_is_waited_for(void **state) {
     end(&w);
 }
 
-/* What was not sent must not count as sent: the process ends, and whoever takes over carries out the effects. */
+/* Records that were not sent must not count as sent: the process ends, and the next owner carries out their effects. */
 static void fails(void (*put)(struct world *)) {
     struct world w;
     begin(&w);

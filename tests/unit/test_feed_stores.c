@@ -1,4 +1,4 @@
-/* The stores of a feed process, and that both come back from checkpoints. */
+/* Both stores of a feed process come back from checkpoints. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

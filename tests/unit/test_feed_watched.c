@@ -14,8 +14,8 @@
 
 enum { USERS = 30, PARTITIONS = 4, AUTHORS = 6, POSTS = 400, HISTORIES = 600, STEPS = 250 };
 
-/* A reader is to hear of a post that came when the reader was there and registered, unless the timeline is read anew after it came. Who
- * was registered later may hear of it, too. */
+/* A reader who was there and registered when a post came must hear of it, unless the timeline is read anew afterwards. A reader who
+ * registered later may hear of it, too. */
 struct world {
     struct feed_chance chance;
     uint64_t seed;

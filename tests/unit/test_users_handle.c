@@ -1,4 +1,4 @@
-/* What a handle is, where it lies, and the keys that name it. */
+/* Handles: their spelling, their partitions and their keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Keys and ids of notices: they come back, keys rise from the newest to the oldest, and what is none is refused. */
+/* Keys and ids of notices are read as they were written, keys rise from the newest to the oldest, and others are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

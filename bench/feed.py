@@ -1,4 +1,4 @@
-"""What the feed's units of work cost: a page, a pushed entry, a hot id, a page over HTTP, a restored post; each beside its floor, and
+"""Measures the feed's units of work: a page, a pushed entry, a hot id, a page over HTTP, a restored post; each beside its floor, and
 beside what else one could build it with. CPU is counted over all of a process's threads; the broker's is said apart.
 
 Everybody follows --following of --people and has an inbox; authors are drawn evenly. Lists of follows are written into the store of
@@ -85,7 +85,7 @@ class World:
         return found
 
     def bytes_of(self, topic) -> int:
-        """Of the topic's log on the broker's disk."""
+        """The bytes of the topic's log on the broker's disk."""
         data = self.cluster.broker.log_path.parent / 'data'
         return sum(file.stat().st_size for file in data.rglob(f'{self.cluster.prefix}{topic}-*/*.log'))
 
@@ -95,7 +95,7 @@ def metric(feed, name) -> float:
 
 
 def wait_quiet(feed):
-    """Until a second passes in which the process does next to nothing: RocksDB has merged what it had to."""
+    """Waits until the process does next to nothing for a second: RocksDB has then finished merging."""
     before, since = cpu_s(feed.pid), time.monotonic()
     while time.monotonic() - since < 60:
         time.sleep(1)
@@ -106,7 +106,7 @@ def wait_quiet(feed):
 
 
 def wait_entries(feed, wanted):
-    """Until that many have been taken in and written."""
+    """Waits until that many entries are taken in and written."""
     eventually(lambda: metric(feed, 'inbox_entries_total') >= wanted or not feed.alive(), 280, every=0.1,
                what='all entries are taken in')
     assert feed.alive(), feed.tail()
@@ -140,7 +140,7 @@ def push_round(world, feed) -> dict:
     wait_quiet(feed)
     found['merged_cpu_s'] = cpu_s(feed.pid) - cpu  # with what RocksDB merged afterwards
     last = {topic: world.ends(topic) for topic in first}
-    # What librdkafka alone takes: posts and texts are read while the batches are written; then those are read.
+    # The floor, librdkafka alone: it reads posts and texts while the batches are written, and then reads the batches.
     found['floor_cpu_s'] = sum(floor_s(world, topic, first[topic], last[topic]) for topic in first)
     found['floor_cpu_s'] += floor_s(world, 'posts', last['posts'], last['posts'], 'deliveries', found['batches'],
                                     found['batch_bytes'] / found['batches'])
@@ -148,7 +148,7 @@ def push_round(world, feed) -> dict:
 
 
 def push_live(world, feed) -> dict:
-    """Posts that come one by one: an inbox gets some 5 entries between two writes (inbox.write.s), as in life within 5 minutes. Less what
+    """Pushes posts one by one: an inbox gets some 5 entries between two writes (inbox.write.s), as in life within 5 minutes. Less what
     the process takes when nobody posts."""
     before, cpu = metric(feed, 'inbox_entries_total'), cpu_s(feed.pid)
     time.sleep(LIVE_S / 2)
@@ -183,7 +183,7 @@ def measure_push(world, feed) -> dict:
 
 
 def disk_bytes(world, feed) -> float:
-    """Of an entry that an inbox holds: the store of posts and inboxes, less what it had before the pushes. Inboxes are full by then."""
+    """The bytes on disk of an entry of an inbox: the growth of the store of posts and inboxes by the pushes. All inboxes are full then."""
     feed.stop()
     found = json.loads(world.load('inboxes', path=feed.settings['data.dir']))
     return found['bytes'] / found['entries']

@@ -19,7 +19,7 @@ def read(host, port, tokens, rate, seconds) -> dict:
 
 
 def spent(processes, run) -> tuple[dict, dict]:
-    """What run returns, and CPU seconds of each process meanwhile."""
+    """Calls run. Returns its result, and the CPU seconds of each process meanwhile."""
     before = {name: cpu_s(pid) for name, pid in processes.items()}
     found = run()
     return found, {name: cpu_s(pid) - before[name] for name, pid in processes.items()}

@@ -1,4 +1,4 @@
-"""What the measured units of `./dev bench feed` add up to: CPU over feed.push.max, and the cores of two whole workloads.
+"""Sums of the measured units of `./dev bench feed`: CPU over feed.push.max, and the cores of two whole workloads.
 
 Followers are distributed as P(more than x) = (1 + x / S) ** -A, with FOLLOWED on average: most have few, a few have millions."""
 import math

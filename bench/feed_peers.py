@@ -1,4 +1,4 @@
-"""The peers of `./dev bench feed`: what else one could build home timelines with, over the same follows and posts."""
+"""The peers of `./dev bench feed`: home timelines in PostgreSQL and Redis, over the same follows and posts."""
 import json
 import os
 import pathlib

@@ -55,7 +55,7 @@ def gather(crowd, users, tmp_path):
 
 
 def plan(chance, people, authors, first):
-    """What everybody does, one after the other for each: [(user, [what, ...]), ...]. `first` is what all begin with."""
+    """Draws the actions of each user, in their order: [(user, [action, ...]), ...]. Everybody begins with `first`."""
     deeds = []
     for user in people:
         extra = chance.choices(['post', 'delete', 'unfollow', 'follow', 'mute', 'unmute'], [40, 12, 6, 6, 2, 2], k=1)
@@ -130,7 +130,7 @@ def all_pages_are_right(crowd, people, chance, timeout=60):
 
 
 def screens_are_right(crowd, watchers):
-    """What watchers show without a page being asked for by hand. A post comes once at most over a connection."""
+    """Checks the screens of watchers, who ask for no page by hand. A post comes once at most over a connection."""
     deadline = time.monotonic() + TOLD_S
 
     def right(watcher):

@@ -55,7 +55,7 @@ def test_pages_equal_brute_force(make_cluster, users, push_max):
 # ---- processes that die ----
 
 def test_a_refusal_is_remembered_by_whoever_takes_over(make_cluster, users):
-    """What became of a command is what was decided then, and not what would be decided now."""
+    """The outcome of a command is what was decided then, not what would be decided now."""
     ada, ben, cleo = users(3)
     feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.following.max': 1})
                 .start(fanouts=0, sinks=0, feeds=2))

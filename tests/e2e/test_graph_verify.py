@@ -36,7 +36,7 @@ def imported(cluster, users, tmp_path):
 
 
 def partition_of(cluster, user):
-    """Where the halves of the user lie."""
+    """The partition of the user's halves."""
     return next(m.partition for m in cluster.topics.read('follows') if struct.unpack('>q', m.key[:8])[0] == user)
 
 

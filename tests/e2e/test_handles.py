@@ -38,7 +38,7 @@ def give_up(cluster, user):
 
 
 def holder(cluster, handle):
-    """Who is found by it; None: nobody."""
+    """The user who is found by the handle; None: nobody."""
     def found():
         response = cluster.http(1).get(f'/v1/handles/{handle}')
         assert response.status_code in (200, 404, 503), response.text

@@ -1,4 +1,4 @@
-"""What users are told: new followers, and posts that mention them by their handles."""
+"""Users are told of new followers, and of posts that mention them by their handles."""
 import random
 import shutil
 

@@ -90,7 +90,7 @@ export interface ClientOptions {
     /** ws: or wss: address of the edge. */
     url: string;
     token: Token;
-    /** Where I am. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
+    /** My position. Without it, and until move(), I see no friends and am seen by none; feeds can be watched all the same. */
     position?: LatLng & { accuracy?: number };
     /** Moves closer together than this make one report. Default 1000. */
     throttleMs?: number;
@@ -119,7 +119,7 @@ export class StarlingClient {
     readonly state: State;
     /** null before the first welcome. */
     readonly welcome: Welcome | null;
-    /** Where I am; null: nobody has said. */
+    /** My position; null: not known. */
     readonly position: LatLng | null;
     /** The nearest friends, twenty and as many more as more() asked for. */
     readonly list: readonly Friend[];
@@ -247,7 +247,7 @@ export class StarlingApi {
     createPost(post: { text: string; media?: string[]; key?: string }): Promise<Post>;
     getPost(id: string): Promise<Post>;
     deletePost(id: string): Promise<void>;
-    /** What somebody has posted, newest first; from and to in ms since the epoch. */
+    /** A page of a user's posts, newest first; from and to in ms since the epoch. */
     getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
     /** A page of my home timeline, newest first. */
     getFeed(query?: ListQuery): Promise<FeedPage>;
@@ -288,7 +288,7 @@ export type FeedCause = 'page' | 'posts' | 'older' | 'filled' | 'gone';
 
 export interface FeedChange {
     cause: FeedCause;
-    /** Which posts were not listed before, newest first; with page and posts. */
+    /** Posts that were not listed before, newest first; with page and posts. */
     came: Post[];
     /** The ids of posts that are not listed any more. */
     gone: string[];
@@ -312,9 +312,9 @@ export class LiveFeed {
     readonly complete: boolean;
     /** null: nothing was read yet. */
     readonly version: string | null;
-    /** Why the last reading failed; null: it did not. */
+    /** The error of the last reading; null: it did not fail. */
     readonly failure: ApiError | null;
-    /** When a reading that failed is tried again, ms by the local clock; null: refresh() must be called. */
+    /** The time of the next try after a failed reading, ms by the local clock; null: refresh() must be called. */
     readonly retryAt: number | null;
 
     on<K extends keyof FeedEvents>(type: K, listener: (event: FeedEvents[K]) => void): () => void;
@@ -327,7 +327,7 @@ export class LiveFeed {
     /** Ends it. What is listed stays as it is. */
     close(): void;
 
-    /** What the client passes on. */
+    /** For StarlingClient, which passes on connections and frames. */
     connected(): void;
     posted(frame: any): void;
     stale(frame: any): void;

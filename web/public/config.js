@@ -1,4 +1,4 @@
-// What the page must know before anybody has signed in.
+// The settings that the page reads before anybody has signed in.
 
 const DEFAULTS = { ws_url: '', tile_url: '', radius_m: 8046.72 };
 const DATE_IS_EXACT_TO_MS = 2000;

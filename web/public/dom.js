@@ -1,4 +1,4 @@
-/** Where somebody goes on whose button has gone: the map, or the tab of what is shown instead. */
+/** Moves the focus from a button that goes away to the map, or to the feed's tab where the map is not shown. */
 export function focusMain() {
     const map = document.getElementById('map');
     (map.checkVisibility() ? map : document.getElementById('tab-feed')).focus({ preventScroll: true });

@@ -99,7 +99,7 @@ export function webHost(url) {
     }
 }
 
-/** How long a text is to the server. @param {string} text */
+/** The length of a text as the server counts it, in code points. @param {string} text */
 export function codePoints(text) {
     return [...text].length;
 }

@@ -1,4 +1,4 @@
-// Who I am to others: my name, my handle and who sees me.
+// My name, my handle, and who sees me.
 
 import { hueOf, initials, parseHandle } from './format.js';
 import { reason, words } from './words.js';

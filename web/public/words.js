@@ -1,4 +1,4 @@
-// What the feed says. No DOM in here.
+// All texts of the feed. No DOM in here.
 
 import { displayName, webHost } from './format.js';
 
@@ -69,7 +69,7 @@ export function when(time) {
     return new Date(time).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** What to say of an error: the server's own words, where there are any. @param {Error} error */
+/** The text for an error: the server's own words, if there are any. @param {Error} error */
 export function reason(error) {
     const text = error.message.trim();
     return /[.!?]$/.test(text) ? text : `${text}.`;

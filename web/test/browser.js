@@ -80,7 +80,7 @@ export async function tab() {
     });
 }
 
-/** What axe-core has against the page as it is now, and against it in the dark. */
+/** Asserts that axe-core finds no fault with the page as it is now, light and dark. */
 export async function isAccessible(when) {
     if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
     for (const colorScheme of ['light', 'dark']) {

@@ -22,7 +22,7 @@ export class FakeFeed {
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
     posts = [];
     complete = true;
-    /** What every request for the feed gets instead: {status, code, detail, retryAfter}. */
+    /** The error that every request for the feed gets, if there is one: {status, code, detail, retryAfter}. */
     fail = null;
     /** Requests so far, as `METHOD path`. */
     asked = [];
@@ -57,7 +57,7 @@ export class FakeFeed {
         this.#change([], [id], () => (this.posts = this.posts.filter((post) => post.id !== id)));
     }
 
-    /** What changes the timeline otherwise than by a post or a deletion is told as stale. */
+    /** Follows and other changes that are no post and no deletion are told as stale. */
     changed(change) {
         change();
         for (const say of this.#watchers.keys()) say({ type: 'stale', what: 'feed', version: this.version, after_ms: 50 });

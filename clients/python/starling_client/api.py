@@ -69,7 +69,7 @@ class StarlingApi:
 
     async def get_posts(self, user: int, *, from_ms: int | None = None, to_ms: int | None = None, after: str | None = None,
                         limit: int | None = None) -> Page[Post]:
-        """What somebody has posted, newest first."""
+        """A page of a user's posts, newest first."""
         page = await self._list(f'/v1/users/{user}/posts', {'from': from_ms, 'to': to_ms, 'after': after, 'limit': limit})
         return Page(read_posts(page.get('items')), page.get('next'))
 
@@ -158,7 +158,7 @@ class StarlingApi:
             connection.close()
 
     async def _decided(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Says it again with growing pauses while the server cannot, or has not decided; the last error is raised."""
+        """Repeats a request with growing pauses while the server is away or has not decided; raises the last error."""
         end = time.monotonic() + self._patience
         failures = 0
         while True:

@@ -38,7 +38,7 @@ class FeedChange:
     """page: everything listed was read again. posts: the server said what came and went. older: older() is done. filled: posts
     that were unavailable are there, or gone. gone: drop() was called."""
     came: List[Post] = field(default_factory=list)
-    """Which posts were not listed before, newest first; with page and posts."""
+    """Posts that were not listed before, newest first; with page and posts."""
     gone: List[str] = field(default_factory=list)
     """The ids of posts that are not listed any more."""
 
@@ -97,7 +97,7 @@ class LiveFeed(Teller[FeedEvent]):
 
     @property
     def failure(self) -> ApiError | None:
-        """Why the last reading failed; None: it did not."""
+        """The error of the last reading; None: it did not fail."""
         return self._failure
 
     @property
@@ -139,7 +139,7 @@ class LiveFeed(Teller[FeedEvent]):
     # what the client tells us
 
     def connected(self) -> None:
-        """There is a connection, and it knows nothing of us."""
+        """A new connection is open, which watches nothing yet."""
         if not self._closed and self._version is not None:
             self._say({'type': 'watch', 'what': 'feed', 'version': self._version})
 
@@ -165,7 +165,7 @@ class LiveFeed(Teller[FeedEvent]):
         self._read_in(max(wait, self._pause(self._named.readings)) if self._named.readings else wait)
 
     def _apply(self, frame: dict[str, Any]) -> tuple[List[Post], List[str]]:
-        """Of a frame that leads to the version that the page has, only deletions count."""
+        """Applies only the deletions of a frame whose version the page has already."""
         items = read_posts(frame.get('items')) if frame.get('since') == self._version else []
         change = self._posts.merge(items, frame.get('gone', []))
         self._version = str(frame.get('version'))
@@ -317,5 +317,5 @@ class LiveFeed(Teller[FeedEvent]):
 
 
 def _page_for(count: int) -> int:
-    """How much to ask for, to have so many posts soon."""
+    """The limit to ask for, for so many posts: at least a page, at most the server's largest page."""
     return min(_LARGEST_PAGE, max(_PAGE_SIZE, count))

@@ -1,4 +1,4 @@
-"""Who listens to what is told."""
+"""Events, and the functions and iterators that listen to them."""
 from __future__ import annotations
 
 import asyncio
@@ -9,13 +9,13 @@ _Event = TypeVar('_Event')
 
 
 class Teller(Generic[_Event]):
-    """Something that tells events, to functions and to whoever iterates."""
+    """A source of events for functions and for iterators."""
 
     def __init__(self) -> None:
         self._listeners: List[Callable[[_Event], object]] = []
 
     def on_event(self, listener: Callable[[_Event], object]) -> Callable[[], None]:
-        """Listens to everything; the function that comes back takes the listener away."""
+        """Listens to all events; the returned function removes the listener."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -29,7 +29,7 @@ class NearbySession:
         self.disconnected()
 
     def disconnected(self) -> None:
-        """What was asked of the old connection is lost. Friends expire all the same."""
+        """The connection is lost, and with it the answers that we wait for. Friends expire all the same."""
         self._online = False
         self.list.disconnected()
         self._schedule_expiry()

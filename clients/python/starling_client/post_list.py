@@ -22,7 +22,7 @@ class PostList:
         self._deleted: set[str] = set()
         """A page that was under way meanwhile may still have them."""
         self.cursor: str | None = None
-        """Where the next older page begins; None: there is none."""
+        """The cursor of the next older page; None: there is none."""
 
     def __len__(self) -> int:
         return len(self._posts)
@@ -36,7 +36,7 @@ class PostList:
         return list(self._sorted)
 
     def count_beyond(self, cursor: str | None) -> int:
-        """How many of the posts a page that begins at that cursor could hold."""
+        """The number of listed posts that a page which begins at that cursor could have."""
         return sum(_is_beyond(cursor, post) for post in self._posts)
 
     def replace(self, items: Iterable[Post], cursor: str | None) -> Difference:
@@ -87,5 +87,5 @@ def _is_beyond(cursor: str | None, post: str) -> bool:
 
 
 def _fuller(post: Post, before: Post | None) -> Post:
-    """What was read once is not forgotten because its owner is away now."""
+    """Keeps the text of a post that was read before and is unavailable now."""
     return before if post.unavailable and before else post

@@ -1,4 +1,4 @@
-"""Posts, and what else the HTTP API answers, from JSON."""
+"""Posts and the other answers of the HTTP API, read from JSON."""
 from __future__ import annotations
 
 import re

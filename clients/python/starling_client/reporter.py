@@ -28,7 +28,7 @@ class Reporter:
         self.place, self._accuracy = round_position(lat, lng), accuracy
 
     def forget(self) -> None:
-        """What was reported was reported at a wrong time: it goes out once more."""
+        """The clock was wrong: the last report had a wrong time, and goes out once more."""
         self._sent_place = None
 
     def hello(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Reporter:
         self._timers.set('report', self._every, self._send_location)
 
     def _report(self, place: tuple[float, float]) -> dict[str, Any]:
-        """Later than the report before, also when our clock was found to be fast: an older one would count for nothing."""
+        """Its time is later than that of the report before, also after our clock was set back: the server ignores older ones."""
         self._sent_time = max(self._sent_time + 1, round(self._server_now()))
         self._sent_at = asyncio.get_running_loop().time()
         self._sent_place = place

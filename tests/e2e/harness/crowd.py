@@ -15,7 +15,7 @@ DUMP = json.dumps  # where a parameter has the module's name
 
 
 class Answer:
-    """What Feed and tests need of a response."""
+    """The part of a response that Feed and tests use."""
 
     def __init__(self, status_code: int, content: bytes):
         self.status_code, self.content = status_code, content
@@ -68,7 +68,7 @@ class Person:
         return self.request('DELETE', path, **rest)
 
     def ok(self, method, path, **rest):
-        """As apps do, it comes again after a 503, which so many at a time may well get on a busy machine."""
+        """Repeats a request after a 503, as apps do: on a busy machine some of so many requests get one."""
         for _ in range(PATIENCE_S):
             answer = self.request(method, path, **rest)
             if answer.status_code != 503:
@@ -103,7 +103,7 @@ class Crowd(Feed):
         return Person(self, user)
 
     def each(self, things, do) -> list:
-        """What do(thing) returns for each, in order. After a failure nothing more is begun."""
+        """Calls do(thing) for each thing, many at a time. Returns the results in order; begins nothing more after a failure."""
         with concurrent.futures.ThreadPoolExecutor(HANDS) as pool:
             under_way = [pool.submit(do, thing) for thing in things]
             done, _ = concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_EXCEPTION)
@@ -114,7 +114,7 @@ class Crowd(Feed):
             return [one.result() for one in under_way]
 
     def wrong_page(self, user, limit) -> str | None:
-        """How the user's timeline differs from brute force now; None: it does not. All of its pages are read."""
+        """Reads all pages of the user's timeline. Returns how they differ from brute force; None: they do not."""
         pages = self.pages(user, '/v1/feed', limit=limit)
         if not all(page['complete'] for page in pages):
             return f'user {user}: a page is not complete'

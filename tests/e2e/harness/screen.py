@@ -100,12 +100,12 @@ class Screen:
             self.page.click('#save-name')
 
     def show_feed(self):
-        """Where map and feed are two tabs: the feed's."""
+        """Opens the feed's tab on a narrow screen, where map and feed are two tabs."""
         if self.page.is_visible('#tab-feed'):
             self.page.click('#tab-feed')
 
     def take_news(self):
-        """Has the new posts shown that wait, if there are any."""
+        """Shows new posts that wait, if there are any."""
         if self.page.is_visible('#news'):
             self.page.click('#news')
 

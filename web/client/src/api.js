@@ -187,7 +187,7 @@ export class StarlingApi {
     }
 
     /**
-     * Says it again with growing pauses while the server cannot, or has not decided; the last error is thrown.
+     * Repeats a request with growing pauses while the server is away or has not decided; throws the last error.
      * @param {string} method
      * @param {string} path
      * @param {Record<string, unknown>} [body]

@@ -35,7 +35,7 @@ export class LiveFeed {
     /** @type {Promise<void> | null} */
     #reading = null;
     #again = false; // what is being read may be old already
-    /** What the edge said while a page was on its way. @type {any[]} */
+    /** Frames of the edge that came while a page was on its way. @type {any[]} */
     #unread = [];
     /** @type {Promise<void> | null} */
     #older = null;
@@ -78,11 +78,11 @@ export class LiveFeed {
     get version() {
         return this.#version;
     }
-    /** Why the last reading failed; null: it did not. */
+    /** The error of the last reading; null: it did not fail. */
     get failure() {
         return this.#failure;
     }
-    /** When a reading that failed is tried again, ms by the local clock; null: not by itself. */
+    /** The time of the next try after a failed reading, ms by the local clock; null: refresh() must be called. */
     get retryAt() {
         return this.#failure ? this.#timers.due('read') : null;
     }
@@ -121,7 +121,7 @@ export class LiveFeed {
 
     // ---- what the client tells us ---------------------------------------------------------------------------------
 
-    /** There is a connection, and it knows nothing of us. */
+    /** A new connection is open, which watches nothing yet. */
     connected() {
         this.#watch();
     }
@@ -314,7 +314,7 @@ export class LiveFeed {
     }
 }
 
-/** How much to ask for, to have so many posts soon. @param {number} count */
+/** The limit to ask for, for so many posts: at least a page, at most the server's largest page. @param {number} count */
 function pageFor(count) {
     return Math.min(LARGEST_PAGE, Math.max(PAGE_SIZE, count));
 }

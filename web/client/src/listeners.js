@@ -1,4 +1,4 @@
-// Who listens to what. Listeners are called in the order in which they came.
+// Events and the functions that listen to them. Listeners are called in the order in which they came.
 
 export class Listeners {
     /** @type {Map<string, Set<Function>>} */

@@ -38,7 +38,7 @@ export class NearbySession {
         this.disconnected();
     }
 
-    /** What was asked of the old connection is lost. Friends expire all the same. */
+    /** The connection is lost, and with it the answers that we wait for. Friends expire all the same. */
     disconnected() {
         this.#online = false;
         this.list.disconnected();

@@ -1,4 +1,4 @@
-/** What tells of the network's return, in a browser. */
+/** The events of a browser's network, such as its return; null outside of browsers. */
 export function browserNetwork() {
     const { addEventListener, removeEventListener } = globalThis;
     if (typeof addEventListener !== 'function') return null;

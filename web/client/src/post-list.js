@@ -21,7 +21,7 @@ export class PostList {
         return this.#items.length;
     }
 
-    /** Where the next older page begins; null: there is none. */
+    /** The cursor of the next older page; null: there is none. */
     get cursor() {
         return this.#cursor;
     }
@@ -31,7 +31,7 @@ export class PostList {
         return this.#items.some((post) => post.id === id);
     }
 
-    /** How many of the posts a page that begins at that cursor could hold. @param {string | null} cursor */
+    /** The number of listed posts that a page which begins at that cursor could have. @param {string | null} cursor */
     countBeyond(cursor) {
         return this.#items.filter(({ id }) => isBeyond(cursor, id)).length;
     }
@@ -92,7 +92,7 @@ export class PostList {
     }
 }
 
-/** What was read once is not forgotten because its owner is away now. @param {Post} post @param {Post} [before] */
+/** Keeps the text of a post that was read before and is unavailable now. @param {Post} post @param {Post} [before] */
 function fuller(post, before) {
     return post.unavailable && before ? before : post;
 }

@@ -45,7 +45,7 @@ export class Reporter {
         this.#accuracy = position.accuracy;
     }
 
-    /** What was reported was reported at a wrong time: it goes out once more. */
+    /** The clock was wrong: the last report had a wrong time, and goes out once more. */
     forget() {
         this.#sentPlace = null;
     }
@@ -80,7 +80,7 @@ export class Reporter {
         this.#timers.set('report', this.#everyMs, () => this.#sendLocation());
     }
 
-    /** Later than the report before, also when our clock was found to be fast: an older one would count for nothing. */
+    /** Later than the report before, also after our clock was set back, as the server ignores older reports. */
     #report() {
         this.#sentTime = Math.max(this.#sentTime + 1, Math.round(this.#serverNow()));
         this.#sentAt = this.#clock.now();

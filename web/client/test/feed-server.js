@@ -1,4 +1,4 @@
-// What tests of the feed need of starling-ingest: a timeline that the test changes, pages of it as GET /v1/feed has them,
+// A starling-ingest for tests of the feed: a timeline that the test changes, pages of it as GET /v1/feed has them,
 // and answers that it is told to give. It is the API that a LiveFeed is given.
 
 import { ApiError } from '../index.js';

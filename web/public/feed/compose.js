@@ -36,7 +36,7 @@ export class Compose {
         });
     }
 
-    /** Whose posts they are; the draft of that user comes back. @param {string} user */
+    /** The user who writes from now on, and whose draft comes back. @param {string} user */
     signIn(user) {
         const draft = JSON.parse(sessionStorage.getItem(DRAFT_KEY) ?? '{}');
         const mine = draft.user === user;

@@ -1,4 +1,4 @@
-// Which posts of a list are on the screen: new ones wait until the reader asks for them, so that nothing moves under a
+// The posts of a list that are on the screen. New ones wait until the reader asks for them, so that nothing moves under a
 // finger. No DOM in here.
 
 import { compareIds } from '../vendor/client/index.js';
@@ -27,7 +27,7 @@ export class Held {
         return this.#list.filter(({ id }) => this.#shown.has(id));
     }
 
-    /** How many wait. */
+    /** The number of posts that wait. */
     get count() {
         return this.#list.length - this.#shown.size;
     }

@@ -6,14 +6,14 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 
-struct friends {
+struct friend_pair {
     int64_t a, b;
 };
 
 struct crowd {
     int64_t *people; /* rising */
     size_t count, authors;
-    struct friends *friends;
+    struct friend_pair *friends;
     size_t friend_count, friend_capacity;
     struct map *known; /* while it is made: ids */
 };
@@ -29,7 +29,7 @@ static int add_friends(void *context, int64_t a, int64_t b) {
         crowd->friend_capacity = crowd->friend_capacity ? crowd->friend_capacity * 2 : 1024;
         crowd->friends = mem_resize(crowd->friends, crowd->friend_capacity, sizeof *crowd->friends);
     }
-    crowd->friends[crowd->friend_count++] = (struct friends){.a = a, .b = b};
+    crowd->friends[crowd->friend_count++] = (struct friend_pair){.a = a, .b = b};
     return 0;
 }
 

@@ -16,16 +16,16 @@ struct entry {
     bool old;                 /* shown by the session before, and not yet by this one */
 };
 
-struct watched {
-    struct watched_options options;
+struct watch_screen {
+    struct watch_screen_options options;
     struct geo_point at;
     struct map *friends; /* user -> struct entry, ours */
     struct screen_friend *sorted;
 };
 
-struct watched *screen_new(const struct watched_options *options) {
-    struct watched *screen = mem_alloc(sizeof *screen);
-    *screen = (struct watched){
+struct watch_screen *screen_new(const struct watch_screen_options *options) {
+    struct watch_screen *screen = mem_alloc(sizeof *screen);
+    *screen = (struct watch_screen){
         .options = *options,
         .at = {.lat = 0, .lng = 0},
         .friends = map_new(),
@@ -41,7 +41,7 @@ static void entry_free(struct entry *entry) {
     free(entry);
 }
 
-void screen_free(struct watched *screen) {
+void screen_free(struct watch_screen *screen) {
     if (!screen) return;
     size_t cursor = 0;
     uint64_t key, value;
@@ -51,7 +51,7 @@ void screen_free(struct watched *screen) {
     free(screen);
 }
 
-void screen_place(struct watched *screen, struct geo_point at) {
+void screen_place(struct watch_screen *screen, struct geo_point at) {
     screen->at = at;
     size_t cursor = 0;
     uint64_t key, value;
@@ -61,24 +61,24 @@ void screen_place(struct watched *screen, struct geo_point at) {
     }
 }
 
-void screen_begin(struct watched *screen) {
+void screen_begin(struct watch_screen *screen) {
     size_t cursor = 0;
     uint64_t key, value;
     while (map_next(screen->friends, &cursor, &key, &value)) entry_of(value)->old = true;
 }
 
-static void tell(const struct watched *screen, enum screen_change change, const struct screen_friend *who) {
+static void tell(const struct watch_screen *screen, enum screen_change change, const struct screen_friend *who) {
     if (screen->options.on_change) screen->options.on_change(screen->options.context, change, who);
 }
 
-static void hide(struct watched *screen, int64_t user) {
+static void hide(struct watch_screen *screen, int64_t user) {
     uint64_t value;
     if (!map_remove(screen->friends, (uint64_t)user, &value)) return;
     tell(screen, SCREEN_LEFT, &entry_of(value)->who);
     entry_free(entry_of(value));
 }
 
-static int show(struct watched *screen, const json_t *item) {
+static int show(struct watch_screen *screen, const json_t *item) {
     struct screen_friend seen = {.user = 0};
     const char *name = "";
     if (json_want_int(item, "user", 0, INT64_MAX, &seen.user, NULL) ||
@@ -102,7 +102,7 @@ static int show(struct watched *screen, const json_t *item) {
     return 0;
 }
 
-static int show_all(struct watched *screen, const json_t *items) {
+static int show_all(struct watch_screen *screen, const json_t *items) {
     if (!json_is_array(items)) return -EBADMSG;
     int code = 0;
     for (size_t i = 0; !code && i < json_array_size(items); i++) code = show(screen, json_array_get(items, i));
@@ -110,7 +110,7 @@ static int show_all(struct watched *screen, const json_t *items) {
 }
 
 /* All pages of a new session have come: removes friends who were on none of them. */
-static void drop_old(struct watched *screen) {
+static void drop_old(struct watch_screen *screen) {
     size_t found = 0, cursor = 0;
     uint64_t key, value;
     int64_t *old = mem_alloc((map_count(screen->friends) + 1) * sizeof *old);
@@ -121,7 +121,7 @@ static void drop_old(struct watched *screen) {
     free(old);
 }
 
-int screen_nearby(struct watched *screen, const json_t *frame, const char **next) {
+int screen_nearby(struct watch_screen *screen, const json_t *frame, const char **next) {
     const json_t *items = json_object_get(frame, "items");
     const char *cursor = NULL;
     if (!json_is_array(items) || (json_given(frame, "next") && json_want_text(frame, "next", &cursor, NULL)))
@@ -133,7 +133,7 @@ int screen_nearby(struct watched *screen, const json_t *frame, const char **next
     return 0;
 }
 
-int screen_update(struct watched *screen, const json_t *frame) {
+int screen_update(struct watch_screen *screen, const json_t *frame) {
     const json_t *gone = json_object_get(frame, "gone");
     int code = show_all(screen, json_object_get(frame, "near"));
     if (!code && !json_is_array(gone)) code = -EBADMSG;
@@ -151,7 +151,7 @@ static int nearer(const void *left, const void *right) {
     return a->user < b->user ? -1 : a->user > b->user;
 }
 
-const struct screen_friend *screen_sorted(struct watched *screen, size_t *count) {
+const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *count) {
     size_t cursor = 0, found = 0;
     uint64_t key, value;
     screen->sorted = mem_resize(screen->sorted, map_count(screen->friends) + 1, sizeof *screen->sorted);
@@ -227,7 +227,7 @@ static void draw_friend(struct buffer *out, const struct screen_friend *who, int
     buffer_string(out, "\x1b[K\n");
 }
 
-void screen_draw(struct watched *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows) {
+void screen_draw(struct watch_screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows) {
     size_t count;
     const struct screen_friend *friends = screen_sorted(screen, &count);
     size_t room = (size_t)(rows > ROWS_MIN ? rows : ROWS_MIN) - 3; /* heading, blank line, "and more" */

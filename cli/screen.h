@@ -5,7 +5,7 @@
 #include "geo/geo.h"
 #include "json/json.h"
 
-struct watched;
+struct watch_screen;
 
 struct screen_friend {
     int64_t user;
@@ -17,26 +17,26 @@ struct screen_friend {
 
 enum screen_change { SCREEN_CAME, SCREEN_MOVED, SCREEN_LEFT };
 
-struct watched_options {
+struct watch_screen_options {
     void *context;
     void (*on_change)(void *context, enum screen_change change, const struct screen_friend *who);
 };
 
-struct watched *screen_new(const struct watched_options *options);
-void screen_free(struct watched *screen); /* NULL is fine */
+struct watch_screen *screen_new(const struct watch_screen_options *options);
+void screen_free(struct watch_screen *screen); /* NULL is fine */
 
-void screen_place(struct watched *screen, struct geo_point at); /* where the user is: distances are from there */
+void screen_place(struct watch_screen *screen, struct geo_point at); /* where the user is: distances are from there */
 
 /* A session begins: when its last page has come, friends who were on none of its pages are removed. */
-void screen_begin(struct watched *screen);
+void screen_begin(struct watch_screen *screen);
 
 /* A frame of type nearby or update; -EBADMSG when it cannot be understood. *next: cursor of the page to ask for, borrowed from
  * the frame, or NULL. */
-int screen_nearby(struct watched *screen, const json_t *frame, const char **next);
-int screen_update(struct watched *screen, const json_t *frame);
+int screen_nearby(struct watch_screen *screen, const json_t *frame, const char **next);
+int screen_update(struct watch_screen *screen, const json_t *frame);
 
 /* The friends, nearest first; valid until the next call of anything. */
-const struct screen_friend *screen_sorted(struct watched *screen, size_t *count);
+const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *count);
 
 /* Appends a name, with '?' in place of characters that a terminal would obey. */
 void screen_put_name(struct buffer *out, const char *name);
@@ -46,6 +46,6 @@ void screen_put_distance(struct buffer *out, double metres);
 void screen_put_age(struct buffer *out, int64_t age_ms);
 
 /* A full picture, `rows` lines at most (heading included), each ended by erase-to-end-of-line. */
-void screen_draw(struct watched *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
+void screen_draw(struct watch_screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
 
 #endif

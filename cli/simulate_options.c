@@ -8,7 +8,7 @@
 enum { LONGEST_S = 86400 * 365, RATE_MAX = 100000 };
 
 /* The values as the user wrote them. */
-struct texts {
+struct option_texts {
     const char *from, *until, *speed, *city, *seed, *every, *duration, *settle, *ws, *http;
     const char *authors, *posts, *follows, *reads, *margin, *patience;
 };
@@ -35,7 +35,7 @@ static bool parse_ends(struct simulate_options *o, const char *until) {
     return good && o->end_count > 0;
 }
 
-static int check_movement(struct simulate_options *o, const struct texts *texts) {
+static int check_movement(struct simulate_options *o, const struct option_texts *texts) {
     if (!cli_int(texts->from, 0, 86400, &o->from_s) || !parse_ends(o, texts->until))
         return wrong("--from and --until are seconds of the day, rising");
     if (strcmp(texts->speed, "max") == 0)
@@ -52,7 +52,7 @@ static int check_movement(struct simulate_options *o, const struct texts *texts)
     return 0;
 }
 
-static int check_people(const struct simulate_options *o, const struct texts *texts) {
+static int check_people(const struct simulate_options *o, const struct option_texts *texts) {
     if (o->trace && texts->city) return wrong("give --trace FILE or --city N");
     if (!o->trace && !texts->city && !(o->no_phones && o->graph))
         return wrong("give --trace FILE or --city N, or --graph FILE with --no-phones");
@@ -60,7 +60,7 @@ static int check_people(const struct simulate_options *o, const struct texts *te
     return 0;
 }
 
-static int check_feed(struct simulate_options *o, const struct texts *texts) {
+static int check_feed(struct simulate_options *o, const struct option_texts *texts) {
     double margin_s, patience_s;
     if (!cli_real(texts->posts, 0, RATE_MAX, &o->posts) || !cli_real(texts->follows, 0, RATE_MAX, &o->follows) ||
         !cli_real(texts->reads, 0, RATE_MAX, &o->reads))
@@ -77,7 +77,7 @@ static int check_feed(struct simulate_options *o, const struct texts *texts) {
     return 0;
 }
 
-static int check_urls(struct simulate_options *o, const struct cli *cli, const struct texts *texts) {
+static int check_urls(struct simulate_options *o, const struct cli *cli, const struct option_texts *texts) {
     split_urls(texts->ws, &o->ws);
     split_urls(texts->http, &o->http);
     if (!*cli->settings.hs256_key_file || !o->ws.count)
@@ -87,7 +87,7 @@ static int check_urls(struct simulate_options *o, const struct cli *cli, const s
 }
 
 int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc, char **argv, bool *done) {
-    struct texts texts = {
+    struct option_texts texts = {
         .from = "0",
         .until = "86400",
         .speed = "60",

@@ -21,7 +21,8 @@ enum {
     SHOWN_REFUSALS_MAX = 5
 };
 
-uint64_t social_draw(struct social *social) { return hash_u64(social->chance++); }
+/* Draws a random number. */
+static uint64_t draw(struct social *social) { return hash_u64(social->chance++); }
 
 void social_enter(struct social *social, enum social_phase phase) {
     social->phase = phase;
@@ -125,7 +126,7 @@ static void do_it(struct social *social, struct citizen *citizen, enum deed_kind
 
 static void write_post(struct social *social, struct citizen *citizen) {
     struct buffer text = {.data = NULL}, *body = &social->scratch;
-    small_talk(&text, social_draw(social));
+    small_talk(&text, draw(social));
     buffer_clear(body);
     buffer_string(body, "{\"text\":");
     json_put_text(body, buffer_cstring(&text), text.size);
@@ -136,7 +137,7 @@ static void write_post(struct social *social, struct citizen *citizen) {
 }
 
 static void delete_post(struct social *social, struct citizen *citizen) {
-    size_t at = social_draw(social) % citizen->latest_count;
+    size_t at = draw(social) % citizen->latest_count;
     int64_t post = citizen->latest[at];
     citizen->latest[at] = citizen->latest[--citizen->latest_count];
     char *path = mem_format("/v1/posts/%" PRId64, post);
@@ -147,7 +148,7 @@ static void delete_post(struct social *social, struct citizen *citizen) {
 
 /* Follows come and go equally often. Half of those that come were there before. */
 static void change_follow(struct social *social, struct citizen *citizen) {
-    uint64_t drawn = social_draw(social);
+    uint64_t drawn = draw(social);
     int64_t other;
     bool ends = drawn & 1;
     if (ends || drawn & 2) {
@@ -167,7 +168,7 @@ static void change_follow(struct social *social, struct citizen *citizen) {
 /* Somebody who is not busy, of the first `among`; NULL: not found. */
 static struct citizen *somebody(struct social *social, size_t among) {
     for (int i = 0; among && i < TRIES; i++) {
-        struct citizen *citizen = &social->citizens[social_draw(social) % among];
+        struct citizen *citizen = &social->citizens[draw(social) % among];
         if (!citizen->busy) return citizen;
     }
     return NULL;
@@ -175,10 +176,10 @@ static struct citizen *somebody(struct social *social, size_t among) {
 
 static void somebody_posts(struct social *social) {
     size_t authors = crowd_authors(social->options.crowd);
-    bool author = authors && social_draw(social) % AUTHOR_SHARE == 0;
+    bool author = authors && draw(social) % AUTHOR_SHARE == 0;
     struct citizen *citizen = somebody(social, author ? authors : social->count);
     if (!citizen) return;
-    if (citizen->latest_count && social_draw(social) % DELETION_SHARE == 0)
+    if (citizen->latest_count && draw(social) % DELETION_SHARE == 0)
         delete_post(social, citizen);
     else
         write_post(social, citizen);
@@ -190,7 +191,7 @@ static void somebody_follows(struct social *social) {
 }
 
 static void somebody_reads(struct social *social) {
-    social_read(social, &social->citizens[social_draw(social) % social->count]);
+    social_read(social, &social->citizens[draw(social) % social->count]);
 }
 
 /* Owes actions of one second at most: actions that were missed for longer are not made up for. */

@@ -13,7 +13,7 @@
 enum { WHOLE_PAGE = 200, SHOWN_WRONG_MAX = 5 };
 
 /* A timeline while it is read, page by page. */
-struct look {
+struct page_look {
     struct social *social;
     struct citizen *citizen;
     bool whole; /* at the end; else one page in passing */
@@ -23,7 +23,7 @@ struct look {
     size_t count;
 };
 
-static void look_free(struct look *look) {
+static void look_free(struct page_look *look) {
     free(look->items);
     free(look);
 }
@@ -35,7 +35,7 @@ static bool read_id(const json_t *object, const char *key, int64_t *id) {
     return json_want_text(object, key, &text, NULL) == 0 && ids_parse(text, strlen(text), id);
 }
 
-static bool read_page(struct look *look, const char *reply, size_t size) {
+static bool read_page(struct page_look *look, const char *reply, size_t size) {
     json_t *page = json_parse(reply, size, NULL);
     const json_t *items = json_object_get(page, "items");
     bool complete, good = json_is_array(items) && json_want_bool(page, "complete", &complete, NULL) == 0;
@@ -62,7 +62,7 @@ static void say_wrong(struct social *social, int64_t user) {
     fprintf(stderr, "simulate: user %" PRId64 "'s page is wrong:\n%s", user, buffer_cstring(&social->why));
 }
 
-static bool wrong(struct look *look) {
+static bool wrong(struct page_look *look) {
     struct social *social = look->social;
     const struct checked_page page = {
         .reader = look->citizen->user,
@@ -75,7 +75,7 @@ static bool wrong(struct look *look) {
     return page_check_wrong(social->check, &page, &social->why);
 }
 
-static void judge_in_passing(struct look *look) {
+static void judge_in_passing(struct page_look *look) {
     struct social *social = look->social;
     social->counts.read++;
     if (!look->complete)
@@ -84,13 +84,13 @@ static void judge_in_passing(struct look *look) {
         say_wrong(social, look->citizen->user);
 }
 
-static void keep_newest(struct look *look) {
+static void keep_newest(struct page_look *look) {
     struct citizen *citizen = look->citizen;
     citizen->newest_count = look->count < SOCIAL_PAGE ? look->count : SOCIAL_PAGE;
     for (size_t i = 0; i < citizen->newest_count; i++) citizen->newest[i] = look->items[i].id;
 }
 
-static void judge_at_the_end(struct look *look) {
+static void judge_at_the_end(struct page_look *look) {
     struct social *social = look->social;
     bool bad;
     social->counts.read++;
@@ -110,10 +110,10 @@ static void judge_at_the_end(struct look *look) {
 
 /* ---- asking ---- */
 
-static void ask(struct look *look);
+static void ask(struct page_look *look);
 
 static void on_page(void *context, unsigned status, const char *reply, size_t size) {
-    struct look *look = context;
+    struct page_look *look = context;
     struct social *social = look->social;
     if (status != 200 || !read_page(look, reply, size)) {
         social->counts.unanswered++;
@@ -130,7 +130,7 @@ static void on_page(void *context, unsigned status, const char *reply, size_t si
     look_free(look);
 }
 
-static void ask(struct look *look) {
+static void ask(struct page_look *look) {
     char after[40] = "";
     if (look->next) snprintf(after, sizeof after, "&after=%" PRId64, look->next);
     char *path =
@@ -147,8 +147,8 @@ static void ask(struct look *look) {
 }
 
 static void begin(struct social *social, struct citizen *citizen, bool whole) {
-    struct look *look = mem_zero(1, sizeof *look);
-    *look = (struct look){.social = social, .citizen = citizen, .whole = whole, .complete = true};
+    struct page_look *look = mem_zero(1, sizeof *look);
+    *look = (struct page_look){.social = social, .citizen = citizen, .whole = whole, .complete = true};
     look->asked_us = whole ? INT64_MAX : clock_monotonic_us();
     ask(look);
 }

@@ -45,7 +45,6 @@ struct social {
     } counts;
 };
 
-uint64_t social_draw(struct social *social); /* a random number */
 void social_enter(struct social *social, enum social_phase phase);
 
 /* Counts a refusal, and prints the first few. */

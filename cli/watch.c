@@ -48,7 +48,7 @@ struct live_watch {
     struct token_issuer *issuer;
     struct ws_clients *clients;
     struct ws_connection *connection; /* NULL: none, or not open yet */
-    struct watched *screen;
+    struct watch_screen *screen;
     struct buffer frame, picture;
     bool terminal;
     bool welcomed, ever_welcomed, closing;
@@ -344,7 +344,7 @@ static int find_place(struct live_watch *watch) {
 }
 
 static int start(struct live_watch *watch, const char *authorities) {
-    const struct watched_options options = {.context = watch, .on_change = on_change};
+    const struct watch_screen_options options = {.context = watch, .on_change = on_change};
     int code = watch->placed ? 0 : find_place(watch);
     if (!code) {
         watch->screen = screen_new(&options);

@@ -21,8 +21,8 @@ static void count_key(uint8_t key[COUNT_KEY_SIZE], int64_t user) {
 }
 
 /* The user's relation as the next command finds it. */
-static int relation_now(struct feed_commands *commands, int32_t partition, const struct relation_half *half,
-                        struct relation_now *now, struct error *error) {
+static int read_relation_now(struct feed_commands *commands, int32_t partition, const struct relation_half *half,
+                             struct relation_now *now, struct error *error) {
     const struct feed_commands_options *options = &commands->options;
     uint8_t key[COUNT_KEY_SIZE];
     *now = (struct relation_now){.set = false};
@@ -103,7 +103,7 @@ int commands_decide_follow(struct feed_commands *commands, const struct decider_
     const struct follow_command *command = &((const struct command_item *)slot->item)->follow;
     struct relation_half half = {command->user, command->other, follow_relation(command->kind)};
     struct relation_now now;
-    int code = relation_now(commands, slot->partition, &half, &now, error);
+    int code = read_relation_now(commands, slot->partition, &half, &now, error);
     if (code) return code;
     switch (follow_decide(command, &now, commands->options.following_max)) {
     case FOLLOW_NOTHING: return 0;

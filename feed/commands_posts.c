@@ -41,8 +41,8 @@ static const struct pending_post *newest_post(const struct feed_commands *comman
 }
 
 /* The post that a command is about, as the next command finds it. */
-static int post_now(struct feed_commands *commands, int32_t partition, const struct post_command *command,
-                    struct post_found *found, struct error *error) {
+static int read_post_now(struct feed_commands *commands, int32_t partition, const struct post_command *command,
+                         struct post_found *found, struct error *error) {
     struct posts *posts = commands->options.posts;
     const struct pending_post *newest = newest_post(commands, command);
     *found = (struct post_found){.found = newest != NULL, .author = command->user};
@@ -150,7 +150,7 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     struct post_command command;
     struct post_found found;
     int code = event_decode_post_command(commands->codec, item->value, item->size, &command, error);
-    if (!code) code = post_now(commands, slot->partition, &command, &found, error);
+    if (!code) code = read_post_now(commands, slot->partition, &command, &found, error);
     if (code) return code;
     struct post_now now = {.exists = found.found, .deleted = found.deleted};
     switch (post_decide(command.kind, &now, clock_wall_ms())) {

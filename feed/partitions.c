@@ -119,7 +119,8 @@ int partitions_attach(struct partitions *partitions, int32_t partition, int64_t 
     return 0;
 }
 
-void partitions_end_live(struct partitions *partitions, int32_t partition) {
+/* The partition is no longer live: nobody is told of its effects any more. */
+static void end_live(struct partitions *partitions, int32_t partition) {
     struct feed_part *part = &partitions->parts[partition];
     if (!part->live) return;
     part->live = false;
@@ -146,7 +147,7 @@ int partitions_empty(struct partitions *partitions, int32_t partition, struct er
 void partitions_detach(struct partitions *partitions, int32_t partition) {
     const struct partitions_options *options = &partitions->options;
     struct error error;
-    partitions_end_live(partitions, partition);
+    end_live(partitions, partition);
     if (partitions->parts[partition].damaged && partitions_empty(partitions, partition, &error))
         partitions_fail(partitions, "a damaged partition cannot be emptied", &error);
     partitions->parts[partition] = (struct feed_part){.attached = false};
@@ -169,7 +170,7 @@ void partitions_own(struct partitions *partitions, int32_t partition, bool fresh
 void partitions_quieten(struct partitions *partitions, int32_t partition) {
     struct error error;
     if (!partitions->parts[partition].live) return;
-    partitions_end_live(partitions, partition);
+    end_live(partitions, partition);
     watches_detach(partitions->options.watches, partition);
     watches_attach(partitions->options.watches, partition);
     if (owner_read_again(partitions->owner, STATE_WATCHES, partition, KAFKA_OFFSET_BEGINNING, &error))

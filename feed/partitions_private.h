@@ -47,9 +47,8 @@ void partitions_fail(struct partitions *partitions, const char *doing, const str
 /* Writes the halves that are queued. */
 int partitions_apply_lists(struct partitions *partitions, int32_t partition, struct error *error);
 
-/* The partition is no longer live; nobody is told any more of its effects. */
-void partitions_end_live(struct partitions *partitions, int32_t partition); /* it goes away */
-void partitions_quieten(struct partitions *partitions, int32_t partition);  /* it stays */
+/* The partition stays attached and is no longer live: nobody is told of its effects any more. */
+void partitions_quieten(struct partitions *partitions, int32_t partition);
 
 /* Empties the stores of an attached partition, and forgets that it was damaged. */
 int partitions_empty(struct partitions *partitions, int32_t partition, struct error *error);

@@ -18,7 +18,7 @@ struct watched_author {
     struct watched_registration *first;
 };
 
-struct watched_job {
+struct queued_job {
     enum watched_job_kind kind;
     bool begun;
     int64_t author, id;
@@ -29,7 +29,7 @@ struct watched_table {
     struct map *users, *authors; /* user -> struct watched, author -> struct watched_author */
     struct watched **parts;      /* the first of each partition */
     struct watched *first_due, *last_due;
-    struct watched_job *jobs; /* in order, from first_job on */
+    struct queued_job *jobs; /* in order, from first_job on */
     size_t first_job, job_count, job_capacity;
     struct watched_registration *next_registration; /* whom the first job visits next */
     struct watched_walk {                           /* through all partitions; NULL: goes on at the next partition */
@@ -238,10 +238,10 @@ void watched_job(struct watched_table *table, enum watched_job_kind kind, int64_
             table->jobs = mem_resize(table->jobs, table->job_capacity, sizeof *table->jobs);
         }
     }
-    table->jobs[table->first_job + table->job_count++] = (struct watched_job){.kind = kind, .author = author, .id = id};
+    table->jobs[table->first_job + table->job_count++] = (struct queued_job){.kind = kind, .author = author, .id = id};
 }
 
-static void begin(struct watched_table *table, struct watched_job *job) {
+static void begin(struct watched_table *table, struct queued_job *job) {
     const struct watched_author *author = map_pointer(table->authors, (uint64_t)job->author);
     job->begun = true;
     table->next_registration = author && job->kind != WATCHED_JOB_FRESH ? author->first : NULL;
@@ -249,7 +249,7 @@ static void begin(struct watched_table *table, struct watched_job *job) {
 }
 
 /* Visits one of those who are registered. False: there is none left. */
-static bool visit_registered(struct watched_table *table, const struct watched_job *job) {
+static bool visit_registered(struct watched_table *table, const struct queued_job *job) {
     struct watched_registration *registration = table->next_registration;
     if (!registration) return false;
     table->next_registration = registration->after;
@@ -261,7 +261,7 @@ static bool visit_registered(struct watched_table *table, const struct watched_j
 }
 
 /* Visits one of all. */
-static bool visit_any(struct watched_table *table, const struct watched_job *job,
+static bool visit_any(struct watched_table *table, const struct queued_job *job,
                       bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context) {
     struct watched *watched = walk_next(table, &table->visit);
     if (!watched) return false;
@@ -274,7 +274,7 @@ static bool visit_any(struct watched_table *table, const struct watched_job *job
 size_t watched_work(struct watched_table *table, size_t visits,
                     bool (*follows)(void *context, const struct watched *watched, int64_t author), void *context) {
     while (visits && table->job_count) {
-        struct watched_job *job = &table->jobs[table->first_job];
+        struct queued_job *job = &table->jobs[table->first_job];
         if (!job->begun) begin(table, job);
         if (job->kind == WATCHED_JOB_FRESH ? visit_any(table, job, follows, context) : visit_registered(table, job)) {
             visits--;

@@ -152,15 +152,15 @@ int archive_create_hour(const char *dir, int64_t hour, struct error *error) {
     return code;
 }
 
-struct names {
+struct file_names {
     char **items;
     size_t count;
 };
 
-static void names_clear(struct names *names) {
+static void names_clear(struct file_names *names) {
     for (size_t i = 0; i < names->count; i++) free(names->items[i]);
     free(names->items);
-    *names = (struct names){.items = NULL, .count = 0};
+    *names = (struct file_names){.items = NULL, .count = 0};
 }
 
 static int descending(const void *a, const void *b) {
@@ -168,10 +168,10 @@ static int descending(const void *a, const void *b) {
 }
 
 /* What is in a folder, the greatest name first. A folder that is gone is empty, unless it must be there. */
-static int names_read(const char *path, bool must, struct names *names, struct error *error) {
+static int names_read(const char *path, bool must, struct file_names *names, struct error *error) {
     size_t room = 0;
     DIR *folder = opendir(path);
-    *names = (struct names){.items = NULL, .count = 0};
+    *names = (struct file_names){.items = NULL, .count = 0};
     if (!folder) return errno == ENOENT && !must ? 0 : failed(error, path);
     for (;;) {
         errno = 0;
@@ -232,7 +232,7 @@ static void scan_name(struct scan *scan, const char *folder, int64_t hour, const
 }
 
 static int scan_hour(struct scan *scan, const char *folder, int64_t hour, struct error *error) {
-    struct names names;
+    struct file_names names;
     int code = names_read(folder, false, &names, error);
     if (code) return code;
     for (size_t i = 0; i < names.count; i++) scan_name(scan, folder, hour, names.items[i]);
@@ -250,7 +250,7 @@ static int scan_hour(struct scan *scan, const char *folder, int64_t hour, struct
 }
 
 static int scan_date(struct scan *scan, const char *name, int64_t date, struct error *error) {
-    struct names hours;
+    struct file_names hours;
     char *path = mem_format("%s/%s", scan->dir, name);
     int code = names_read(path, false, &hours, error);
     for (size_t i = 0; code == 0 && scan->left && i < hours.count; i++) {
@@ -281,7 +281,7 @@ static void list_finish(struct archive_list *list, int64_t from) {
 
 int archive_scan(const char *dir, struct archive_wanted *wanted, size_t count, bool sweep, struct error *error) {
     struct scan scan = {.dir = dir, .wanted = wanted, .count = count, .left = count, .sweep = sweep};
-    struct names dates;
+    struct file_names dates;
     for (size_t i = 0; i < count; i++)
         if (wanted[i].partition >= scan.partitions) scan.partitions = wanted[i].partition + 1;
     int code = names_read(dir, true, &dates, error);

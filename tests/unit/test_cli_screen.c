@@ -11,7 +11,7 @@
 #include "cli/screen.h"
 
 struct fixture {
-    struct watched *screen;
+    struct watch_screen *screen;
     struct buffer changes; /* "+1 ~2 -1 " */
 };
 
@@ -21,7 +21,7 @@ static void on_change(void *context, enum screen_change change, const struct scr
 }
 
 static void begin(struct fixture *fixture) {
-    const struct watched_options options = {.context = fixture, .on_change = on_change};
+    const struct watch_screen_options options = {.context = fixture, .on_change = on_change};
     *fixture = (struct fixture){.screen = screen_new(&options)};
 }
 

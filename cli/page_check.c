@@ -89,7 +89,7 @@ static struct known_relation *relation_of(struct page_check *check, int64_t user
     return found;
 }
 
-/* ---- what is done ---- */
+/* ---- posts, deletions and follows ---- */
 
 void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other) {
     relation_of(check, user, other)->follows.changing = true;
@@ -144,7 +144,7 @@ void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us
 
 int64_t page_check_first(const struct page_check *check) { return check->first; }
 
-/* ---- what is read ---- */
+/* ---- pages ---- */
 
 struct page_reading {
     const struct page_check *check;

@@ -22,9 +22,9 @@ struct page_check;
 struct page_check *page_check_new(int64_t margin_us);
 void page_check_free(struct page_check *check); /* NULL is fine */
 
-/* ---- what is done: one thing at a time for each author, and for each user and followed one ---- */
+/* ---- posts, deletions and follows: one at a time for each author, and for each pair of user and followed one ---- */
 
-/* A follow begins or ends. Done: `follows` is what it is now, whether that was asked for or not. */
+/* A follow begins or ends. Done: `follows` says whether the user follows now, also if that was not asked for. */
 void page_check_follow_begun(struct page_check *check, int64_t user, int64_t other);
 void page_check_follow_done(struct page_check *check, int64_t user, int64_t other, bool follows, int64_t now_us);
 bool page_check_follows(const struct page_check *check, int64_t user, int64_t other);
@@ -41,7 +41,7 @@ void page_check_post_done(struct page_check *check, int64_t author, int64_t id, 
 void page_check_delete_begun(struct page_check *check, int64_t id);
 void page_check_delete_done(struct page_check *check, int64_t id, int64_t now_us);
 
-/* ---- what is read ---- */
+/* ---- pages ---- */
 
 enum checked_flag { CHECKED_UNAVAILABLE = 1 }; /* the post's text was not there */
 

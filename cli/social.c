@@ -36,7 +36,7 @@ void social_refused(struct social *social, const char *what, int64_t user, unsig
     fprintf(stderr, "simulate: %s of user %" PRId64 " is refused: %u %.200s\n", what, user, status, reply);
 }
 
-/* ---- what somebody does ---- */
+/* ---- actions of one citizen ---- */
 
 enum deed_kind { DEED_POST, DEED_DELETE, DEED_FOLLOW, DEED_UNFOLLOW };
 
@@ -165,7 +165,7 @@ static void change_follow(struct social *social, struct citizen *citizen) {
 
 /* ---- living ---- */
 
-/* Somebody who is not busy, of the first `among`; NULL: not found. */
+/* Draws a citizen who is not busy from the first `among`; NULL: none was found. */
 static struct citizen *somebody(struct social *social, size_t among) {
     for (int i = 0; among && i < TRIES; i++) {
         struct citizen *citizen = &social->citizens[draw(social) % among];

@@ -1,4 +1,4 @@
-/* Turns: everybody who is open is asked about once, a few at a time. */
+/* Turns: each asks once about every open citizen, a few at a time. */
 #include "base/clock.h"
 #include "cli/social_private.h"
 

@@ -92,7 +92,7 @@ static void list_choose(struct pair_list *out, const struct pair_list *from, con
 
 /* ---- reading a side ---- */
 
-/* One side, or both, of what is read. */
+/* The sides that one reading fills. */
 struct half_sides {
     struct half_side *own, *mirror; /* NULL: not wanted */
 };

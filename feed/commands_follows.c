@@ -115,7 +115,7 @@ int commands_decide_follow(struct feed_commands *commands, const struct decider_
     return code ? commands_not_written(code, error) : 0;
 }
 
-/* ---- what is read back ---- */
+/* ---- records that are read back ---- */
 
 bool feed_commands_relation_read(const struct feed_commands *commands, const struct relation_half *half) {
     return !newest_relation(commands, half);

@@ -162,7 +162,7 @@ int commands_decide_post(struct feed_commands *commands, const struct decider_co
     return code ? commands_not_written(code, error) : 0;
 }
 
-/* ---- what is read back ---- */
+/* ---- records that are read back ---- */
 
 bool feed_commands_key_read(const struct feed_commands *commands, int64_t author, const void *key, size_t size) {
     return !newest_of_key(commands, author, key, size);

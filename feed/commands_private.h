@@ -1,4 +1,4 @@
-/* Shared by feed/commands*.c: what was decided and is not read back yet, and the parts of deciding. */
+/* Shared by feed/commands*.c: state that is decided and not read back yet, and the functions that decide. */
 #ifndef FEED_COMMANDS_PRIVATE_H
 #define FEED_COMMANDS_PRIVATE_H
 

@@ -22,11 +22,11 @@ void feed_metrics_start(struct feed *feed) {
         metrics_gauge(m, "starling_feed_inbox_bytes", "Memory of inbox entries that are not written yet.", NULL);
     feed->metrics.entries = metrics_counter(m, "starling_feed_inbox_entries_total",
                                             "Items taken in for inboxes, once for each reader.", NULL);
-    feed->metrics.dropped =
-        metrics_counter(m, "starling_feed_inbox_dropped_total", "Of these, items for readers who have no inbox.", NULL);
+    feed->metrics.dropped = metrics_counter(m, "starling_feed_inbox_dropped_total",
+                                            "Of inbox_entries_total, dropped items of readers without an inbox.", NULL);
     feed->metrics.pushes = metrics_gauge(m, "starling_feed_pushes", "Posts that are being pushed in slices.", NULL);
     feed->metrics.requests = metrics_gauge(m, "starling_feed_requested_authors",
-                                           "Authors of whom other processes' readers wait for posts.", NULL);
+                                           "Authors in requests for posts that wait for their answer.", NULL);
     feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
     feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
     metrics_on_collect(m, collect, feed);

@@ -1,5 +1,5 @@
-/* The rules by which users get their handles. Two owners have a part in it: the user's owner knows what the user wants, and numbers each
- * wish; the handle's owner knows who has the handle, and gives it to the first who comes.
+/* The rules by which users get their handles. Two owners take part: the user's owner knows the user's wishes, and numbers them; the
+ * handle's owner knows the user who has the handle, and gives it to the first who asks.
  *
  *     user's owner                                        handle's owner
  *     WISH ada   --> wish 7: ada    ---- GRANT 7 -------> free: user has it for wish 7

@@ -139,7 +139,7 @@ static uint32_t guess(const uint32_t *bounds, size_t count, uint64_t high, size_
     return 1;
 }
 
-/* Looks at the authors whose bounds are from `low` on and below `high`. The worst one is on top, and whoever is no better need not be
+/* Looks at the authors whose bounds are from `low` on and below `high`. The worst one is on top, and an author who is no better need not be
  * looked at more closely. */
 static void look_at(const struct sources *from, uint32_t low, uint64_t high, size_t wanted, struct page_scratch *heap) {
     size_t count = 0;

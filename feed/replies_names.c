@@ -4,7 +4,7 @@
 
 #include "feed/replies_private.h"
 
-/* ---- who has a handle ---- */
+/* ---- the user of a handle ---- */
 
 static const char *handle_of(const struct http_request *request, char handle[HANDLE_SIZE]) {
     const char *text = http_query(request, "handle");

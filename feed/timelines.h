@@ -36,7 +36,7 @@ enum { TIMELINE_NEWEST = 20 }; /* posts that the version of a timeline is made o
 
 /* A part of a timeline. It belongs to the timelines, until the next call. */
 struct timeline {
-    bool complete; /* false: the inbox waits for answers; the page has what is there */
+    bool complete; /* false: the inbox waits for answers, and posts may be missing on the page */
     const struct page *page;
     const struct id_list *following, *muted;
 };
@@ -52,6 +52,6 @@ int timelines_complete(struct timelines *timelines, int32_t partition, int64_t u
 /* The version of a timeline that begins with these posts, newest first. Those behind the first TIMELINE_NEWEST do not count. */
 struct watch_version timeline_version(const struct inbox_post *posts, size_t count);
 
-void timelines_second(struct timelines *timelines); /* forgets what was begun long ago */
+void timelines_second(struct timelines *timelines); /* forgets the Begins of long ago */
 
 #endif

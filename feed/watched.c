@@ -168,7 +168,7 @@ struct watched *watched_walk(struct watched_table *table) {
     return watched;
 }
 
-/* ---- what is due ---- */
+/* ---- changes that are due ---- */
 
 static void enqueue(struct watched_table *table, struct watched *watched) {
     if (watched->queued) return;

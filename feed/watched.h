@@ -4,7 +4,7 @@
  *     by user         user -> watched
  *     by partition    partition 3:  watched <-> watched <-> ...
  *     due             watched -> watched -> ...                  something has happened to them; the first is looked at next
- *     by author       author 12:  registration <-> registration  whoever follows this hot author
+ *     by author       author 12:  registration <-> registration  the followers of this hot author
  *                                       |              |
  *                                    watched        watched      and each has a list of its registrations
  *
@@ -28,7 +28,7 @@ struct watched {
     size_t count;                             /* of newest */
     struct inbox_post newest[WATCHED_NEWEST]; /* falling ids */
     /* Changes that are due: */
-    bool anew;                /* the timeline is to be read anew, whatever else has happened */
+    bool anew;                /* the timeline is to be read anew; the next two do not matter then */
     struct inbox_post *added; /* posts that came */
     int64_t *gone;            /* ids that were deleted */
     size_t added_count, added_capacity, gone_count, gone_capacity;
@@ -58,7 +58,7 @@ void watched_gone(struct watched_table *table, struct watched *watched, int64_t 
 /* Walks all readers again and again, one a call; NULL: now it begins anew. Readers may come and go meanwhile. */
 struct watched *watched_walk(struct watched_table *table);
 
-/* The next one that is due, NULL: none is. It belongs to the table, is due no longer, and what was due to it stays with it until
+/* Takes the next reader that is due; NULL: none is. The reader belongs to the table, and its changes stay with it until
  * watched_settled. */
 struct watched *watched_due(struct watched_table *table);
 void watched_settled(struct watched *watched);

@@ -82,7 +82,7 @@ static void watched_or_not(void *context, int32_t partition, const void *what, s
     if (watched) watched_remove(watches->table, watched);
 }
 
-/* ---- what has happened ---- */
+/* ---- changes ---- */
 
 void watches_half(struct watches *watches, const struct relation_half *half) {
     struct watched *watched = half->relation == RELATION_FOLLOWER ? NULL : watched_find(watches->table, half->user);
@@ -177,7 +177,7 @@ static int read_newest(struct watches *watches, struct watched *watched, struct 
     return 0;
 }
 
-/* Edges hear the version, unless they know it. */
+/* Tells edges the version, unless they know it. */
 static int tell_version(struct watches *watches, struct watched *watched, struct error *error) {
     struct watch_version before = timeline_version(watched->newest, watched->count), now;
     bool known = watched->known;
@@ -228,7 +228,7 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
     return 0;
 }
 
-/* Edges hear what came and what is gone. */
+/* Tells edges the posts that came and the ids that are gone. */
 static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
     struct watch_version since = timeline_version(watched->newest, watched->count);
     char what[WHAT_SIZE + 1];

@@ -1,7 +1,7 @@
 /* Live home timelines: tells edges of the changes to watched timelines of this process's partitions.
  *
  *     feed-watches --------> lib/watch (watch/owner.h): who watches what, versions, roll calls ----+
- *     timelines, follows --> readers who are watched: what has happened (feed/watched.h)           +--> deliveries
+ *     timelines, follows --> changes of readers who are watched (feed/watched.h)                   +--> deliveries
  *     hot-posts -----------> those who are registered under the author                             |
  *                                |  in slices                                                      |
  *                                v                                                                 |

@@ -223,7 +223,7 @@ static void metrics_start(struct feeds *feeds) {
     feeds->metrics.watching =
         metrics_gauge(m, "starling_edge_feed_watching_sessions", "Sessions that watch their feed.", NULL);
     feeds->metrics.changes = metrics_counter(m, "starling_edge_feed_changes_total",
-                                             "Changes of feeds, for each session that has one.", NULL);
+                                             "Changes of watched feeds, once for each session.", NULL);
     feeds->metrics.stales = metrics_counter(m, "starling_edge_feed_stales_total",
                                             "Times that a phone was told to read its page of the feed.", NULL);
     feeds->metrics.posts =

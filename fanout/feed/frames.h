@@ -1,4 +1,4 @@
-/* The frames of the feed, live (docs/PROTOCOL.md). Each replaces what the buffer holds, from ws_frame_start on. */
+/* Writes the frames of the live feed (docs/PROTOCOL.md). Each begins with ws_frame_start, and replaces the buffer's content. */
 #ifndef FANOUT_FEED_FRAMES_H
 #define FANOUT_FEED_FRAMES_H
 

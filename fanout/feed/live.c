@@ -42,7 +42,7 @@ static void told_add(struct live_feed *live, int64_t id) {
     if (++live->told_count > LIVE_TOLD_MAX) forget_lowest(live);
 }
 
-/* ---- what is pending ---- */
+/* ---- pending changes ---- */
 
 void live_drop(struct live_feed *live) {
     for (size_t i = 0; i < live->post_count; i++) text_give(live->posts[i].text);

@@ -5,7 +5,7 @@
  *                        v                                                           |
  *     live_stale ---> pending: stale, version ------------------------------------- +
  *
- * - Changes that follow each other become one. A stale takes the place of what is pending, and then only its version moves on.
+ * - Changes that follow each other become one. A stale replaces pending changes; later changes then only replace its version.
  * - A post that is gone before it was told is not told.
  * - An id is told at most once. When a post comes back whose id was told, or may have been, the phone is told to read its page. The
  *   highest LIVE_TOLD_MAX ids that were told are known; a lower one may have been told.
@@ -51,7 +51,7 @@ struct live_feed {
     struct text_wait wait; /* for the text of one of the posts; not under way in any call here but live_unsettled */
 };
 
-void live_free(struct live_feed *live); /* what it points to; nothing is pending then */
+void live_free(struct live_feed *live); /* frees what it points to; nothing is pending then */
 
 void live_change(struct live_feed *live, struct texts *texts, struct watch_version since, struct watch_version version,
                  const struct feed_change *change);

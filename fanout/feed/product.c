@@ -22,7 +22,7 @@ struct feed_screen {
     struct feeds *feeds;
 };
 
-/* ---- what the feeds need ---- */
+/* ---- callbacks of the feeds ---- */
 
 static int write_watch(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
                        size_t value_size) {

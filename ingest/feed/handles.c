@@ -104,7 +104,7 @@ static void delete_handle(void *state, const struct call *call) {
     command(state, call, &(struct handle_wish){.handle = ""});
 }
 
-/* ---- who has one ---- */
+/* ---- the user of a handle ---- */
 
 struct handle_request {
     struct feed_gateway *gateway;

@@ -31,7 +31,7 @@ size_t mentions_find(const char *text, size_t size, char handles[MENTIONS_MAX][H
     return count;
 }
 
-/* ---- who has them ---- */
+/* ---- the users of handles ---- */
 
 struct mentions_question {
     void *context;
@@ -45,7 +45,7 @@ static void answered(void *context, size_t tag, const json_t *reply) {
     (void)tag;
     if (json_want_int(reply, "user", 0, INT64_MAX, &user, NULL)) return;
     for (size_t i = 0; i < found->count; i++)
-        if (found->users[i] == user) return; // who has just changed the handle may have two
+        if (found->users[i] == user) return; // a user who has just changed the handle may have two
     found->users[found->count++] = user;
 }
 

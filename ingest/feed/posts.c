@@ -32,7 +32,7 @@ static void no_post(struct http_request *request) { http_problem(request, 404, "
 
 /* ---- new ones ---- */
 
-/* From the request to the answer. object: what the client has sent, until the command is written; the body points into it. */
+/* A post from the request to the answer. object: the client's JSON, until the command is written; the body points into it. */
 struct new_post {
     struct feed_gateway *gateway;
     struct http_request *request;

@@ -65,7 +65,7 @@ void texts_free(struct texts *texts);
 struct shared_text *texts_get(struct texts *texts, int64_t id);
 void text_give(struct shared_text *text);
 
-/* The post is deleted, most likely: what was kept of it is not used any more for later texts_get. */
+/* The post is probably deleted: later calls of texts_get ask for its text again. */
 void texts_forget(struct texts *texts, int64_t id);
 void texts_profile_changed(struct texts *texts); /* names are looked up again */
 

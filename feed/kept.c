@@ -80,6 +80,10 @@ void kept_take(struct kept *kept, int32_t partition, int64_t offset, const void 
     store_batch_put(kept->batch, part->family, NEXT, sizeof NEXT, next, sizeof next);
 }
 
+void kept_drop(struct kept *kept, int32_t partition, const void *key, size_t key_size) {
+    store_batch_delete(kept->batch, kept->parts[partition].family, key, key_size);
+}
+
 int kept_write(struct kept *kept, struct error *error) {
     int code = store_batch_count(kept->batch) ? store_write(kept->store, kept->batch, false, error) : 0;
     store_batch_clear(kept->batch);

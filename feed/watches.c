@@ -62,8 +62,13 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     struct watches *watches = context;
     int64_t user = user_of(watches, partition, what, size);
     if (user < 0) return false;
-    const struct watched *watched = watched_put(watches->table, user, partition);
-    if (watched->known) *version = timeline_version(watched->newest, watched->count);
+    struct watched *watched = watched_put(watches->table, user, partition);
+    if (watched->known) {
+        *version = timeline_version(watched->newest, watched->count);
+    } else {
+        watched_anew(watches->table, watched); // a Begin may have been lost: roll calls come here each minute
+        soon(watches);
+    }
     return watched->known;
 }
 

@@ -91,6 +91,10 @@ static struct watched_author *author_of(struct watched_table *table, int64_t id)
 void watched_register(struct watched_table *table, struct watched *watched, int64_t id) {
     for (const struct watched_registration *r = watched->registrations; r; r = r->next)
         if (r->author->id == id) return;
+    watched_register_new(table, watched, id);
+}
+
+void watched_register_new(struct watched_table *table, struct watched *watched, int64_t id) {
     struct watched_author *author = author_of(table, id);
     struct watched_registration *registration = mem_alloc(sizeof *registration);
     *registration = (struct watched_registration){

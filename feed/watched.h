@@ -63,8 +63,9 @@ struct watched *watched_walk(struct watched_table *table);
 struct watched *watched_due(struct watched_table *table);
 void watched_settled(struct watched *watched);
 
-/* Hot authors. A second registration changes nothing. */
+/* Hot authors. A second registration changes nothing; watched_register_new does not look for a first one. */
 void watched_register(struct watched_table *table, struct watched *watched, int64_t author);
+void watched_register_new(struct watched_table *table, struct watched *watched, int64_t author);
 void watched_unregister_all(struct watched_table *table, struct watched *watched);
 
 /* Jobs, carried out in their order. */

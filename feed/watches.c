@@ -167,7 +167,7 @@ static void register_all(struct watches *watches, struct watched *watched, const
     watched_unregister_all(watches->table, watched);
     for (size_t i = 0; i < timeline->following->count; i++)
         if (hot_newest(watches->options.hot, timeline->following->items[i]))
-            watched_register(watches->table, watched, timeline->following->items[i]);
+            watched_register_new(watches->table, watched, timeline->following->items[i]);
 }
 
 /* Reads the newest posts. complete: as the timeline's. */

@@ -210,6 +210,10 @@ void watched_anew(struct watched_table *table, struct watched *watched) {
 
 void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id) {
     if (watched->anew) return;
+    if (watched->added_count == WATCHED_DUE_MAX) {
+        watched_anew(table, watched);
+        return;
+    }
     if (watched->added_count == watched->added_capacity) {
         watched->added_capacity = watched->added_capacity ? 2 * watched->added_capacity : 4;
         watched->added = mem_resize(watched->added, watched->added_capacity, sizeof *watched->added);
@@ -220,6 +224,10 @@ void watched_added(struct watched_table *table, struct watched *watched, int64_t
 
 void watched_gone(struct watched_table *table, struct watched *watched, int64_t id) {
     if (watched->anew) return;
+    if (watched->gone_count == WATCHED_DUE_MAX) {
+        watched_anew(table, watched);
+        return;
+    }
     if (watched->gone_count == watched->gone_capacity) {
         watched->gone_capacity = watched->gone_capacity ? 2 * watched->gone_capacity : 4;
         watched->gone = mem_resize(watched->gone, watched->gone_capacity, sizeof *watched->gone);

@@ -16,7 +16,10 @@
 
 #include "feed/inbox.h"
 
-enum { WATCHED_NEWEST = 20 };
+enum {
+    WATCHED_NEWEST = 20,
+    WATCHED_DUE_MAX = 500 /* posts, and as many ids that are gone; with more, the timeline is to be read anew */
+};
 
 struct watched_registration;
 

@@ -62,6 +62,7 @@ int kept_reset(struct kept *kept, int32_t partition, struct error *error) {
     char family[40];
     int64_t next;
     name_of_family(kept, partition, family);
+    store_batch_clear(kept->batch); // of a batch of records that was not written, as a store is damaged
     int code = store_family_drop(kept->store, family, error);
     return code ? code : kept_attach(kept, partition, &next, error);
 }

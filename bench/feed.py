@@ -21,12 +21,13 @@ from harness.cluster import Cluster, build_folder
 from harness.waiting import eventually
 
 from feed_http import measure_http, report_http
+from feed_live import measure_live, report_live
 from feed_model import report_model
 from feed_peers import measure_peers, report_peers
 from machine import cpu_s, in_folder, kafka_version, machine
 
 LIVE = 4  # a partition's stage
-STAGES = ('pages', 'push', 'http', 'restore', 'peers')
+STAGES = ('pages', 'push', 'http', 'live', 'restore', 'peers')
 HOUR_MS = 3600000
 LIVE_S, LIVE_POSTS = 20, 20  # for so long, so many a second
 
@@ -324,6 +325,13 @@ def run(options, folder, stack):
         result['http'] = measure_http(world, folder, 8, readers, wait_quiet, say)
         options.people = people
         report_http(result['http'])
+    if 'live' in stages:
+        say('live')
+        cluster = cluster_of(broker, folder, options, 'live', stack, **{
+            'feed:feed.push.max': 1, 'fanout:edge.flush.window.ms': 0, 'ingest:ingest.outcome.wait.ms': 8000})
+        cluster.start(routers=0, sinks=0, feeds=1, topics=False)
+        result['live'] = measure_live(cluster)
+        report_live(result['live'])
     if 'restore' in stages:
         say('restore')
         result['restore'] = measure_restore(World(options, cluster_of(broker, folder, options, 'restore', stack, **{

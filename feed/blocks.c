@@ -57,6 +57,7 @@ int blocks_reset(struct blocks *blocks, int32_t partition, struct error *error) 
     char name[24];
     int64_t next;
     name_of(name, partition);
+    store_batch_clear(blocks->batch); // of a batch of records that was not written, as a store is damaged
     int code = store_family_drop(blocks->store, name, error);
     return code ? code : blocks_attach(blocks, partition, &next, error);
 }

@@ -62,6 +62,7 @@ int kept_reset(struct kept *kept, int32_t partition, struct error *error) {
     char family[40];
     int64_t next;
     name_of_family(kept, partition, family);
+    store_batch_clear(kept->batch); // of a batch of records that was not written, as a store is damaged
     int code = store_family_drop(kept->store, family, error);
     return code ? code : kept_attach(kept, partition, &next, error);
 }
@@ -78,6 +79,10 @@ void kept_take(struct kept *kept, int32_t partition, int64_t offset, const void 
     else
         store_batch_delete(kept->batch, part->family, key, key_size);
     store_batch_put(kept->batch, part->family, NEXT, sizeof NEXT, next, sizeof next);
+}
+
+void kept_drop(struct kept *kept, int32_t partition, const void *key, size_t key_size) {
+    store_batch_delete(kept->batch, kept->parts[partition].family, key, key_size);
 }
 
 int kept_write(struct kept *kept, struct error *error) {

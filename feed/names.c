@@ -74,7 +74,7 @@ const char *names_complaint(struct names *names, int32_t partition, const void *
     int32_t home =
         user < 0 ? handle_partition(handle, names->partitions) : hash_user_partition(user, names->partitions);
     if (home != partition) return "not in the partition of its user or handle";
-    if (!value) return NULL;
+    if (!value) return user < 0 ? NULL : "a user's names are never deleted";
     int code =
         user < 0 ? read_handle(names, value, size, &of_handle, error) : read_user(names, value, size, &of_user, error);
     return code ? error->text : NULL;

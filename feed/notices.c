@@ -79,7 +79,7 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
             code = -EBADMSG;
         else
             more = each(context, &key, &notice);
-        store_cursor_next(cursor);
+        if (i + 1 < NOTICES_KEPT) store_cursor_next(cursor); // behind the last one may lie many that are deleted
     }
     if (!code) code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);
@@ -93,12 +93,17 @@ int notices_excess(struct notices *notices, int32_t partition, int64_t user,
     struct notice_key key;
     for (int i = 0; at_notice(cursor, user, &key); i++) {
         size_t size;
-        if (i >= NOTICES_KEPT) each(context, store_cursor_key(cursor, &size));
+        const uint8_t *bytes = store_cursor_key(cursor, &size);
+        if (i >= NOTICES_KEPT) {
+            each(context, bytes);
+            kept_drop(notices->kept, partition, bytes, size);
+        }
         store_cursor_next(cursor);
     }
     int code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);
-    return code;
+    int written = kept_write(notices->kept, code ? &(struct error){.text = ""} : error);
+    return code ? code : written;
 }
 
 /* ---- writing ---- */

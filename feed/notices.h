@@ -30,7 +30,8 @@ typedef bool notices_each_one(void *context, const struct notice_key *key, const
 int notices_each(struct notices *notices, int32_t partition, int64_t user, notices_each_one *each, void *context,
                  struct error *error);
 
-/* Calls `each` for the keys of a user's notices beyond the newest 200. */
+/* Calls `each` for the keys of a user's notices beyond the newest 200, and forgets them: each is named once, though its tombstone is
+ * read back only later. One whose tombstone gets lost is one too many again on the next disk. */
 int notices_excess(struct notices *notices, int32_t partition, int64_t user,
                    void (*each)(void *context, const uint8_t key[NOTICE_KEY_SIZE]), void *context, struct error *error);
 

@@ -47,11 +47,11 @@ static void delivered(void *context, void *opaque, int code, const struct topic 
     struct outbox *outbox = context;
     uint64_t epoch = (uint64_t)(uintptr_t)opaque;
     if (topic == &TOPIC_FEED_WATCHES) return; // the watch is found again, and its tombstone is written later
-    if (!code) {
+    if (code) outbox->lost->value++;
+    if (!code || topic == &TOPIC_DELIVERIES) { // roll calls repair a lost delivery
         epochs_acknowledge(outbox->options.epochs, epoch);
         return;
     }
-    outbox->lost->value++;
     if (epoch >= epochs_settled(outbox->options.epochs)) outbox->options.lost(outbox->options.context);
 }
 

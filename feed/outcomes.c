@@ -97,9 +97,19 @@ static bool readable(const struct outcome_wait *wait) {
     return false;
 }
 
+/* A page that is not complete yet need not be made to find that out. */
+static bool page_must_wait(const struct outcome_wait *wait) {
+    bool complete = true;
+    struct error error;
+    return replies_serves(wait->replies, wait->partition) &&
+           !timelines_complete(wait->replies->options.timelines, wait->partition, wait->user, &complete, &error) &&
+           !complete;
+}
+
 /* True: it is answered, one way or the other. */
 static bool look(struct outcome_wait *wait, int64_t now_us) {
     bool last = now_us >= wait->deadline_us;
+    if (wait->what == WAITS_FEED && !last && page_must_wait(wait)) return false;
     if (wait->what == WAITS_FEED)
         return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
     if (replies_refused(wait->replies, wait->request, wait->partition)) return true;

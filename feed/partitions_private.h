@@ -5,6 +5,8 @@
 #include "deliver/envelope.h"
 #include "feed/partitions.h"
 
+enum { TRIMMED = 64 };
+
 struct feed_part {
     bool attached, live;
     bool no_inboxes;              /* there was none when it was attached */
@@ -40,6 +42,7 @@ struct partitions {
     bool failed;     /* the process ends */
     bool put_off;    /* effects wait until the outbox has room */
     bool any_damaged;
+    int64_t trimmed[TRIMMED]; /* users whose notices were looked through in this batch, by their hash; -1: none */
 };
 
 void partitions_fail(struct partitions *partitions, const char *doing, const struct error *error);

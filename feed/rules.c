@@ -54,6 +54,7 @@ const char *post_command_complaint(const struct post_command *command) {
 
 const char *follow_command_complaint(const struct follow_command *command) {
     if (command->user < 0 || command->other < 0) return "a user is negative";
+    if (command->time < 1) return "the time is not above 0"; // a half that says 0 has ended
     return command->user == command->other ? "both users are the same" : NULL;
 }
 

@@ -148,6 +148,7 @@ static const char *take_refusal(struct partitions *partitions, const struct kafk
     if (!record->value) return "a refusal needs a value";
     if (event_decode_follow_refusal(partitions->codec, record->value, record->value_size, &refusal, error))
         return error->text;
+    if (refusal.command < 0) return "a refusal is of a negative offset";
     refusals_take(partitions->options.refusals, record->partition, record->offset, record->timestamp, &refusal);
     return NULL;
 }
@@ -226,10 +227,13 @@ static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
     outbox_notice_gone(((struct partitions *)context)->options.outbox, key);
 }
 
-/* A new notice is one too many for its user, who keeps the newest ones. */
+/* A new notice is one too many for its user, who keeps the newest ones. All of a batch are stored: one look for each user is enough. */
 static int tell_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct notice_key key;
     if (!record->value || !notice_key_read(record->key, record->key_size, &key)) return 0;
+    int64_t *trimmed = &partitions->trimmed[hash_u64((uint64_t)key.user) % TRIMMED];
+    if (*trimmed == key.user) return 0;
+    *trimmed = key.user;
     return notices_excess(partitions->options.notices, record->partition, key.user, drop_notice, partitions, error);
 }
 
@@ -293,6 +297,7 @@ void partitions_take(struct partitions *partitions, const struct kafka_record *r
     struct error error;
     bool live = false;
     if (partitions->failed) return;
+    for (size_t i = 0; i < TRIMMED; i++) partitions->trimmed[i] = -1;
     for (size_t i = 0; i < count; i++) take_record(partitions, &records[i]);
     int code = write_all(partitions, &error);
     if (!code) code = tell_all(partitions, records, count, &error);

@@ -91,6 +91,10 @@ static struct watched_author *author_of(struct watched_table *table, int64_t id)
 void watched_register(struct watched_table *table, struct watched *watched, int64_t id) {
     for (const struct watched_registration *r = watched->registrations; r; r = r->next)
         if (r->author->id == id) return;
+    watched_register_new(table, watched, id);
+}
+
+void watched_register_new(struct watched_table *table, struct watched *watched, int64_t id) {
     struct watched_author *author = author_of(table, id);
     struct watched_registration *registration = mem_alloc(sizeof *registration);
     *registration = (struct watched_registration){
@@ -206,6 +210,10 @@ void watched_anew(struct watched_table *table, struct watched *watched) {
 
 void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id) {
     if (watched->anew) return;
+    if (watched->added_count == WATCHED_DUE_MAX) {
+        watched_anew(table, watched);
+        return;
+    }
     if (watched->added_count == watched->added_capacity) {
         watched->added_capacity = watched->added_capacity ? 2 * watched->added_capacity : 4;
         watched->added = mem_resize(watched->added, watched->added_capacity, sizeof *watched->added);
@@ -216,6 +224,10 @@ void watched_added(struct watched_table *table, struct watched *watched, int64_t
 
 void watched_gone(struct watched_table *table, struct watched *watched, int64_t id) {
     if (watched->anew) return;
+    if (watched->gone_count == WATCHED_DUE_MAX) {
+        watched_anew(table, watched);
+        return;
+    }
     if (watched->gone_count == watched->gone_capacity) {
         watched->gone_capacity = watched->gone_capacity ? 2 * watched->gone_capacity : 4;
         watched->gone = mem_resize(watched->gone, watched->gone_capacity, sizeof *watched->gone);

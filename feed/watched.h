@@ -16,7 +16,10 @@
 
 #include "feed/inbox.h"
 
-enum { WATCHED_NEWEST = 20 };
+enum {
+    WATCHED_NEWEST = 20,
+    WATCHED_DUE_MAX = 500 /* posts, and as many ids that are gone; with more, the timeline is to be read anew */
+};
 
 struct watched_registration;
 
@@ -63,8 +66,9 @@ struct watched *watched_walk(struct watched_table *table);
 struct watched *watched_due(struct watched_table *table);
 void watched_settled(struct watched *watched);
 
-/* Hot authors. A second registration changes nothing. */
+/* Hot authors. A second registration changes nothing; watched_register_new does not look for a first one. */
 void watched_register(struct watched_table *table, struct watched *watched, int64_t author);
+void watched_register_new(struct watched_table *table, struct watched *watched, int64_t author);
 void watched_unregister_all(struct watched_table *table, struct watched *watched);
 
 /* Jobs, carried out in their order. */

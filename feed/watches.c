@@ -62,8 +62,13 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     struct watches *watches = context;
     int64_t user = user_of(watches, partition, what, size);
     if (user < 0) return false;
-    const struct watched *watched = watched_put(watches->table, user, partition);
-    if (watched->known) *version = timeline_version(watched->newest, watched->count);
+    struct watched *watched = watched_put(watches->table, user, partition);
+    if (watched->known) {
+        *version = timeline_version(watched->newest, watched->count);
+    } else {
+        watched_anew(watches->table, watched); // a Begin may have been lost: roll calls come here each minute
+        soon(watches);
+    }
     return watched->known;
 }
 
@@ -162,7 +167,7 @@ static void register_all(struct watches *watches, struct watched *watched, const
     watched_unregister_all(watches->table, watched);
     for (size_t i = 0; i < timeline->following->count; i++)
         if (hot_newest(watches->options.hot, timeline->following->items[i]))
-            watched_register(watches->table, watched, timeline->following->items[i]);
+            watched_register_new(watches->table, watched, timeline->following->items[i]);
 }
 
 /* Reads the newest posts. complete: as the timeline's. */
@@ -212,8 +217,9 @@ static bool is_gone(const struct watched *watched, int64_t id) {
 
 /* The posts that came, without those that the reader does not see. */
 static int gather_added(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
-    if (watches->post_capacity < watched->added_count) {
-        watches->post_capacity = watched->added_count;
+    size_t most = watched->added_count + WATCHED_NEWEST; // also of gather_unheard
+    if (watches->post_capacity < most) {
+        watches->post_capacity = most;
         watches->posts = mem_resize(watches->posts, watches->post_capacity, sizeof *watches->posts);
     }
     *count = 0;
@@ -228,15 +234,39 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
     return 0;
 }
 
+/* The posts that are newest now, and neither were before nor are told already: those of hot authors whose jobs have not come to this
+ * reader. The version has them, so they are told with it. What has moved up from further down is older than what was there. */
+static void gather_unheard(struct watches *watches, const struct watched *watched, const struct inbox_post *before,
+                           size_t before_count, size_t *count) {
+    int64_t lowest = before_count == WATCHED_NEWEST ? before[before_count - 1].id : 0;
+    size_t at = 0;
+    for (size_t i = 0; i < watched->count && watched->newest[i].id > lowest; i++) {
+        const struct inbox_post *post = &watched->newest[i];
+        while (at < before_count && before[at].id > post->id) at++;
+        if (at < before_count && before[at].id == post->id) continue;
+        watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
+    }
+}
+
+/* Reads the timeline anew, as a post further down moves up for one that is gone. */
+static int remove_gone(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
+    struct inbox_post before[WATCHED_NEWEST];
+    size_t before_count = watched->count;
+    struct timeline timeline;
+    memcpy(before, watched->newest, before_count * sizeof *before);
+    int code = read_newest(watches, watched, &timeline, error);
+    if (!code) gather_unheard(watches, watched, before, before_count, count);
+    return code;
+}
+
 /* Tells edges the posts that came and the ids that are gone. */
 static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
     struct watch_version since = timeline_version(watched->newest, watched->count);
     char what[WHAT_SIZE + 1];
-    struct timeline timeline;
     size_t count;
     if (!watched->known) return 0; // the version is told when the inbox is complete
     int code = gather_added(watches, watched, &count, error);
-    if (!code && watched->gone_count) code = read_newest(watches, watched, &timeline, error);
+    if (!code && watched->gone_count) code = remove_gone(watches, watched, &count, error);
     if (code || !watched->known || !(count || watched->gone_count)) return code;
     const struct feed_change change = {.posts = {.items = watches->posts, .count = count},
                                        .gone = {.items = watched->gone, .count = watched->gone_count}};

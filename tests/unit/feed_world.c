@@ -614,7 +614,7 @@ static void trouble(struct feed_world *w, double chance) {
         disk_lose(o);
         crash(o, false);
     }
-    if (happens(w, .03)) {
+    if (happens(w, w->without == RULE_KEPT ? .3 : .03)) { // a rule that is left out should show soon
         int64_t span = w->group[TIMELINES][o->part] - w->kept[o->part];
         if (span > 0) w->kept[o->part] += roll(w, (uint32_t)span + 1);
     }

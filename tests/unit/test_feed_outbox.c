@@ -41,11 +41,13 @@ static void begin(struct world *w) {
     fake_kafka_start();
     fake_topic(&TOPIC_TIMELINES, PARTITIONS);
     fake_topic(&TOPIC_FOLLOW_COMMANDS, PARTITIONS);
+    fake_topic(&TOPIC_DELIVERIES, PARTITIONS);
     assert_int_equal(outbox_new(&(struct outbox_options){.loop = &w->loop,
                                                          .kafka = &w->kafka,
                                                          .log = w->log,
                                                          .metrics = w->metrics,
                                                          .partitions = PARTITIONS,
+                                                         .routes = PARTITIONS,
                                                          .queue_bytes = 1 << 20,
                                                          .flush_bytes = 65536,
                                                          .flush_us = 1000000,
@@ -123,9 +125,22 @@ static void a_batch_that_cannot_be_sent_ends_the_process(void **state) { fails(p
 
 static void a_command_that_cannot_be_sent_ends_the_process(void **state) { fails(put_command); }
 
+static void a_lost_delivery_repeats_nothing(void **state) {
+    struct world w;
+    begin(&w);
+    fake_fail_reports(1, -ETIMEDOUT, false);
+    outbox_deliver(w.outbox, 1, "x", 1);
+    outbox_flush_deliveries(w.outbox);
+    uint64_t epoch = close_epoch(&w);
+    FAKE_UNTIL(&w.loop, epochs_settled(w.epochs) > epoch);
+    assert_true(!w.failed && !w.lost);
+    end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_queue_is_waited_for),
+        cmocka_unit_test(a_lost_delivery_repeats_nothing),
         cmocka_unit_test(a_batch_that_cannot_be_sent_ends_the_process),
         cmocka_unit_test(a_command_that_cannot_be_sent_ends_the_process),
     };

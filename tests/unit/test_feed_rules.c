@@ -39,8 +39,12 @@ static void users_must_be_two(void **state) {
                  {0, 0, false}, {-1, 5, false}, {5, -1, false},       {INT64_MIN, 5, false}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
         for (enum follow_command_kind kind = FOLLOW_COMMAND_FOLLOW; kind <= FOLLOW_COMMAND_UNMUTE; kind++) {
-            const struct follow_command command = {.kind = kind, .user = CASES[i].user, .other = CASES[i].other};
+            const struct follow_command command = {
+                .kind = kind, .user = CASES[i].user, .other = CASES[i].other, .time = 1};
             assert_int_equal(follow_command_complaint(&command) == NULL, CASES[i].good);
+            struct follow_command without = command;
+            without.time = (int64_t)i - 5; // 0 and below
+            if (without.time < 1) assert_non_null(follow_command_complaint(&without));
         }
     }
 }

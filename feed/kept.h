@@ -24,7 +24,7 @@ int kept_reset(struct kept *kept, int32_t partition, struct error *error); /* fo
  * stored offset are passed by. */
 void kept_take(struct kept *kept, int32_t partition, int64_t offset, const void *key, size_t key_size,
                const void *value, size_t size);
-/* The same without a record: the key is forgotten, and the offset stays. */
+/* Gathers the removal of a key without a record; the offset stays. */
 void kept_drop(struct kept *kept, int32_t partition, const void *key, size_t key_size);
 int kept_write(struct kept *kept, struct error *error);
 int64_t kept_next(const struct kept *kept, int32_t partition);

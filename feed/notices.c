@@ -79,7 +79,7 @@ int notices_each(struct notices *notices, int32_t partition, int64_t user, notic
             code = -EBADMSG;
         else
             more = each(context, &key, &notice);
-        if (i + 1 < NOTICES_KEPT) store_cursor_next(cursor); // behind the last one may lie many that are deleted
+        if (i + 1 < NOTICES_KEPT) store_cursor_next(cursor); // not behind the last one, where many deleted ones may lie
     }
     if (!code) code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);

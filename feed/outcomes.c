@@ -97,7 +97,7 @@ static bool readable(const struct outcome_wait *wait) {
     return false;
 }
 
-/* A page that is not complete yet need not be made to find that out. */
+/* Checks whether the inbox is complete, which costs less than making the page. */
 static bool page_must_wait(const struct outcome_wait *wait) {
     bool complete = true;
     struct error error;

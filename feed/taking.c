@@ -227,7 +227,7 @@ static void drop_notice(void *context, const uint8_t key[NOTICE_KEY_SIZE]) {
     outbox_notice_gone(((struct partitions *)context)->options.outbox, key);
 }
 
-/* A new notice is one too many for its user, who keeps the newest ones. All of a batch are stored: one look for each user is enough. */
+/* Deletes the notices of a user beyond the newest ones. All notices of the batch are stored, so one look for each user is enough. */
 static int tell_notice(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
     struct notice_key key;
     if (!record->value || !notice_key_read(record->key, record->key_size, &key)) return 0;

@@ -66,7 +66,7 @@ static bool version_of(void *context, int32_t partition, const void *what, size_
     if (watched->known) {
         *version = timeline_version(watched->newest, watched->count);
     } else {
-        watched_anew(watches->table, watched); // a Begin may have been lost: roll calls come here each minute
+        watched_anew(watches->table, watched); // a Begin may have been lost; roll calls lead here each minute
         soon(watches);
     }
     return watched->known;
@@ -234,8 +234,9 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
     return 0;
 }
 
-/* The posts that are newest now, and neither were before nor are told already: those of hot authors whose jobs have not come to this
- * reader. The version has them, so they are told with it. What has moved up from further down is older than what was there. */
+/* Adds to the change the posts that are among the newest now and were not before: those of hot authors whose jobs have not come to
+ * this reader. The new version includes them, so they are told with it. Posts that moved up from further down are left out: they are
+ * older than all that were there. */
 static void gather_unheard(struct watches *watches, const struct watched *watched, const struct inbox_post *before,
                            size_t before_count, size_t *count) {
     int64_t lowest = before_count == WATCHED_NEWEST ? before[before_count - 1].id : 0;
@@ -248,7 +249,7 @@ static void gather_unheard(struct watches *watches, const struct watched *watche
     }
 }
 
-/* Reads the timeline anew, as a post further down moves up for one that is gone. */
+/* Reads the timeline anew: an older post moves up into the place of one that is gone. */
 static int remove_gone(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
     struct inbox_post before[WATCHED_NEWEST];
     size_t before_count = watched->count;

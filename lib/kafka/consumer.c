@@ -167,7 +167,8 @@ static void adapt_batch(struct kafka_consumer *consumer, size_t count, size_t by
     size_t most = consumer->options.batch;
     if (bytes > TURN_BYTES)
         consumer->batch = count * TURN_BYTES / bytes < LEAST ? LEAST : count * TURN_BYTES / bytes;
-    else if (count == consumer->batch && bytes < TURN_BYTES / 2) // one that is not full says nothing of a full one
+    else if (count == consumer->batch &&
+             bytes < TURN_BYTES / 2) // a batch that is not full does not show the size of a full one
         consumer->batch = consumer->batch < most / 2 ? 2 * consumer->batch : most;
     if (consumer->batch > most) consumer->batch = most;
 }

@@ -246,7 +246,7 @@ static void count_inboxes(const struct options *options) {
     for (int32_t p = 0; p < world->partitions; p++) {
         int64_t next;
         char *name = mem_format("inbox-%d", p);
-        struct store_family *family;
+        struct store_family *family = NULL;
         if (inboxes_attach(inboxes, p, &next, &error) || store_family(store, name, &family, &error))
             fail(folder, &error);
         store_compact(store, family);

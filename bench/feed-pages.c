@@ -127,7 +127,7 @@ static void write_inboxes(struct bench *bench) {
     while (inboxes_write(bench->inboxes, SIZE_MAX, &error) > 0) continue;
     for (int32_t p = 0; p < PARTITIONS; p++) { // as most of a store is merged
         char *name = mem_format("inbox-%d", p);
-        struct store_family *family;
+        struct store_family *family = NULL;
         if (store_family(bench->store, name, &family, &error)) fail(name, &error);
         store_compact(bench->store, family);
         free(name);
@@ -269,7 +269,7 @@ struct row {
     int64_t first, readers, following, pages;
     const uint64_t *table; /* of the memory's floor; NULL: the store's */
     size_t lines;
-    struct store_family *family;
+    struct store_family *family = NULL;
     double target;
 };
 

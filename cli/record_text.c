@@ -81,11 +81,8 @@ static void put_key(struct buffer *out, const struct kafka_record *record) {
         buffer_format(out, "[%" PRId64 ",%" PRId64 "]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
         buffer_format(out, "[%" PRId64 ",\"%" PRId64 "\"]", number_at(record->key), number_at(record->key + USER_KEY));
-    } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record))) {
-        return;
-    } else if (name && put_name_key(out, record)) {
-        return;
-    } else if (topic == &TOPIC_NOTICES && put_notice_key(out, record)) {
+    } else if ((relation && put_follow_key(out, record)) || (watch && put_watch_key(out, record)) ||
+               (name && put_name_key(out, record)) || (topic == &TOPIC_NOTICES && put_notice_key(out, record))) {
         return;
     } else if (!pair && !post && !relation && !watch && !name && record->key_size == USER_KEY) {
         buffer_format(out, "%" PRId64, number_at(record->key));

@@ -205,11 +205,12 @@ static int compare_halves(struct verify *v, struct half_side *own, struct half_s
     own->of_a = mirror->of_a = p;
     own->of_b = mirror->of_b = q;
     for (int look = 0; !code && look < LOOKS && (!look || own_alone.count || mirror_alone.count); look++) {
-        if (look) uv_sleep(LOOK_AGAIN_MS);
+        // Both partitions are read up to one moment, a while after it: by then what was written until then is committed.
+        int64_t moment = clock_wall_ms();
+        uv_sleep(LOOK_AGAIN_MS);
         own->list.count = mirror->list.count = 0;
-        code =
-            read_partition(v, &(struct half_sides){.own = own, .mirror = p == q ? mirror : NULL}, p, INT64_MAX, keep);
-        if (!code && p != q) code = read_partition(v, &(struct half_sides){.mirror = mirror}, q, INT64_MAX, keep);
+        code = read_partition(v, &(struct half_sides){.own = own, .mirror = p == q ? mirror : NULL}, p, moment, keep);
+        if (!code && p != q) code = read_partition(v, &(struct half_sides){.mirror = mirror}, q, moment, keep);
         still_alone(&own_alone, &own->list, &mirror->list, !look);
         still_alone(&mirror_alone, &mirror->list, &own->list, !look);
     }

@@ -198,8 +198,9 @@ bool partitions_lost(struct partitions *partitions, size_t state, int32_t partit
     case STATE_NAMES: code = kept_reset(names_kept(options->names), partition, &error); break;
     case STATE_NOTICES: code = kept_reset(notices_kept(options->notices), partition, &error); break;
     case STATE_TIMELINES: code = inboxes_forget(options->inboxes, partition, &error); break;
-    case STATE_REFUSALS: break; // they are too old to be of use
-    case STATE_WATCHES: break;  // roll calls find missing watches
+    case STATE_REFUSALS: // they are too old to be of use
+    case STATE_WATCHES:  // roll calls find missing watches
+        break;
     }
     if (code) partitions_fail(partitions, "the store failed", &error);
     if (state == STATE_TIMELINES || state == STATE_WATCHES) return false; // inboxes are asked for again

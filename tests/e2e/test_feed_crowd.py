@@ -21,6 +21,9 @@ GRAPH = pathlib.Path(os.environ.get('STARLING_DATA', REPOSITORY.parent / 'shared
 needs_graph = pytest.mark.skipif(not GRAPH.exists(), reason=f'the real graph is not at {GRAPH} (STARLING_DATA names its folder)')
 
 PEOPLE, AUTHORS, WATCHERS = 2000, 10, 24
+# At the beginning and after processes were replaced. Those that are left out take minutes, and are part of the last one.
+THRESHOLDS = [(0, 0), (10_000, 10)] if os.environ.get('STARLING_CROWD') != 'all' else [
+    (0, 0), (10, 10), (10_000, 10_000), (10_000, 10)]
 TOLD_S = 180  # whatever is lost, a watcher knows by then that the page is to be read again
 LIMITS = (7, 20, 100, 1000), (1, 2, 6, 6)  # and how often: small pages take their time
 
@@ -164,7 +167,7 @@ def lists_and_counts_are_right(crowd, everybody):
 @needs_graph
 @pytest.mark.slow
 @pytest.mark.timeout(480)
-@pytest.mark.parametrize('push_max, later', [(0, 0), (10, 10), (10_000, 10_000), (10_000, 10)])
+@pytest.mark.parametrize('push_max, later', THRESHOLDS)
 def test_everybodys_pages_equal_brute_force(make_cluster, users, tmp_path, push_max, later):
     chance = random.Random(push_max + later)
     cluster = make_cluster(partitions=8, settings={'feed:feed.push.max': push_max, 'feed:feed.inbox.max': 200})

@@ -45,8 +45,8 @@ static void test_a_handle_has_3_to_30_characters(void **state) {
 static void test_the_partition_is_that_of_the_handles_bytes(void **state) {
     bool used[7] = {false};
     char handle[HANDLE_SIZE] = "user_a";
-    for (char c = 'a'; c <= 'z'; c++) {
-        handle[5] = c;
+    for (int c = 'a'; c <= 'z'; c++) {
+        handle[5] = (char)c;
         int32_t partition = handle_partition(handle, 7);
         assert_int_equal(partition, hash_partition(handle, 6, 7));
         used[partition] = true;

@@ -269,7 +269,7 @@ struct row {
     int64_t first, readers, following, pages;
     const uint64_t *table; /* of the memory's floor; NULL: the store's */
     size_t lines;
-    struct store_family *family = NULL;
+    struct store_family *family;
     double target;
 };
 

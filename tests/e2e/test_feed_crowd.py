@@ -24,7 +24,6 @@ PEOPLE, AUTHORS, WATCHERS = 2000, 10, 24
 # The others by STARLING_CROWD=all. The last one fails: when the threshold has become lower, watchers are not told of the deletion of a
 # post that was pushed before (docs/FEED.md, section Live); their pages are right.
 THRESHOLDS = [(0, 0), (10, 10)] + ([(10_000, 10_000), (10_000, 10)] if os.environ.get('STARLING_CROWD') == 'all' else [])
-    (0, 0), (10, 10), (10_000, 10_000), (10_000, 10)]
 TOLD_S = 180  # whatever is lost, a watcher knows by then that the page is to be read again
 LIMITS = (7, 20, 100, 1000), (1, 2, 6, 6)  # and how often: small pages take their time
 

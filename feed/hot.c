@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "feed/id_table.h"
 
 /* Tables are a few, chosen by the highest bits of the author's hash: one that grows is copied, which takes some 10 ns an author. */
@@ -114,15 +115,7 @@ static struct hot_older *older_resize(struct hot *hot, struct hot_older *older, 
 
 /* How many ids of the list are below this one. */
 static uint32_t count_below(const struct hot_older *older, int64_t id) {
-    uint32_t from = 0, to = older ? older->count : 0;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (older->ids[middle] < id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return older ? (uint32_t)sorted_below(older->ids, older->count, id) : 0;
 }
 
 static bool put_older(struct hot *hot, struct hot_author *slot, int64_t id) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 enum { STEPS = 128 };
 enum { PREFETCHED = 12 }; /* authors whose slots are fetched before they are needed */
@@ -66,15 +67,8 @@ static void remove_top(struct page_scratch *heap) {
 /* ---- what there is ---- */
 
 static bool holds(const int64_t *ids, size_t count, int64_t id) {
-    size_t from = 0, to = count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (ids[middle] < id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < count && ids[from] == id;
+    size_t at = sorted_below(ids, count, id);
+    return at < count && ids[at] == id;
 }
 
 struct sources {

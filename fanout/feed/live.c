@@ -4,20 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 /* ---- ids that were told ---- */
 
 /* The place of the first one that is not below the id. */
 static size_t told_place(const struct live_feed *live, int64_t id) {
-    size_t low = 0, high = live->told_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (live->told[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_below(live->told, live->told_count, id);
 }
 
 static bool may_be_told(const struct live_feed *live, int64_t id) {

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 
 void id_list_free(struct id_list *list) {
     free(list->items);
@@ -71,16 +72,8 @@ bool id_list_holds(const uint8_t *bytes, size_t size, int64_t id) {
 }
 
 bool id_list_find(const struct id_list *list, int64_t id, size_t *at) {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->items[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *at = low;
-    return low < list->count && list->items[low] == id;
+    *at = sorted_below(list->items, list->count, id);
+    return *at < list->count && list->items[*at] == id;
 }
 
 void id_list_encode(struct buffer *out, const int64_t *items, size_t count) {

@@ -1,0 +1,21 @@
+/* Searching in sorted numbers. Pure; any thread. */
+#ifndef BASE_SORTED_H
+#define BASE_SORTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many of the rising numbers are below `number`: the place where it is or would be. */
+static inline size_t sorted_below(const int64_t *numbers, size_t count, int64_t number) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#endif

@@ -1,11 +1,11 @@
 """Home timelines over the WebSocket: new posts as they come, deletions, and pages that are to be read again."""
 import random
-import threading
 import time
 
 import pytest
 
 from harness.feed import Feed
+from harness.meanwhile import meanwhile
 from harness.waiting import eventually
 from harness.watcher import Watcher
 
@@ -115,39 +115,27 @@ def test_watchers_see_every_post_whoever_is_killed(make_cluster, users):
     for user in people:
         feed.wait_home(user)
     watchers = [Watcher(feed, user) for user in people]
-    over, failures = threading.Event(), []
+    rolls = {user: random.Random(user) for user in people}
 
-    def live(user):
-        roll = random.Random(user)
-        try:
-            while not over.wait(0.05):
-                other, what = roll.choice([one for one in people if one != user]), roll.random()
-                if what < 0.8:
-                    feed.post(user, f'{user} {what}', timeout=90)
-                elif what < 0.85:
-                    feed.follow(user, other, timeout=90)
-                elif what < 0.9:
-                    feed.unfollow(user, other, timeout=90)
-                elif feed.posts[user]:
-                    feed.delete(user, roll.choice(feed.posts[user]), timeout=90)
-        except BaseException as failure:
-            failures.append(failure)
+    def act(user):
+        roll = rolls[user]
+        other, what = roll.choice([one for one in people if one != user]), roll.random()
+        if what < 0.8:
+            feed.post(user, f'{user} {what}', timeout=90)
+        elif what < 0.85:
+            feed.follow(user, other, timeout=90)
+        elif what < 0.9:
+            feed.unfollow(user, other, timeout=90)
+        elif feed.posts[user]:
+            feed.delete(user, roll.choice(feed.posts[user]), timeout=90)
 
-    threads = [threading.Thread(target=live, args=(user,)) for user in people]
-    for thread in threads:
-        thread.start()
-    try:
+    with meanwhile(people, act, pause=0.05):
         for process in feed.cluster.feeds:
             time.sleep(3)
             process.kill()
             time.sleep(1)
             process.start()
         time.sleep(3)
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert not failures, failures
     deadline = time.monotonic() + 180
     for watcher in watchers:
         wait_shown(watcher, feed, timeout=max(5.0, deadline - time.monotonic()))

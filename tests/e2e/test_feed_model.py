@@ -6,6 +6,7 @@ import time
 import pytest
 
 from harness.feed import Feed
+from harness.meanwhile import meanwhile
 from harness.http import Http
 from harness.waiting import eventually
 
@@ -173,40 +174,27 @@ def test_both_processes_are_killed_in_turn(make_cluster, users):
     """People go on posting, following and deleting meanwhile; every key becomes one post, and pages are right in the end."""
     feed = Feed(make_cluster(settings={'feed:feed.push.max': 2}).start(routers=0, fanouts=0, sinks=0, feeds=2))
     people = users(8)
-    over = threading.Event()
-    failures = []
+    chances = {user: random.Random(user) for user in people}
 
-    def live(user):
-        chance = random.Random(user)
-        try:
-            while not over.is_set():
-                roll, other = chance.random(), chance.choice([one for one in people if one != user])
-                if roll < 0.6:
-                    feed.post(user, f'{user} {roll}', timeout=60)
-                elif roll < 0.8:
-                    feed.follow(user, other, timeout=60)
-                elif roll < 0.9:
-                    feed.unfollow(user, other, timeout=60)
-                elif feed.posts[user]:
-                    feed.delete(user, chance.choice(feed.posts[user]), timeout=60)
-        except BaseException as failure:
-            failures.append(failure)
+    def act(user):
+        chance = chances[user]
+        roll, other = chance.random(), chance.choice([one for one in people if one != user])
+        if roll < 0.6:
+            feed.post(user, f'{user} {roll}', timeout=60)
+        elif roll < 0.8:
+            feed.follow(user, other, timeout=60)
+        elif roll < 0.9:
+            feed.unfollow(user, other, timeout=60)
+        elif feed.posts[user]:
+            feed.delete(user, chance.choice(feed.posts[user]), timeout=60)
 
-    threads = [threading.Thread(target=live, args=(user,)) for user in people]
-    for thread in threads:
-        thread.start()
-    try:
+    with meanwhile(people, act):
         for _ in range(2):
             for process in feed.cluster.feeds:
                 time.sleep(2)
                 process.kill()
                 time.sleep(1)
                 process.start()
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert not failures, failures
     for user in people:
         feed.wait_home(user, timeout=60)
         own = [int(item['id']) for page in feed.pages(user, f'/v1/users/{user}/posts') for item in page['items']]

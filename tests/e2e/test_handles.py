@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from harness.meanwhile import meanwhile
 from harness.records import key_users
 from harness.waiting import eventually
 
@@ -231,35 +232,22 @@ def test_what_is_left_when_no_feed_process_runs(make_cluster, users):
 def test_both_processes_are_killed_while_handles_change(make_cluster, users):
     cluster = make_cluster(settings=SETTINGS).start(routers=0, fanouts=0, sinks=0, feeds=2)
     crowd, handles = users(8), fresh(5)
-    over, failures = threading.Event(), []
+    chances = {user: random.Random(user) for user in crowd}
 
-    def live(user):
-        chance = random.Random(user)
-        try:
-            while not over.is_set():
-                if chance.random() < 0.2:
-                    give_up(cluster, user)
-                    continue
-                handle = chance.choice(handles)
-                if put(cluster, user, handle).status_code == 200:
-                    assert own(cluster, user) == handle
-        except BaseException as failure:
-            failures.append(failure)
+    def act(user):
+        if chances[user].random() < 0.2:
+            give_up(cluster, user)
+            return
+        handle = chances[user].choice(handles)
+        if put(cluster, user, handle).status_code == 200:
+            assert own(cluster, user) == handle
 
-    threads = [threading.Thread(target=live, args=(user,)) for user in crowd]
-    for thread in threads:
-        thread.start()
-    try:
+    with meanwhile(crowd, act):
         for process in cluster.feeds:
             before = sum(cluster.topics.ends('names').values())
             eventually(lambda: sum(cluster.topics.ends('names').values()) > before + 100, 60, every=0.2)
             process.kill()
             process.start()
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert not failures, failures
     wait_calm(cluster)
     found = {handle: holder(cluster, handle) for handle in handles}
     assert {user: own(cluster, user) for user in crowd} == {

@@ -2,8 +2,8 @@
  *
  *     authors 7 9 12 ...   each: newest first, until it is below what is kept anyway --> heap of the newest `most` --> sorted
  *
- * The cut is the highest id of a post that was left out: all live posts of these authors above it are there. What is posted between
- * two slices may be missing: an inbox gets that by a push. One thread.
+ * The cut is the highest id of a post that was left out: all live posts of these authors above it are there. Posts that
+ * come between two slices may be missing: an inbox gets them by a push. One thread.
  */
 #ifndef FEED_NEWEST_H
 #define FEED_NEWEST_H

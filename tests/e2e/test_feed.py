@@ -314,7 +314,7 @@ def test_pages_of_the_longest_posts(feed, users):
 
 
 def test_a_block_that_is_carried_out_late_ends_no_later_follow(feed, users):
-    """Whoever takes over carries out what a block leads to once more: the follow may have been made anew since it was lifted."""
+    """A process that takes over carries out once more what a block leads to: the follow may have been made anew since the block was lifted."""
     ada, ben = users(2)
     feed.follow(ada, ben)
 

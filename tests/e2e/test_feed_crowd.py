@@ -120,7 +120,8 @@ class Life:
 
 
 def all_pages_are_right(crowd, people, chance, timeout=60):
-    """Every page of everybody. Whoever differs is asked again until the end: pushes may be under way. The posts compared."""
+    """Every page of everybody; returns how many posts were compared. A page that differs is read again until the end, as pushes may be
+    under way."""
     began = time.monotonic()
     wrong = [(user, None) for user in people]
     while True:

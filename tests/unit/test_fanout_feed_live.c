@@ -111,7 +111,7 @@ static void one_that_does_not_follow_is_stale(void **state) {
     assert_int_equal(live.pending, LIVE_STALE);
     assert_true(watch_version_same(live.version, version(6)));
     assert_int_equal(live.post_count, 0);
-    /* Whatever comes before it is told moves its version on. */
+    /* Each change that comes before it is told moves its version on. */
     change(w, &live, 6, id_of(3), 0);
     assert_int_equal(live.pending, LIVE_STALE);
     assert_true(watch_version_same(live.version, version(7)));

@@ -155,7 +155,7 @@ static void look_when_calm(struct world *world) {
     }
 }
 
-/* Whoever asks for a handle that nobody has gets it. */
+/* A user who asks for a handle that nobody has gets it. */
 static void ask_for_free_ones(struct world *world) {
     for (size_t i = 0; i < NAMES && !world->wrong; i++) {
         struct name_step step = {.kind = NAME_COMMAND_WISH, .user = (int64_t)below(world, USERS)};

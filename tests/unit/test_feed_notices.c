@@ -126,7 +126,7 @@ static void test_records_that_are_none(void **state) {
     assert_int_equal(kept_write(notices_kept(notices), &disk->error), 0);
     assert_int_equal(notices_each(notices, p, USER, see, &seen, &disk->error), -EBADMSG);
 
-    // What was gathered and not written is forgotten with the rest.
+    // Records that were gathered and not written are forgotten with the rest.
     int64_t next;
     kept_take(notices_kept(notices), p, 1, bytes, sizeof bytes, good.data, good.size);
     assert_int_equal(kept_reset(notices_kept(notices), p, &disk->error), 0);

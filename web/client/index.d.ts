@@ -324,7 +324,7 @@ export class LiveFeed {
     refresh(): void;
     /** Takes posts off the list of which the application knows that they go: before the server says so. */
     drop(unwanted: (post: Post) => boolean): void;
-    /** Ends it. What is listed stays as it is. */
+    /** Ends it. The list stays as it is. */
     close(): void;
 
     /** For StarlingClient, which passes on connections and frames. */

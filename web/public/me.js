@@ -33,7 +33,7 @@ export class Me {
         return this.#sharing.dataset.mode ?? null;
     }
 
-    /** Reads all from the server. What it does not know yet stays blank. */
+    /** Reads all from the server. Fields that it does not know yet stay blank. */
     async load() {
         const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
         if (profile.status === 'fulfilled') {

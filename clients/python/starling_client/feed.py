@@ -127,7 +127,7 @@ class LiveFeed(Teller[FeedEvent]):
             self._changed(FeedChange('gone', [], gone))
 
     def close(self) -> None:
-        """Ends it. What is listed stays as it is."""
+        """Ends it. The list stays as it is."""
         if self._closed:
             return
         self._closed = True

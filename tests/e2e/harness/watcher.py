@@ -11,7 +11,7 @@ class Watcher:
     watcher.shown(20)                     # the newest ids on its screen
     watcher.told                          # ids that came in `posts` frames, in their order, since the connection began
 
-    A thread of its own reads frames and pages. What breaks the protocol is noted in `broken`.
+    A thread of its own reads frames and pages. It notes in `broken` frames that break the protocol.
     """
 
     def __init__(self, feed, user, limit=100):

@@ -111,7 +111,7 @@ export class LiveFeed {
         if (gone.length > 0) this.#changed('gone', [], gone);
     }
 
-    /** Ends it. What is listed stays as it is. */
+    /** Ends it. The list stays as it is. */
     close() {
         if (this.#closed) return;
         this.#closed = true;

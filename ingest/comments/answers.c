@@ -134,6 +134,7 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
     const struct comment_wish *wish = context;
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
     struct buffer body = {0};
+    page_copies_changed(wish->gateway->pages, wish->subject);
     if (wish->form == ANSWER_SUBJECT) known_subjects_forget(wish->gateway->subjects, wish->subject);
     if (json_is_string(refused))
         comment_refused(request, json_string_value(refused), wish->reply);

@@ -12,7 +12,7 @@
 #include "ingest/comments/settings.h"
 #include "ingest/comments/writing.h"
 
-enum { RETRY_AFTER_S = 1 };
+enum { RETRY_AFTER_S = 1, PAGE_TIMEOUT_MS = 3000, TICK_MS = 1000 };
 
 /* ---- what endpoints share ---- */
 
@@ -54,6 +54,37 @@ void comments_owner_away(struct http_request *request) {
 
 /* ---- the product ---- */
 
+static void fetch_page(void *context, const char *subject, const char *path, page_answered *answered,
+                       void *answered_context) {
+    const struct comments_gateway *gateway = context;
+    peers_fetch(gateway->owners, peers_of_subject(gateway->owners, subject), path, PAGE_TIMEOUT_MS, answered,
+                answered_context);
+}
+
+static void tick(void *context) {
+    const struct comments_gateway *gateway = context;
+    page_copies_tick(gateway->pages);
+}
+
+static void start_pages(struct comments_gateway *gateway, struct service *service) {
+    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
+    struct metrics *metrics = service_metrics(service);
+    gateway->pages = page_copies_new(&(struct page_copies_options){
+        .names = comments_names(gateway),
+        .hot_reads = settings->hot_reads,
+        .max_bytes = (size_t)settings->hot_memory_mb << 20,
+        .built = metrics_counter(metrics, "starling_ingest_comment_pages_built_total",
+                                 "Answers about threads that were asked of their owners.", NULL),
+        .from_copies =
+            metrics_counter(metrics, "starling_ingest_comment_pages_shared_total",
+                            "Answers about threads that were copies, or were built for somebody else, too.", NULL),
+        .context = gateway,
+        .fetch = fetch_page,
+        .now_ms = clock_coarse_ms,
+    });
+    gateway->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, gateway);
+}
+
 static bool ready(const void *of) {
     const struct comments_gateway *gateway = of;
     return user_copies_ready(gateway->copies);
@@ -86,6 +117,8 @@ static int start_peers(struct comments_gateway *gateway, const struct product_op
 static void comments_stop(void *state) {
     struct comments_gateway *gateway = state;
     if (!gateway) return;
+    loop_timer_free(gateway->tick);
+    gateway->tick = NULL;
     peers_free(gateway->owners);
     peers_free(gateway->feeds);
     peers_free(gateway->routers);
@@ -95,6 +128,7 @@ static void comments_stop(void *state) {
 static void comments_free(void *state) {
     struct comments_gateway *gateway = state;
     if (!gateway) return;
+    page_copies_free(gateway->pages);
     known_authors_free(gateway->authors);
     known_subjects_free(gateway->subjects);
     rates_free(gateway->rates);
@@ -125,6 +159,7 @@ static int comments_start(const struct product_options *options, void **state, s
         .written = metrics_counter(service_metrics(options->service), "starling_ingest_comment_commands_total",
                                    "Commands about comments that Kafka acknowledged.", NULL),
     };
+    start_pages(gateway, options->service);
     const struct endpoint_list *const lists[] = {&COMMENT_WRITING_ENDPOINTS, &COMMENT_ACTS_ENDPOINTS,
                                                  &COMMENT_PAGES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);

@@ -11,7 +11,7 @@
 #include "ingest/comments/etag.h"
 #include "ingest/comments/likes.h"
 
-enum { PEER_TIMEOUT_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
+enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
 enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */ };
 
 struct read_request {
@@ -21,12 +21,12 @@ struct read_request {
     int64_t user; /* whose likes are wanted; -1: nobody's */
     /* Makes an answer of the owner's. */
     bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
-    bool tagged; /* the answer has an ETag */
-    struct shown_comments shown;
+    bool tagged;            /* the answer has an ETag */
+    struct page_copy *copy; /* NULL: not there yet */
 };
 
 static void read_free(struct read_request *asked) {
-    shown_comments_free(&asked->shown);
+    if (asked->copy) page_copy_give(asked->copy);
     free(asked);
 }
 
@@ -34,7 +34,8 @@ static void read_free(struct read_request *asked) {
 
 static void reply_tagged(const struct read_request *asked, const struct buffer *body) {
     char tag[ETAG_SIZE];
-    etag_of(asked->shown.version, asked->shown.counters, asked->user, tag);
+    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    etag_of(shown->version, shown->counters, asked->user, tag);
     const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
     if (etag_matches(http_header(asked->request, "If-None-Match"), tag))
         http_reply(asked->request, 304, NULL, NULL, 0, fields, ARRAY_SIZE(fields));
@@ -45,9 +46,10 @@ static void reply_tagged(const struct read_request *asked, const struct buffer *
 /* A page without likes that were wanted, or without a text, is not to be kept. */
 static void liked_known(void *context, const int64_t *liked, size_t count) {
     struct read_request *asked = context;
+    const struct shown_comments *shown = page_copy_shown(asked->copy);
     struct buffer body = {0};
-    shown_comments_put(&body, &asked->shown, liked, count);
-    if (asked->tagged && asked->shown.complete && (liked || asked->user < 0))
+    shown_comments_put(&body, shown, liked, count);
+    if (asked->tagged && shown->complete && (liked || asked->user < 0))
         reply_tagged(asked, &body);
     else
         http_reply_json(asked->request, 200, &body);
@@ -63,25 +65,22 @@ static void reply_shown(struct read_request *asked) {
     likes_ask(asked->gateway, &(struct likes_wish){
                                   .subject = asked->subject,
                                   .user = asked->user,
-                                  .shown = &asked->shown,
+                                  .shown = page_copy_shown(asked->copy),
                                   .context = asked,
                                   .done = liked_known,
                               });
 }
 
-static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
+static void answered(void *context, unsigned status, struct page_copy *copy) {
     struct read_request *asked = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    struct comment_names names = comments_names(asked->gateway);
-    bool good = reply && asked->show(&asked->shown, reply, &names);
-    json_decref(reply);
-    if (good) {
+    asked->copy = copy;
+    if (copy) {
         reply_shown(asked);
         return;
     }
-    if (code == 0 && status == 404)
+    if (status == 404)
         http_problem(asked->request, 404, "no_comment", "there is no such comment under this subject", 0);
-    else if (code == 0 && status == 400)
+    else if (status == 400)
         http_problem(asked->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
     else
         comments_owner_away(asked->request);
@@ -93,14 +92,18 @@ static void answered(void *context, int code, unsigned status, const char *text,
 /* Asks the owner of the subject: /peer/comments/WHAT/TYPE/ID, and what `rest` says. */
 static void ask(const struct read_request *wanted, const char *what, const char *rest) {
     struct read_request *asked = mem_alloc(sizeof *asked);
-    struct peers *owners = wanted->gateway->owners;
     struct buffer path = {0};
     *asked = *wanted;
     buffer_format(&path, "/peer/comments/%s/", what);
     comments_put_path(&path, asked->subject);
     buffer_string(&path, rest);
-    peers_fetch(owners, peers_of_subject(owners, asked->subject), buffer_cstring(&path), PEER_TIMEOUT_MS, answered,
-                asked);
+    page_copies_ask(asked->gateway->pages, &(struct page_wish){
+                                               .subject = asked->subject,
+                                               .path = buffer_cstring(&path),
+                                               .show = asked->show,
+                                               .context = asked,
+                                               .done = answered,
+                                           });
     buffer_free(&path);
 }
 

@@ -5,7 +5,7 @@
 #include "base/chance.h"
 #include "ingest/call.h"
 #include "ingest/command.h"
-#include "ingest/comments/comment_json.h"
+#include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"
 #include "ingest/comments/rates.h"
 #include "users/user_copies.h"
@@ -21,6 +21,8 @@ struct comments_gateway {
     struct rates *rates;
     struct known_subjects *subjects;
     struct known_authors *authors;
+    struct page_copies *pages;
+    struct loop_timer *tick; /* of the pages */
 };
 
 /* Reads the subject that the path's first two values name. False: they name none, and the request is answered. */

@@ -13,6 +13,11 @@ static const struct config_property PROPERTIES[] = {
          "answered 429. 0: any number."},
     {"comments.user.burst", CONFIG_INT, AT(user_burst), "60", .min = 1, .max = 100000,
      .doc = "How many of them a user who has rested may make at once."},
+    {"comments.hot.reads", CONFIG_INT, AT(hot_reads), "200", .min = 1, .max = 1000000000,
+     .doc =
+         "A subject that is read so often within ten seconds is hot: the gateway answers the pages of the 32 hottest from copies "
+         "that are at most a second old."},
+    {"comments.hot.mb", CONFIG_INT, AT(hot_memory_mb), "64", .max = 65536, .doc = "Memory of these copies (MiB)."},
 };
 
 static struct comments_gateway_settings values;

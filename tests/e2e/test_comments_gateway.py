@@ -1,7 +1,7 @@
 """Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
 import pytest
 
-from harness.comments import Comments
+from harness.commenting import Commenting
 from harness.comments_owner import CommentsOwner
 from harness.feed import Feed
 from harness.waiting import eventually, now_ms
@@ -22,7 +22,7 @@ def owner(feed):
 @pytest.fixture
 def comments(feed, owner):
     """The people; the model is the owner's own."""
-    comments = Comments(feed.cluster)
+    comments = Commenting(feed.cluster)
     yield comments
     owner.paused = owner.deaf = False
 

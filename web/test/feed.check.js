@@ -206,7 +206,7 @@ test('follows and unfollows: from a post with a way back, and by number', async 
 test('errors stand in front, with a way on', async () => {
     await opened();
     await showsHome(20);
-    server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'the owner is being moved', retryAfter: 30 };
+    server.feed.fail = { status: 503, code: 'owner_unavailable', detail: 'the owner is being moved', retryAfter: 90 };
     server.feed.changed(() => server.feed.posts.pop());
     await shows('#feed-problem', /the owner is being moved. Trying again in \d\d s\./);
     await shows('#feed-announce', /cannot be read/);
@@ -247,8 +247,7 @@ test('a timeline that is being gathered fills by itself, and is not announced', 
     server.feed.posts = [];
     await open();
     await shows('#feed-end', /being gathered/);
-    server.feed.posts = posts;
-    server.feed.complete = true;
+    server.feed.changed(() => Object.assign(server.feed, { posts, complete: true }));
     await showsHome(20);
     assert.equal(await page.isVisible('#news'), false);
 });
@@ -270,6 +269,7 @@ test('on a phone: two tabs, by touch and by keys, with the number of new posts',
     await open(undefined, PHONE);
     await state('online');
     await page.waitForSelector('#list > li');
+    await page.waitForSelector('#home > article', { state: 'attached' }); // what comes from now on is new
     assert.equal(await page.isVisible('#feed-side'), false);
     server.feed.publish(1000, 'News');
     await page.waitForFunction(() => document.getElementById('tab-news').textContent === '1');
@@ -289,12 +289,10 @@ for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, between
         server.feed.posts.at(-1).media = ['https://img.example/7/a.jpg', 'javascript:alert(1)', 'http://[', 'http://other.example/b'];
         server.feed.posts.at(-2).away = true;
         server.feed.posts.at(-3).text = `${'x'.repeat(1500)}\n${'long '.repeat(90)}`;
-        server.feed.complete = false;
         await open(undefined, options);
         await state('online');
         if (name !== 'wide') await page.click('#tab-feed');
         await page.waitForSelector('#home > article');
-        server.feed.complete = true;
         const sizes = await page.evaluate(() => ({
             page: document.documentElement.scrollWidth,
             screen: innerWidth,
@@ -333,6 +331,7 @@ for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, between
 test('by keys alone: everything is reached in order, and posts by Page Down', async () => {
     await opened(WIDE);
     await showsHome(20);
+    await page.waitForSelector('#more');
     await page.focus('#more');
     const order = [];
     for (let i = 0; i < 11; i += 1) order.push(await tab());

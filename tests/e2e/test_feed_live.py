@@ -31,8 +31,15 @@ def test_new_posts_and_deletions_come_live(feed, users):
         feed.follow(ada, author)
     old = feed.post(ben, 'before')
     feed.wait_home(ada)
+    process, = feed.cluster.feeds
+
+    def named():
+        return process.metrics().total('starling_feed_versions_told_total')
+
+    named_before = named()
     with Watcher(feed, ada) as watcher:
         wait_shown(watcher, feed)
+        eventually(lambda: named() > named_before, 30)  # from now on the owner tells changes
         made = feed.post(ben, 'Grüße "quoted"\n', media=['https://img.example/1'])
         frame = watcher.phone.expect('posts', where=lambda frame: frame['items'])
         assert frame['items'] == [made] and frame['gone'] == []
@@ -97,6 +104,28 @@ def test_all_devices_hear_of_a_post(feed, users):
     for watcher in watchers:
         wait_shown(watcher, feed)
         watcher.close()
+
+
+@pytest.mark.parametrize('hot', [False, True], ids=['no_hot_post', 'a_hot_post'])
+def test_a_pushed_post_is_deleted_after_the_threshold_was_lowered(make_cluster, users, hot):
+    """Watchers are told of the deletion, and the version of the page is another one: also who is not told would notice it."""
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.push.max': 1000}).start(
+        routers=0, sinks=0, feeds=1))
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    feed.wait_home(ada)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(4)]
+    feed.wait_home(ada)
+    with Watcher(feed, ada) as watcher:
+        feed.cluster.feeds[0].restart(**{'feed.push.max': 0})
+        if hot:
+            feed.post(ben, 'hot')
+        wait_shown(watcher, feed, timeout=60)
+        for post in posts[1], posts[3]:
+            before = feed.http(ada).ok('GET', '/v1/feed')['version']
+            feed.delete(ben, post)
+            wait_shown(watcher, feed)
+            eventually(lambda before=before: feed.http(ada).ok('GET', '/v1/feed')['version'] != before, 10)
 
 
 @pytest.mark.slow

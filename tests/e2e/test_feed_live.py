@@ -93,6 +93,23 @@ def test_an_inbox_is_begun_for_who_watches_and_reads_no_page(feed, users):
         assert phone.expect('error')['code'] == 'bad_what'
 
 
+def test_a_deletion_that_was_missed_further_down_is_told_when_the_post_moves_up(feed, users):
+    """The version is about the newest 20 posts, and a screen may have more of them than that."""
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(28)]
+    feed.wait_home(ada)
+
+    def delete_an_old_one():
+        feed.delete(ben, posts[5])
+        feed.wait_home(ada)
+
+    with Watcher(feed, ada, between=delete_an_old_one) as watcher:
+        for post in posts[:-7:-1]:
+            feed.delete(ben, post)
+        wait_shown(watcher, feed)
+
+
 def test_all_devices_hear_of_a_post(feed, users):
     ada, ben = users(2)
     feed.follow(ada, ben)

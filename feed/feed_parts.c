@@ -122,6 +122,7 @@ static void make_effects(struct feed *feed) {
     feed->effects = effects_new(&(struct effects_options){
         .relations = feed->relations,
         .posts = feed->posts,
+        .lists = hot_posts_lists(feed->hot),
         .partitions = feed->partitions,
         .push_max = (size_t)feed->settings->push_max,
         .backlog = (size_t)feed->settings->backlog,

@@ -18,6 +18,10 @@ void joiner_fail(struct joiner *joiner, const char *doing, const struct error *e
     joiner->options.failed(joiner->options.context, doing, error);
 }
 
+static void producer_failed(void *context, const char *doing, const struct error *error) {
+    joiner_fail(context, doing, error);
+}
+
 static void store_failed(void *context, const struct error *error) {
     joiner_fail(context, "the store of friend lists failed", error);
 }
@@ -216,6 +220,7 @@ static int start_sending(struct joiner *joiner, struct error *error) {
         .on_batch = batch_told,
         .on_leave = leave_told,
         .on_remove = remove_told,
+        .failed = producer_failed,
     };
     return sending_new(&options, &joiner->sending, error);
 }

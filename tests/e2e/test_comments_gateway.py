@@ -206,7 +206,7 @@ def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject,
     ada, = users(1)
     made = comments.write(name, ada, 'a')
     http, written = comments.http(ada), len(owner.commands)
-    for path in ('/v1/comments/Site/1', '/v1/comments/site/a%2Fb', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
+    for path in ('/v1/comments/Site/1', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
         response = http.post(path, json={'text': 'a'})
         assert response.status_code in (400, 404) and response.json()['code'] in ('bad_path', 'no_such_path'), response.text
     refused(http.post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')

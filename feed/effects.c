@@ -88,7 +88,7 @@ static void ungroup(struct groups *groups) {
 static int is_due(struct effects *effects, const struct push *push, struct error *error) {
     struct post_found post;
     int code = posts_find(effects->options.posts, push->partition, push->id, &post, error);
-    return code ? code : post.found && post.deleted == push->gone && post.author == push->author;
+    return code ? code : post.found && (post.deleted != 0) == push->gone && post.author == push->author;
 }
 
 /* The next followers, at most so many. Fewer: there are no others. */

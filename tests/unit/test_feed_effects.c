@@ -762,6 +762,37 @@ static void a_request_of_thousands_is_answered_in_slices(void **state) {
 }
 
 /* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
+/* An author's deleted posts stand before the live ones. */
+static void a_long_backlog_is_told_in_slices(void **state) {
+    enum { DELETED = 2500, AUTHOR = 3, READER = 4 };
+    struct world *w = world_new(5, 1, 4);
+    const struct relation_half half = {.user = AUTHOR, .other = READER, .relation = RELATION_FOLLOWER};
+    const struct post gone = {.state = POST_DELETED, .deleted = 5};
+    const struct timeline_item request = {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = READER, .request = -1}};
+    int64_t author = AUTHOR, reader = READER, live = ids_make(1, 0);
+    struct error error;
+    int code;
+    for (int64_t i = 0; i < DELETED; i++)
+        posts_take_index(w->posts, 0, w->offsets[0]++, author, ids_make(2 + i, 0), &gone);
+    put_post(w, author, live, POST_LIVE);
+    take_half(w, &half, true);
+    apply_halves(w);
+    uint64_t before = posts_moves(w->posts);
+    done(w, effects_half(w->effects, 0, &half, true, &error), &error);
+    CHECK(w, posts_moves(w->posts) - before < DELETED);
+    put_line(w, &w->wanted, "requests", 0, &author, 1, &request);
+    compare(w, "half");
+    effects_request(w->effects, 0, OFFSET, &author, 1, reader, -1);
+    size_t turns = 0;
+    for (code = 1; code; turns++) CHECK(w, one_turn(w, &code) <= WORK);
+    CHECK(w, turns > DELETED / WORK);
+    const struct timeline_item backlog = {.kind = TIMELINE_ITEM_BACKLOG,
+                                          .backlog = {.author = author, .ids = {.items = &live, .count = 1}}};
+    put_line(w, &w->wanted, "timelines", 0, &reader, 1, &backlog);
+    compare(w, "request");
+    world_free(w);
+}
+
 static void requests_of_a_lost_partition_are_dropped(void **state) {
     static int64_t authors[NEAR];
     struct world *w = near_world(authors);
@@ -800,6 +831,7 @@ int main(void) {
         cmocka_unit_test(many_pushes_wait),
         cmocka_unit_test(a_push_survives_a_failure),
         cmocka_unit_test(a_request_of_thousands_is_answered_in_slices),
+        cmocka_unit_test(a_long_backlog_is_told_in_slices),
         cmocka_unit_test(requests_of_a_lost_partition_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,8 +62,7 @@ static void feed_free(void *state) {
     ages_close(feed->ages);
     stores_free(feed->stores);
     epochs_free(feed->epochs);
-    deliver_reader_free(feed->reader);
-    codec_free(feed->codec);
+    timeline_reader_free(feed->reader);
     free(feed);
 }
 
@@ -79,9 +78,9 @@ static void make_stores(struct feed *feed) {
         .partitions = feed->partitions,
         .memory_bytes = (size_t)settings->store_memory_mb << 20,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
-        .checkpoint_folder = settings->checkpoint_dir,
-        .checkpoint_every_ms = settings->checkpoint_every_s * SECOND_MS,
-        .checkpoint_keep = (size_t)settings->checkpoint_keep,
+        .checkpoint_folder = feed->owning->checkpoint_dir,
+        .checkpoint_every_ms = feed->owning->checkpoint_every_s * SECOND_MS,
+        .checkpoint_keep = (size_t)feed->owning->checkpoint_keep,
         .context = feed,
         .on_opened = stores_opened,
     });
@@ -114,12 +113,12 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
     *feed = (struct feed){
         .service = service,
         .settings = FEED_SECTION.values,
+        .owning = OWNER_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_USERS],
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
-        .reader = deliver_reader_new(),
-        .codec = codec_new(),
+        .reader = timeline_reader_new(),
     };
     int code = 0;
     if (feed->partitions > IDS_PARTITIONS_MAX)
@@ -178,6 +177,7 @@ const struct service_definition FEED_SERVICE = {
     .ops_listen = "127.0.0.1:9150",
     .peer_listen = "127.0.0.1:9250",
     .section = &FEED_SECTION,
+    .more_sections = OWNER_SECTIONS,
     .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = feed_start,

@@ -94,6 +94,15 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_USER_NAME] = USER_NAME_SCHEMA_ID,
         [EVENT_HANDLE_USER] = HANDLE_USER_SCHEMA_ID,
         [EVENT_NOTICE] = NOTICE_SCHEMA_ID,
+        [EVENT_COMMENT_COMMAND] = COMMENT_COMMAND_SCHEMA_ID,
+        [EVENT_COMMENT_SUBJECT] = COMMENT_SUBJECT_SCHEMA_ID,
+        [EVENT_COMMENT] = COMMENT_SCHEMA_ID,
+        [EVENT_COMMENT_TEXT] = COMMENT_TEXT_SCHEMA_ID,
+        [EVENT_COMMENT_REACTION] = COMMENT_REACTION_SCHEMA_ID,
+        [EVENT_COMMENT_REFUSAL] = COMMENT_REFUSAL_SCHEMA_ID,
+        [EVENT_COMMENT_BAN] = COMMENT_BAN_SCHEMA_ID,
+        [EVENT_MODERATION_ENTRY] = MODERATION_ENTRY_SCHEMA_ID,
+        [EVENT_COMMENT_WIDE] = COMMENT_WIDE_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -157,3 +166,12 @@ DEFINE_RECORD(name_command, "name-command", EVENT_NAME_COMMAND)
 DEFINE_RECORD(user_name, "user-name", EVENT_USER_NAME)
 DEFINE_RECORD(handle_user, "handle-user", EVENT_HANDLE_USER)
 DEFINE_RECORD(notice, "notice", EVENT_NOTICE)
+DEFINE_RECORD(comment_command, "comment-command", EVENT_COMMENT_COMMAND)
+DEFINE_RECORD(comment_subject, "comment-subject", EVENT_COMMENT_SUBJECT)
+DEFINE_RECORD(comment, "comment", EVENT_COMMENT)
+DEFINE_RECORD(comment_text, "comment-text", EVENT_COMMENT_TEXT)
+DEFINE_RECORD(comment_reaction, "comment-reaction", EVENT_COMMENT_REACTION)
+DEFINE_RECORD(comment_refusal, "comment-refusal", EVENT_COMMENT_REFUSAL)
+DEFINE_RECORD(comment_ban, "comment-ban", EVENT_COMMENT_BAN)
+DEFINE_RECORD(moderation_entry, "moderation-entry", EVENT_MODERATION_ENTRY)
+DEFINE_RECORD(comment_wide, "comment-wide", EVENT_COMMENT_WIDE)

@@ -7,7 +7,8 @@
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
  * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
- * handle_user, notice, feed_change):
+ * handle_user, notice, feed_change, comment_command, comment_subject, comment, comment_text, comment_reaction, comment_refusal,
+ * comment_ban, moderation_entry, comment_wide):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -64,6 +65,15 @@ enum event_record {
     EVENT_USER_NAME,
     EVENT_HANDLE_USER,
     EVENT_NOTICE,
+    EVENT_COMMENT_COMMAND,
+    EVENT_COMMENT_SUBJECT,
+    EVENT_COMMENT,
+    EVENT_COMMENT_TEXT,
+    EVENT_COMMENT_REACTION,
+    EVENT_COMMENT_REFUSAL,
+    EVENT_COMMENT_BAN,
+    EVENT_MODERATION_ENTRY,
+    EVENT_COMMENT_WIDE,
     EVENT_RECORDS
 };
 
@@ -115,6 +125,24 @@ int event_decode_handle_user(struct codec *codec, const void *value, size_t size
                              struct error *error);
 int event_decode_notice(struct codec *codec, const void *value, size_t size, struct notice *record,
                         struct error *error);
+int event_decode_comment_command(struct codec *codec, const void *value, size_t size, struct comment_command *record,
+                                 struct error *error);
+int event_decode_comment_subject(struct codec *codec, const void *value, size_t size, struct comment_subject *record,
+                                 struct error *error);
+int event_decode_comment(struct codec *codec, const void *value, size_t size, struct comment *record,
+                         struct error *error);
+int event_decode_comment_text(struct codec *codec, const void *value, size_t size, struct comment_text *record,
+                              struct error *error);
+int event_decode_comment_reaction(struct codec *codec, const void *value, size_t size, struct comment_reaction *record,
+                                  struct error *error);
+int event_decode_comment_refusal(struct codec *codec, const void *value, size_t size, struct comment_refusal *record,
+                                 struct error *error);
+int event_decode_comment_ban(struct codec *codec, const void *value, size_t size, struct comment_ban *record,
+                             struct error *error);
+int event_decode_moderation_entry(struct codec *codec, const void *value, size_t size, struct moderation_entry *record,
+                                  struct error *error);
+int event_decode_comment_wide(struct codec *codec, const void *value, size_t size, struct comment_wide *record,
+                              struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -134,6 +162,15 @@ void event_encode_name_command(struct buffer *out, const struct name_command *re
 void event_encode_user_name(struct buffer *out, const struct user_name *record);
 void event_encode_handle_user(struct buffer *out, const struct handle_user *record);
 void event_encode_notice(struct buffer *out, const struct notice *record);
+void event_encode_comment_command(struct buffer *out, const struct comment_command *record);
+void event_encode_comment_subject(struct buffer *out, const struct comment_subject *record);
+void event_encode_comment(struct buffer *out, const struct comment *record);
+void event_encode_comment_text(struct buffer *out, const struct comment_text *record);
+void event_encode_comment_reaction(struct buffer *out, const struct comment_reaction *record);
+void event_encode_comment_refusal(struct buffer *out, const struct comment_refusal *record);
+void event_encode_comment_ban(struct buffer *out, const struct comment_ban *record);
+void event_encode_moderation_entry(struct buffer *out, const struct moderation_entry *record);
+void event_encode_comment_wide(struct buffer *out, const struct comment_wide *record);
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

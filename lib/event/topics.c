@@ -130,13 +130,54 @@ const struct topic TOPIC_NOTICES = {
     .key_hashed = USER_BYTES,
 };
 
+const struct topic TOPIC_COMMENT_COMMANDS = {
+    .name = "comment-commands",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = DAY_MS,
+    // A comment's time, and so its id, is the time of its arrival.
+    .append_time = true,
+};
+
+const struct topic TOPIC_COMMENTS = {
+    .name = "comments", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_COMMENT_TEXTS = {
+    .name = "comment-texts", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_REACTIONS = {
+    .name = "reactions", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_COMMENT_REFUSALS = {
+    .name = "comment-refusals",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_DELETED,
+    .retention_ms = HOUR_MS,
+    .append_time = true, // so that all who read a refusal forget it at the same time
+};
+
+const struct topic TOPIC_COMMENT_OFFSETS = {
+    .name = "comment-offsets", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_BANS = {
+    .name = "bans", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+// No two entries have the same key: compaction removes none of them, and no retention does.
+const struct topic TOPIC_MODERATION_LOG = {
+    .name = "moderation-log", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
+const struct topic TOPIC_COMMENTS_WIDE = {
+    .name = "comments-wide", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
 static const struct topic *const ALL[] = {
-    &TOPIC_LOCATIONS,    &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
-    &TOPIC_SHARING,      &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
-    &TOPIC_FOLLOWS,      &TOPIC_FOLLOW_REFUSALS, &TOPIC_POST_COMMANDS,   &TOPIC_POSTS,
-    &TOPIC_POST_TEXTS,   &TOPIC_FEED_OFFSETS,    &TOPIC_TIMELINES,       &TOPIC_TIMELINE_REQUESTS,
-    &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS,   &TOPIC_NAMES,           &TOPIC_NOTICES,
-    &TOPIC_FEED_WATCHES,
+    &TOPIC_LOCATIONS,      &TOPIC_FRIEND_COMMANDS,  &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
+    &TOPIC_SHARING,        &TOPIC_DELIVERIES,       &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
+    &TOPIC_FOLLOWS,        &TOPIC_FOLLOW_REFUSALS,  &TOPIC_POST_COMMANDS,   &TOPIC_POSTS,
+    &TOPIC_POST_TEXTS,     &TOPIC_FEED_OFFSETS,     &TOPIC_TIMELINES,       &TOPIC_TIMELINE_REQUESTS,
+    &TOPIC_HOT_POSTS,      &TOPIC_NAME_COMMANDS,    &TOPIC_NAMES,           &TOPIC_NOTICES,
+    &TOPIC_FEED_WATCHES,   &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,
+    &TOPIC_REACTIONS,      &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_BANS,
+    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

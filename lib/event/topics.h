@@ -37,6 +37,17 @@ extern const struct topic TOPIC_HOT_POSTS; /* of authors: Hot, HotGone; every fe
 extern const struct topic
     TOPIC_FEED_WATCHES; /* key: "feed:USER" and watcher, in the user's partition; Watch, RollCall */
 
+/* Key: a subject, such as post:123; or a subject and what lies in it (subjects/subject.h), in the subject's partition. */
+extern const struct topic TOPIC_COMMENT_COMMANDS; /* subject; CommentCommand */
+extern const struct topic TOPIC_COMMENTS;         /* subject: CommentSubject; subject, comment: Comment */
+extern const struct topic TOPIC_COMMENT_TEXTS;    /* subject, comment; CommentText */
+extern const struct topic TOPIC_REACTIONS;        /* subject, comment, user; CommentReaction */
+extern const struct topic TOPIC_COMMENT_REFUSALS; /* subject; CommentRefusal */
+extern const struct topic TOPIC_COMMENT_OFFSETS;  /* key: name of a topic of commands; CommandOffset */
+extern const struct topic TOPIC_MODERATION_LOG;   /* subject, comment, offset of the command; ModerationEntry */
+extern const struct topic TOPIC_COMMENTS_WIDE;    /* subject, comment; CommentWide */
+extern const struct topic TOPIC_BANS;             /* key: user; CommentBan */
+
 /* All of them: for tools that look at everything. */
 extern const struct topic_list TOPICS_ALL;
 

@@ -24,6 +24,15 @@ def wait_shown(watcher, feed, timeout=30):
     assert not watcher.broken, watcher.broken
 
 
+def wait_live(watcher, feed, author):
+    """Until a post comes in a frame: the reader's owner hears of a watch by Kafka, and posts before that come with a page."""
+    def told():
+        post = feed.post(author, 'do you watch?')
+        wait_shown(watcher, feed)
+        return post['id'] in watcher.told
+    eventually(told, 60)
+
+
 def test_new_posts_and_deletions_come_live(feed, users):
     ada, ben, cleo = users(3)
     feed.http(ben).ok('PUT', '/v1/profile', json={'name': 'Ben', 'avatar_url': ''})
@@ -32,12 +41,12 @@ def test_new_posts_and_deletions_come_live(feed, users):
     old = feed.post(ben, 'before')
     feed.wait_home(ada)
     with Watcher(feed, ada) as watcher:
-        wait_shown(watcher, feed)
+        wait_live(watcher, feed, cleo)
+        before, told = watcher.rereads, len(watcher.told)
         made = feed.post(ben, 'Grüße "quoted"\n', media=['https://img.example/1'])
-        frame = watcher.phone.expect('posts', where=lambda frame: frame['items'])
+        frame = watcher.phone.expect('posts', where=lambda frame: [item['id'] for item in frame['items']] == [made['id']])
         assert frame['items'] == [made] and frame['gone'] == []
         assert frame['since'] != frame['version'] == feed.http(ada).ok('GET', '/v1/feed')['version']
-        before = watcher.rereads
         posts = [feed.post(author, f'post {n}') for n in range(6) for author in (ben, cleo)]
         wait_shown(watcher, feed)
         feed.delete(ben, old['id'])
@@ -45,7 +54,7 @@ def test_new_posts_and_deletions_come_live(feed, users):
         assert gone['gone'] == [old['id']]
         feed.delete(cleo, posts[-1]['id'])
         wait_shown(watcher, feed)
-        assert watcher.rereads == before and set(watcher.told) == {post['id'] for post in [made] + posts}
+        assert watcher.rereads == before and set(watcher.told[told:]) == {post['id'] for post in [made] + posts}
 
 
 def test_follows_and_mutes_make_the_page_stale(feed, users):
@@ -61,6 +70,7 @@ def test_follows_and_mutes_make_the_page_stale(feed, users):
             change()
             wait_shown(watcher, feed)
         assert watcher.stales > 0
+        wait_live(watcher, feed, ben)
         told = len(watcher.told)
         feed.post(cleo, 'after the unfollow')
         last = feed.post(ben, 'four')
@@ -86,6 +96,23 @@ def test_an_inbox_is_begun_for_who_watches_and_reads_no_page(feed, users):
         assert phone.expect('error')['code'] == 'bad_what'
 
 
+def test_a_deletion_that_was_missed_further_down_is_told_when_the_post_moves_up(feed, users):
+    """The version is about the newest 20 posts, and a screen may have more of them than that."""
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(28)]
+    feed.wait_home(ada)
+
+    def delete_an_old_one():
+        feed.delete(ben, posts[5])
+        feed.wait_home(ada)
+
+    with Watcher(feed, ada, between=delete_an_old_one) as watcher:
+        for post in posts[:-7:-1]:
+            feed.delete(ben, post)
+        wait_shown(watcher, feed)
+
+
 def test_all_devices_hear_of_a_post(feed, users):
     ada, ben = users(2)
     feed.follow(ada, ben)
@@ -97,6 +124,28 @@ def test_all_devices_hear_of_a_post(feed, users):
     for watcher in watchers:
         wait_shown(watcher, feed)
         watcher.close()
+
+
+@pytest.mark.parametrize('hot', [False, True], ids=['no_hot_post', 'a_hot_post'])
+def test_a_pushed_post_is_deleted_after_the_threshold_was_lowered(make_cluster, users, hot):
+    """Watchers are told of the deletion, and the version of the page is another one: also who is not told would notice it."""
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.push.max': 1000}).start(
+        routers=0, sinks=0, feeds=1))
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    feed.wait_home(ada)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(4)]
+    feed.wait_home(ada)
+    with Watcher(feed, ada) as watcher:
+        feed.cluster.feeds[0].restart(**{'feed.push.max': 0})
+        if hot:
+            feed.post(ben, 'hot')
+        wait_shown(watcher, feed, timeout=60)
+        for post in posts[1], posts[3]:
+            before = feed.http(ada).ok('GET', '/v1/feed')['version']
+            feed.delete(ben, post)
+            wait_shown(watcher, feed)
+            eventually(lambda before=before: feed.http(ada).ok('GET', '/v1/feed')['version'] != before, 10)
 
 
 @pytest.mark.slow

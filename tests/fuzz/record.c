@@ -43,6 +43,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(user_name);
     CHECK(handle_user);
     CHECK(notice);
+    CHECK(comment_command);
+    CHECK(comment_subject);
+    CHECK(comment);
+    CHECK(comment_text);
+    CHECK(comment_reaction);
+    CHECK(comment_refusal);
+    CHECK(comment_ban);
+    CHECK(moderation_entry);
+    CHECK(comment_wide);
     buffer_clear(&first);
     error.text[0] = '\0';
     int code = event_to_json(codec, data, size, &first, &error);

@@ -333,6 +333,15 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
+    case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
+    case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
+    case COMMENT_SCHEMA_ID: RECODE(comment);
+    case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
+    case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
+    case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
+    case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
+    case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
+    case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

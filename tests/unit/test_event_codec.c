@@ -332,6 +332,15 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_USER_NAME] = "user-name",
         [EVENT_HANDLE_USER] = "handle-user",
         [EVENT_NOTICE] = "notice",
+        [EVENT_COMMENT_COMMAND] = "comment-command",
+        [EVENT_COMMENT_SUBJECT] = "comment-subject",
+        [EVENT_COMMENT] = "comment",
+        [EVENT_COMMENT_TEXT] = "comment-text",
+        [EVENT_COMMENT_REACTION] = "comment-reaction",
+        [EVENT_COMMENT_REFUSAL] = "comment-refusal",
+        [EVENT_COMMENT_BAN] = "comment-ban",
+        [EVENT_MODERATION_ENTRY] = "moderation-entry",
+        [EVENT_COMMENT_WIDE] = "comment-wide",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

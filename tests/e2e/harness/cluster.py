@@ -17,7 +17,7 @@ from .records import Topics
 from .tokens import Keys
 from .waiting import eventually, now_ms
 
-KINDS = ('ingest', 'router', 'fanout', 'feed', 'history-sink')
+KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink')
 _numbers = itertools.count(1)
 
 
@@ -125,10 +125,11 @@ class Cluster:
 
     # daemons
 
-    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, topics=True, wait=True) -> 'Cluster':
+    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, comments=0, topics=True, wait=True) -> 'Cluster':
         if topics:
             self.create_topics()
-        counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'feed': feeds, 'history-sink': sinks}
+        counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'feed': feeds, 'comments': comments,
+                  'history-sink': sinks}
         started = [self.add(kind, wait=False) for kind, count in counts.items() for _ in range(count)]
         if wait:
             for daemon in started:
@@ -148,6 +149,7 @@ class Cluster:
                        'edge.min.report.ms': 0,
                        'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away
             'feed': {'group.id': self.group('feed')},
+            'comments': {'group.id': self.group('comments')},
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
         daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})

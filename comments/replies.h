@@ -1,0 +1,70 @@
+/* Answers questions of gateways about the comments of owned subjects. TYPE/ID is a subject (subjects/subject.h); ids of comments and
+ * cursors are strings, users are integers. Loop's thread.
+ *
+ *     GET /peer/comments/page/TYPE/ID?sort&after&limit&replies    a page of roots: {items: [comment], next, total, version, counters,
+ *                                                                 closed, owner, complete, pinned: [comment]}
+ *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, by floor: {items: [comment], next, version,
+ *                                                                 complete}
+ *     GET /peer/comments/one/TYPE/ID/COMMENT?around&user          {item: comment, root: comment or null, around: [comment], complete}
+ *     GET /peer/comments/likes/TYPE/ID?user&ids                   {liked: [id]}: those of these comments that the user likes
+ *     GET /peer/comments/subject/TYPE/ID                          {owner, closed, who_may, review, level, total, roots, held, version,
+ *                                                                 counters}
+ *     GET /peer/comments/counts/PARTITION?subjects                {items: [{total, version} or null]}; the subjects (post:1,post:2) may
+ *                                                                 be of other partitions: false where those are not served here
+ *     GET /peer/comments/outcome/TYPE/ID?user&key&comment&offset&wait_ms     what became of a command
+ *
+ *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
+ *     after     `next` of a page of the same sort; absent: the first page
+ *     limit     1 to 1000, default 20;   replies: first replies that come along with each root, 0 to 20, default 3
+ *     around    the comment's neighbours on each side, by floor, 0 to 100, default 0: roots of a root, replies of the same root of a reply
+ *     user      one: whoever asks, who sees the text of his own held comment; absent: nobody
+ *     ids       up to 1100, separated by commas; subjects: the same
+ *     version   the number of changes to the subject's comments, states, pins and settings; counters: of those to its likes. Both never fall
+ *     complete  false: the text of a visible comment is not read yet (text is null, state visible). Such an answer is not to be kept
+ *
+ * comment = {id, user, text, time, floor, root, reply_to, likes, reply_count, replies: [comment], state}: without the names. state:
+ * visible | held | hidden | deleted; text is null unless the comment is visible. time: ms since 1970. reply_count: visible replies under a
+ * root at any depth; of a reply, those that answer it. replies: of roots on a page; else empty. root and reply_to: null for roots.
+ *
+ * A subject that nobody registered has empty pages, of version 0, total 0 and owner null; /subject/ is 404 no-subject then. A comment
+ * that is not under this subject: 404 no-comment.
+ *
+ * The outcome waits, up to wait_ms (0 to 10,000), until the command at `offset` of the subject's partition is decided and what it made
+ * can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none.
+ *
+ *     200 {refused: null, comment: comment or null, subject: as above, pinned: bool}     comment: that of POST and REPLY, else `comment`
+ *     200 {refused: "closed", comment: null, subject: null, pinned: false}               a name of enum comment_refusal_reason: no_subject,
+ *                                                        no_comment, closed, banned, not_allowed, level, blocked, not_yours, not_visible,
+ *                                                        no_root, pins
+ *     202  it was not decided in time
+ *     404 no-outcome    without an offset: nothing is known of this key
+ *
+ * 400 bad-query: a value is missing or out of range; 400 wrong-cursor: `after` is of another sorting, or no cursor at all. 421
+ * not-the-owner: another process owns the subject; 503 restoring: not now.
+ */
+#ifndef COMMENTS_REPLIES_H
+#define COMMENTS_REPLIES_H
+
+#include "comments/commands.h"
+#include "owner/owner.h"
+#include "service/http.h"
+
+struct comment_replies;
+
+struct comment_replies_options {
+    int32_t partitions;
+    struct owner *owner;
+    struct threads *threads;
+    struct comment_commands *commands;
+    void *context;
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+};
+
+struct comment_replies *comment_replies_new(const struct comment_replies_options *options);
+void comment_replies_free(struct comment_replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
+void comment_replies_handle(struct comment_replies *replies, struct http_request *request);
+
+/* State has changed: questions that wait for it may be answered. To be called ten times a second, too, for those that wait in vain. */
+void comment_replies_look_again(struct comment_replies *replies);
+
+#endif

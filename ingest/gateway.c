@@ -121,6 +121,13 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     }
 }
 
+static void profile_changed(void *context, int64_t user) {
+    const struct gateway *gateway = context;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->profile) PRODUCTS[i]->profile(gateway->products[i], user);
+    }
+}
+
 static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;
     return user_copies_new(
@@ -135,6 +142,7 @@ static int start_copies(struct gateway *gateway, const struct topics_shape *shap
             .context = gateway,
             .on_ready = copies_are_ready,
             .on_sharing = sharing_changed,
+            .on_profile = profile_changed,
         },
         &gateway->copies, error);
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ingest/gather.h"
+#include "json/json.h"
 
 enum { ASK_TIMEOUT_MS = 1000 };
 
@@ -39,11 +40,19 @@ struct mentions_question {
     struct mentions found;
 };
 
-static void answered(void *context, size_t tag, const json_t *reply) {
+/* Reads {"user": the one who has the handle}. */
+static bool read_user(struct json_bytes reply, int64_t *user) {
+    json_t *object = reply.size ? json_parse(reply.data, reply.size, NULL) : NULL;
+    int code = json_want_int(object, "user", 0, INT64_MAX, user, NULL);
+    json_decref(object);
+    return code == 0;
+}
+
+static void answered(void *context, size_t tag, struct json_bytes reply) {
     struct mentions *found = &((struct mentions_question *)context)->found;
     int64_t user;
     (void)tag;
-    if (json_want_int(reply, "user", 0, INT64_MAX, &user, NULL)) return;
+    if (!read_user(reply, &user)) return;
     for (size_t i = 0; i < found->count; i++)
         if (found->users[i] == user) return; // a user who has just changed the handle may have two
     found->users[found->count++] = user;

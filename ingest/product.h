@@ -32,6 +32,7 @@ struct product {
     void (*free)(void *state); /* the server is gone */
     /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
     void (*sharing)(void *state, int64_t user);
+    void (*profile)(void *state, int64_t user); /* the same of a user's profile */
 };
 
 #endif

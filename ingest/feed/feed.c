@@ -45,6 +45,14 @@ static void feed_stop(void *state) {
     if (!gateway) return;
     peers_free(gateway->owners);
     gateway->owners = NULL;
+    if (gateway->texts) texts_stop(gateway->texts);
+    texts_free(gateway->texts);
+    gateway->texts = NULL;
+}
+
+static void profile_changed(void *state, int64_t user) {
+    struct feed_gateway *gateway = state;
+    texts_profile_changed(gateway->texts, user);
 }
 
 static int feed_start(const struct product_options *options, void **state, struct error *error) {
@@ -66,6 +74,7 @@ static int feed_start(const struct product_options *options, void **state, struc
         .written = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
+    gateway->texts = home_texts_new(gateway, service_loop(options->service));
     const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
                                                  &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
@@ -73,4 +82,4 @@ static int feed_start(const struct product_options *options, void **state, struc
     return 0;
 }
 
-const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free};
+const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free, .profile = profile_changed};

@@ -142,11 +142,18 @@ struct post_request {
     int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
 };
 
+/* A post that is being deleted. */
+struct deletion {
+    struct feed_gateway *gateway;
+    int64_t id;
+};
+
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
-    const int64_t *id = context;
+    const struct deletion *deletion = context;
     struct buffer body = {0};
     (void)reply;
-    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", *id);
+    if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
+    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
     else
@@ -158,8 +165,8 @@ static void write_deletion(const struct post_request *asked) {
     struct post_command command = {
         .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
-    int64_t *id = mem_alloc(sizeof *id);
-    *id = asked->id;
+    struct deletion *deletion = mem_alloc(sizeof *deletion);
+    *deletion = (struct deletion){asked->gateway, asked->id};
     event_encode_post_command(&record, &command);
     char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, asked->user, asked->id);
     feed_write_start(asked->gateway, &(struct command_write){
@@ -169,7 +176,7 @@ static void write_deletion(const struct post_request *asked) {
                                          .record = &record,
                                          .question = question,
                                          .answer = deleted,
-                                         .context = id,
+                                         .context = deletion,
                                      });
     free(question);
     buffer_free(&record);

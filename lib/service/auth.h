@@ -38,7 +38,7 @@ void auth_free(struct auth *auth);
 int auth_refresh(struct auth *auth, struct error *error);
 size_t auth_keys(const struct auth *auth); /* how many keys count */
 
-/* 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
+/* A token that was verified before is not computed anew, unless keys have changed since. 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error);

@@ -53,6 +53,8 @@ static bool may(enum needs needs, const struct call *call) {
         http_problem(call->request, 403, "not_a_user", "the token names no user", 0);
     else if (needs == NEEDS_GATEWAY && !call->claims.gateway)
         http_problem(call->request, 403, "gateways_only", "only a token with scope gateway may do this", 0);
+    else if (needs == NEEDS_MODERATOR && (!call->claims.moderator || call->claims.user < 0))
+        http_problem(call->request, 403, "moderators_only", "only a user's token with scope moderator may do this", 0);
     else
         return true;
     return false;

@@ -50,19 +50,22 @@ static void feed_stop(void *state) {
 static int feed_start(const struct product_options *options, void **state, struct error *error) {
     struct feed_gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct feed_gateway){
-        .writer = options->writer,
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-        .outcome_wait_ms = options->outcome_wait_ms,
         .chance = chance_new(),
-        .commands = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
-                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
     int code = start_owners(gateway, options->service, error);
     if (code) {
         free(gateway);
         return code;
     }
+    gateway->sender = (struct command_sender){
+        .writer = options->writer,
+        .owners = gateway->owners,
+        .wait_ms = options->outcome_wait_ms,
+        .written = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
+                                   "Commands of the feed that Kafka acknowledged.", NULL),
+    };
     const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
                                                  &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);

@@ -7,7 +7,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "ids/ids.h"
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
 #include "ingest/feed/older.h"
 #include "ingest/feed/parts.h"
 #include "posts/post_json.h"

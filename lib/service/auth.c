@@ -290,6 +290,11 @@ static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *c
     if (json_want_text(json, "scope", &scope, NULL) == -EINVAL)
         return error_set(error, -EACCES, "the token's scope is not usable");
     read.gateway = scope && scope_holds(scope, "gateway");
+    read.moderator = scope && scope_holds(scope, "moderator");
+
+    int64_t level = 0;
+    json_want_int(json, "level", 0, INT32_MAX, &level, NULL);
+    read.level = (int32_t)level;
 
     const char *subject = NULL;
     json_want_text(json, "sub", &subject, NULL);

@@ -25,6 +25,8 @@ struct auth_options {
 struct auth_claims {
     int64_t user;       /* `sub`; -1 for a gateway whose sub is no user id */
     bool gateway;       /* `scope` (space separated) holds "gateway" */
+    bool moderator;     /* `scope` holds "moderator" */
+    int32_t level;      /* `level`, the user's account level; 0 where it is no whole number from 0 to 2^31-1 */
     int64_t expires_ms; /* `exp` */
 };
 

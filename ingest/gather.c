@@ -1,4 +1,4 @@
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
 
 #include <errno.h>
 #include <stdlib.h>

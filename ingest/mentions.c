@@ -1,10 +1,10 @@
-#include "ingest/feed/mentions.h"
+#include "ingest/mentions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
 
 enum { ASK_TIMEOUT_MS = 1000 };
 
@@ -55,20 +55,20 @@ static void all_answered(void *context, bool stopping) {
     free(question);
 }
 
-void mentions_ask(struct feed_gateway *gateway, char handles[][HANDLE_SIZE], size_t count, void *context,
+void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE_SIZE], size_t count, void *context,
                   void (*done)(void *context, const struct mentions *mentions, bool stopping)) {
     struct mentions_question *question = mem_zero(1, sizeof *question);
     question->context = context;
     question->done = done;
     struct gather *gather = gather_new(&(struct gather_options){
-        .owners = gateway->owners,
+        .owners = feeds,
         .timeout_ms = ASK_TIMEOUT_MS,
         .context = question,
         .answer = answered,
         .done = all_answered,
     });
     for (size_t i = 0; i < count; i++) {
-        int32_t partition = handle_partition(handles[i], gateway->partitions);
+        int32_t partition = handle_partition(handles[i], partitions);
         char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, handles[i]);
         gather_ask(gather, partition, path, i);
         free(path);

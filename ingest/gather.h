@@ -1,7 +1,7 @@
 /* Several questions to owners at once: each answer is handed over as it comes, and when there is none left to wait for, that is said.
  * Loop's thread. */
-#ifndef INGEST_FEED_GATHER_H
-#define INGEST_FEED_GATHER_H
+#ifndef INGEST_GATHER_H
+#define INGEST_GATHER_H
 
 #include "json/json.h"
 #include "service/peers.h"

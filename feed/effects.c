@@ -159,6 +159,15 @@ static void tell_hot(struct effects *effects, const struct push *push, size_t fo
         options->hot(options->context, push->partition, push->author, &hot);
 }
 
+/* Whether the followers' inboxes are to hear of the post. Many followers are told of a deletion only if the post was pushed when there were
+ * fewer of them, or when push_max was higher. Posts below the horizon of the hot lists are not looked for in inboxes. */
+static bool is_pushed(const struct effects *effects, const struct push *push, size_t followers) {
+    const struct hot *hot = effects->options.lists;
+    if (followers <= effects->options.push_max) return true;
+    return push->gone && push->id > hot_horizon(hot) && !hot_has(hot, push->author, push->id) &&
+           !hot_is_gone(hot, push->id);
+}
+
 int effects_post(struct effects *effects, int32_t partition, int64_t author, int64_t id, int64_t offset,
                  struct error *error) {
     const struct effects_options *options = &effects->options;
@@ -171,7 +180,7 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
     code = relation_lists_count(options->relations, partition, author, RELATION_FOLLOWER, &followers, error);
     if (code || !followers) return code;
     tell_hot(effects, &push, followers);
-    if (followers > options->push_max) return 0;
+    if (!is_pushed(effects, &push, followers)) return 0;
     if (followers > AT_ONCE) {
         enqueue(effects, &push);
         return 0;

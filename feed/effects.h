@@ -5,7 +5,8 @@
  *     follows     user follows other          Request to the other's owner      (the user's owner)
  *                 other is followed by user   Backlog to the user's owner       (the other's owner)
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
- *                 a deleted post              HotGone, and Gone to its followers if there are no more than push_max
+ *                 a deleted post              HotGone; and Gone to its followers, unless there are more than push_max and the hot lists
+ *                                             have the post, or had it: there may have been fewer when it was written
  *     timelines   Begin                       Request to the owners of all whom the reader follows, by partition; a partition that
  *                                             the Begin names gets one even if the reader follows nobody there any more. Whom
  *                                             the reader follows elsewhere by now is asked as after a new follow
@@ -22,6 +23,7 @@
 #ifndef FEED_EFFECTS_H
 #define FEED_EFFECTS_H
 
+#include "feed/hot.h"
 #include "feed/posts.h"
 #include "feed/relations.h"
 
@@ -30,6 +32,7 @@ struct effects;
 struct effects_options {
     struct relation_lists *relations;
     struct posts *posts;
+    const struct hot *lists; /* of hot posts, as every process has them */
     int32_t partitions;
     size_t push_max; /* followers; more: Hot */
     size_t backlog;  /* posts that an author sends to a new follower, and of each author in an answer; at least 1 */

@@ -84,7 +84,7 @@ static int make_state(struct feed *feed, struct error *error) {
 }
 
 static int open_kafka(struct feed *feed, struct error *error) {
-    const struct feed_settings *settings = feed->settings;
+    const struct owner_settings *settings = feed->owning;
     struct outbox_options outbox = {
         .loop = service_loop(feed->service),
         .kafka = service_kafka(feed->service),
@@ -108,7 +108,7 @@ static int open_kafka(struct feed *feed, struct error *error) {
         .log = outbox.log,
         .metrics = outbox.metrics,
         .partitions = feed->partitions,
-        .keep_ms = settings->hot_days * DAY_MS,
+        .keep_ms = feed->settings->hot_days * DAY_MS,
         .dead_letters = outbox_producer(feed->outbox),
         .context = feed,
         .on_ready = feed_hot_is_read,
@@ -122,6 +122,7 @@ static void make_effects(struct feed *feed) {
     feed->effects = effects_new(&(struct effects_options){
         .relations = feed->relations,
         .posts = feed->posts,
+        .lists = hot_posts_lists(feed->hot),
         .partitions = feed->partitions,
         .push_max = (size_t)feed->settings->push_max,
         .backlog = (size_t)feed->settings->backlog,
@@ -225,10 +226,10 @@ static int make_owner(struct feed *feed, struct error *error) {
         .topic_count = FEED_TOPIC_COUNT,
         .offsets = &TOPIC_FEED_OFFSETS,
         .leaving = &TOPIC_POST_TEXTS,
-        .batch = (size_t)settings->batch_records,
+        .batch = (size_t)feed->owning->batch_records,
         .state_batch = STATE_BATCH,
-        .standbys = (size_t)settings->standby_replicas,
-        .hands_over = settings->stop_hands_over,
+        .standbys = (size_t)feed->owning->standby_replicas,
+        .hands_over = feed->owning->stop_hands_over,
         .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
         .epochs = feed->epochs,
         .decider = decider,

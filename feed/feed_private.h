@@ -10,10 +10,12 @@
 #include "feed/partitions.h"
 #include "feed/settings.h"
 #include "feed/stores.h"
+#include "owner/settings.h"
 
 struct feed {
     struct service *service;
     const struct feed_settings *settings;
+    const struct owner_settings *owning;
     int32_t partitions, routes;
     struct epochs *epochs;
     struct stores *stores; /* of the next two */

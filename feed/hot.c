@@ -25,7 +25,8 @@ struct hot {
     uint32_t *bounds; /* by the highest bits of the author's hash; 2^bound_bits of them */
     unsigned bound_bits;
     int64_t horizon;
-    size_t at_part, at; /* of hot_expire */
+    struct id_table gone; /* ids of posts that were here and are deleted */
+    size_t at_part, at;   /* of hot_expire; the part behind the last one is `gone` */
     size_t authors, ids, bytes;
 };
 
@@ -49,6 +50,7 @@ struct hot *hot_new(void) {
     hot->bound_bits = BOUND_BITS_MIN;
     for (size_t i = 0; i < PARTS; i++)
         hot->parts[i] = (struct id_table){.size = sizeof(struct hot_author), .skip = PART_BITS};
+    hot->gone = (struct id_table){.size = sizeof(uint64_t)};
     return hot;
 }
 
@@ -59,6 +61,7 @@ void hot_free(struct hot *hot) {
         for (size_t at = 0; (author = id_table_next(&hot->parts[i], &at));) free(author->older);
         id_table_free(&hot->parts[i]);
     }
+    id_table_free(&hot->gone);
     bounds_free(hot->bounds, hot->bound_bits);
     free(hot);
 }
@@ -131,7 +134,7 @@ static bool put_older(struct hot *hot, struct hot_author *slot, int64_t id) {
 }
 
 void hot_put(struct hot *hot, int64_t author, int64_t id) {
-    if (author < 0 || id <= hot->horizon) return;
+    if (author < 0 || id <= hot->horizon || hot_is_gone(hot, id)) return;
     struct id_table *part = &hot->parts[part_of(author)];
     size_t bytes = id_table_bytes(part);
     bool created;
@@ -182,6 +185,13 @@ size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t befo
     return count;
 }
 
+bool hot_has(const struct hot *hot, int64_t author, int64_t id) {
+    int64_t found;
+    return hot_of(hot, author, id - 1, id + 1, &found, 1) > 0;
+}
+
+bool hot_is_gone(const struct hot *hot, int64_t id) { return hot->gone.count && id_table_find(&hot->gone, id); }
+
 /* ---- forgetting ---- */
 
 static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t from, uint32_t count) {
@@ -198,21 +208,30 @@ static void drop_older(struct hot *hot, struct hot_author *slot, uint32_t from, 
     if (older->count <= older->capacity / 2) slot->older = older_resize(hot, older, older->count);
 }
 
-void hot_remove(struct hot *hot, int64_t author, int64_t id) {
+static bool remove_id(struct hot *hot, int64_t author, int64_t id) {
     struct id_table *part = &hot->parts[part_of(author)];
     struct hot_author *slot = author < 0 ? NULL : id_table_find(part, author);
     struct hot_older *older = slot ? slot->older : NULL;
-    if (slot && slot->newest == id && !older) {
+    uint32_t at = count_below(older, id);
+    bool is_newest = slot && slot->newest == id;
+    if (is_newest && !older) {
         id_table_remove(part, slot);
         hot->authors--;
         hot->ids--;
-    } else if (slot && slot->newest == id) {
+    } else if (is_newest) {
         slot->newest = older->ids[older->count - 1];
         drop_older(hot, slot, older->count - 1, 1);
-    } else if (older) {
-        uint32_t at = count_below(older, id);
-        if (at < older->count && older->ids[at] == id) drop_older(hot, slot, at, 1);
+    } else if (older && at < older->count && older->ids[at] == id) {
+        drop_older(hot, slot, at, 1);
+    } else {
+        return false;
     }
+    return true;
+}
+
+void hot_remove(struct hot *hot, int64_t author, int64_t id) {
+    bool created;
+    if (remove_id(hot, author, id)) id_table_put(&hot->gone, id, &created);
 }
 
 static void expire_next(struct hot *hot, struct hot_author *slot) {
@@ -227,23 +246,35 @@ static void expire_next(struct hot *hot, struct hot_author *slot) {
     hot->ids--;
 }
 
+static void expire_gone(struct hot *hot, void *slot) {
+    if (id_table_id(slot) > hot->horizon) return;
+    id_table_remove(&hot->gone, slot);
+    hot->at--;
+}
+
 void hot_expire(struct hot *hot, int64_t horizon, size_t slice) {
     if (horizon > hot->horizon) hot->horizon = horizon;
     while (slice--) {
-        struct hot_author *slot = id_table_next(&hot->parts[hot->at_part], &hot->at);
-        if (slot) {
+        bool gone = hot->at_part == PARTS;
+        void *slot = id_table_next(gone ? &hot->gone : &hot->parts[hot->at_part], &hot->at);
+        if (slot && gone) {
+            expire_gone(hot, slot);
+        } else if (slot) {
             expire_next(hot, slot);
-            continue;
+        } else {
+            hot->at = 0;
+            hot->at_part = (hot->at_part + 1) % (PARTS + 1);
+            if (!hot->at_part) return;
         }
-        hot->at = 0;
-        hot->at_part = (hot->at_part + 1) % PARTS;
-        if (!hot->at_part) return;
     }
 }
 
 int64_t hot_horizon(const struct hot *hot) { return hot->horizon; }
 
 struct hot_usage hot_used(const struct hot *hot) {
-    return (struct hot_usage){
-        .authors = hot->authors, .ids = hot->ids, .bytes = sizeof *hot + bounds_bytes(hot->bound_bits) + hot->bytes};
+    return (struct hot_usage){.authors = hot->authors,
+                              .ids = hot->ids,
+                              .gone = hot->gone.count,
+                              .bytes = sizeof *hot + bounds_bytes(hot->bound_bits) + id_table_bytes(&hot->gone) +
+                                       hot->bytes};
 }

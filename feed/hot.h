@@ -25,7 +25,11 @@ void hot_free(struct hot *hot); /* NULL is fine */
 
 void hot_put(struct hot *hot, int64_t author, int64_t id); /* at or below the horizon: ignored */
 
-void hot_remove(struct hot *hot, int64_t author, int64_t id); /* a post that was deleted; unknown: nothing */
+/* A post that was deleted. If it is there, it is known to be gone from then on: it is never put again, and pages leave it out of
+ * inboxes, which backlogs and answers may have brought it to. Unknown: nothing. */
+void hot_remove(struct hot *hot, int64_t author, int64_t id);
+bool hot_is_gone(const struct hot *hot, int64_t id); /* above the horizon: below it, nobody asks */
+bool hot_has(const struct hot *hot, int64_t author, int64_t id);
 
 /* An author's ids, falling, below `before` and above `above`, at most `max`: returns how many were written to `ids`. */
 size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max);
@@ -43,7 +47,7 @@ void hot_expire(struct hot *hot, int64_t horizon, size_t slice);
 int64_t hot_horizon(const struct hot *hot);
 
 struct hot_usage {
-    size_t authors, ids, bytes;
+    size_t authors, ids, gone, bytes;
 };
 struct hot_usage hot_used(const struct hot *hot);
 

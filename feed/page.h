@@ -3,7 +3,8 @@
  *     inbox   907 by 3, 905 by 8, 871 by 3 ...    only authors whom the reader follows, and has not muted
  *     hot     of 12: 906, 880 ...                 a list an author who has one
  *     ----------------------------------------
- *     page    907, 906, 905, 880, 871 ...         falling ids, each once, below `before`, above both horizons
+ *     page    907, 906, 905, 880, 871 ...         falling ids, each once, below `before`, above both horizons;
+ *                                                none that the hot lists know to be gone
  *
  * If that is fewer than wanted, older posts may exist at the authors' owners: page->horizon says below which id to ask them.
  */

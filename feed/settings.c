@@ -26,15 +26,6 @@ static const struct config_property PROPERTIES[] = {
     {"store.memory.mb", CONFIG_INT, AT(store_memory_mb), "256", .min = 32, .max = 1048576,
      .doc =
          "Memory of RocksDB in MiB, all included: a quarter for the lists of follows, the rest for posts and inboxes."},
-    {"checkpoint.dir", CONFIG_STRING, AT(checkpoint_dir), "",
-     .doc =
-         "Folder for checkpoints of the stores, one process's own, best on data.dir's filesystem: they are then hard links "
-         "and cost nothing but what has changed since. A feed process whose data.dir is empty starts from the newest ones "
-         "there and reads only what followed. Empty: none."},
-    {"checkpoint.every.s", CONFIG_INT, AT(checkpoint_every_s), "3600", .min = 1, .max = 604800,
-     .doc = "How often checkpoints are made, in seconds, while all owned partitions are restored."},
-    {"checkpoint.keep", CONFIG_INT, AT(checkpoint_keep), "3", .min = 1, .max = 1000,
-     .doc = "How many checkpoints are kept; older ones are deleted."},
     {"inbox.memory.mb", CONFIG_INT, AT(inbox_memory_mb), "64", .min = 1, .max = 65536,
      .doc = "How many MiB of pushed posts are gathered in memory before they are written."},
     {"inbox.write.s", CONFIG_INT, AT(inbox_write_s), "300", .min = 1, .max = 3600,
@@ -45,23 +36,8 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "
          "which Kafka keeps for 7 days. At most half of that."},
-    {"standby.replicas", CONFIG_INT, AT(standby_replicas), "1", .min = 0, .max = 16,
-     .doc =
-         "How many other processes keep the state of each partition up to date, so that they can take it over at once."},
-    {"stop.hands.over", CONFIG_BOOL, AT(stop_hands_over), "true",
-     .doc =
-         "Whether a process that has a group.instance.id gives its partitions to the others when it is ended by SIGTERM. With "
-         "false nobody serves them until it is back, or its session has timed out."},
-    {"batch.records", CONFIG_INT, AT(batch_records), "1000", .min = 1, .max = 100000,
-     .doc = "How many records are handled in one go."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
-    {"outbox.flush.bytes", CONFIG_INT, AT(outbox_flush_bytes), "65536", .min = 1024, .max = 524288,
-     .doc = "A batch for another feed process is sent when it holds that many bytes."},
-    {"outbox.flush.ms", CONFIG_INT, AT(outbox_flush_ms), "5", .min = 0, .max = 1000,
-     .doc = "Or when its first item is that old, in ms, or at once when no more input is there."},
-    {"outbox.queue.mb", CONFIG_INT, AT(outbox_queue_mb), "64", .min = 1, .max = 4096,
-     .doc = "How many MiB may wait for Kafka's acknowledgement before input is held."},
 };
 
 /* One process, one configuration: written once, by config_finish, before anything reads it. */

@@ -6,12 +6,8 @@
 
 struct feed_settings {
     const char *group_id;
-    const char *checkpoint_dir;
-    int64_t checkpoint_every_s, checkpoint_keep;
     int64_t push_max, backlog, inbox_max, following_max, hot_days, away_days;
-    int64_t store_memory_mb, rebuild_after_h, standby_replicas, batch_records, commands_batch;
-    int64_t outbox_flush_bytes, outbox_flush_ms, outbox_queue_mb, inbox_memory_mb, inbox_write_s;
-    bool stop_hands_over;
+    int64_t store_memory_mb, rebuild_after_h, commands_batch, inbox_memory_mb, inbox_write_s;
 };
 
 extern const struct config_section FEED_SECTION;

@@ -153,6 +153,38 @@ void watched_table_free(struct watched_table *table) {
     free(table);
 }
 
+/* ---- the newest posts ---- */
+
+/* The lowest id of a full list; 0: the list is not full, and there is nothing further down. */
+static int64_t lowest(const struct watched *watched) {
+    return watched->count == WATCHED_NEWEST ? watched->newest[WATCHED_NEWEST - 1].id : 0;
+}
+
+void watched_trust(struct watched *watched) {
+    int64_t id = lowest(watched);
+    watched->doubted = id ? id - 1 : 0;
+}
+
+void watched_below(struct watched *watched, int64_t id) {
+    if (id < lowest(watched) && id > watched->doubted) watched->doubted = id;
+}
+
+bool watched_doubtful(const struct watched *watched) { return watched->doubted && lowest(watched) <= watched->doubted; }
+
+bool watched_insert(struct watched *watched, const struct inbox_post *post) {
+    size_t at = 0;
+    while (at < watched->count && watched->newest[at].id > post->id) at++;
+    if (at < watched->count && watched->newest[at].id == post->id) return false;
+    if (at == WATCHED_NEWEST) {
+        watched_below(watched, post->id);
+        return true;
+    }
+    if (watched->count < WATCHED_NEWEST) watched->count++;
+    memmove(&watched->newest[at + 1], &watched->newest[at], (watched->count - at - 1) * sizeof *watched->newest);
+    watched->newest[at] = *post;
+    return true;
+}
+
 /* ---- walking ---- */
 
 static void walk_begin(const struct watched_table *table, struct watched_walk *walk) {

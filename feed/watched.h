@@ -30,6 +30,7 @@ struct watched {
     bool known;                               /* `newest` is right, and edges were told; feed/watches.c sets both */
     size_t count;                             /* of newest */
     struct inbox_post newest[WATCHED_NEWEST]; /* falling ids */
+    int64_t doubted;                          /* 0: none; see watched_trust */
     /* Changes that are due: */
     bool anew;                /* the timeline is to be read anew; the next two do not matter then */
     struct inbox_post *added; /* posts that came */
@@ -57,6 +58,19 @@ void watched_remove_all(struct watched_table *table, int32_t partition);
 void watched_anew(struct watched_table *table, struct watched *watched);
 void watched_added(struct watched_table *table, struct watched *watched, int64_t author, int64_t id);
 void watched_gone(struct watched_table *table, struct watched *watched, int64_t id);
+
+/* Puts a post among the newest ones. False: it is there already. */
+bool watched_insert(struct watched *watched, const struct inbox_post *post);
+
+/* A screen may show more posts than the newest ones, which its version is about. Further down it may differ from the timeline: an owner may
+ * have missed a change there, and a message about one may get lost, without another version. Such a post would stay, or be missing, when
+ * it moves up. So posts at or below `doubted` are not trusted to be right on screens:
+ *     watched_trust     screens read the newest posts; all below them are doubted
+ *     watched_below     a post has come or gone; if it is further down than the newest ones, it is doubted, and all below it
+ *     watched_doubtful  the newest posts now reach down to one that is doubted: screens must read their page */
+void watched_trust(struct watched *watched);
+void watched_below(struct watched *watched, int64_t id);
+bool watched_doubtful(const struct watched *watched);
 
 /* Walks all readers again and again, one a call; NULL: now it begins anew. Readers may come and go meanwhile. */
 struct watched *watched_walk(struct watched_table *table);

@@ -182,31 +182,25 @@ static int read_newest(struct watches *watches, struct watched *watched, struct 
     return 0;
 }
 
+static void name_version(struct watches *watches, struct watched *watched) {
+    char what[WHAT_SIZE + 1];
+    watched_trust(watched);
+    watch_owner_name(watches->owner, watched->partition, what, what_of(watched->user, what),
+                     timeline_version(watched->newest, watched->count));
+}
+
 /* Tells edges the version, unless they know it. */
 static int tell_version(struct watches *watches, struct watched *watched, struct error *error) {
-    struct watch_version before = timeline_version(watched->newest, watched->count), now;
+    struct watch_version before = timeline_version(watched->newest, watched->count);
     bool known = watched->known;
     struct timeline timeline;
-    char what[WHAT_SIZE + 1];
     int code = read_newest(watches, watched, &timeline, error);
     if (code) return code;
     register_all(watches, watched, &timeline);
-    now = timeline_version(watched->newest, watched->count);
-    if (watched->known && !(known && watch_version_same(before, now)))
-        watch_owner_name(watches->owner, watched->partition, what, what_of(watched->user, what), now);
+    watched_trust(watched);
+    if (watched->known && !(known && watch_version_same(before, timeline_version(watched->newest, watched->count))))
+        name_version(watches, watched);
     return 0;
-}
-
-/* Puts a post among the newest ones of a reader. False: it is there already. */
-static bool insert(struct watched *watched, const struct inbox_post *post) {
-    size_t at = 0;
-    while (at < watched->count && watched->newest[at].id > post->id) at++;
-    if (at < watched->count && watched->newest[at].id == post->id) return false;
-    if (at == WATCHED_NEWEST) return true;
-    if (watched->count < WATCHED_NEWEST) watched->count++;
-    memmove(&watched->newest[at + 1], &watched->newest[at], (watched->count - at - 1) * sizeof *watched->newest);
-    watched->newest[at] = *post;
-    return true;
 }
 
 static bool is_gone(const struct watched *watched, int64_t id) {
@@ -228,7 +222,7 @@ static int gather_added(struct watches *watches, struct watched *watched, size_t
         bool is = false;
         int code = is_gone(watched, post->id) ? 0 : shows(watches, watched, post->author, &is, error);
         if (code) return code;
-        if (is && insert(watched, post))
+        if (is && watched_insert(watched, post))
             watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
     }
     return 0;
@@ -255,12 +249,13 @@ static int remove_gone(struct watches *watches, struct watched *watched, size_t 
     size_t before_count = watched->count;
     struct timeline timeline;
     memcpy(before, watched->newest, before_count * sizeof *before);
+    for (size_t i = 0; i < watched->gone_count; i++) watched_below(watched, watched->gone[i]);
     int code = read_newest(watches, watched, &timeline, error);
     if (!code) gather_unheard(watches, watched, before, before_count, count);
     return code;
 }
 
-/* Tells edges the posts that came and the ids that are gone. */
+/* Tells edges the posts that came and the ids that are gone; or the version, if screens must read their page for it. */
 static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
     struct watch_version since = timeline_version(watched->newest, watched->count);
     char what[WHAT_SIZE + 1];
@@ -269,6 +264,10 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
     int code = gather_added(watches, watched, &count, error);
     if (!code && watched->gone_count) code = remove_gone(watches, watched, &count, error);
     if (code || !watched->known || !(count || watched->gone_count)) return code;
+    if (watched_doubtful(watched)) {
+        name_version(watches, watched);
+        return 0;
+    }
     const struct feed_change change = {.posts = {.items = watches->posts, .count = count},
                                        .gone = {.items = watched->gone, .count = watched->gone_count}};
     buffer_clear(&watches->content);

@@ -18,6 +18,10 @@ void joiner_fail(struct joiner *joiner, const char *doing, const struct error *e
     joiner->options.failed(joiner->options.context, doing, error);
 }
 
+static void producer_failed(void *context, const char *doing, const struct error *error) {
+    joiner_fail(context, doing, error);
+}
+
 static void store_failed(void *context, const struct error *error) {
     joiner_fail(context, "the store of friend lists failed", error);
 }
@@ -80,7 +84,7 @@ static void measure(struct joiner *joiner) {
     reports_measure(joiner->reports, owner_lag_ms(joiner->owner));
     bool lagging = reports_lagging(joiner->reports), warm = reports_are_warm(joiner->reports);
     deliver_set_flush_us(joiner->outbox, SECOND_MS * (lagging ? joiner->settings->outbox_flush_behind_ms
-                                                              : joiner->settings->outbox_flush_ms));
+                                                              : joiner->owning->outbox_flush_ms));
     metrics->digesting->value = warm && !lagging;
     metrics->caught_up->value = warm && !lagging && owner_assigned(joiner->owner) && sending_up(joiner->sending) &&
                                 !deliver_blocked(joiner->outbox) && owner_commands_current(joiner->owner) &&
@@ -147,8 +151,8 @@ static void start_parts(struct joiner *joiner) {
     const struct joiner_options *options = &joiner->options;
     struct deliver_options outbox = {
         .destinations = options->routes,
-        .flush_bytes = (size_t)joiner->settings->outbox_flush_bytes,
-        .flush_us = joiner->settings->outbox_flush_ms * SECOND_MS,
+        .flush_bytes = (size_t)joiner->owning->outbox_flush_bytes,
+        .flush_us = joiner->owning->outbox_flush_ms * SECOND_MS,
         .epochs = joiner->epochs,
         .context = joiner->sending,
         .send = sending_batch,
@@ -211,11 +215,12 @@ static int start_sending(struct joiner *joiner, struct error *error) {
         .kafka = joiner->options.kafka,
         .log = joiner->options.log,
         .metrics = &joiner->metrics,
-        .queue_bytes = (size_t)joiner->settings->outbox_queue_mb << 20,
+        .queue_bytes = (size_t)joiner->owning->outbox_queue_mb << 20,
         .context = joiner,
         .on_batch = batch_told,
         .on_leave = leave_told,
         .on_remove = remove_told,
+        .failed = producer_failed,
     };
     return sending_new(&options, &joiner->sending, error);
 }
@@ -254,10 +259,10 @@ static int start_owner(struct joiner *joiner, struct error *error) {
         .topic_count = JOINER_TOPIC_COUNT,
         .offsets = &TOPIC_COMMAND_OFFSETS,
         .leaving = &TOPIC_SHARING,
-        .batch = (size_t)settings->batch_records,
+        .batch = (size_t)joiner->owning->batch_records,
         .state_batch = STATE_BATCH,
-        .standbys = (size_t)settings->standby_replicas,
-        .hands_over = settings->stop_hands_over,
+        .standbys = (size_t)joiner->owning->standby_replicas,
+        .hands_over = joiner->owning->stop_hands_over,
         .queue_max = (size_t)settings->commands_batch * QUEUED_BATCHES,
         .epochs = joiner->epochs,
         .decider = commands_decider(joiner->commands),
@@ -273,6 +278,7 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
     *joiner = (struct joiner){
         .options = *options,
         .settings = settings,
+        .owning = options->owning,
         .common = options->common,
         .presence = presence_new(),
         .clock = report_clock_new(options->common->clock == SERVICE_CLOCK_STREAM, options->partitions,

@@ -13,6 +13,7 @@
 #ifndef ROUTER_JOINER_H
 #define ROUTER_JOINER_H
 
+#include "owner/settings.h"
 #include "router/graph.h"
 #include "router/settings.h"
 #include "service/http.h"
@@ -26,6 +27,7 @@ struct joiner_options {
     struct metrics *registry;
     const struct service_settings *common;
     const struct router_settings *settings;
+    const struct owner_settings *owning;
     const struct kafka_settings *kafka;
     const char *transactional_id; /* copied */
     int32_t partitions, routes;

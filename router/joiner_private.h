@@ -17,6 +17,7 @@ enum { STATE_FRIENDSHIPS, STATE_SHARING };
 struct joiner {
     struct joiner_options options;
     const struct router_settings *settings;
+    const struct owner_settings *owning;
     const struct service_settings *common;
     struct router_metrics metrics;
 

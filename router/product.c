@@ -51,7 +51,7 @@ static void prepared(void *context) {
         .kafka = joiner->options.kafka,
         .topic = &TOPIC_LOCATIONS,
         .partitions = joiner->options.partitions,
-        .batch = (size_t)joiner->settings->batch_records,
+        .batch = (size_t)joiner->owning->batch_records,
         .first_ms = joiner->settings->warm_first_s * SECOND_MS,
         // The stream's time is not Kafka's: how far back its inactive window reaches cannot be told by timestamps.
         .window_ms = stream ? -1 : joiner->common->inactive_after_s * SECOND_MS,

@@ -7,6 +7,7 @@
 #include "decider/identity.h"
 #include "event/topics.h"
 #include "owner/checkpoints.h"
+#include "owner/settings.h"
 #include "router/joiner.h"
 
 enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000 };
@@ -70,7 +71,7 @@ static void graph_opened(void *context, int code, const struct error *error);
 
 /* 1: it is being copied, and graph_opened will be called. */
 static int open_store(struct router *router, struct error *error) {
-    const struct router_settings *settings = router->settings;
+    const struct owner_settings *settings = OWNER_SECTION.values;
     struct checkpoints_options options = {
         .loop = service_loop(router->service),
         .log = service_log(router->service),
@@ -80,7 +81,7 @@ static int open_store(struct router *router, struct error *error) {
         .every_ms = settings->checkpoint_every_s * SECOND_MS,
         .keep = (size_t)settings->checkpoint_keep,
         .path = router->path,
-        .max_age_ms = settings->friends_rebuild_after_h * HOUR_MS,
+        .max_age_ms = router->settings->friends_rebuild_after_h * HOUR_MS,
         .context = router,
         .open = open_graph,
         .make = make_checkpoint,
@@ -146,6 +147,7 @@ static int start_joiner(struct router *router, struct error *error) {
         .registry = service_metrics(router->service),
         .common = service_settings(router->service),
         .settings = router->settings,
+        .owning = OWNER_SECTION.values,
         .kafka = service_kafka(router->service),
         .transactional_id = id,
         .partitions = router->partitions,
@@ -248,6 +250,7 @@ const struct service_definition ROUTER_SERVICE = {
     .ops_listen = "127.0.0.1:9120",
     .peer_listen = "127.0.0.1:9220",
     .section = &ROUTER_SECTION,
+    .more_sections = OWNER_SECTIONS,
     .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = router_start,

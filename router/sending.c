@@ -19,6 +19,7 @@ struct sending {
     struct sending_options options;
     struct kafka_producer *producer;
     struct buffer value;
+    bool failed;
 };
 
 /* `opaque` says what a message was: an epoch (deliveries), or a ticket (locations, friend commands). */
@@ -66,12 +67,22 @@ void sending_free(struct sending *sending) {
 
 bool sending_up(const struct sending *sending) { return kafka_producer_up(sending->producer); }
 
+/* The producer takes nothing more. */
+static void fail(struct sending *sending, int code) {
+    struct error error;
+    sending->failed = true;
+    error_set(&error, code, "a delivery batch: %s", strerror(-code));
+    sending->options.failed(sending->options.context, "Kafka's producer takes nothing more", &error);
+}
+
 int sending_batch(void *context, int32_t route, const void *bytes, size_t size, uint64_t epoch) {
     struct sending *sending = context;
     struct router_metrics *metrics = sending->options.metrics;
+    if (sending->failed) return -EAGAIN;
     int code = kafka_producer_send(sending->producer, &TOPIC_DELIVERIES, route, NULL, 0, bytes, size,
                                    (void *)(uintptr_t)epoch);
-    if (code == -EHOSTDOWN) return -EAGAIN;
+    if (code == -EIO) fail(sending, code);
+    if (code == -EIO || code == -EHOSTDOWN) return -EAGAIN;
     if (!code) {
         metrics->batches->value++;
         metrics->batch_bytes->value += (double)size;

@@ -20,13 +20,15 @@ struct sending_options {
     void (*on_batch)(void *context, uint64_t epoch, bool stored);
     void (*on_leave)(void *context, uint64_t ticket, bool stored);
     void (*on_remove)(void *context, uint64_t ticket, bool stored);
+    void (*failed)(void *context, const char *doing, const struct error *error); /* the process must end */
 };
 
 int sending_new(const struct sending_options *options, struct sending **sending, struct error *error);
 void sending_free(struct sending *sending); /* first calls back for everything under way; NULL is fine */
 bool sending_up(const struct sending *sending);
 
-/* A delivery batch: the outbox's sender; sending is its context. */
+/* A delivery batch: the outbox's sender; sending is its context. After a fatal error of the producer batches wait for ever, so that
+ * their epoch is never settled: the next owner carries out their effects. */
 int sending_batch(void *sending, int32_t route, const void *bytes, size_t size, uint64_t epoch);
 
 /* LEAVE {opted} of a user; time: now, ms. ticket: comes back by on_leave; 0: no caller waits for it. 0 or -EAGAIN, ... */

@@ -9,15 +9,11 @@ struct router_settings {
     int64_t friends_cap;
     int64_t friends_rebuild_after_h;
     int64_t store_memory_mb;
-    const char *checkpoint_dir;
-    int64_t checkpoint_every_s, checkpoint_keep;
     int64_t warm_first_s;
     int64_t max_lag_s;
-    int64_t standby_replicas;
-    bool stop_hands_over;
     int64_t clock_wall_max_ahead_s, clock_stream_max_jump_s;
-    int64_t batch_records, commands_batch;
-    int64_t outbox_flush_bytes, outbox_flush_ms, outbox_flush_behind_ms, outbox_queue_mb;
+    int64_t commands_batch;
+    int64_t outbox_flush_behind_ms;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

@@ -96,6 +96,23 @@ def test_an_inbox_is_begun_for_who_watches_and_reads_no_page(feed, users):
         assert phone.expect('error')['code'] == 'bad_what'
 
 
+def test_a_deletion_that_was_missed_further_down_is_told_when_the_post_moves_up(feed, users):
+    """The version is about the newest 20 posts, and a screen may have more of them than that."""
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(28)]
+    feed.wait_home(ada)
+
+    def delete_an_old_one():
+        feed.delete(ben, posts[5])
+        feed.wait_home(ada)
+
+    with Watcher(feed, ada, between=delete_an_old_one) as watcher:
+        for post in posts[:-7:-1]:
+            feed.delete(ben, post)
+        wait_shown(watcher, feed)
+
+
 def test_all_devices_hear_of_a_post(feed, users):
     ada, ben = users(2)
     feed.follow(ada, ben)
@@ -107,6 +124,28 @@ def test_all_devices_hear_of_a_post(feed, users):
     for watcher in watchers:
         wait_shown(watcher, feed)
         watcher.close()
+
+
+@pytest.mark.parametrize('hot', [False, True], ids=['no_hot_post', 'a_hot_post'])
+def test_a_pushed_post_is_deleted_after_the_threshold_was_lowered(make_cluster, users, hot):
+    """Watchers are told of the deletion, and the version of the page is another one: also who is not told would notice it."""
+    feed = Feed(make_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.push.max': 1000}).start(
+        routers=0, sinks=0, feeds=1))
+    ada, ben = users(2)
+    feed.follow(ada, ben)
+    feed.wait_home(ada)
+    posts = [feed.post(ben, f'post {n}')['id'] for n in range(4)]
+    feed.wait_home(ada)
+    with Watcher(feed, ada) as watcher:
+        feed.cluster.feeds[0].restart(**{'feed.push.max': 0})
+        if hot:
+            feed.post(ben, 'hot')
+        wait_shown(watcher, feed, timeout=60)
+        for post in posts[1], posts[3]:
+            before = feed.http(ada).ok('GET', '/v1/feed')['version']
+            feed.delete(ben, post)
+            wait_shown(watcher, feed)
+            eventually(lambda before=before: feed.http(ada).ok('GET', '/v1/feed')['version'] != before, 10)
 
 
 @pytest.mark.slow

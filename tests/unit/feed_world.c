@@ -188,14 +188,15 @@ static void disk_open(struct feed_world *w, struct disk *disk, int part, int tur
 }
 
 /* A process that begins has nothing in memory. */
-static void disk_attach(struct feed_world *w, struct disk *disk, int part, int64_t *follows, int64_t *posts,
-                        int64_t *timelines) {
+static void disk_attach(struct feed_world *w, struct disk *disk, const struct hot *hot, int part, int64_t *follows,
+                        int64_t *posts, int64_t *timelines) {
     int64_t texts;
     disk->posts = posts_new(disk->store, PARTS, INT64_C(1) << 50);
     disk->inboxes = inboxes_new(&(struct inboxes_options){
         .store = disk->store, .partitions = PARTS, .max = CAP, .memory_bytes = 1 << 20, .away_ms = INT64_C(1) << 40});
     disk->effects = effects_new(&(struct effects_options){.relations = disk->relations,
                                                           .posts = disk->posts,
+                                                          .lists = hot,
                                                           .partitions = PARTS,
                                                           .push_max = w->push_max,
                                                           .backlog = KEEP,
@@ -262,7 +263,7 @@ static void attach(struct owner_of_part *o) {
     hot_free(o->hot);
     o->hot = hot_new();
     forget_pending(o);
-    disk_attach(w, disk, o->part, &follows, &posts, &own);
+    disk_attach(w, disk, o->hot, o->part, &follows, &posts, &own);
     if (disk->ends[0] < 0 || w->without != RULE_ATTACH) {
         disk->ends[0] = end_of(w, FOLLOWS, o->part);
         disk->ends[1] = end_of(w, POSTS_LOG, o->part);
@@ -355,7 +356,10 @@ static void step_hot(struct owner_of_part *o, int part) {
     const struct entry *entry = entry_at(o->world, HOT, part, o->hot_at[part]++);
     struct timeline_item item;
     assert_int_equal(delivery_read_timeline(o->world->codec, entry->item, entry->item_size, &item), 0);
-    hot_put(o->hot, entry->users[0], item.hot.id);
+    if (item.kind == TIMELINE_ITEM_HOT)
+        hot_put(o->hot, entry->users[0], item.hot.id);
+    else
+        hot_remove(o->hot, entry->users[0], item.hot_gone.id);
 }
 
 /* One record of one log, by chance. False: everything is read. */

@@ -39,6 +39,7 @@ struct world {
     struct store *store;
     struct posts *posts;
     struct relation_lists *relations;
+    struct hot *hot;
     struct effects *effects;
     struct effects_options options;
     int64_t offsets[IDS_PARTITIONS_MAX];
@@ -169,9 +170,11 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
         done(w, posts_attach(w->posts, p, &from, &texts, &error), &error);
         done(w, relation_lists_attach(w->relations, p, clock_wall_ms(), &from, &error), &error);
     }
+    w->hot = hot_new();
     w->options = (struct effects_options){
         .relations = w->relations,
         .posts = w->posts,
+        .lists = w->hot,
         .partitions = partitions,
         .push_max = 6,
         .backlog = 1 + chance(w, 6),
@@ -188,6 +191,7 @@ static struct world *world_new(uint64_t seed, int32_t partitions, size_t chunk) 
 static void world_free(struct world *w) {
     char remove[128];
     effects_free(w->effects);
+    hot_free(w->hot);
     posts_free(w->posts);
     store_close(w->store);
     relation_lists_close(w->relations);
@@ -336,6 +340,14 @@ static void try_half(struct world *w) {
     compare(w, "half");
 }
 
+/* Makes the post one that the hot lists have, had, or do not know. True: the last of these. */
+static bool try_hot(struct world *w, const struct post_row *row) {
+    uint64_t what = chance(w, 3);
+    if (what) hot_put(w->hot, row->author, row->id);
+    if (what == 2) hot_remove(w->hot, row->author, row->id);
+    return !hot_has(w->hot, row->author, row->id) && !hot_is_gone(w->hot, row->id);
+}
+
 static void try_post(struct world *w) {
     struct post_row row = {.author = user_of(w), .id = 7, .live = false};
     struct error error;
@@ -352,7 +364,8 @@ static void try_post(struct world *w) {
                                gone = {.kind = TIMELINE_ITEM_GONE, .gone = {.author = row.author, .id = row.id}};
     if (count && (deleted || (row.live && count > push_max)))
         put_line(w, &w->wanted, "hot", home(w, row.author), &row.author, 1, deleted ? &hot_gone : &hot);
-    for (int32_t p = 0; (row.live || deleted) && count <= push_max && p < w->options.partitions; p++) {
+    bool pushed = count <= push_max || (deleted && try_hot(w, &row));
+    for (int32_t p = 0; (row.live || deleted) && pushed && p < w->options.partitions; p++) {
         size_t here = at_home(w, followers, count, p, readers);
         if (here) put_line(w, &w->wanted, "timelines", p, readers, here, deleted ? &gone : &push);
     }

@@ -19,12 +19,16 @@ enum { AUTHORS = 40, IDS = 300, HISTORIES = 400, STEPS = 600 };
 struct world {
     struct feed_chance chance;
     struct hot *hot;
-    bool has[AUTHORS][IDS];
-    int64_t horizon;
+    bool has[AUTHORS][IDS], gone[AUTHORS][IDS]; /* by the number of the post */
+    int64_t horizon;                            /* a number */
 };
 
 /* Authors far apart: all parts of the table are used. */
 static int64_t author_at(size_t i) { return (int64_t)(i * i * i * UINT64_C(0x9e3779b97f4a7c15) >> 1); }
+
+/* No two authors have posts of the same id. */
+static int64_t id_of(size_t author, int64_t number) { return number * AUTHORS + (int64_t)author; }
+static int64_t last_of(int64_t number) { return id_of(AUTHORS - 1, number); }
 
 static void check_author(struct world *w, uint64_t seed, size_t author) {
     int64_t above = (int64_t)feed_chance(&w->chance, IDS) - 20, before = (int64_t)feed_chance(&w->chance, IDS + 40);
@@ -32,13 +36,17 @@ static void check_author(struct world *w, uint64_t seed, size_t author) {
     size_t max = feed_chance(&w->chance, 20), count = 0, got;
     if (!feed_chance(&w->chance, 3)) before = INT64_MAX;
     if (!feed_chance(&w->chance, 3)) above = 0;
-    got = hot_of(w->hot, author_at(author), above, before, ids, max);
+    got = hot_of(w->hot, author_at(author), last_of(above), before == INT64_MAX ? before : id_of(0, before), ids, max);
     int64_t newest = 0;
     for (int64_t id = IDS - 1; id > w->horizon; id--) {
+        if (hot_has(w->hot, author_at(author), id_of(author, id)) != w->has[author][id] ||
+            hot_is_gone(w->hot, id_of(author, id)) != w->gone[author][id])
+            fail_msg("seed %llu: post %d", (unsigned long long)seed, (int)id);
         if (!w->has[author][id]) continue;
-        if (!newest) newest = id;
+        if (!newest) newest = id_of(author, id);
         if (id <= above || id >= before || count == max) continue;
-        if (count == got || ids[count] != id) fail_msg("seed %llu: id %d", (unsigned long long)seed, (int)id);
+        if (count == got || ids[count] != id_of(author, id))
+            fail_msg("seed %llu: id %d", (unsigned long long)seed, (int)id);
         count++;
     }
     if (count != got) fail_msg("seed %llu: %zu ids too many", (unsigned long long)seed, got - count);
@@ -47,16 +55,20 @@ static void check_author(struct world *w, uint64_t seed, size_t author) {
 }
 
 static void check_usage(struct world *w, uint64_t seed) {
-    size_t ids = 0, authors = 0;
+    size_t ids = 0, authors = 0, gone = 0;
     for (size_t a = 0; a < AUTHORS; a++) {
         size_t before = ids;
-        for (int64_t id = w->horizon + 1; id < IDS; id++) ids += w->has[a][id];
+        for (int64_t id = w->horizon + 1; id < IDS; id++) {
+            ids += w->has[a][id];
+            gone += w->gone[a][id];
+        }
         authors += ids > before;
     }
-    hot_expire(w->hot, w->horizon, SIZE_MAX); // to the end of the round, and then a whole one
-    hot_expire(w->hot, w->horizon, SIZE_MAX);
+    hot_expire(w->hot, last_of(w->horizon), SIZE_MAX); // to the end of the round, and then a whole one
+    hot_expire(w->hot, last_of(w->horizon), SIZE_MAX);
     struct hot_usage usage = hot_used(w->hot);
-    if (usage.ids != ids || usage.authors != authors) fail_msg("seed %llu: counts", (unsigned long long)seed);
+    if (usage.ids != ids || usage.authors != authors || usage.gone != gone)
+        fail_msg("seed %llu: counts", (unsigned long long)seed);
 }
 
 static void test_histories(void **state) {
@@ -69,16 +81,17 @@ static void test_histories(void **state) {
             if (author % 3 == 0) id = 7; // those have one post only
             uint64_t what = feed_chance(&w->chance, 100);
             if (what < 70) {
-                hot_put(w->hot, author_at(author), id);
-                if (id > w->horizon) w->has[author][id] = true;
+                hot_put(w->hot, author_at(author), id_of(author, id));
+                if (id > w->horizon && !w->gone[author][id]) w->has[author][id] = true;
             } else if (what < 80) {
-                hot_remove(w->hot, author_at(author), id);
+                hot_remove(w->hot, author_at(author), id_of(author, id));
+                if (w->has[author][id] && id > w->horizon) w->gone[author][id] = true;
                 w->has[author][id] = false;
             } else if (what < 84) {
                 if (feed_chance(&w->chance, 3)) w->horizon += (int64_t)feed_chance(&w->chance, 20);
-                hot_expire(w->hot, w->horizon, feed_chance(&w->chance, 300));
-                hot_expire(w->hot, w->horizon - 5, 1); // it only rises
-                assert_int_equal(hot_horizon(w->hot), w->horizon);
+                hot_expire(w->hot, last_of(w->horizon), feed_chance(&w->chance, 300));
+                hot_expire(w->hot, last_of(w->horizon - 5), 1); // it only rises
+                assert_int_equal(hot_horizon(w->hot), last_of(w->horizon));
             } else {
                 hot_prefetch(w->hot, author_at(author));
                 check_author(w, seed, author);

@@ -18,7 +18,7 @@ struct world {
     struct feed_chance chance;
     struct inbox inbox;
     struct hot *hot;
-    bool is_hot[IDS], pushed[IDS]; /* by the number of the post; its author is the number % AUTHORS */
+    bool is_hot[IDS], pushed[IDS], gone[IDS]; /* by the number of the post; its author is the number % AUTHORS */
     int64_t following[AUTHORS], muted[AUTHORS];
     size_t following_count, muted_count;
 };
@@ -41,13 +41,15 @@ static bool among(const int64_t *users, size_t count, int64_t user) {
 
 static void make(struct world *w, uint64_t seed) {
     *w = (struct world){.chance = {seed << 32}, .inbox = {.request = -1}, .hot = hot_new()};
-    uint64_t pushed = feed_chance(&w->chance, 10), hot = feed_chance(&w->chance, 10);
+    uint64_t pushed = feed_chance(&w->chance, 10), hot = feed_chance(&w->chance, 10), gone = feed_chance(&w->chance, 3);
     inbox_begin(&w->inbox, 1, 1, NULL, 0);
     for (int64_t id = 1; id < IDS; id++) {
         w->pushed[id] = feed_chance(&w->chance, 10) < pushed;
         w->is_hot[id] = feed_chance(&w->chance, 10) < hot;
         if (w->pushed[id]) inbox_push(&w->inbox, id % AUTHORS, id_of(id), IDS);
         if (w->is_hot[id]) hot_put(w->hot, id % AUTHORS, id_of(id));
+        w->gone[id] = w->is_hot[id] && feed_chance(&w->chance, 10) < gone;
+        if (w->gone[id]) hot_remove(w->hot, id % AUTHORS, id_of(id));
     }
     if (feed_chance(&w->chance, 2)) w->inbox.horizon = id_of((int64_t)feed_chance(&w->chance, IDS));
     if (feed_chance(&w->chance, 2)) hot_expire(w->hot, id_of((int64_t)feed_chance(&w->chance, IDS)), 10);
@@ -60,7 +62,7 @@ static void check(const struct world *w, uint64_t seed, const struct page *page,
     size_t count = 0;
     for (int64_t id = IDS - 1; id_of(id) > horizon && count < wanted; id--) {
         if (id_of(id) >= before) continue;
-        if (!w->pushed[id] && !w->is_hot[id]) continue;
+        if ((!w->pushed[id] && !w->is_hot[id]) || w->gone[id]) continue;
         if (!among(w->following, w->following_count, id % AUTHORS)) continue;
         if (among(w->muted, w->muted_count, id % AUTHORS)) continue;
         if (count == page->count || page->posts[count].id != id_of(id) || page->posts[count].author != id % AUTHORS)

@@ -185,7 +185,79 @@ static void test_histories(void **state) {
     watched_table_free(NULL);
 }
 
+/* ---- screens ---- */
+
+/* A timeline, and a screen that has all of its posts. Messages about posts that are further down than the newest ones get lost at
+ * times, as nothing tells that they do. */
+struct screen_world {
+    struct feed_chance chance;
+    bool timeline[POSTS], screen[POSTS];
+    struct watched watched;
+};
+
+static size_t newest_of(const bool posts[POSTS], int64_t ids[WATCHED_NEWEST]) {
+    size_t count = 0;
+    for (int64_t id = POSTS - 1; id > 0 && count < WATCHED_NEWEST; id--)
+        if (posts[id]) ids[count++] = id;
+    return count;
+}
+
+static void read_newest(struct screen_world *w) {
+    int64_t ids[WATCHED_NEWEST];
+    w->watched.count = newest_of(w->timeline, ids);
+    for (size_t i = 0; i < w->watched.count; i++) w->watched.newest[i] = (struct inbox_post){.id = ids[i]};
+}
+
+/* As feed/watches.c does with a post that came, or is gone. */
+static void change(struct screen_world *w, int64_t id, bool there) {
+    int64_t before[WATCHED_NEWEST], after[WATCHED_NEWEST];
+    size_t count = newest_of(w->timeline, before);
+    w->timeline[id] = there;
+    bool same = newest_of(w->timeline, after) == count && !memcmp(before, after, count * sizeof *before);
+    if (there) {
+        watched_insert(&w->watched, &(struct inbox_post){.id = id});
+    } else {
+        watched_below(&w->watched, id);
+        read_newest(w);
+    }
+    if (!same || feed_chance(&w->chance, 2)) w->screen[id] = there;
+    if (!watched_doubtful(&w->watched)) return;
+    memcpy(w->screen, w->timeline, sizeof w->screen);
+    watched_trust(&w->watched);
+}
+
+static void test_the_newest_posts_are_right_on_screens(void **state) {
+    struct screen_world *w = mem_alloc(sizeof *w);
+    size_t rereads = 0, changes = 0;
+    for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
+        *w = (struct screen_world){.chance = {seed << 32}};
+        uint64_t most = 10 + feed_chance(&w->chance, POSTS - 10), deletions = feed_chance(&w->chance, 10);
+        for (size_t id = 1; id < most; id++) w->timeline[id] = feed_chance(&w->chance, 2);
+        memcpy(w->screen, w->timeline, sizeof w->screen);
+        read_newest(w);
+        uint64_t below = w->watched.count == WATCHED_NEWEST ? (uint64_t)w->watched.newest[WATCHED_NEWEST - 1].id : 0;
+        for (size_t i = feed_chance(&w->chance, 5); i-- && below > 1;) // changes that the owner missed
+            w->screen[1 + feed_chance(&w->chance, below - 1)] ^= true;
+        watched_trust(&w->watched);
+        for (size_t i = 0; i < 100; i++) {
+            int64_t shown[WATCHED_NEWEST], is[WATCHED_NEWEST], id = 1 + (int64_t)feed_chance(&w->chance, POSTS - 1);
+            bool there = feed_chance(&w->chance, 10) >= deletions;
+            if (w->timeline[id] == there) continue;
+            bool before = !memcmp(w->screen, w->timeline, sizeof w->screen);
+            change(w, id, there);
+            rereads += !before && !memcmp(w->screen, w->timeline, sizeof w->screen);
+            changes++;
+            size_t count = newest_of(w->timeline, is);
+            if (newest_of(w->screen, shown) != count || memcmp(shown, is, count * sizeof *is) != 0)
+                fail_msg("seed %llu: another screen after %zu changes", (unsigned long long)seed, i);
+        }
+    }
+    assert_true(rereads > 100 && rereads < changes / 5); // they are seldom read for it
+    free(w);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories),
+                                       cmocka_unit_test(test_the_newest_posts_are_right_on_screens)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

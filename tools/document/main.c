@@ -35,18 +35,30 @@ static char *each_fallback(const char *property) {
     return copy;
 }
 
-/* The daemon's own section and its products'; how many they are. */
-static size_t add_sections(const struct service_definition *daemon, struct config_section *to) {
-    size_t count = 0;
-    if (daemon->section) to[count++] = *daemon->section;
-    for (size_t i = 0; daemon->more_sections && daemon->more_sections[i]; i++) to[count++] = *daemon->more_sections[i];
-    return count;
+struct sections {
+    struct config_section items[SECTIONS_MAX];
+    size_t count;
+};
+
+/* A section that several daemons have is printed once. */
+static void add_section(struct sections *to, const struct config_section *section) {
+    for (size_t i = 0; i < to->count; i++)
+        if (to->items[i].properties == section->properties) return;
+    to->items[to->count++] = *section;
+}
+
+/* The daemon's own section and its products'. */
+static void add_sections(struct sections *to, const struct service_definition *daemon) {
+    if (daemon->section) add_section(to, daemon->section);
+    for (size_t i = 0; daemon->more_sections && daemon->more_sections[i]; i++)
+        add_section(to, daemon->more_sections[i]);
 }
 
 int main(void) {
     static const char *const OWN[] = {"ops.listen", "peer.listen", "data.dir"};
     struct service_settings settings;
-    struct config_section common = service_section(NULL, &settings), sections[SECTIONS_MAX];
+    struct config_section common = service_section(NULL, &settings);
+    struct sections sections = {.count = 0};
     struct config_property *properties = mem_alloc(common.count * sizeof *properties);
     char *fallbacks[ARRAY_SIZE(OWN)];
     memcpy(properties, common.properties, common.count * sizeof *properties);
@@ -56,10 +68,9 @@ int main(void) {
             if (!strcmp(properties[j].name, OWN[i])) properties[j].fallback = fallbacks[i];
     }
 
-    size_t count = 1;
-    sections[0] = (struct config_section){common.title, properties, common.count, &settings};
-    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) count += add_sections(DAEMONS[i], sections + count);
-    config_document(sections, count, stdout);
+    add_section(&sections, &(struct config_section){common.title, properties, common.count, &settings});
+    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) add_sections(&sections, DAEMONS[i]);
+    config_document(sections.items, sections.count, stdout);
 
     for (size_t i = 0; i < ARRAY_SIZE(OWN); i++) free(fallbacks[i]);
     free(properties);

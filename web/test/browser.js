@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { chromium } from 'playwright-core';
 import { FakeServer, fakeToken } from './fake-server.js';
 
@@ -68,6 +69,15 @@ export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, 
 }
 
 export const state = (value) => page.waitForSelector(`#state[data-state="${value}"]`, { timeout: 8000 });
+
+/** Waits until both are the same. @template T @param {() => Promise<[T, T]>} pair what there is, and what there must be */
+export async function becomes(pair) {
+    for (const end = Date.now() + 5000; ; await page.waitForTimeout(50)) {
+        const [is, expected] = await pair();
+        if (isDeepStrictEqual(is, expected)) return;
+        if (Date.now() > end) assert.deepEqual(is, expected);
+    }
+}
 
 /** Presses Tab. @returns {Promise<string>} the id of what has the focus then, or of the list that it is in, or that its ring is missing */
 export async function tab() {

@@ -32,6 +32,7 @@ export class FakeServer {
     profile = { name: 'Mira Starling' };
     mode = 'friends';
     refuse = false; // every token is bad
+    away = false; // there is no WebSocket to be had
     reports = [];
     friends = new Map();
     #sockets = new Set();
@@ -46,9 +47,10 @@ export class FakeServer {
             this.friends.set(1000 + i, { name, ...place, time: Date.now() - random() * 30_000, heading: random() * 360 });
         }
         this.feed = new FakeFeed(42, new Map([...this.friends].map(([user, { name }]) => [user, name])));
-        this.#http.on('upgrade', (request, socket, head) =>
-            this.#ws.handleUpgrade(request, socket, head, (ws) => this.#connected(ws)),
-        );
+        this.#http.on('upgrade', (request, socket, head) => {
+            if (this.away) return socket.destroy();
+            return this.#ws.handleUpgrade(request, socket, head, (ws) => this.#connected(ws));
+        });
     }
 
     /** @returns {Promise<string>} the address of the page */

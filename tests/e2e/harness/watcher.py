@@ -14,7 +14,8 @@ class Watcher:
     A thread of its own reads frames and pages. It notes in `broken` frames that break the protocol.
     """
 
-    def __init__(self, feed, user, limit=100):
+    def __init__(self, feed, user, limit=100, between=lambda: None):
+        """between: called after the first page is read and before the server knows that anybody watches."""
         self.feed, self.user, self.limit = feed, user, limit
         self.items, self.version, self.told, self.broken, self.stales, self.rereads = {}, None, [], [], 0, 0
         self._wanted = None  # [version to have, when to read, pause after that, readings left]
@@ -23,6 +24,7 @@ class Watcher:
         self.phone.send({'type': 'hello', 'token': self.phone.token})
         self.phone.expect('welcome')
         self._read_page()
+        between()
         self._watch()
         self._thread = threading.Thread(target=self._run, daemon=True, name=f'watcher-{user}')
         self._thread.start()

@@ -27,6 +27,10 @@ export class FeedView {
     #scrolled = { home: 0, mine: 0 };
     #loading = false;
     #stuck = ''; // why older posts did not come; only a click tries again
+    #end = new IntersectionObserver((seen) => seen.at(-1).isIntersecting && this.#older(false), {
+        root: $('feed-scroll'),
+        rootMargin: AHEAD,
+    });
     #articles = {
         home: new Articles($('home'), { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.#follow(post, false) }),
         mine: new Articles($('mine'), { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) }),
@@ -43,10 +47,6 @@ export class FeedView {
         $('older').addEventListener('click', () => this.#older(true));
         $('feed-retry').addEventListener('click', () => this.#retry());
         $('feed-undo').addEventListener('click', () => this.#undo());
-        new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#older(false), {
-            root: $('feed-scroll'),
-            rootMargin: AHEAD,
-        }).observe($('older'));
     }
 
     /**
@@ -166,7 +166,15 @@ export class FeedView {
         }
         this.#render();
         $('feed-scroll').scrollTop = this.#scrolled[name];
-        if (name === 'mine' && !this.#mine?.complete) this.#older(false);
+        this.#readOn();
+    }
+
+    /** Reads older posts if the reader is at the end of what is shown, or as soon as that is so. */
+    #readOn() {
+        if (this.#showing === 'mine' && !this.#mine?.complete) return void this.#older(false);
+        // An observer tells of changes only, unless it has just begun: the end may have been out of sight and back in one frame.
+        this.#end.unobserve($('older'));
+        this.#end.observe($('older'));
     }
 
     async #older(byHand) {
@@ -177,12 +185,9 @@ export class FeedView {
         this.#render();
         const error = await source.older().then(() => null, (failure) => failure);
         this.#loading = false;
-        if (source !== this.#source) return this.#render();
-        if (error) this.#stuck = words.notOlder(reason(error));
+        if (error && source === this.#source) this.#stuck = words.notOlder(reason(error));
         this.#render();
-        // The observer tells of changes only: whoever is still at the end wants more.
-        const near = $('older').getBoundingClientRect().top < $('feed-scroll').getBoundingClientRect().bottom + parseInt(AHEAD, 10);
-        if (!error && source.hasMore && near && $('older').checkVisibility()) this.#older(false);
+        this.#readOn();
     }
 
     #failed(error) {

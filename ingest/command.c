@@ -40,6 +40,7 @@ static void acknowledged(void *context, struct http_request *request, int code, 
         return;
     }
     sender->written->value++;
+    if (sent->write.offset) *sent->write.offset = offset;
     char *path = mem_format("%s%soffset=%" PRId64 "&wait_ms=%" PRId64, sent->question,
                             strchr(sent->question, '?') ? "&" : "?", offset, sender->wait_ms);
     peers_fetch(sender->owners, partition, path, (int)sender->wait_ms + SPARE_MS, answered, sent);

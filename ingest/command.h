@@ -27,7 +27,8 @@ struct command_write {
     /* Answers the request, if Kafka took the record. status: 200 with the owner's reply, 404; or 0: the command is safe, and its
      * outcome is not known. */
     void (*answer)(void *context, struct http_request *request, unsigned status, const json_t *reply);
-    void *context; /* freed after the answer */
+    void *context;   /* freed after the answer */
+    int64_t *offset; /* becomes the record's offset before the answer; NULL: not wanted */
 };
 
 /* The sender must live until the answer. */

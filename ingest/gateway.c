@@ -146,6 +146,7 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .writer = gateway->writer,
         .copies = gateway->copies,
         .outcome_wait_ms = gateway->settings.outcome_wait_ms,
+        .groups = product_groups(),
         .endpoints = gateway->endpoints,
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);

@@ -78,7 +78,7 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
     json_decref(new_post->object);
     new_post->object = NULL;
     buffer_format(&question, "/peer/posted/%" PRId64 "?key=", command.user);
-    client_key_escape(&question, new_post->key);
+    client_escape(&question, new_post->key);
     feed_write_start(new_post->gateway, &(struct command_write){
                                             .request = new_post->request,
                                             .topic = &TOPIC_POST_COMMANDS,

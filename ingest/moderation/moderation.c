@@ -100,7 +100,7 @@ static bool put_text(const struct call *call, struct buffer *path) {
     if (!text || !*text) return true;
     if (strlen(text) > TEXT_MAX) return bad_query(call, "\"text\" has more than 1000 bytes");
     buffer_string(path, "&text=");
-    client_key_escape(path, text);
+    client_escape(path, text);
     return true;
 }
 

@@ -119,7 +119,7 @@ static void get_own(void *state, const struct call *call) {
     struct moderation_gateway *gateway = state;
     struct buffer path = {0};
     if (call->values[0].user != call->claims.user) {
-        http_problem(call->request, 403, "not_yours", "only one's own comments are listed", 0);
+        http_problem(call->request, 403, "not_your_user", "only one's own comments are listed", 0);
         return;
     }
     buffer_format(&path, "/peer/moderation/comments?user=%" PRId64, call->claims.user);

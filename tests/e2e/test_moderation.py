@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from harness.records import encode
+from harness.records import decode, encode
 from harness.waiting import eventually
 
 EPOCH_MS = 1_735_689_600_000  # 2025-01-01: ids begin there
@@ -227,3 +227,57 @@ def test_any_process_answers(fresh):
         eventually(lambda: moderator.get('/v1/moderation/comments').ok and ids(search(moderator)) == comments.ids(), 30,
                    what='the other one answers')
         process.start()
+
+
+def test_the_page_searches_and_decides(searched, browser):
+    cluster, comments, _ = searched
+    for number in range(240, 265):
+        comments.put(number, user=4007, text=f'比萨 {number}', reports=number % 2)
+    moderator = cluster.http(9, scope='moderator')
+    eventually(lambda: len(search(moderator, user=4007)) == 25)
+    page = browser.new_page()
+    try:
+        page.goto(f'{cluster.http_url}/moderation.html#token={cluster.token(9, scope="moderator")}')
+        page.fill('#text', '比萨')
+        page.click('#search-form button')
+        page.wait_for_selector('#found > article:nth-child(20)')
+        page.click('#older')
+        page.wait_for_selector('#found > article:nth-child(25)')
+        assert page.eval_on_selector_all('#found > article', 'all => all.map(a => a.dataset.comment)') == \
+            comments.ids(lambda c: c['user'] == 4007)
+        page.check('#reported')
+        page.click('#search-form button')
+        page.wait_for_function("document.querySelectorAll('#found > article').length === 12")
+        # Nothing without a reason; then the command is on its way, and the comment's owner decides it.
+        first = page.locator('#found > article').first
+        first.get_by_role('button', name='Hide').click()
+        first.get_by_text('Say why').wait_for()
+        first.get_by_label('Reason').fill('an advertisement')
+        first.get_by_role('button', name='Hide').click()
+        first.get_by_text('in a moment').wait_for()
+        command = decode(cluster.topics.read('comment-commands')[-1].value)
+        newest = comments.all[263]
+        assert (command['kind'], command['comment'], command['role'], command['user'], command['text']) == \
+            ('HIDE', newest['id'], 'MODERATOR', 9, 'an advertisement')
+        comments.put(263, state='HIDDEN')
+        eventually(lambda: search(moderator, user=4007, state='hidden'))
+        page.click('#search-form button')
+        page.wait_for_selector('#found > article[data-state=hidden]')
+        assert first.get_by_role('button', name='Restore').is_visible()
+        assert not first.get_by_role('button', name='Hide').is_visible()
+    finally:
+        page.close()
+
+
+def test_the_page_refuses_other_tokens(searched, browser):
+    cluster, _, _ = searched
+    page = browser.new_page()
+    try:
+        page.goto(f'{cluster.http_url}/moderation.html')
+        page.fill('#token', cluster.token(9))
+        page.click('#sign-in-form button')
+        page.click('#search-form button')
+        page.get_by_text('not of a moderator').wait_for()
+        assert page.is_visible('#sign-in-form') and not page.is_visible('#search-form')
+    finally:
+        page.close()

@@ -111,15 +111,15 @@ async function decide(article, comment, state) {
 function articleOf(comment) {
     const article = document.createElement('article');
     article.dataset.comment = comment.id;
-    const head = element('p', 'head', '');
-    head.append(
+    const about = element('p', 'about', '');
+    about.append(
         element('span', 'name', comment.name ?? `user ${comment.user}`),
         element('span', 'user', `#${comment.user}`),
         element('time', 'time', new Date(comment.time).toLocaleString()),
         element('span', 'subject', comment.subject),
         element('span', 'state', ''),
     );
-    if (comment.reports) head.append(element('span', 'reports', comment.reports === 1 ? 'reported once' : `reported ${comment.reports} times`));
+    if (comment.reports) about.append(element('span', 'reports', comment.reports === 1 ? 'reported once' : `reported ${comment.reports} times`));
     const row = element('div', 'decide', '');
     const reason = document.createElement('input');
     reason.maxLength = REASONS_MAX;
@@ -133,7 +133,7 @@ function articleOf(comment) {
     );
     const outcome = element('p', 'outcome', '');
     outcome.setAttribute('role', 'status');
-    article.append(head, element('p', 'text', comment.text ?? ''), row, outcome);
+    article.append(about, element('p', 'text', comment.text ?? ''), row, outcome);
     setState(article, comment.state);
     return article;
 }

@@ -45,4 +45,26 @@
 #ifndef COMMENTS_REPLIES_H
 #define COMMENTS_REPLIES_H
 
+#include "comments/commands.h"
+#include "owner/owner.h"
+#include "service/http.h"
+
+struct comment_replies;
+
+struct comment_replies_options {
+    int32_t partitions;
+    struct owner *owner;
+    struct threads *threads;
+    struct comment_commands *commands;
+    void *context;
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+};
+
+struct comment_replies *comment_replies_new(const struct comment_replies_options *options);
+void comment_replies_free(struct comment_replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
+void comment_replies_handle(struct comment_replies *replies, struct http_request *request);
+
+/* State has changed: questions that wait for it may be answered. To be called ten times a second, too, for those that wait in vain. */
+void comment_replies_look_again(struct comment_replies *replies);
+
 #endif

@@ -7,15 +7,7 @@
 
 /* ---- complaints ---- */
 
-/* How many code points the text has; -1: it is not valid UTF-8, or holds a NUL. */
-static int64_t points_of(const struct event_text *text) {
-    int64_t points = 0;
-    for (size_t at = 0, length; at < text->size; at += length, points++) {
-        length = text_utf8_length(text->data + at, text->size - at);
-        if (!length || !text->data[at]) return -1;
-    }
-    return points;
-}
+static int64_t points_of(const struct event_text *text) { return text_utf8_points(text->data, text->size); }
 
 static bool begins(const struct event_text *text, const char *with) {
     size_t size = strlen(with);

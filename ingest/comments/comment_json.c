@@ -14,6 +14,7 @@ enum { LEVELS_MAX = 2 }; /* roots and replies */
 void shown_comments_free(struct shown_comments *shown) {
     buffer_free(&shown->body);
     free(shown->places);
+    free(shown->next);
 }
 
 static void add_place(struct shown_comments *shown, int64_t comment) {
@@ -96,6 +97,7 @@ bool shown_comment(struct shown_comments *shown, const json_t *comment, const st
 }
 
 static bool put_items(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    shown->next = mem_string(json_string_value(json_object_get(reply, "next")));
     buffer_string(&shown->body, "{\"items\":");
     return json_want_bool(reply, "complete", &shown->complete, NULL) == 0 &&
            put_comments(shown, json_object_get(reply, "items"), names, LEVELS_MAX) &&

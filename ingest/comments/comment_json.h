@@ -18,6 +18,7 @@ struct shown_comments {
     struct like_place *places; /* of visible comments, in the order of the body */
     size_t count, capacity;
     int64_t version, counters; /* of a page */
+    char *next;                /* the cursor of the list's next page; NULL: there is none */
     bool complete;             /* false: the owner did not have all texts yet */
 };
 

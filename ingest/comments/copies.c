@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "ingest/client_text.h"
 
 enum { KEPT_MS = 1000, BUCKETS = 1024 };
 
@@ -20,6 +21,7 @@ struct page_copy {
     struct page_copy *next; /* in the bucket */
     bool listed;            /* is in a bucket: others may find it */
     bool built;
+    bool ahead; /* it was begun before anybody asked for it */
     size_t references;
     char *path;
     char subject[SUBJECT_MAX + 1];
@@ -143,6 +145,29 @@ static void keep(struct page_copy *copy) {
         unlist(copy);
 }
 
+static void copied_ahead(void *context, unsigned status, struct page_copy *copy) {
+    (void)context;
+    (void)status;
+    if (copy) page_copy_give(copy);
+}
+
+static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead);
+
+/* Whoever reads the page will soon want the next one. */
+static void read_ahead(const struct page_copy *copy) {
+    static const char AFTER[] = "&after=";
+    const char *after = strstr(copy->path, AFTER);
+    struct buffer path = {0};
+    buffer_append(&path, copy->path, after ? (size_t)(after - copy->path) : strlen(copy->path));
+    buffer_string(&path, AFTER);
+    client_escape(&path, copy->shown.next);
+    ask_for(copy->copies,
+            &(struct page_wish){
+                .subject = copy->subject, .path = buffer_cstring(&path), .show = copy->show, .done = copied_ahead},
+            true);
+    buffer_free(&path);
+}
+
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct page_copy *copy = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
@@ -152,6 +177,7 @@ static void answered(void *context, int code, unsigned status, const char *text,
     if (good) {
         keep(copy);
         hand_over(copy, 200);
+        if (copy->listed && copy->shown.next && !copy->ahead) read_ahead(copy);
     } else {
         unlist(copy);
         hand_over(copy, code == 0 && (status == 400 || status == 404) ? status : 503);
@@ -180,16 +206,15 @@ static void wait_for(struct page_copy *copy, const struct page_wish *wish) {
     copy->waiters = waiter;
 }
 
-void page_copies_ask(struct page_copies *copies, const struct page_wish *wish) {
+static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead) {
     const struct page_copies_options *options = &copies->options;
     int64_t now_ms = options->now_ms();
     struct page_copy *copy = find(copies, wish->path);
-    hot_subjects_read(copies->hot, wish->subject, now_ms);
     if (copy && too_old(copy, now_ms)) {
         unlist(copy);
         copy = NULL;
     }
-    if (copy) options->from_copies->value++;
+    if (copy && !ahead) options->from_copies->value++;
     if (copy && copy->built) {
         copy->references++;
         wish->done(wish->context, 200, copy);
@@ -200,6 +225,12 @@ void page_copies_ask(struct page_copies *copies, const struct page_wish *wish) {
         return;
     }
     copy = copy_new(copies, wish);
+    copy->ahead = ahead;
     wait_for(copy, wish);
     options->fetch(options->context, copy->subject, copy->path, answered, copy);
+}
+
+void page_copies_ask(struct page_copies *copies, const struct page_wish *wish) {
+    hot_subjects_read(copies->hot, wish->subject, copies->options.now_ms());
+    ask_for(copies, wish, false);
 }

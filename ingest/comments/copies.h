@@ -2,7 +2,7 @@
  * are kept for a second. Loop's thread.
  *
  *     asked --> under way already: wait with the others        hot, and younger than a second: the copy
- *           \-> else a question to the owner --> rendered, to all who wait --> kept if the subject is hot
+ *           \-> else a question to the owner --> rendered, to all who wait --> kept if the subject is hot --> the next page, too
  */
 #ifndef INGEST_COMMENTS_COPIES_H
 #define INGEST_COMMENTS_COPIES_H
@@ -32,7 +32,8 @@ void page_copies_free(
     struct page_copies *copies); /* when no question is under way and all copies are given back; NULL is fine */
 
 struct page_wish {
-    const char *subject, *path; /* copied. The path has all that the answer depends on */
+    const char *subject,
+        *path; /* copied. The path has all that the answer depends on; its parameter `after`, if any, is the last one */
     bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
     void *context;
     /* Once, perhaps at once. Status 200 with a copy, which the callee gives back; or 400, 404, or 503 without. */

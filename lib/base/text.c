@@ -49,6 +49,15 @@ size_t text_utf8_length(const char *text, size_t size) {
     return length;
 }
 
+int64_t text_utf8_points(const char *text, size_t size) {
+    int64_t points = 0;
+    for (size_t at = 0, length; at < size; at += length, points++) {
+        length = text_utf8_length(text + at, size - at);
+        if (!length || !text[at]) return -1;
+    }
+    return points;
+}
+
 static void quote_control(struct buffer *out, unsigned code) {
     switch (code) {
     case '"': buffer_append(out, "\\\"", 2); break;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 
@@ -25,6 +26,9 @@ bool text_number(const char *text, size_t size, int64_t max, int64_t *value);
 
 /* The length in bytes of the valid UTF-8 character that text starts with, 0 when there is none. */
 size_t text_utf8_length(const char *text, size_t size);
+
+/* How many characters (code points) the text has; -1: it is not valid UTF-8, or holds a NUL. */
+int64_t text_utf8_points(const char *text, size_t size);
 
 /* The least number of bytes added, dropped or changed that makes one word of the other. */
 size_t text_distance(const char *a, const char *b);

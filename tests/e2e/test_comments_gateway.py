@@ -1,7 +1,7 @@
 """Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
 import pytest
 
-from harness.comments import Comments
+from harness.commenting import Commenting
 from harness.comments_owner import CommentsOwner
 from harness.feed import Feed
 from harness.waiting import eventually, now_ms
@@ -22,7 +22,7 @@ def owner(feed):
 @pytest.fixture
 def comments(feed, owner):
     """The people; the model is the owner's own."""
-    comments = Comments(feed.cluster)
+    comments = Commenting(feed.cluster)
     yield comments
     owner.paused = owner.deaf = False
 
@@ -206,7 +206,7 @@ def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject,
     ada, = users(1)
     made = comments.write(name, ada, 'a')
     http, written = comments.http(ada), len(owner.commands)
-    for path in ('/v1/comments/Site/1', '/v1/comments/site/a%2Fb', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
+    for path in ('/v1/comments/Site/1', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
         response = http.post(path, json={'text': 'a'})
         assert response.status_code in (400, 404) and response.json()['code'] in ('bad_path', 'no_such_path'), response.text
     refused(http.post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')

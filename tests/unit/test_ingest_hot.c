@@ -237,6 +237,37 @@ static void failures_and_incomplete_pages_are_not_kept(void **state) {
     answer(world, before, true);
 }
 
+/* A page that is followed by another one. */
+static void answer_with_next(struct copies_world *world, size_t question, const char *next) {
+    char *text = mem_format("{\"items\":[],\"next\":\"%s\",\"total\":0,\"version\":1,\"counters\":0,\"closed\":false,"
+                            "\"owner\":1,\"complete\":true,\"pinned\":[]}",
+                            next);
+    world->asked[question].answered(world->asked[question].context, 0, 200, text, strlen(text));
+    free(text);
+}
+
+static void the_next_page_of_a_hot_subject_is_read_ahead(void **state) {
+    struct copies_world *world = *state;
+    ask(world, "post:1", "/a?limit=3");
+    answer_with_next(world, 0, "f.3");
+    assert_int_equal(world->count, 1); /* not hot */
+    for (int i = 0; i < HOT_READS; i++) ask(world, "post:1", "/a?limit=3");
+    answer_with_next(world, 1, "f.3 &");
+    assert_int_equal(world->count, 3);
+    assert_string_equal(world->asked[2].path, "/a?limit=3&after=f.3%20%26");
+    size_t before = world->done;
+    ask(world, "post:1", "/a?limit=3&after=f.3%20%26"); /* it is under way */
+    assert_int_equal(world->count, 3);
+    answer_with_next(world, 2, "f.6");
+    assert_int_equal(world->done, before + 1);
+    assert_int_equal(world->count, 3); /* one page ahead, not all */
+    now_ms += 1000;
+    ask(world, "post:1", "/a?limit=3&after=f.3%20%26");
+    answer_with_next(world, 3, "f.6");
+    assert_string_equal(world->asked[4].path, "/a?limit=3&after=f.6");
+    answer(world, 4, true);
+}
+
 static void copies_take_no_more_than_their_memory(void **state) {
     struct copies_world *world = *state;
     char path[32];
@@ -265,6 +296,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_pages_of_hot_subjects_are_kept_and_for_a_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_has_written_reads_no_older_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_and_incomplete_pages_are_not_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_next_page_of_a_hot_subject_is_read_ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_take_no_more_than_their_memory, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/mem.h"
+#include "comments/comments.h"
 #include "fanout/fanout.h"
 #include "feed/feed.h"
 #include "history-sink/history_sink.h"
@@ -15,8 +16,9 @@
 
 enum { SECTIONS_MAX = 64 };
 
-static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE, &ROUTER_SERVICE,       &FANOUT_SERVICE,
-                                                           &FEED_SERVICE,   &HISTORY_SINK_SERVICE, &MODERATION_SERVICE};
+static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE,    &ROUTER_SERVICE,   &FANOUT_SERVICE,
+                                                           &FEED_SERVICE,      &COMMENTS_SERVICE, &HISTORY_SINK_SERVICE,
+                                                           &MODERATION_SERVICE};
 
 /* A default that each daemon has its own of: "127.0.0.1:9110 (starling-ingest), ..." */
 static char *each_fallback(const char *property) {

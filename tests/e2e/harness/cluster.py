@@ -191,7 +191,8 @@ class Cluster:
             'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
-            'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed')}.items()))
+            'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
+            'comments.group.id': self.group('comments')}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

@@ -1,102 +1,106 @@
-"""People who comment over the HTTP API, and what the threads must therefore hold."""
+"""Comments, as gateways write and ask for them, and a model of the rules."""
 import itertools
 
-from .threads import Threads
-from .waiting import eventually
+from .http import Http
+from .waiting import eventually, now_ms
 
 
 class Comments:
     """
-    comments = Comments(cluster)                   # started with comments=1 or more
-    comments.register('site:1', owner=ada)
-    one = comments.write('site:1', ben, 'hello')   # each of these waits for its outcome, and is noted in the model
-    comments.check('site:1')                       # all pages of all sorts are what the model says
+    comments = Comments(cluster)                     # started with comments=2
+    told = comments.tell('POST', 'post:1', user=7, text='hello', owner=1)     # its outcome, once it is decided
+    comments.thread('post:1', 'newest')              # all roots, a page at a time
     """
 
     _keys = itertools.count()
 
     def __init__(self, cluster):
-        self.cluster, self.threads = cluster, Threads()
+        self.cluster = cluster
+        self.http = Http('')
+        self.http.headers['Authorization'] = f'Bearer {cluster.keys.peer_token}'
 
-    def http(self, user, **claims):
-        return self.cluster.http(user, **claims)
+    def write(self, kind, subject, user, key=None, **fields) -> tuple[str, int]:
+        """Writes a command; its key and its offset."""
+        key = key or f'key-{next(self._keys)}'
+        command = {'kind': kind, 'subject': subject, 'user': user, 'role': 'USER', 'key': key, 'comment': 0, 'text': '',
+                   'mentions': [], 'owner': -1, 'level': 0, 'follows': False, 'friends': False, 'blocked': False,
+                   'who_may': 'SAME_WHO', 'review': 'SAME_REVIEW', 'closing': 'SAME_CLOSING', 'time': now_ms(), **fields}
+        command['comment'] = int(command['comment'])
+        message = self.cluster.topics.produce('comment-commands', subject.encode(), ('comment-command', command))
+        return key, message.offset
 
-    @staticmethod
-    def path(subject, *rest) -> str:
-        kind, id = subject.split(':')
-        return '/'.join(['/v1/comments', kind, id, *map(str, rest)])
+    def ask(self, path, timeout=30, **query):
+        """Asks whichever process owns the subject. The status and the answer; waits while nobody is its owner."""
+        def asked():
+            for daemon in self.cluster.of('comments'):
+                if not daemon.alive():
+                    continue
+                try:
+                    response = self.http.get(f'http://{daemon.peer}/peer/comments/{path}', params=query)
+                except OSError:
+                    continue
+                if response.status_code not in (202, 421, 503):
+                    return response.status_code, response.json()
+            return None
 
-    def _ask(self, http, method, path, wanted, timeout=30, **body):
-        """Until it is answered with that status; others than 202 and 503 must not come."""
-        def answered():
-            response = http.request(method, path, **body)
-            assert response.status_code in (wanted, 202, 503), f'{method} {path}: {response.status_code} {response.text}'
-            return response.status_code == wanted and (response,)
+        return eventually(asked, timeout, what=f'an owner answers {path}')
 
-        response, = eventually(answered, timeout, what=f'{method} {path}')
-        return response.json() if response.content else None
+    def outcome(self, subject, user, key, offset=None, comment=0):
+        known = {} if offset is None else {'offset': offset}
+        return self.ask(f'outcome/{subject.replace(":", "/")}', user=user, key=key, comment=int(comment), wait_ms=2000,
+                        **known)
 
-    def register(self, subject, **settings) -> dict:
-        kind, id = subject.split(':')
-        answer = self._ask(self.cluster.gateway(), 'PUT', f'/v1/subjects/{kind}/{id}', 200, json=settings)
-        self.threads.register(subject, **settings)
-        return answer
+    def tell(self, kind, subject, user, **fields) -> dict:
+        """Writes a command and waits for its outcome."""
+        key, offset = self.write(kind, subject, user, **fields)
+        status, told = self.outcome(subject, user, key, offset, fields.get('comment', 0))
+        assert status == 200, (status, told)
+        return told
 
-    def write(self, subject, user, text, reply_to=None, owner=None, **claims) -> dict:
-        """owner: of a post that nobody has commented yet."""
-        body = {'text': text, 'key': f'test-{next(self._keys)}', **({'reply_to': str(reply_to)} if reply_to else {})}
-        made = self._ask(self.http(user, **claims), 'POST', self.path(subject), 201, json=body)
-        if subject not in self.threads.subjects:
-            self.threads.register(subject, owner=owner)
-        noted = self.threads.write(subject, int(made['id']), user, text, made['time'], follows=True, friends=True,
-                                   level=2**31 - 1, reply_to=None if reply_to is None else int(reply_to))
-        assert (made['floor'], made['state']) == (noted.floor, noted.state), made
-        return made
-
-    def like(self, subject, user, comment, wanted=True) -> int:
-        answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'like'), 200)
-        self.threads.like(subject, int(comment), user, wanted)
-        return answer['likes']
-
-    def pin(self, subject, user, comment, wanted=True) -> bool:
-        answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'pin'), 200)
-        self.threads.pin(subject, int(comment), user, wanted)
-        return answer['pinned']
-
-    def delete(self, subject, user, comment):
-        self._ask(self.http(user), 'DELETE', self.path(subject, comment), 204)
-        self.threads.delete(subject, int(comment), user)
-
-    def moderate(self, subject, comment, state, moderator, reason='because') -> dict:
-        answer = self._ask(self.http(moderator, scope='moderator'), 'PUT',
-                           self.path(subject, comment).replace('/v1/', '/v1/moderation/', 1), 200,
-                           json={'state': state, 'reason': reason})
-        self.threads.moderate(subject, int(comment), state)
-        return answer
-
-    # reading
-
-    def pages(self, user, subject, sort, limit=20, **query) -> list[dict]:
-        pages, after = [], None
+    def all(self, path, **query) -> list[dict]:
+        """All items of a list, a page at a time."""
+        items, after = [], {}
         while True:
-            pages.append(self.http(user).ok('GET', self.path(subject), params={
-                'sort': sort, 'limit': limit, **query, **({} if after is None else {'after': after})}))
-            assert pages[-1]['next'] is None or pages[-1]['next'] != after, 'a page leads to itself'
-            after = pages[-1]['next']
-            if after is None:
-                return pages
+            status, page = self.ask(path, **query, **after)
+            assert status == 200, page
+            items += page['items']
+            if page['next'] is None:
+                return items
+            after = {'after': page['next']}
 
-    @classmethod
-    def bare(cls, comment) -> dict:
-        """Without the names, as the model has comments."""
-        return {**{key: value for key, value in comment.items() if key not in ('name', 'avatar_url', 'liked')},
-                'replies': [cls.bare(reply) for reply in comment['replies']]}
+    def thread(self, subject, sort='floor', **query) -> list[dict]:
+        return self.all(f'page/{subject.replace(":", "/")}', sort=sort, **query)
 
-    def check(self, subject, user=1, limit=7, sorts=('floor', 'newest', 'heat')):
-        for sort in sorts:
-            pages = self.pages(user, subject, sort, limit)
-            wanted = self.threads.page(subject, sort, limit=10**9)
-            found = [self.bare(item) for page in pages for item in page['items']]
-            assert found == wanted['items']
-            for page in pages:
-                assert page['total'] == wanted['total'] and [self.bare(one) for one in page['pinned']] == wanted['pinned']
+
+class Thread:
+    """What a subject must hold: fed with commands and what they came to."""
+
+    def __init__(self):
+        self.comments = {}  # id -> the comment as the API has it, with `likers`
+
+    def roots(self):
+        return sorted((c for c in self.comments.values() if c['root'] is None), key=lambda c: c['floor'])
+
+    def under(self, root):
+        return sorted((c for c in self.comments.values() if c['root'] == root), key=lambda c: c['floor'])
+
+    def total(self):
+        return sum(c['state'] == 'visible' for c in self.comments.values())
+
+    def made(self, user, text, told, reply_to=None):
+        root = reply_to and (self.comments[reply_to]['root'] or reply_to)
+        siblings = self.under(root) if root else self.roots()
+        self.comments[told['id']] = {'id': told['id'], 'user': user, 'text': text, 'floor': len(siblings) + 1,
+                                     'root': root, 'reply_to': reply_to, 'state': 'visible', 'likers': set()}
+
+    def shown(self, comment):
+        """As a page has it, but for its time and its replies."""
+        answers = [c for c in self.comments.values() if c['state'] == 'visible' and comment['id'] in
+                   (c['reply_to'] if comment['root'] else c['root'],)]
+        return {**{k: v for k, v in comment.items() if k != 'likers'}, 'likes': len(comment['likers']),
+                'reply_count': len(answers), 'text': comment['text'] if comment['state'] == 'visible' else None}
+
+
+def plain(comment):
+    """A comment of a page without what the model does not know."""
+    return {k: v for k, v in comment.items() if k not in ('time', 'replies')}

@@ -1,0 +1,33 @@
+/* The commands about comments, as a product of lib/decider: comment-commands are decided by comments/decisions.h, and all that a command
+ * writes is in one transaction. Loop's thread. */
+#ifndef COMMENTS_COMMANDS_H
+#define COMMENTS_COMMANDS_H
+
+#include "comments/bans.h"
+#include "comments/decisions.h"
+
+struct comment_commands;
+
+struct comment_commands_options {
+    uv_loop_t *loop;
+    const struct kafka_settings *kafka;
+    struct log *log;
+    struct metrics *metrics;
+    struct threads *threads;
+    const struct bans *bans;
+    const char *transactional_id;
+    int32_t partitions;
+    size_t batch; /* commands in one transaction at most */
+    void *context;
+    void (*on_handled)(void *context); /* as the decider's */
+    void (*on_reset)(void *context);
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+};
+
+struct comment_commands *comment_commands_new(const struct comment_commands_options *options);
+void comment_commands_free(struct comment_commands *commands); /* not while the decider is busy; NULL is fine */
+
+struct decider *comment_commands_decider(struct comment_commands *commands);     /* lives as long */
+struct decisions *comment_commands_decisions(struct comment_commands *commands); /* lives as long */
+
+#endif

@@ -1,0 +1,253 @@
+#include "comments/decisions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "comments/decisions_private.h"
+#include "event/topics.h"
+#include "ids/ids.h"
+
+const struct decider_state DECISIONS_STATES[THREADS_STATES] = {
+    [THREADS_COMMENTS] = {&TOPIC_COMMENTS, SUBJECT_KEY_MAX, sizeof(struct subject_state)},
+    [THREADS_TEXTS] = {&TOPIC_COMMENT_TEXTS, DECISIONS_KEY_MAX, sizeof(struct pending_key)},
+    [THREADS_REACTIONS] = {&TOPIC_REACTIONS, SUBJECT_KEY_MAX, sizeof(struct comment_reaction)},
+    [THREADS_REFUSALS] = {&TOPIC_COMMENT_REFUSALS, DECISIONS_KEY_MAX, sizeof(enum comment_refusal_reason)},
+};
+
+enum { OWN = 1 /* the first byte of keys that no topic has */ };
+
+/* ---- keys ---- */
+
+void decisions_key(struct decisions_key *key, const struct event_text *subject, int numbers, int64_t comment,
+                  int64_t second) {
+    const struct subject_key parts = {
+        .subject = subject->data, .size = subject->size, .numbers = numbers, .comment = comment, .second = second};
+    key->size = subject_key_write(key->bytes, &parts);
+}
+
+void decisions_client_key(struct decisions_key *key, const struct event_text *subject, int64_t user,
+                         const struct event_text *client) {
+    uint8_t *at = key->bytes;
+    *at++ = OWN;
+    memcpy(at, subject->data, subject->size);
+    at += subject->size;
+    *at++ = 0;
+    bytes_put_be64(at, (uint64_t)user);
+    at += 8;
+    memcpy(at, client->data, client->size);
+    key->size = (size_t)(at - key->bytes) + client->size;
+}
+
+void decisions_tick_key(struct decisions_key *key, int32_t partition) {
+    key->bytes[0] = OWN;
+    bytes_put_be32(key->bytes + 1, (uint32_t)partition);
+    key->size = 5;
+}
+
+static const void *pending(const struct decisions *decisions, enum threads_state state, const struct decisions_key *key) {
+    return overlay_find(decisions->options.overlays[state], key->bytes, key->size, NULL);
+}
+
+/* ---- the newest state ---- */
+
+int decisions_subject(struct decisions *decisions, int32_t partition, const struct event_text *subject,
+                     struct subject_state *state, struct error *error) {
+    struct decisions_key key;
+    decisions_key(&key, subject, 0, 0, 0);
+    const struct subject_state *newest = pending(decisions, THREADS_COMMENTS, &key);
+    if (!newest) return threads_subject(decisions->options.threads, partition, subject, state, error);
+    *state = *newest;
+    return 1;
+}
+
+int decisions_comment(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
+                     struct comment *comment, struct error *error) {
+    struct decisions_key key;
+    decisions_key(&key, subject, 1, id, 0);
+    const struct comment *newest = pending(decisions, THREADS_COMMENTS, &key);
+    if (!newest) return threads_comment(decisions->options.threads, partition, subject, id, comment, error);
+    *comment = *newest;
+    return 1;
+}
+
+int decisions_made(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
+                  const struct event_text *client, int64_t *id, struct error *error) {
+    struct decisions_key key;
+    decisions_client_key(&key, subject, user, client);
+    const int64_t *newest = pending(decisions, THREADS_TEXTS, &key);
+    if (!newest) return threads_key(decisions->options.threads, partition, subject, user, client, id, error);
+    *id = *newest;
+    return 1;
+}
+
+int decisions_refused(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
+                     const struct event_text *client, int64_t now_ms, enum comment_refusal_reason *reason,
+                     struct error *error) {
+    struct decisions_key key;
+    decisions_client_key(&key, subject, user, client);
+    const enum comment_refusal_reason *newest = pending(decisions, THREADS_REFUSALS, &key);
+    if (!newest)
+        return threads_refusal(decisions->options.threads, partition, subject, user, client, now_ms, reason, error);
+    *reason = *newest;
+    return 1;
+}
+
+static int find_reaction(struct decisions *decisions, int32_t partition, const struct comment_command *command,
+                         struct comment_reaction *reaction, struct error *error) {
+    struct decisions_key key;
+    decisions_key(&key, &command->subject, 2, command->comment, command->user);
+    const struct comment_reaction *newest = pending(decisions, THREADS_REACTIONS, &key);
+    if (newest) {
+        *reaction = *newest;
+        return 1;
+    }
+    return threads_reaction(decisions->options.threads, partition, &command->subject, command->comment, command->user,
+                            reaction, error);
+}
+
+bool decisions_is_read(const struct decisions *decisions, const struct event_text *subject, int64_t user,
+                      const struct event_text *client, int64_t comment) {
+    struct decisions_key key;
+    decisions_client_key(&key, subject, user, client);
+    const int64_t *made = pending(decisions, THREADS_TEXTS, &key);
+    if (made) return false;
+    if (!comment) return true;
+    decisions_key(&key, subject, 2, comment, user);
+    return !pending(decisions, THREADS_REACTIONS, &key);
+}
+
+/* ---- the thread that a command finds ---- */
+
+static int find_place(struct decisions *decisions, const struct decision *decided, int64_t id,
+                      struct comment_place *place, struct error *error) {
+    if (!id) return 0;
+    int code = decisions_comment(decisions, decided->slot->partition, &decided->command->subject, id, &place->comment,
+                                error);
+    if (code == 1) place->id = id;
+    return code < 0 ? code : 0;
+}
+
+/* The comments that count the one that the command is about. Likes, reports and pins change none of them. */
+static int find_above(struct decisions *decisions, struct decision *decided, struct error *error) {
+    struct thread *thread = &decided->thread;
+    enum comment_command_kind kind = decided->command->kind;
+    if (!thread->about.comment.root || kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE ||
+        kind == COMMENT_COMMAND_REPORT || kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
+        return 0;
+    int code = find_place(decisions, decided, thread->about.comment.root, &thread->root, error);
+    if (code || thread->about.comment.answers == thread->about.comment.root) return code;
+    return find_place(decisions, decided, thread->about.comment.answers, &thread->answered, error);
+}
+
+static int64_t next_id(struct decisions *decisions, const struct decision *decided) {
+    struct decisions_key key;
+    decisions_tick_key(&key, decided->slot->partition);
+    const int64_t *newest = pending(decisions, THREADS_COMMENTS, &key);
+    int64_t last = newest ? *newest : threads_last_tick(decisions->options.threads, decided->slot->partition);
+    return ids_make(ids_tick(decided->arrived_ms, decided->slot->offset, last), decided->slot->partition);
+}
+
+int decisions_find(struct decisions *decisions, struct decision *decided, struct error *error) {
+    const struct comment_command *command = decided->command;
+    const struct decisions_options *options = &decisions->options;
+    struct thread *thread = &decided->thread;
+    struct comment_reaction reaction = {.likes = false};
+    int32_t partition = decided->slot->partition;
+    int code = decisions_subject(decisions, partition, &command->subject, &thread->subject, error);
+    if (code < 0) return code;
+    thread->registered = code;
+    code = find_place(decisions, decided, command->comment, &thread->about, error);
+    if (!code && thread->about.id) code = find_above(decisions, decided, error);
+    if (!code && thread->about.id) code = find_reaction(decisions, partition, command, &reaction, error);
+    if (code < 0) return code;
+    thread->likes = reaction.likes;
+    thread->reported = reaction.reported;
+    if (comment_command_writes(command->kind)) {
+        thread->banned = options->banned(options->context, command->user, decided->arrived_ms);
+        thread->made.id = next_id(decisions, decided);
+    }
+    return 0;
+}
+
+/* ---- commands ---- */
+
+int decisions_read(struct decisions *decisions, const struct kafka_record *record, struct comment_item *item,
+                  struct error *error) {
+    struct comment_command command;
+    *item = (struct comment_item){.arrived_ms = record->timestamp};
+    if (!record->value) return error_set(error, -EBADMSG, "a command needs a value");
+    int code = event_decode_comment_command(decisions->codec, record->value, record->value_size, &command, error);
+    if (code) return code;
+    const char *reason = comment_command_complaint(&command);
+    if (!reason && hash_partition(command.subject.data, command.subject.size, decisions->options.partitions) !=
+                       record->partition)
+        reason = "not in the partition of its subject";
+    if (reason) return error_set(error, -EINVAL, "%s", reason);
+    item->value = mem_alloc(record->value_size);
+    item->size = record->value_size;
+    memcpy(item->value, record->value, record->value_size);
+    return 0;
+}
+
+void decisions_release(void *item) { free(((struct comment_item *)item)->value); }
+
+/* 1: the key has its outcome already. */
+static int is_repeated(struct decisions *decisions, const struct decision *decided, struct error *error) {
+    const struct comment_command *command = decided->command;
+    enum comment_refusal_reason reason;
+    int64_t id;
+    int code = 0;
+    if (comment_command_writes(command->kind))
+        code = decisions_made(decisions, decided->slot->partition, &command->subject, command->user, &command->key, &id,
+                             error);
+    if (!code)
+        code = decisions_refused(decisions, decided->slot->partition, &command->subject, command->user, &command->key,
+                                decided->arrived_ms, &reason, error);
+    return code;
+}
+
+static int decide_one(struct decisions *decisions, const struct decider_command *slot, struct error *error) {
+    const struct comment_item *item = slot->item;
+    struct comment_command command;
+    struct decision decided = {.slot = slot, .arrived_ms = item->arrived_ms, .command = &command};
+    int code = event_decode_comment_command(decisions->codec, item->value, item->size, &command, error);
+    if (!code) code = is_repeated(decisions, &decided, error);
+    if (code) return code < 0 ? code : 0;
+    code = decisions_find(decisions, &decided, error);
+    if (code) return code;
+    int refused = thread_decide(&command, &decided.thread);
+    if (refused == THREAD_DONE) return decisions_write_changes(decisions, &decided, error);
+    code = decisions_write_refusal(decisions, &decided, (enum comment_refusal_reason)refused);
+    return code ? error_set(error, code, "a refusal could not be written: %s", strerror(-code)) : 0;
+}
+
+int decisions_run(struct decisions *decisions, const struct decider_command *slice, size_t count, int32_t *partition,
+                 struct error *error) {
+    int code = 0;
+    decisions->change_count = 0; // of a slice that was given up
+    for (size_t i = 0; !code && i < count; i++) {
+        *partition = slice[i].partition;
+        code = decide_one(decisions, &slice[i], error);
+    }
+    if (code) return code;
+    code = decisions_write_slice(decisions);
+    return code ? error_set(error, code, "state could not be written: %s", strerror(-code)) : 0;
+}
+
+struct decisions *decisions_new(const struct decisions_options *options) {
+    struct decisions *decisions = mem_alloc(sizeof *decisions);
+    *decisions = (struct decisions){.options = *options, .codec = codec_new()};
+    return decisions;
+}
+
+void decisions_free(struct decisions *decisions) {
+    if (!decisions) return;
+    codec_free(decisions->codec);
+    buffer_free(&decisions->value);
+    free(decisions->changes);
+    free(decisions);
+}

@@ -1,0 +1,49 @@
+/* Between comments/decisions*.c. */
+#ifndef COMMENTS_DECISIONS_PRIVATE_H
+#define COMMENTS_DECISIONS_PRIVATE_H
+
+#include "comments/decisions.h"
+
+struct decisions_key {
+    uint8_t bytes[DECISIONS_KEY_MAX];
+    size_t size;
+};
+
+/* A record of `comments` that the slice has changed. */
+struct decisions_change {
+    int32_t partition;
+    struct decisions_key key;
+};
+
+struct decisions {
+    struct decisions_options options;
+    struct codec *codec;
+    struct buffer value;
+    struct decisions_change *changes;
+    size_t change_count, change_capacity;
+};
+
+/* One command with the thread that it finds. */
+struct decision {
+    const struct decider_command *slot;
+    int64_t arrived_ms;
+    const struct comment_command *command;
+    struct thread thread;
+};
+
+/* The key of a subject (numbers 0), a comment (1) or a reaction (2), as in the topics. */
+void decisions_key(struct decisions_key *key, const struct event_text *subject, int numbers, int64_t comment,
+                  int64_t second);
+void decisions_client_key(struct decisions_key *key, const struct event_text *subject, int64_t user,
+                         const struct event_text *client);
+void decisions_tick_key(struct decisions_key *key, int32_t partition);
+
+int decisions_find(struct decisions *decisions, struct decision *decided, struct error *error); /* fills the thread */
+
+/* Writes what the command has changed; at the end of a slice, all subjects and comments. Negative: a code of `write` or of the store. */
+int decisions_write_changes(struct decisions *decisions, const struct decision *decided, struct error *error);
+int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
+                           enum comment_refusal_reason reason);
+int decisions_write_slice(struct decisions *decisions);
+
+#endif

@@ -1,0 +1,229 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "comments/decisions_private.h"
+#include "event/topics.h"
+#include "ids/ids.h"
+
+static int write_value(struct decisions *decisions, const struct topic *topic, int32_t partition,
+                       const struct decisions_key *key) {
+    const struct decisions_options *options = &decisions->options;
+    return options->write(options->context, topic, partition, key->bytes, key->size, decisions->value.data,
+                          decisions->value.size);
+}
+
+static void put(struct decisions *decisions, enum threads_state state, int32_t partition, const struct decisions_key *key,
+                const void *value, size_t size) {
+    overlay_put(decisions->options.overlays[state], partition, 0, key->bytes, key->size, value, size);
+}
+
+/* ---- subjects and comments ---- */
+
+static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, const void *value,
+                   size_t size) {
+    put(decisions, THREADS_COMMENTS, partition, key, value, size);
+    if (decisions->change_count == decisions->change_capacity) {
+        decisions->change_capacity = decisions->change_capacity ? 2 * decisions->change_capacity : 256;
+        decisions->changes = mem_resize(decisions->changes, decisions->change_capacity, sizeof *decisions->changes);
+    }
+    decisions->changes[decisions->change_count++] = (struct decisions_change){.partition = partition, .key = *key};
+}
+
+static void change_comment(struct decisions *decisions, const struct decision *decided,
+                           const struct comment_place *place) {
+    struct decisions_key key;
+    if (!place->changed) return;
+    decisions_key(&key, &decided->command->subject, 1, place->id, 0);
+    change(decisions, decided->slot->partition, &key, &place->comment, sizeof place->comment);
+}
+
+static void change_subject(struct decisions *decisions, const struct decision *decided) {
+    struct decisions_key key;
+    if (!decided->thread.subject_changed) return;
+    decisions_key(&key, &decided->command->subject, 0, 0, 0);
+    change(decisions, decided->slot->partition, &key, &decided->thread.subject, sizeof decided->thread.subject);
+}
+
+static bool is_subject(const struct decisions_key *key) { return !memchr(key->bytes, 0, key->size); }
+
+/* Comments come before subjects: a page with a subject's version has all comments of that version. */
+static int by_key(const void *a, const void *b) {
+    const struct decisions_change *x = a, *y = b;
+    if (is_subject(&x->key) != is_subject(&y->key)) return is_subject(&x->key) ? 1 : -1;
+    if (x->key.size != y->key.size) return x->key.size < y->key.size ? -1 : 1;
+    return memcmp(x->key.bytes, y->key.bytes, x->key.size);
+}
+
+static void encode_subject(struct buffer *out, const struct subject_state *state) {
+    const struct comment_subject record = {
+        .owner = state->owner,
+        .who_may = state->who_may,
+        .review = state->review,
+        .closed = state->closed,
+        .level = state->level,
+        .roots = state->roots,
+        .visible = state->visible,
+        .held = state->held,
+        .pinned = {state->pinned, state->pins},
+        .structure = state->structure,
+        .counters = state->counters,
+    };
+    event_encode_comment_subject(out, &record);
+}
+
+int decisions_write_slice(struct decisions *decisions) {
+    int code = 0;
+    if (decisions->change_count)
+        qsort(decisions->changes, decisions->change_count, sizeof *decisions->changes, by_key);
+    for (size_t i = 0; !code && i < decisions->change_count; i++) {
+        const struct decisions_change *changed = &decisions->changes[i];
+        const struct decisions_key *key = &changed->key;
+        if (i && !by_key(changed, changed - 1)) continue;
+        const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key->bytes, key->size, NULL);
+        buffer_clear(&decisions->value);
+        if (is_subject(key))
+            encode_subject(&decisions->value, newest);
+        else
+            event_encode_comment(&decisions->value, newest);
+        code = write_value(decisions, &TOPIC_COMMENTS, changed->partition, key);
+    }
+    decisions->change_count = 0;
+    return code;
+}
+
+/* ---- texts ---- */
+
+static int write_text(struct decisions *decisions, const struct decision *decided, int64_t id, int64_t author,
+                      const struct event_text *text, const struct event_text *client) {
+    const struct comment_text record = {.text = *text, .user = author, .key = *client};
+    struct pending_key kept = {.size = client->size};
+    struct decisions_key key, keyed;
+    int32_t partition = decided->slot->partition;
+    memcpy(kept.bytes, client->data, client->size);
+    decisions_key(&key, &decided->command->subject, 1, id, 0);
+    decisions_client_key(&keyed, &decided->command->subject, author, client);
+    put(decisions, THREADS_TEXTS, partition, &key, &kept, sizeof kept);
+    put(decisions, THREADS_TEXTS, partition, &keyed, &id, sizeof id);
+    buffer_clear(&decisions->value);
+    event_encode_comment_text(&decisions->value, &record);
+    return write_value(decisions, &TOPIC_COMMENT_TEXTS, partition, &key);
+}
+
+static int write_made(struct decisions *decisions, const struct decision *decided) {
+    const struct comment_command *command = decided->command;
+    int64_t id = decided->thread.made.id, tick = ids_tick_of(id);
+    struct decisions_key key;
+    decisions_tick_key(&key, decided->slot->partition);
+    put(decisions, THREADS_COMMENTS, decided->slot->partition, &key, &tick, sizeof tick);
+    return write_text(decisions, decided, id, command->user, &command->text, &command->key);
+}
+
+/* The text goes, its key stays: a command that is repeated does not make the comment anew. */
+static int erase_text(struct decisions *decisions, const struct decision *decided, struct error *error) {
+    static const struct event_text NOTHING = {"", 0};
+    const struct event_text *subject = &decided->command->subject;
+    const struct comment_place *about = &decided->thread.about;
+    struct pending_key kept = {.size = 0};
+    struct comment_text text;
+    struct decisions_key key;
+    decisions_key(&key, subject, 1, about->id, 0);
+    const struct pending_key *newest =
+        overlay_find(decisions->options.overlays[THREADS_TEXTS], key.bytes, key.size, NULL);
+    if (newest) {
+        kept = *newest;
+    } else {
+        int code =
+            threads_text(decisions->options.threads, decided->slot->partition, subject, about->id, &text, error);
+        if (code < 0) return code;
+        if (!code || text.key.size > sizeof kept.bytes) return error_set(error, -EBADMSG, "a comment has no text");
+        kept.size = text.key.size;
+        memcpy(kept.bytes, text.key.data, kept.size);
+    }
+    const struct event_text client = {kept.bytes, kept.size};
+    int code = write_text(decisions, decided, about->id, about->comment.user, &NOTHING, &client);
+    return code ? error_set(error, code, "a text could not be deleted: %s", strerror(-code)) : 0;
+}
+
+/* ---- reactions, refusals, the log ---- */
+
+static int write_reaction(struct decisions *decisions, const struct decision *decided) {
+    const struct comment_reaction reaction = {.likes = decided->thread.likes, .reported = decided->thread.reported};
+    const struct comment_command *command = decided->command;
+    const struct decisions_options *options = &decisions->options;
+    struct decisions_key key;
+    decisions_key(&key, &command->subject, 2, command->comment, command->user);
+    put(decisions, THREADS_REACTIONS, decided->slot->partition, &key, &reaction, sizeof reaction);
+    buffer_clear(&decisions->value);
+    if (!reaction.likes && !reaction.reported)
+        return options->write(options->context, &TOPIC_REACTIONS, decided->slot->partition, key.bytes, key.size, NULL,
+                              0);
+    event_encode_comment_reaction(&decisions->value, &reaction);
+    return write_value(decisions, &TOPIC_REACTIONS, decided->slot->partition, &key);
+}
+
+int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
+                           enum comment_refusal_reason reason) {
+    const struct comment_command *command = decided->command;
+    const struct comment_refusal record = {
+        .command = decided->slot->offset, .user = command->user, .key = command->key, .reason = reason};
+    struct decisions_key key, keyed;
+    decisions_key(&key, &command->subject, 0, 0, 0);
+    decisions_client_key(&keyed, &command->subject, command->user, &command->key);
+    put(decisions, THREADS_REFUSALS, decided->slot->partition, &keyed, &reason, sizeof reason);
+    buffer_clear(&decisions->value);
+    event_encode_comment_refusal(&decisions->value, &record);
+    return write_value(decisions, &TOPIC_COMMENT_REFUSALS, decided->slot->partition, &key);
+}
+
+/* Whether the log tells of it: everything that somebody did to a comment of somebody else. */
+static bool is_logged(const struct decision *decided, enum moderation_entry_what *what) {
+    const struct comment_command *command = decided->command;
+    switch (command->kind) {
+    case COMMENT_COMMAND_REPORT: *what = MODERATION_ENTRY_REPORT; return true;
+    case COMMENT_COMMAND_HIDE: *what = MODERATION_ENTRY_HIDE; return true;
+    case COMMENT_COMMAND_RESTORE: *what = MODERATION_ENTRY_RESTORE; return true;
+    case COMMENT_COMMAND_APPROVE: *what = MODERATION_ENTRY_APPROVE; return true;
+    case COMMENT_COMMAND_DELETE:
+        *what = MODERATION_ENTRY_DELETE;
+        return command->user != decided->thread.about.comment.user;
+    default: return false;
+    }
+}
+
+static int write_entry(struct decisions *decisions, const struct decision *decided) {
+    const struct comment_command *command = decided->command;
+    struct moderation_entry entry = {
+        .user = command->user,
+        .role = (enum moderation_entry_role)command->role,
+        .author = decided->thread.about.comment.user,
+        .reason = command->text,
+        .time = decided->arrived_ms,
+    };
+    struct decisions_key key;
+    if (!decided->thread.about.changed || !is_logged(decided, &entry.what)) return 0;
+    decisions_key(&key, &command->subject, 2, command->comment, decided->slot->offset);
+    buffer_clear(&decisions->value);
+    event_encode_moderation_entry(&decisions->value, &entry);
+    return write_value(decisions, &TOPIC_MODERATION_LOG, decided->slot->partition, &key);
+}
+
+/* ---- all of it ---- */
+
+int decisions_write_changes(struct decisions *decisions, const struct decision *decided, struct error *error) {
+    const struct thread *thread = &decided->thread;
+    bool erased = thread->about.changed && decided->command->kind == COMMENT_COMMAND_DELETE;
+    int code = erased ? erase_text(decisions, decided, error) : 0;
+    if (code) return code;
+    if (thread->made.changed) code = write_made(decisions, decided);
+    if (!code && thread->reaction_changed) code = write_reaction(decisions, decided);
+    if (!code) code = write_entry(decisions, decided);
+    if (code) return error_set(error, code, "state could not be written: %s", strerror(-code));
+    change_comment(decisions, decided, &thread->made);
+    change_comment(decisions, decided, &thread->about);
+    change_comment(decisions, decided, &thread->root);
+    change_comment(decisions, decided, &thread->answered);
+    change_subject(decisions, decided);
+    return 0;
+}

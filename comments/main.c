@@ -1,0 +1,3 @@
+#include "comments/comments.h"
+
+int main(int argc, char **argv) { return service_main(argc, argv, &COMMENTS_SERVICE); }

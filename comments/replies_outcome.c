@@ -1,0 +1,197 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "comments/replies_private.h"
+#include "event/topics.h"
+
+enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 10000 };
+
+/* A question that waits: first until its command is decided, then until what that made can be read. */
+struct comment_wait {
+    struct comment_wait *next;
+    struct comment_question question;
+    int64_t user, offset; /* offset of the command; -1: not known */
+    struct event_text key;
+    char key_bytes[COMMENT_CLIENT_KEY_MAX];
+    int64_t deadline_us;
+};
+
+static struct decisions *decisions_of(const struct comment_replies *replies) {
+    return comment_commands_decisions(replies->options.commands);
+}
+
+static void later(struct http_request *request) {
+    static const char BODY[] = "{}";
+    http_reply(request, 202, "application/json", BODY, sizeof BODY - 1, NULL, 0);
+}
+
+/* ---- what is answered ---- */
+
+static bool is_pinned(const struct subject_state *state, int64_t id) {
+    for (size_t i = 0; i < state->pins; i++)
+        if (state->pinned[i] == id) return true;
+    return false;
+}
+
+/* The comment id (0: none) and the subject, as they are after the command. */
+static int put_done(struct comment_question *question, int64_t id, int64_t viewer, struct error *error) {
+    struct comment_replies *replies = question->replies;
+    struct subject_state state = {.pins = 0};
+    struct comment comment;
+    int found = 0;
+    int code =
+        decisions_subject(decisions_of(replies), question->partition, &question->subject, &state, error), known = code;
+    if (code >= 0 && id)
+        code = found =
+            decisions_comment(decisions_of(replies), question->partition, &question->subject, id, &comment, error);
+    if (code < 0) return code;
+    buffer_string(&replies->body, "{\"refused\":null,\"comment\":");
+    if (found)
+        code = comment_replies_put(question, id, &comment, viewer, 0, error);
+    else
+        buffer_string(&replies->body, "null");
+    if (found && code) return code;
+    buffer_string(&replies->body, ",\"subject\":");
+    if (known)
+        comment_replies_put_subject(&replies->body, &state);
+    else
+        buffer_string(&replies->body, "null");
+    buffer_format(&replies->body, ",\"pinned\":%s}", is_pinned(&state, id) ? "true" : "false");
+    return 0;
+}
+
+/* Appends the outcome: 1; 0: nothing is known of the key; or a negative code. */
+static int put_outcome(struct comment_wait *wait, struct error *error) {
+    struct comment_question *question = &wait->question;
+    struct comment_replies *replies = question->replies;
+    struct decisions *decisions = decisions_of(replies);
+    enum comment_refusal_reason reason;
+    int64_t id = 0;
+    buffer_clear(&replies->body);
+    int made = decisions_made(decisions, question->partition, &question->subject, wait->user, &wait->key, &id, error);
+    if (made < 0) return made;
+    int refused = made ? 0
+                       : decisions_refused(decisions, question->partition, &question->subject, wait->user, &wait->key,
+                                           clock_wall_ms(), &reason, error);
+    if (refused < 0) return refused;
+    if (refused) {
+        buffer_format(&replies->body, "{\"refused\":\"%s\",\"comment\":null,\"subject\":null,\"pinned\":false}",
+                      comment_refusal_name(reason));
+        return 1;
+    }
+    if (!made && wait->offset < 0) return 0;
+    int code = put_done(question, made ? id : question->comment, wait->user, error);
+    return code ? code : 1;
+}
+
+static void answer(struct comment_wait *wait) {
+    struct error error;
+    int code = put_outcome(wait, &error);
+    if (code < 0)
+        comment_replies_failed(&wait->question, code, &error);
+    else if (code)
+        http_reply_json(wait->question.request, 200, &wait->question.replies->body);
+    else
+        http_problem(wait->question.request, 404, "no-outcome", "nothing is known of this key", 0);
+}
+
+/* True: it is answered, one way or the other. */
+static bool look(struct comment_wait *wait, int64_t now_us) {
+    struct comment_question *question = &wait->question;
+    bool last = now_us >= wait->deadline_us;
+    if (!comment_replies_serve(question->replies, question->request, question->partition)) return true;
+    bool readable = decisions_is_read(decisions_of(question->replies), &question->subject, wait->user, &wait->key,
+                                      question->comment);
+    if (readable)
+        answer(wait);
+    else if (last)
+        later(question->request);
+    return readable || last;
+}
+
+void comment_replies_look_again(struct comment_replies *replies) {
+    struct comment_wait *all = replies->waiting;
+    int64_t now_us = clock_monotonic_us();
+    replies->waiting = NULL;
+    while (all) {
+        struct comment_wait *wait = all;
+        all = wait->next;
+        if (look(wait, now_us)) {
+            free(wait);
+        } else {
+            wait->next = replies->waiting;
+            replies->waiting = wait;
+        }
+    }
+}
+
+void comment_replies_waiting_free(struct comment_replies *replies) {
+    while (replies->waiting) {
+        struct comment_wait *wait = replies->waiting;
+        replies->waiting = wait->next;
+        http_problem(wait->question.request, 503, "stopping", "this process ends", 1);
+        free(wait);
+    }
+}
+
+/* ---- questions ---- */
+
+static void decided(void *context, int code) {
+    struct comment_wait *wait = context;
+    struct comment_replies *replies = wait->question.replies;
+    bool over = true;
+    if (code == -ESTALE || code == -ECANCELED)
+        http_problem(wait->question.request, 421, "not-the-owner", "another process owns this subject", 0);
+    else if (code)
+        later(wait->question.request);
+    else
+        over = look(wait, clock_monotonic_us());
+    if (over) {
+        free(wait);
+        return;
+    }
+    wait->next = replies->waiting;
+    replies->waiting = wait;
+}
+
+static bool read_query(struct comment_wait *wait) {
+    const struct http_request *request = wait->question.request;
+    const char *key = http_query(request, "key");
+    int64_t wait_ms;
+    if (!key || !*key || strlen(key) > sizeof wait->key_bytes || !http_query(request, "user") ||
+        !http_query_number(request, "user", 0, INT64_MAX, &wait->user) ||
+        !http_query_number(request, "comment", 0, INT64_MAX, &wait->question.comment) ||
+        !http_query_number(request, "offset", -1, INT64_MAX, &wait->offset) ||
+        !http_query_number(request, "wait_ms", WAIT_DEFAULT_MS, WAIT_MAX_MS, &wait_ms))
+        return false;
+    memcpy(wait->key_bytes, key, strlen(key));
+    wait->deadline_us = clock_monotonic_us() + wait_ms * 1000;
+    return true;
+}
+
+void comment_replies_outcome(struct comment_question *question) {
+    struct comment_wait asked = {.question = *question}, *wait;
+    if (!read_query(&asked)) {
+        comment_replies_bad_query(question->request);
+        return;
+    }
+    wait = mem_alloc(sizeof *wait);
+    *wait = asked;
+    // The copies point to bytes of their own, as they outlive this call.
+    wait->key = (struct event_text){wait->key_bytes, strlen(http_query(question->request, "key"))};
+    wait->question.subject.data = wait->question.name;
+    if (asked.offset < 0) {
+        decided(wait, 0);
+        return;
+    }
+    struct decider *decider = comment_commands_decider(question->replies->options.commands);
+    int code = decider_await(decider, &TOPIC_COMMENT_COMMANDS, question->partition, asked.offset, asked.deadline_us,
+                             wait, decided);
+    if (code) { // too many wait already
+        later(question->request);
+        free(wait);
+    }
+}

@@ -1,0 +1,298 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "comments/heat.h"
+#include "comments/places.h"
+#include "comments/replies_private.h"
+#include "ids/ids.h"
+#include "json/json.h"
+
+enum { FIRST_REPLIES_DEFAULT = 3, FIRST_REPLIES_MAX = 20, AROUND_MAX = 100 };
+
+/* ---- comments ---- */
+
+void comment_replies_put_id(struct buffer *body, int64_t id) {
+    if (id)
+        buffer_format(body, "\"%" PRId64 "\"", id);
+    else
+        buffer_string(body, "null");
+}
+
+static int put_text(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
+                    struct error *error) {
+    struct buffer *body = &question->replies->body;
+    struct comment_text text;
+    bool own = comment->state == COMMENT_HELD && comment->user == viewer;
+    int code = 0;
+    if (comment->state == COMMENT_VISIBLE || own) {
+        code = threads_text(question->replies->options.threads, question->partition, &question->subject, id, &text,
+                            error);
+        if (code < 0) return code;
+        if (!code || !text.text.size) question->complete = false; // the topics are read one ahead of the other
+    }
+    if (code && text.text.size)
+        json_put_text(body, text.text.data, text.text.size);
+    else
+        buffer_string(body, "null");
+    return 0;
+}
+
+static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
+                    size_t first_replies, bool *more, struct error *error);
+
+int comment_replies_put(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
+                        size_t first_replies, struct error *error) {
+    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
+    struct buffer *body = &question->replies->body;
+    struct threads_place start = {.sort = THREADS_FLOOR};
+    bool more;
+    buffer_string(body, "{\"id\":");
+    comment_replies_put_id(body, id);
+    buffer_format(body, ",\"user\":%" PRId64 ",\"text\":", comment->user);
+    int code = put_text(question, id, comment, viewer, error);
+    if (code) return code;
+    buffer_format(body, ",\"time\":%" PRId64 ",\"floor\":%d,\"root\":", ids_time_ms(id), (int)comment->floor);
+    comment_replies_put_id(body, comment->root);
+    buffer_string(body, ",\"reply_to\":");
+    comment_replies_put_id(body, comment->answers);
+    buffer_format(body, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[", comment->likes,
+                  (int)comment->replies);
+    if (!comment->root && comment->floors && first_replies)
+        code = put_some(question, id, &start, first_replies, 0, &more, error);
+    buffer_format(body, "],\"state\":\"%s\"}", STATES[comment->state]);
+    return code;
+}
+
+/* Appends the comment of an id. It is in an index, so it is there. */
+static int put_of_id(struct comment_question *question, int64_t id, size_t first_replies, struct comment *comment,
+                     struct error *error) {
+    int code = threads_comment(question->replies->options.threads, question->partition, &question->subject, id, comment,
+                               error);
+    if (!code) return error_set(error, -EBADMSG, "an index names a comment that is not there");
+    return code < 0 ? code : comment_replies_put(question, id, comment, -1, first_replies, error);
+}
+
+static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
+    bool heat = sort == THREADS_HEAT;
+    return (struct threads_place){.sort = sort,
+                                  .begun = true,
+                                  .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor,
+                                  .id = id};
+}
+
+/* Appends comments behind the place, and moves it: fewer than the limit if they are very long. */
+static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
+                    size_t first_replies, bool *more, struct error *error) {
+    struct comment_replies *replies = question->replies;
+    int64_t few[FIRST_REPLIES_MAX], *ids = limit > FIRST_REPLIES_MAX ? replies->ids : few;
+    size_t count;
+    struct comment comment;
+    int code = threads_list(replies->options.threads, question->partition, &question->subject, root, place, limit, ids,
+                            &count, more, error);
+    for (size_t i = 0; !code && i < count; i++) {
+        if (i) buffer_byte(&replies->body, ',');
+        code = put_of_id(question, ids[i], first_replies, &comment, error);
+        if (!code && i + 1 < count && replies->body.size > REPLIES_BODY_MAX) {
+            *place = place_behind(place->sort, ids[i], &comment);
+            *more = true;
+            break;
+        }
+    }
+    return code;
+}
+
+/* ---- pages ---- */
+
+static void put_next(struct buffer *body, const struct threads_place *place, bool more) {
+    char text[PLACE_TEXT_SIZE];
+    place_write(place, text);
+    if (more)
+        buffer_format(body, "],\"next\":\"%s\"", text);
+    else
+        buffer_string(body, "],\"next\":null");
+}
+
+/* False: the request was answered. */
+static bool read_place(struct comment_question *question, const char *sort, struct threads_place *place,
+                       int64_t *limit) {
+    enum threads_sort order;
+    if (!place_sort_of(sort ? sort : "floor", &order) ||
+        !http_query_number(question->request, "limit", REPLIES_LIMIT_DEFAULT, REPLIES_LIMIT_MAX, limit) ||
+        *limit < 1) {
+        comment_replies_bad_query(question->request);
+        return false;
+    }
+    if (place_read(http_query(question->request, "after"), order, place)) return true;
+    http_problem(question->request, 400, "wrong-cursor", "this cursor is of another sorting, or none at all", 0);
+    return false;
+}
+
+static void finish(struct comment_question *question, int code, const struct error *error) {
+    if (code)
+        comment_replies_failed(question, code, error);
+    else
+        http_reply_json(question->request, 200, &question->replies->body);
+}
+
+/* What a page says about its subject; registered false: nobody has registered it. */
+static int put_about(struct comment_question *question, const struct subject_state *state, bool registered,
+                     struct error *error) {
+    struct buffer *body = &question->replies->body;
+    struct comment comment;
+    int code = 0;
+    buffer_format(body, ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"closed\":%s,\"owner\":",
+                  state->visible, state->structure, state->counters, state->closed ? "true" : "false");
+    if (registered)
+        buffer_format(body, "%" PRId64, state->owner);
+    else
+        buffer_string(body, "null");
+    buffer_string(body, ",\"pinned\":[");
+    for (size_t i = 0; !code && i < state->pins; i++) {
+        if (i) buffer_byte(body, ',');
+        code = put_of_id(question, state->pinned[i], 0, &comment, error);
+    }
+    buffer_format(body, "],\"complete\":%s}", question->complete ? "true" : "false");
+    return code;
+}
+
+void comment_replies_page(struct comment_question *question) {
+    struct buffer *body = &question->replies->body;
+    struct subject_state state = {.owner = 0};
+    struct threads_place place;
+    int64_t limit, first;
+    bool more;
+    struct error error;
+    if (!read_place(question, http_query(question->request, "sort"), &place, &limit)) return;
+    if (!http_query_number(question->request, "replies", FIRST_REPLIES_DEFAULT, FIRST_REPLIES_MAX, &first)) {
+        comment_replies_bad_query(question->request);
+        return;
+    }
+    buffer_string(body, "{\"items\":[");
+    int registered = threads_subject(question->replies->options.threads, question->partition, &question->subject,
+                                     &state, &error);
+    int code = registered < 0 ? registered : put_some(question, 0, &place, (size_t)limit, (size_t)first, &more, &error);
+    if (!code) {
+        put_next(body, &place, more);
+        code = put_about(question, &state, registered, &error);
+    }
+    finish(question, code, &error);
+}
+
+/* ---- one comment, and replies ---- */
+
+/* 1: found; 0: there is none, and the request is answered; or a negative code. */
+static int find_comment(struct comment_question *question, int64_t id, struct comment *comment, struct error *error) {
+    int code = threads_comment(question->replies->options.threads, question->partition, &question->subject, id, comment,
+                               error);
+    if (!code) comment_replies_no_comment(question->request);
+    return code;
+}
+
+void comment_replies_under(struct comment_question *question) {
+    struct buffer *body = &question->replies->body;
+    struct subject_state state = {.owner = 0};
+    struct threads_place place;
+    struct comment root;
+    int64_t limit;
+    bool more;
+    struct error error;
+    if (!read_place(question, NULL, &place, &limit)) return;
+    int code = find_comment(question, question->comment, &root, &error);
+    if (!code) return;
+    buffer_string(body, "{\"items\":[");
+    if (code > 0)
+        code = threads_subject(question->replies->options.threads, question->partition, &question->subject, &state,
+                               &error);
+    if (code >= 0) code = put_some(question, question->comment, &place, (size_t)limit, 0, &more, &error);
+    if (!code) {
+        put_next(body, &place, more);
+        buffer_format(body, ",\"version\":%" PRId64 ",\"complete\":%s}", state.structure,
+                      question->complete ? "true" : "false");
+    }
+    finish(question, code, &error);
+}
+
+/* The neighbours by floor: so many before the comment, itself not among them, and so many behind it. */
+static int put_around(struct comment_question *question, const struct comment *comment, size_t around,
+                      struct error *error) {
+    struct comment_replies *replies = question->replies;
+    int64_t before = comment->floor - 1 < (int64_t)around ? comment->floor - 1 : (int64_t)around;
+    struct threads_place place = {.sort = THREADS_FLOOR, .begun = true, .at = comment->floor - 1 - before};
+    struct comment other;
+    size_t count, put = 0;
+    bool more;
+    if (!around) return 0;
+    int code = threads_list(replies->options.threads, question->partition, &question->subject, comment->root, &place,
+                            (size_t)before + 1 + around, replies->ids, &count, &more, error);
+    for (size_t i = 0; !code && i < count && replies->body.size <= REPLIES_BODY_MAX; i++) {
+        if (replies->ids[i] == question->comment) continue;
+        if (put++) buffer_byte(&replies->body, ',');
+        code = put_of_id(question, replies->ids[i], 0, &other, error);
+    }
+    return code;
+}
+
+void comment_replies_one(struct comment_question *question) {
+    struct buffer *body = &question->replies->body;
+    const char *user = http_query(question->request, "user");
+    struct comment comment, root;
+    int64_t around, viewer = -1;
+    struct error error;
+    if (!http_query_number(question->request, "around", 0, AROUND_MAX, &around) ||
+        (user && !http_query_number(question->request, "user", 0, INT64_MAX, &viewer))) {
+        comment_replies_bad_query(question->request);
+        return;
+    }
+    int code = find_comment(question, question->comment, &comment, &error);
+    if (!code) return;
+    buffer_string(body, "{\"item\":");
+    if (code > 0)
+        code = comment_replies_put(question, question->comment, &comment, viewer, FIRST_REPLIES_DEFAULT, &error);
+    buffer_string(body, ",\"root\":");
+    if (!code && comment.root)
+        code = put_of_id(question, comment.root, 0, &root, &error);
+    else
+        buffer_string(body, "null");
+    buffer_string(body, ",\"around\":[");
+    if (!code) code = put_around(question, &comment, (size_t)around, &error);
+    buffer_format(body, "],\"complete\":%s}", question->complete ? "true" : "false");
+    finish(question, code, &error);
+}
+
+/* ---- likes ---- */
+
+void comment_replies_likes(struct comment_question *question) {
+    struct comment_replies *replies = question->replies;
+    const char *at = http_query(question->request, "ids");
+    struct comment_reaction reaction;
+    int64_t user, id;
+    struct error error;
+    size_t put = 0;
+    bool good = at && http_query(question->request, "user") &&
+                http_query_number(question->request, "user", 0, INT64_MAX, &user);
+    buffer_string(&replies->body, "{\"liked\":[");
+    for (size_t i = 0; good && *at; at += *at == ',', i++) {
+        size_t size = strcspn(at, ",");
+        good = i < REPLIES_IDS_MAX && ids_parse(at, size, &id);
+        if (!good) break;
+        int code = threads_reaction(replies->options.threads, question->partition, &question->subject, id, user,
+                                    &reaction, &error);
+        if (code < 0) {
+            comment_replies_failed(question, code, &error);
+            return;
+        }
+        if (code && reaction.likes) {
+            if (put++) buffer_byte(&replies->body, ',');
+            comment_replies_put_id(&replies->body, id);
+        }
+        at += size;
+    }
+    buffer_string(&replies->body, "]}");
+    if (good)
+        http_reply_json(question->request, 200, &replies->body);
+    else
+        comment_replies_bad_query(question->request);
+}

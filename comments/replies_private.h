@@ -1,0 +1,51 @@
+/* Between comments/replies*.c. */
+#ifndef COMMENTS_REPLIES_PRIVATE_H
+#define COMMENTS_REPLIES_PRIVATE_H
+
+#include "comments/replies.h"
+
+enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1000, REPLIES_IDS_MAX = 1100, REPLIES_BODY_MAX = 4 << 20 };
+
+struct comment_wait;
+
+struct comment_replies {
+    struct comment_replies_options options;
+    struct buffer body;
+    struct comment_wait *waiting; /* questions that wait for their command's outcome, in no order */
+    int64_t ids[REPLIES_IDS_MAX];
+};
+
+/* A question about a subject that is served here. */
+struct comment_question {
+    struct comment_replies *replies;
+    struct http_request *request;
+    char name[SUBJECT_MAX + 1];
+    struct event_text subject;
+    int32_t partition;
+    int64_t comment; /* 0: the path names none */
+    bool complete;   /* so far */
+};
+
+/* True: the partition's questions are answered here. Else the request was answered. */
+bool comment_replies_serve(struct comment_replies *replies, struct http_request *request, int32_t partition);
+void comment_replies_bad_query(struct http_request *request);
+void comment_replies_no_comment(struct http_request *request);
+/* -EBADMSG: the partition is read anew, and the question may be asked again. */
+void comment_replies_failed(const struct comment_question *question, int code, const struct error *error);
+
+/* Appends a comment as the API has it, but for names. viewer: sees his own held text; -1: nobody. first_replies: 0: none. 0 or a code. */
+int comment_replies_put(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
+                        size_t first_replies, struct error *error);
+void comment_replies_put_id(struct buffer *body, int64_t id);
+void comment_replies_put_subject(struct buffer *body, const struct subject_state *state);
+
+/* Each answers a question of its path. */
+void comment_replies_page(struct comment_question *question);
+void comment_replies_under(struct comment_question *question);
+void comment_replies_one(struct comment_question *question);
+void comment_replies_likes(struct comment_question *question);
+void comment_replies_outcome(struct comment_question *question);
+
+void comment_replies_waiting_free(struct comment_replies *replies);
+
+#endif

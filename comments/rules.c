@@ -1,0 +1,290 @@
+#include "comments/rules.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- complaints ---- */
+
+static const char *text_complaint(const struct comment_command *command) {
+    int64_t points = text_utf8_points(command->text.data, command->text.size);
+    if (points < 0) return "its text is not UTF-8";
+    if (!comment_command_writes(command->kind))
+        return points > COMMENT_REASON_POINTS_MAX ? "its reason is longer than 1000 characters" : NULL;
+    return points && points <= COMMENT_TEXT_POINTS_MAX ? NULL : "its text is empty or longer than 10000 characters";
+}
+
+static bool names_a_comment(enum comment_command_kind kind) {
+    return kind != COMMENT_COMMAND_POST && kind != COMMENT_COMMAND_CLOSE && kind != COMMENT_COMMAND_OPEN &&
+           kind != COMMENT_COMMAND_REGISTER;
+}
+
+static const char *mentions_complaint(const struct event_longs *mentions) {
+    if (mentions->count > COMMENT_MENTIONS_MAX) return "it mentions more than ten users";
+    for (size_t i = 0; i < mentions->count; i++)
+        if (mentions->items[i] < 0) return "it mentions a negative user";
+    return NULL;
+}
+
+const char *comment_command_complaint(const struct comment_command *command) {
+    if (!subject_valid(command->subject.data, command->subject.size)) return "its subject is invalid";
+    if (command->user < 0) return "the user is negative";
+    if (!command->key.size || command->key.size > COMMENT_CLIENT_KEY_MAX)
+        return "its key is empty or longer than 64 bytes";
+    if (text_utf8_points(command->key.data, command->key.size) < 0) return "its key is not UTF-8";
+    if (names_a_comment(command->kind) ? command->comment < 1 : command->comment != 0)
+        return "it names no comment, or one where there must be none";
+    const char *complaint = text_complaint(command);
+    return complaint ? complaint : mentions_complaint(&command->mentions);
+}
+
+/* ---- who may ---- */
+
+static bool owns(const struct comment_command *command, const struct thread *thread) {
+    return command->role != COMMENT_COMMAND_SERVICE && command->user == thread->subject.owner;
+}
+
+static bool moderates(const struct comment_command *command) { return command->role == COMMENT_COMMAND_MODERATOR; }
+
+/* What the gateway found out counts only if it asked about the right owner. */
+static bool among_writers(const struct comment_command *command, const struct subject_state *subject) {
+    bool asked = command->owner == subject->owner;
+    switch (subject->who_may) {
+    case COMMENT_SUBJECT_EVERYONE: return true;
+    case COMMENT_SUBJECT_FOLLOWERS: return asked && command->follows;
+    case COMMENT_SUBJECT_FRIENDS: return asked && command->friends;
+    case COMMENT_SUBJECT_NOBODY: return false;
+    }
+    return false;
+}
+
+static int may_write(const struct comment_command *command, const struct thread *thread) {
+    if (thread->subject.closed) return COMMENT_REFUSAL_CLOSED;
+    if (thread->banned) return COMMENT_REFUSAL_BANNED;
+    if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
+    if (owns(command, thread)) return THREAD_DONE;
+    if (!among_writers(command, &thread->subject)) return COMMENT_REFUSAL_NOT_ALLOWED;
+    return command->level < thread->subject.level ? COMMENT_REFUSAL_LEVEL : THREAD_DONE;
+}
+
+/* ---- counting ---- */
+
+static void change_structure(struct thread *thread) {
+    thread->subject.structure++;
+    thread->subject_changed = true;
+}
+
+static void count_reply(struct comment_place *place, int by) {
+    place->comment.replies += by;
+    place->changed = true;
+}
+
+/* The comment becomes visible (1), or is so no longer (-1). root NULL: it is a root. */
+static void count_visible(struct thread *thread, struct comment_place *root, struct comment_place *answered, int by) {
+    thread->subject.visible += by;
+    if (root) count_reply(root, by);
+    if (answered) count_reply(answered, by);
+}
+
+static void unpin(struct thread *thread, int64_t id) {
+    struct subject_state *subject = &thread->subject;
+    size_t kept = 0;
+    for (size_t i = 0; i < subject->pins; i++)
+        if (subject->pinned[i] != id) subject->pinned[kept++] = subject->pinned[i];
+    if (kept == subject->pins) return;
+    memset(subject->pinned + kept, 0, (subject->pins - kept) * sizeof *subject->pinned);
+    subject->pins = kept;
+    change_structure(thread);
+}
+
+static bool is_pinned(const struct subject_state *subject, int64_t id) {
+    for (size_t i = 0; i < subject->pins; i++)
+        if (subject->pinned[i] == id) return true;
+    return false;
+}
+
+static struct comment_place *if_there(struct comment_place *place) { return place->id ? place : NULL; }
+
+static void set_state(struct thread *thread, enum comment_state state) {
+    struct comment *comment = &thread->about.comment;
+    bool was = comment->state == COMMENT_VISIBLE, is = state == COMMENT_VISIBLE;
+    if (was != is) count_visible(thread, if_there(&thread->root), if_there(&thread->answered), is ? 1 : -1);
+    if (comment->state == COMMENT_HELD) thread->subject.held--;
+    comment->state = state;
+    thread->about.changed = true;
+    if (!is) unpin(thread, thread->about.id);
+    change_structure(thread);
+}
+
+/* ---- writing ---- */
+
+/* A post's owner is known before the feed has registered it. */
+static void register_post(const struct comment_command *command, struct thread *thread) {
+    thread->registered = true;
+    thread->subject = (struct subject_state){
+        .owner = command->owner, .who_may = COMMENT_SUBJECT_EVERYONE, .review = COMMENT_SUBJECT_AFTER};
+    change_structure(thread);
+}
+
+static void make(const struct comment_command *command, struct thread *thread) {
+    bool held = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
+    struct comment *made = &thread->made.comment;
+    bool reply = command->kind == COMMENT_COMMAND_REPLY;
+    struct comment_place *about = &thread->about;
+    struct comment_place *root = !reply ? NULL : about->comment.root ? &thread->root : about;
+    *made = (struct comment){
+        .user = command->user,
+        .state = held ? COMMENT_HELD : COMMENT_VISIBLE,
+        .floor = root ? ++root->comment.floors : ++thread->subject.roots,
+        .root = root ? root->id : 0,
+        .answers = reply ? about->id : 0,
+    };
+    thread->made.changed = true;
+    if (root) root->changed = true;
+    if (held)
+        thread->subject.held++;
+    else
+        count_visible(thread, root, root != about && reply ? about : NULL, 1);
+    change_structure(thread);
+}
+
+static int write_comment(const struct comment_command *command, struct thread *thread) {
+    if (!thread->registered && (command->kind != COMMENT_COMMAND_POST || command->owner < 0))
+        return COMMENT_REFUSAL_NO_SUBJECT;
+    struct thread now = *thread;
+    if (!thread->registered) register_post(command, &now);
+    if (command->kind == COMMENT_COMMAND_REPLY) {
+        if (!now.about.id) return COMMENT_REFUSAL_NO_COMMENT;
+        if (now.about.comment.state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    }
+    int refused = may_write(command, &now);
+    if (refused != THREAD_DONE) return refused;
+    make(command, &now);
+    *thread = now;
+    return THREAD_DONE;
+}
+
+/* ---- reactions ---- */
+
+static int like(struct thread *thread, bool wanted) {
+    struct comment *comment = &thread->about.comment;
+    if (thread->likes == wanted) return THREAD_DONE;
+    if (wanted && comment->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    thread->likes = wanted;
+    comment->likes += wanted ? 1 : -1;
+    thread->subject.counters++;
+    thread->reaction_changed = thread->about.changed = thread->subject_changed = true;
+    return THREAD_DONE;
+}
+
+static int report(struct thread *thread) {
+    if (thread->reported) return THREAD_DONE;
+    if (thread->about.comment.state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    thread->reported = true;
+    thread->about.comment.reports++;
+    thread->reaction_changed = thread->about.changed = true;
+    return THREAD_DONE;
+}
+
+/* ---- the subject's owner, authors and moderators ---- */
+
+static int delete_comment(const struct comment_command *command, struct thread *thread) {
+    bool author = command->role != COMMENT_COMMAND_SERVICE && command->user == thread->about.comment.user;
+    if (!author && !owns(command, thread) && !moderates(command)) return COMMENT_REFUSAL_NOT_YOURS;
+    if (thread->about.comment.state != COMMENT_DELETED) set_state(thread, COMMENT_DELETED);
+    return THREAD_DONE;
+}
+
+static int pin(const struct comment_command *command, struct thread *thread) {
+    struct subject_state *subject = &thread->subject;
+    if (!owns(command, thread) && !moderates(command)) return COMMENT_REFUSAL_NOT_YOURS;
+    if (thread->about.comment.root) return COMMENT_REFUSAL_NO_ROOT;
+    if (command->kind == COMMENT_COMMAND_UNPIN) {
+        unpin(thread, thread->about.id);
+        return THREAD_DONE;
+    }
+    if (is_pinned(subject, thread->about.id)) return THREAD_DONE;
+    if (thread->about.comment.state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (subject->pins == COMMENT_PINS_MAX) return COMMENT_REFUSAL_PINS;
+    memmove(subject->pinned + 1, subject->pinned, subject->pins++ * sizeof *subject->pinned);
+    subject->pinned[0] = thread->about.id;
+    change_structure(thread);
+    return THREAD_DONE;
+}
+
+static int moderate(const struct comment_command *command, struct thread *thread) {
+    enum comment_state state = thread->about.comment.state;
+    enum comment_state wanted = command->kind == COMMENT_COMMAND_HIDE ? COMMENT_HIDDEN : COMMENT_VISIBLE;
+    if (!moderates(command)) return COMMENT_REFUSAL_NOT_YOURS;
+    if (state == wanted) return THREAD_DONE;
+    if (state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (state == COMMENT_HIDDEN && command->kind == COMMENT_COMMAND_APPROVE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    set_state(thread, wanted);
+    return THREAD_DONE;
+}
+
+static int close_subject(const struct comment_command *command, struct thread *thread) {
+    bool closed = command->kind == COMMENT_COMMAND_CLOSE;
+    if (!owns(command, thread) && command->role == COMMENT_COMMAND_USER) return COMMENT_REFUSAL_NOT_YOURS;
+    if (thread->subject.closed == closed) return THREAD_DONE;
+    thread->subject.closed = closed;
+    change_structure(thread);
+    return THREAD_DONE;
+}
+
+static int register_subject(const struct comment_command *command, struct thread *thread) {
+    struct subject_state now = thread->subject;
+    if (command->role != COMMENT_COMMAND_SERVICE) return COMMENT_REFUSAL_NOT_YOURS;
+    if (!thread->registered && command->owner < 0) return COMMENT_REFUSAL_NO_SUBJECT;
+    if (command->owner >= 0) now.owner = command->owner;
+    if (command->level >= 0) now.level = command->level;
+    if (command->who_may != COMMENT_COMMAND_SAME_WHO) now.who_may = (enum comment_subject_who)command->who_may;
+    if (command->review != COMMENT_COMMAND_SAME_REVIEW) now.review = (enum comment_subject_review)command->review;
+    if (command->closing != COMMENT_COMMAND_SAME_CLOSING) now.closed = command->closing == COMMENT_COMMAND_CLOSED;
+    bool same = thread->registered && now.owner == thread->subject.owner && now.level == thread->subject.level &&
+                now.who_may == thread->subject.who_may && now.review == thread->subject.review &&
+                now.closed == thread->subject.closed;
+    if (same) return THREAD_DONE;
+    thread->registered = true;
+    thread->subject = now;
+    change_structure(thread);
+    return THREAD_DONE;
+}
+
+/* ---- all of them ---- */
+
+int thread_decide(const struct comment_command *command, struct thread *thread) {
+    if (comment_command_writes(command->kind)) return write_comment(command, thread);
+    if (command->kind == COMMENT_COMMAND_REGISTER) return register_subject(command, thread);
+    if (!thread->registered) return COMMENT_REFUSAL_NO_SUBJECT;
+    if (names_a_comment(command->kind) && !thread->about.id) return COMMENT_REFUSAL_NO_COMMENT;
+    switch (command->kind) {
+    case COMMENT_COMMAND_LIKE: return like(thread, true);
+    case COMMENT_COMMAND_UNLIKE: return like(thread, false);
+    case COMMENT_COMMAND_REPORT: return report(thread);
+    case COMMENT_COMMAND_DELETE: return delete_comment(command, thread);
+    case COMMENT_COMMAND_PIN:
+    case COMMENT_COMMAND_UNPIN: return pin(command, thread);
+    case COMMENT_COMMAND_HIDE:
+    case COMMENT_COMMAND_RESTORE:
+    case COMMENT_COMMAND_APPROVE: return moderate(command, thread);
+    case COMMENT_COMMAND_CLOSE:
+    case COMMENT_COMMAND_OPEN: return close_subject(command, thread);
+    case COMMENT_COMMAND_POST:
+    case COMMENT_COMMAND_REPLY:
+    case COMMENT_COMMAND_REGISTER: break; // above
+    }
+    return THREAD_DONE;
+}
+
+const char *comment_refusal_name(enum comment_refusal_reason reason) {
+    static const char *const NAMES[] = {
+        [COMMENT_REFUSAL_NO_SUBJECT] = "no_subject",   [COMMENT_REFUSAL_NO_COMMENT] = "no_comment",
+        [COMMENT_REFUSAL_CLOSED] = "closed",           [COMMENT_REFUSAL_BANNED] = "banned",
+        [COMMENT_REFUSAL_NOT_ALLOWED] = "not_allowed", [COMMENT_REFUSAL_LEVEL] = "level",
+        [COMMENT_REFUSAL_BLOCKED] = "blocked",         [COMMENT_REFUSAL_NOT_YOURS] = "not_yours",
+        [COMMENT_REFUSAL_NOT_VISIBLE] = "not_visible", [COMMENT_REFUSAL_NO_ROOT] = "no_root",
+        [COMMENT_REFUSAL_PINS] = "pins",
+    };
+    return NAMES[reason];
+}

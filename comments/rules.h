@@ -1,0 +1,67 @@
+/* The rules by which commands about comments are decided: a command and the state that it finds give new state, or a refusal. Pure; any
+ * thread.
+ *
+ *     subject ---+
+ *     root ------+     the thread as the command finds it, filled by the caller: what is not there has id 0
+ *     answered --+---> thread_decide ---> the same, changed, each part with a flag that says so; or a refusal
+ *     about -----+
+ *     reaction --+
+ *
+ * Floors are dense: a new root gets the subject's next one, a new reply its root's next one, and neither is ever given again. `visible`
+ * of the subject and `replies` of comments count visible comments only, whatever state the comments above them have.
+ */
+#ifndef COMMENTS_RULES_H
+#define COMMENTS_RULES_H
+
+#include "event/codec.h"
+#include "subjects/subject.h"
+
+/* A CommentSubject of a fixed size. */
+struct subject_state {
+    int64_t owner;
+    enum comment_subject_who who_may;
+    enum comment_subject_review review;
+    bool closed;
+    int32_t level, roots;
+    int64_t visible, held, structure, counters;
+    size_t pins;
+    int64_t pinned[COMMENT_PINS_MAX]; /* the newest pin first */
+};
+
+struct comment_place {
+    int64_t id; /* 0: there is none */
+    bool changed;
+    struct comment comment;
+};
+
+struct thread {
+    bool registered, subject_changed;
+    struct subject_state subject;
+    struct comment_place about; /* the comment that the command names */
+    /* The comments that count it, or that will count its reply: */
+    struct comment_place root;     /* of about; id 0: about is a root itself */
+    struct comment_place answered; /* the reply that about answers; id 0: about answers its root, or is one */
+    struct comment_place made;     /* POST, REPLY: the id is the caller's */
+    bool likes, reported, reaction_changed; /* the user's reaction to about */
+    bool banned;                            /* the user */
+};
+
+/* NULL: the command may be decided. Else why it is a dead letter: an invalid subject, a text or key out of range, invalid UTF-8 or a NUL,
+ * a negative user, more than ten mentions, or a comment where there must be none, or none where there must be one. */
+const char *comment_command_complaint(const struct comment_command *command);
+
+/* Whether the command writes a comment. */
+static inline bool comment_command_writes(enum comment_command_kind kind) {
+    return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
+}
+
+/* What became of a command. */
+enum { THREAD_DONE = -1 }; /* or an enum comment_refusal_reason */
+
+/* THREAD_DONE: the thread is changed, or was so already; else why not, and the thread is as it was. */
+int thread_decide(const struct comment_command *command, struct thread *thread);
+
+/* The name of a refusal in answers: "not_yours". */
+const char *comment_refusal_name(enum comment_refusal_reason reason);
+
+#endif

@@ -1,0 +1,30 @@
+#include "comments/settings.h"
+
+#define AT(member) offsetof(struct comments_settings, member)
+
+static const struct config_property PROPERTIES[] = {
+    {"group.id", CONFIG_STRING, AT(group_id), "starling-comments",
+     .doc =
+         "Consumer group of the comments processes, which divide the subjects among themselves. ingest finds them by this "
+         "name."},
+    {"store.memory.mb", CONFIG_INT, AT(store_memory_mb), "256", .min = 32, .max = 1048576,
+     .doc = "Memory of RocksDB in MiB, all included."},
+    {"comments.rebuild.after.h", CONFIG_INT, AT(rebuild_after_h), "84", .min = 1, .max = 8760,
+     .doc =
+         "Comments on disk that were last up to date longer ago, in hours, are read anew from the topics: they may have missed "
+         "tombstones, which Kafka keeps for 7 days. At most half of that."},
+    {"standby.replicas", CONFIG_INT, AT(standby_replicas), "1", .min = 0, .max = 16,
+     .doc =
+         "How many other processes keep the state of each partition up to date, so that they can take it over at once."},
+    {"stop.hands.over", CONFIG_BOOL, AT(stop_hands_over), "true",
+     .doc =
+         "Whether a process that has a group.instance.id gives its partitions to the others when it is ended by SIGTERM. With "
+         "false nobody serves them until it is back, or its session has timed out."},
+    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
+     .doc = "How many commands one transaction holds at most."},
+};
+
+/* One process, one configuration: written once, by config_finish, before anything reads it. */
+static struct comments_settings values;
+
+const struct config_section COMMENTS_SECTION = {"Comments", PROPERTIES, ARRAY_SIZE(PROPERTIES), &values};

@@ -1,0 +1,15 @@
+/* The settings of starling-comments. */
+#ifndef COMMENTS_SETTINGS_H
+#define COMMENTS_SETTINGS_H
+
+#include "base/config.h"
+
+struct comments_settings {
+    const char *group_id;
+    int64_t store_memory_mb, rebuild_after_h, standby_replicas, commands_batch;
+    bool stop_hands_over;
+};
+
+extern const struct config_section COMMENTS_SECTION;
+
+#endif

@@ -1,0 +1,86 @@
+/* The comments of the partitions that this process has: the content of the topics `comments`, `comment-texts`, `reactions` and
+ * `comment-refusals`, in RocksDB, with indexes. Two families a partition, so that texts do not lie between what pages walk over:
+ *
+ *     threads-P   's' subject                        CommentSubject, as in the topic
+ *                 'c' subject NUL id                 Comment, as in the topic
+ *                 'f' subject NUL root floor         id: roots by floor (root 0), replies of a root by number
+ *                 'h' subject NUL ~heat ~id          roots, the hottest first (comments/heat.h)
+ *                 'r' subject NUL id user            CommentReaction, as in the topic
+ *                 'k' subject NUL user key           id: the comment of an idempotency key
+ *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
+ *                 'm'                                offsets of the four topics, the highest tick, when it was up to date, the formula
+ *     texts-P     subject NUL id                     CommentText, as in the topic
+ *
+ * Numbers in keys are big-endian. Records are gathered and written together with the offsets behind them: a record before a partition's
+ * offset is skipped. One thread.
+ */
+#ifndef COMMENTS_THREADS_H
+#define COMMENTS_THREADS_H
+
+#include "comments/rules.h"
+#include "kafka/consumer.h"
+#include "store/store.h"
+
+/* The states, in the order of the owner's topics. */
+enum threads_state { THREADS_COMMENTS, THREADS_TEXTS, THREADS_REACTIONS, THREADS_REFUSALS, THREADS_STATES };
+extern const struct topic *const THREADS_TOPICS[THREADS_STATES];
+
+enum { THREADS_REFUSAL_MS = 3600000 /* so long a refusal is remembered */ };
+
+/* A place in a sorted list of comments. */
+enum threads_sort { THREADS_FLOOR, THREADS_NEWEST, THREADS_HEAT };
+struct threads_place {
+    enum threads_sort sort;
+    bool begun;       /* false: the beginning of the list */
+    int64_t at, id;   /* the last one before the place: its floor, or its heat and id */
+};
+
+struct threads;
+
+struct threads *threads_new(struct store *store, int32_t partitions); /* the store is longer-lived */
+void threads_free(struct threads *threads);                           /* NULL is fine */
+
+/* Opens a partition. What was last up to date before since_ms, or has an index of another formula, is forgotten: tombstones may be
+ * missing from it. next: where each topic goes on; -1: from the beginning. */
+int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, int64_t since_ms,
+                   int64_t next[THREADS_STATES], struct error *error);
+int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* it is empty */
+int64_t threads_next(const struct threads *threads, int32_t partition, enum threads_state state);
+void threads_lost(struct threads *threads, int32_t partition, enum threads_state state); /* its offset is gone */
+int threads_touch(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* up to date now */
+
+/* Gathers a record of an attached partition. *reason: why it is no such record, NULL if it is one; its offset is passed either way. 0, or
+ * a negative code of the store: -EBADMSG for damaged values. */
+int threads_take(struct threads *threads, enum threads_state state, const struct kafka_record *record,
+                 const char **reason, struct error *error);
+int threads_write(struct threads *threads, struct error *error);
+
+/* Forgets some refusals that are older than an hour. */
+int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error);
+
+/* ---- what is written ---- */
+
+/* Each: 1: found; 0: there is none; or a negative code. */
+int threads_subject(struct threads *threads, int32_t partition, const struct event_text *subject,
+                    struct subject_state *state, struct error *error);
+int threads_comment(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                    struct comment *comment, struct error *error);
+int threads_reaction(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                     int64_t user, struct comment_reaction *reaction, struct error *error);
+/* text: valid until the next call. */
+int threads_text(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                 struct comment_text *text, struct error *error);
+int threads_key(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                const struct event_text *key, int64_t *id, struct error *error);
+int threads_refusal(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                    const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
+                    struct error *error);
+int64_t threads_last_tick(const struct threads *threads, int32_t partition); /* -1: none */
+
+/* Reads up to `limit` ids behind the place (root 0: of the subject's roots; else of the root's replies, which are sorted by floor only), and
+ * moves the place behind them. *more: others follow. */
+int threads_list(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t root,
+                 struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
+                 struct error *error);
+
+#endif

@@ -1,45 +1,22 @@
 #include "ingest/comments/acts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
-#include "event/codec.h"
-#include "event/topics.h"
 #include "ingest/comments/answers.h"
 
 /* ---- commands ---- */
 
-/* The command without subject, key and time, which this adds. Writes it, and answers in that form. */
+/* Writes the command, without subject, key and time as yet, and answers in that form. */
 static void act(struct comments_gateway *gateway, const struct call *call, const char *subject,
                 const struct comment_command *wanted, enum answer_form form) {
     struct comment_wish *wish = mem_alloc(sizeof *wish);
     *wish = (struct comment_wish){.gateway = gateway, .form = form, .offset = -1};
     strcpy(wish->subject, subject);
     client_key_choose(&gateway->chance, NULL, wish->key);
-    struct comment_command command = *wanted;
-    command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
-    command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
-    command.time = clock_wall_ms();
-    struct buffer record = {0}, question = {0};
-    event_encode_comment_command(&record, &command);
-    buffer_string(&question, "/peer/comments/outcome/");
-    comments_put_path(&question, subject);
-    buffer_format(&question, "?user=%" PRId64 "&comment=%" PRId64 "&key=%s", command.user, command.comment, wish->key);
-    command_send(&gateway->sender, &(struct command_write){
-                                       .request = call->request,
-                                       .topic = &TOPIC_COMMENT_COMMANDS,
-                                       .subject = wish->subject,
-                                       .record = &record,
-                                       .question = buffer_cstring(&question),
-                                       .answer = comment_wish_answered,
-                                       .context = wish,
-                                   });
-    buffer_free(&question);
-    buffer_free(&record);
+    comment_wish_send(wish, call->request, wanted);
 }
 
 /* A command that changes no settings of the subject, and knows nothing about its owner. */

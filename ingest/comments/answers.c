@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/config.h"
+#include "event/codec.h"
+#include "event/topics.h"
 
 /* ---- refusals ---- */
 
@@ -145,4 +148,35 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
     else
         http_reply_json(request, status_of(wish->form), &body);
     buffer_free(&body);
+}
+
+/* ---- commands ---- */
+
+void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment) {
+    buffer_string(path, "/peer/comments/outcome/");
+    comments_put_path(path, wish->subject);
+    buffer_format(path, "?user=%" PRId64 "&comment=%" PRId64 "&key=", user, comment);
+    client_escape(path, wish->key);
+}
+
+void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted) {
+    struct comment_command command = *wanted;
+    struct buffer record = {0}, question = {0};
+    command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
+    command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
+    command.time = clock_wall_ms();
+    event_encode_comment_command(&record, &command);
+    comment_wish_question(&question, wish, command.user, wish->form == ANSWER_MADE ? 0 : command.comment);
+    command_send(&wish->gateway->sender, &(struct command_write){
+                                             .request = request,
+                                             .topic = &TOPIC_COMMENT_COMMANDS,
+                                             .subject = wish->subject,
+                                             .record = &record,
+                                             .question = buffer_cstring(&question),
+                                             .answer = comment_wish_answered,
+                                             .context = wish,
+                                             .offset = &wish->offset,
+                                         });
+    buffer_free(&question);
+    buffer_free(&record);
 }

@@ -25,7 +25,13 @@ struct comment_wish {
     int64_t offset;
 };
 
-/* Of struct command_write; context: struct comment_wish. A status of 0 is answered 202, with the key and the outcome's address. */
+/* Writes the command, to which this adds subject, key and time, and answers when its outcome is known, or 202. The wish is freed. */
+void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted);
+
+/* Appends the path of the question about the outcome. comment: which the command was about; 0: it made one, or none. */
+void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment);
+
+/* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. */
 void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply);
 
 /* Answers with the problem of that refusal, or of one that this version does not know. */

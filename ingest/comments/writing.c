@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
-#include "event/codec.h"
-#include "event/topics.h"
 #include "ids/ids.h"
 #include "ingest/comments/answers.h"
 #include "ingest/comments/facts.h"
@@ -39,20 +36,13 @@ static void outcome_answered(void *context, int code, unsigned status, const cha
     free(question);
 }
 
-static void put_question(struct buffer *path, const char *subject, int64_t user, const char *key) {
-    buffer_string(path, "/peer/comments/outcome/");
-    comments_put_path(path, subject);
-    buffer_format(path, "?user=%" PRId64 "&comment=0&key=", user);
-    client_escape(path, key);
-}
-
 static void ask_outcome(const struct comment_wish *wish, struct http_request *request, int64_t user,
                         void (*unknown)(struct http_request *request)) {
     struct comments_gateway *gateway = wish->gateway;
     struct outcome_question *question = mem_alloc(sizeof *question);
     struct buffer path = {0};
     *question = (struct outcome_question){.wish = *wish, .request = request, .unknown = unknown};
-    put_question(&path, wish->subject, user, wish->key);
+    comment_wish_question(&path, wish, user, 0);
     buffer_string(&path, "&wait_ms=0");
     if (wish->offset >= 0) buffer_format(&path, "&offset=%" PRId64, wish->offset);
     peers_fetch(gateway->owners, peers_of_subject(gateway->owners, wish->subject), buffer_cstring(&path),
@@ -99,12 +89,10 @@ static void new_comment_free(struct new_comment *made) {
 
 static void write_comment(struct new_comment *made, const struct mentions *mentions) {
     struct comment_wish *wish = made->wish;
-    struct comment_command command = {
+    const struct comment_command command = {
         .kind = made->answers ? COMMENT_COMMAND_REPLY : COMMENT_COMMAND_POST,
-        .subject = {.data = wish->subject, .size = strlen(wish->subject)},
         .user = made->user,
         .role = COMMENT_COMMAND_USER,
-        .key = {.data = wish->key, .size = strlen(wish->key)},
         .comment = made->answers,
         .text = made->text,
         .mentions = {.items = mentions->users, .count = mentions->count},
@@ -116,24 +104,9 @@ static void write_comment(struct new_comment *made, const struct mentions *menti
         .who_may = COMMENT_COMMAND_SAME_WHO,
         .review = COMMENT_COMMAND_SAME_REVIEW,
         .closing = COMMENT_COMMAND_SAME_CLOSING,
-        .time = clock_wall_ms(),
     };
-    struct buffer record = {0}, question = {0};
-    event_encode_comment_command(&record, &command);
-    put_question(&question, wish->subject, made->user, wish->key);
-    made->wish = NULL;
-    command_send(&wish->gateway->sender, &(struct command_write){
-                                             .request = made->request,
-                                             .topic = &TOPIC_COMMENT_COMMANDS,
-                                             .subject = wish->subject,
-                                             .record = &record,
-                                             .question = buffer_cstring(&question),
-                                             .answer = comment_wish_answered,
-                                             .context = wish,
-                                             .offset = &wish->offset,
-                                         });
-    buffer_free(&question);
-    buffer_free(&record);
+    made->wish = NULL; // the command's
+    comment_wish_send(wish, made->request, &command);
     new_comment_free(made);
 }
 

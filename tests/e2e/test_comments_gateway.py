@@ -1,7 +1,7 @@
 """Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
 import pytest
 
-from harness.commenting import Commenting
+from harness.commenting import Commenting, refused
 from harness.comments_owner import CommentsOwner
 from harness.feed import Feed
 from harness.waiting import eventually, now_ms
@@ -34,21 +34,11 @@ def post(feed, users):
     return author, f'post:{feed.post(author, "a post")["id"]}'
 
 
-_subjects = iter(range(10**6))
-
-
 @pytest.fixture
 def subject(comments, users):
     """(owner, subject) of a new subject that is no post."""
     user, = users(1)
-    name = f'site:page-{next(_subjects)}'
-    comments.register(name, owner=user)
-    return user, name
-
-
-def refused(response, status, code):
-    assert (response.status_code, response.json()['code']) == (status, code), response.text
-    assert response.headers['Content-Type'] == 'application/problem+json'
+    return user, comments.new_subject(user)
 
 
 # ---- what is written ----

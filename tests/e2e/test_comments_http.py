@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from harness.commenting import Commenting
+from harness.commenting import Commenting, refused
 from harness.feed import Feed
 from harness.waiting import eventually
 
@@ -20,20 +20,11 @@ def comments(make_module_cluster):
     return Commenting(cluster.start(feeds=1, fanouts=0, sinks=0, comments=1))
 
 
-_subjects = iter(range(10**6))
-
-
 @pytest.fixture
 def subject(comments, users):
     """(owner, subject) of a new subject that is no post."""
     user, = users(1)
-    name = f'site:page-{next(_subjects)}'
-    comments.register(name, owner=user)
-    return user, name
-
-
-def refused(response, status, code):
-    assert (response.status_code, response.json()['code']) == (status, code), response.text
+    return user, comments.new_subject(user)
 
 
 def test_a_post_takes_comments_without_being_registered(comments, users):

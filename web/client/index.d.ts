@@ -188,6 +188,21 @@ export interface User {
     readonly posts?: number;
 }
 
+/** Somebody follows, mentions or answers me. */
+export interface Notice {
+    /** The same event has the same one. */
+    readonly id: string;
+    readonly what: 'follow' | 'mention' | 'reply';
+    /** Who does so. */
+    readonly user: string;
+    /** The id of the post that mentions me, or below which the answer is; null: a follow. */
+    readonly post: string | null;
+    /** The id of the comment that mentions or answers me; null: there is none. */
+    readonly comment: string | null;
+    /** ms since the epoch. */
+    readonly time: number;
+}
+
 /** after: the `next` of the page before. limit: 1 to 1000, default 20. */
 export interface ListQuery {
     after?: string | null;
@@ -251,6 +266,9 @@ export class StarlingApi {
     getPosts(user: string, query?: ListQuery & { from?: number; to?: number }): Promise<Page<Post>>;
     /** A page of my home timeline, newest first. */
     getFeed(query?: ListQuery): Promise<FeedPage>;
+
+    /** A page of my notices, newest first. The server keeps 200. */
+    getNotices(query?: ListQuery): Promise<Page<Notice>>;
 
     getUser(user: string): Promise<User>;
     /** With or without an @ in front; capital letters count as small ones. */

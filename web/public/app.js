@@ -16,6 +16,7 @@ import {
 import { FriendRows } from './list.js';
 import { FriendMap } from './map.js';
 import { Me } from './me.js';
+import { Notices } from './notices.js';
 import { Status } from './status.js';
 import { Tabs } from './tabs.js';
 import { strollOn } from './walk.js';
@@ -52,6 +53,10 @@ const map = new FriendMap($('map'), {
     onSelect: (friend) => select(friend, false),
 });
 const rows = new FriendRows($('list'), (friend) => select(friend, true));
+const notices = new Notices((who) => {
+    tabs.choose('feed');
+    feed.showPerson(who);
+});
 const feed = new FeedView({ askForToken: () => openGate(''), told: (news) => tabs.told(news) });
 
 // ---- signing in -------------------------------------------------------------------------------------------------
@@ -75,6 +80,7 @@ function signIn(token) {
         client = makeClient(token);
         client.connect();
         feed.signIn(api, client, user);
+        notices.signIn(api, user);
     }
     me = new Me(api, subject, problem);
     me.load().then(render);
@@ -111,6 +117,7 @@ function signOut() {
     wander(false);
     client?.close();
     feed.forget();
+    notices.signOut();
     client = null;
     api = null;
     me = null;
@@ -281,6 +288,7 @@ setInterval(() => {
     if (!client || document.hidden) return;
     rows.tick(client.serverNow());
     feed.tick();
+    notices.tick(client.serverNow());
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------
@@ -336,13 +344,15 @@ $('place-form').addEventListener('submit', (event) => {
     follow(false);
     moveTo(to, true);
 });
+const panels = [$('notices'), $('me')];
 document.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || !$('me').open) return;
-    $('me').open = false;
-    $('me').querySelector('summary').focus();
+    const open = event.key === 'Escape' && panels.find((panel) => panel.open);
+    if (!open) return;
+    open.open = false;
+    open.querySelector('summary').focus();
 });
 document.addEventListener('pointerdown', (event) => {
-    if ($('me').open && !$('me').contains(event.target)) $('me').open = false;
+    for (const panel of panels) if (panel.open && !panel.contains(event.target)) panel.open = false;
 });
 for (const change of ['online', 'offline']) addEventListener(change, () => status.tick()); // the client sees to the rest
 document.addEventListener('visibilitychange', () => {

@@ -1,6 +1,8 @@
-// All texts of the feed. No DOM in here.
+// All texts of the feed and of the notices. No DOM in here.
 
-import { displayName, webHost } from './format.js';
+import { displayName, formatAgo, webHost } from './format.js';
+
+const DAY_MS = 86_400_000;
 
 const several = (count, one, many) => `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
@@ -51,6 +53,17 @@ export const words = {
     emptyMine: 'You have not posted anything yet.',
     gathering: 'Your feed is just being gathered…',
 
+    notice: {
+        follow: (name) => `${name} follows you`,
+        mention: (name) => `${name} mentions you`,
+        reply: (name) => `${name} answers you`,
+    },
+    newNotices: (count) => several(count, 'new notice', 'new notices'),
+    afterNewNotices: ' new',
+    isNew: 'New',
+    noNotices: (why) => `Your notices cannot be read. ${why}`,
+    postGone: 'This post is deleted.',
+
     refused: 'The server does not accept your token any more.',
     newToken: 'New token',
     away: (why, seconds) => `Your feed cannot be read. ${why} ${seconds > 1 ? `Trying again in ${seconds} s.` : 'Trying again.'}`,
@@ -67,6 +80,11 @@ const countsOf = ({ followers, following, posts }) =>
 /** @param {number} time ms since the epoch */
 export function when(time) {
     return new Date(time).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** @param {number} time ms since the epoch @param {number} now the server's time */
+export function ago(time, now) {
+    return now - time < DAY_MS ? formatAgo(now - time) : when(time);
 }
 
 /** The text for an error: the server's own words, if there are any. @param {Error} error */

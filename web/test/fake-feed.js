@@ -22,6 +22,8 @@ export class FakeFeed {
     /** The newest last: {id, user, text, media, time, away}; away: cannot be read just now. */
     posts = [];
     complete = true;
+    /** Of me, the newest first, as on the wire. */
+    notices = [];
     /** The error that every request for the feed gets, if there is one: {status, code, detail, retryAfter}. */
     fail = null;
     /** Requests so far, as `METHOD path`. */
@@ -51,6 +53,13 @@ export class FakeFeed {
         const post = { id: this.#nextId(), user, text, media: [], time: Date.now(), ...more };
         this.#change([post], [], () => this.posts.push(post));
         return post;
+    }
+
+    /** Somebody follows me, or mentions me in a post. @param {number} user @param {string | null} [post] */
+    notify(user, post = null) {
+        const time = Date.now();
+        const [what, id] = post === null ? ['follow', `${time}.1.${user}`] : ['mention', `${time}.2.${post}`];
+        this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment: null, time });
     }
 
     remove(id) {
@@ -83,7 +92,7 @@ export class FakeFeed {
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */
     serve(method, path, query, body) {
-        const known = /^\/v1\/(posts|feed|users|follows|handles?)(\/|$)/.test(path);
+        const known = /^\/v1\/(posts|feed|users|follows|handles?|notices)(\/|$)/.test(path);
         if (!known) return null;
         this.asked.push(`${method} ${path}`);
         if (this.fail) return [this.fail.status, this.fail, this.fail.retryAfter ? { 'retry-after': this.fail.retryAfter } : {}];
@@ -96,6 +105,10 @@ export class FakeFeed {
         }
         if (what === 'posts' && method === 'POST') return this.#make(body);
         if (what === 'posts') return this.#one(method, id);
+        if (what === 'notices') {
+            const items = this.notices.slice(after === null ? 0 : this.notices.findIndex((one) => one.id === after) + 1);
+            return [200, { items: items.slice(0, limit), next: items.length > limit ? items[limit - 1].id : null }];
+        }
         if (what === 'follows') return this.#follow(Number(id), method === 'PUT');
         if (list === 'posts') return [200, this.#page(this.posts.filter(({ user }) => user === Number(id)).reverse(), after, limit)];
         if (list === 'following') {

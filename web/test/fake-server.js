@@ -216,6 +216,8 @@ export class FakeServer {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const server = new FakeServer({ count: Number(process.env.FRIENDS ?? 53) });
     server.feed.fill(200);
+    server.feed.notify(1003);
+    server.feed.notify(1005, server.feed.posts.at(-1).id);
     const address = await server.listen(Number(process.env.PORT ?? 0));
     let turn = 0;
     setInterval(() => {

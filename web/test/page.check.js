@@ -421,7 +421,7 @@ for (const [name, options] of Object.entries({
         }
         const once = order.filter((id, i) => id !== order[i - 1]);
         const tabs = name === 'phone' ? ['tab-map'] : [];
-        assert.deepEqual(once, ['me', ...tabs, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
+        assert.deepEqual(once, ['notices', 'me', ...tabs, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
         assert.equal(order.filter((id) => id === 'list').length, 20);
 
         await page.focus('#me summary');

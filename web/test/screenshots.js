@@ -10,6 +10,8 @@ let seed = 20;
 const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
 const server = new FakeServer({ count: 34, random });
 server.feed.fill(64);
+server.feed.notify(1003);
+server.feed.notify(1007, server.feed.posts.at(-1).id);
 server.feed.posts.at(-2).media = ['https://photos.example/roof.jpg'];
 const address = await server.listen();
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });

@@ -5,6 +5,12 @@ from .threads import Threads
 from .waiting import eventually
 
 
+def refused(response, status, code):
+    """Asserts that the answer is that problem."""
+    assert (response.status_code, response.json()['code']) == (status, code), response.text
+    assert response.headers['Content-Type'] == 'application/problem+json'
+
+
 class Commenting:
     """
     comments = Commenting(cluster)                 # started with comments=1 or more
@@ -13,7 +19,7 @@ class Commenting:
     comments.check('site:1')                       # all pages of all sorts are what the model says
     """
 
-    _keys = itertools.count()
+    _keys, _subjects = itertools.count(), itertools.count()
 
     def __init__(self, cluster):
         self.cluster, self.threads = cluster, Threads()
@@ -41,6 +47,12 @@ class Commenting:
         answer = self._ask(self.cluster.gateway(), 'PUT', f'/v1/subjects/{kind}/{id}', 200, json=settings)
         self.threads.register(subject, **settings)
         return answer
+
+    def new_subject(self, owner) -> str:
+        """A subject that is no post, registered."""
+        subject = f'site:page-{next(self._subjects)}'
+        self.register(subject, owner=owner)
+        return subject
 
     def write(self, subject, user, text, reply_to=None, owner=None, **claims) -> dict:
         """owner: of a post that nobody has commented yet."""

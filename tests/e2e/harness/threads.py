@@ -178,4 +178,4 @@ class Threads:
         return {'items': [self.shown(subject, id, replies) for id in roots[after:after + limit]],
                 'next': after + limit if after + limit < len(roots) else None, 'total': known.total(),
                 'version': known.version, 'counters': known.counters, 'closed': known.closed, 'owner': known.owner,
-                'complete': True, 'pinned': [self.shown(subject, id, replies) for id in known.pinned]}
+                'complete': True, 'pinned': [self.shown(subject, id) for id in known.pinned]}

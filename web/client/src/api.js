@@ -86,6 +86,12 @@ export class StarlingApi {
         return { items: readPosts(items), next, complete: complete === true, version: String(version ?? '') };
     }
 
+    /** @param {ListQuery} [query] */
+    async getNotices(query) {
+        const { items, next } = await this.#list('/v1/notices', query);
+        return { items: (items ?? []).map(readNotice), next };
+    }
+
     // ---- people ----
 
     /** @param {string} user */
@@ -250,6 +256,12 @@ function parsed(text) {
 function whole(value) {
     if (value === null) throw new ApiError(0, 'bad_answer', 'The server sent what is not a post.');
     return value;
+}
+
+/** @param {any} item @returns {import('../index.js').Notice} */
+function readNotice({ id, what, user, subject, comment, time }) {
+    const [kind, post] = String(subject ?? '').split(':');
+    return { id: String(id), what, user: String(user), post: kind === 'post' ? post : null, comment: comment ?? null, time };
 }
 
 /** @param {any} answer @returns {import('../index.js').User} */

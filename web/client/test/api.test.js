@@ -108,6 +108,22 @@ test('handles', async () => {
     assert.deepEqual(asked[1].body, { handle: 'Ada' });
 });
 
+test('notices: who does what, and where', async () => {
+    answers = [[200, '{"items":[{"id":"9.2.907","what":"mention","user":9223372036854775807,"subject":"post:907","comment":null,"time":9},' +
+        '{"id":"8.3.5","what":"reply","user":7,"subject":"post:907","comment":"5","time":8},' +
+        '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7}],"next":"7.1.7"}'], [200, { items: [], next: null }]];
+    assert.deepEqual(await api.getNotices({ limit: 3 }), {
+        items: [
+            { id: '9.2.907', what: 'mention', user: '9223372036854775807', post: '907', comment: null, time: 9 },
+            { id: '8.3.5', what: 'reply', user: '7', post: '907', comment: '5', time: 8 },
+            { id: '7.1.7', what: 'follow', user: '7', post: null, comment: null, time: 7 },
+        ],
+        next: '7.1.7',
+    });
+    assert.deepEqual(await api.getNotices({ after: '7.1.7' }), { items: [], next: null });
+    assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=3', '/v1/notices?after=7.1.7']);
+});
+
 test('keys differ', () => {
     assert.equal(new Set(Array.from({ length: 1000 }, drawKey)).size, 1000);
 });

@@ -1,10 +1,8 @@
 // Posts as articles of an ARIA feed. An article is made once and changed in place: focus and scrolling stay.
 
 import { setText } from '../dom.js';
-import { displayName, formatAgo, hueOf, initials, webHost } from '../format.js';
-import { when, words } from '../words.js';
-
-const DAY_MS = 86_400_000;
+import { displayName, hueOf, initials, webHost } from '../format.js';
+import { ago, when, words } from '../words.js';
 
 export class Articles {
     #element;
@@ -130,8 +128,7 @@ class Article {
     }
 
     tick(now) {
-        const age = now - this.#post.time;
-        setText(this.#time, age < DAY_MS ? formatAgo(age) : when(this.#post.time));
+        setText(this.#time, ago(this.#post.time, now));
     }
 
     /** Links, not pictures: they may lead anywhere. */

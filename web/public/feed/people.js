@@ -42,6 +42,13 @@ export class People {
         this.#show(this.#person);
     }
 
+    /** As if I had asked for that user. @param {string} user */
+    async look(user) {
+        this.#input.value = user;
+        await this.#find();
+        (this.#button.checkVisibility() ? this.#button : this.#input).focus();
+    }
+
     async #find() {
         const user = parseUser(this.#input.value);
         const handle = parseHandle(this.#input.value);

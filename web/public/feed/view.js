@@ -90,6 +90,11 @@ export class FeedView {
         this.#compose.signOut();
     }
 
+    /** Who it is, and whether I follow. @param {string} user */
+    showPerson(user) {
+        this.#people.look(user);
+    }
+
     /** Time goes by. */
     tick() {
         if (!this.#live) return;

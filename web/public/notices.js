@@ -1,0 +1,250 @@
+// Who follows, mentions or answers me: a button with the number of new notices, and the list behind it. The page asks for them
+// once a minute, as nobody tells of them. The list changes when it is opened, and not under the reader's finger.
+
+import { setText } from './dom.js';
+import { displayName, hueOf, initials } from './format.js';
+import { Seen } from './seen.js';
+import { Announcer } from './status.js';
+import { ago, reason, words } from './words.js';
+
+const EVERY_MS = 60_000;
+
+const $ = (id) => document.getElementById(id);
+
+/** @typedef {import('./vendor/client/index.js').Notice} Notice */
+
+export class Notices {
+    #showPerson;
+    #announcer = new Announcer($('notices-announce'));
+    #api = null;
+    /** @type {Seen | null} */
+    #seen = null;
+    /** Newest first. @type {Notice[]} */
+    #list = [];
+    #next = null;
+    #read = false;
+    #asked = 0; // pages so far: the answer to an earlier question than the last one is dropped
+    #dueAt = 0;
+    #count = 0;
+    /** Those that were new when they were shown. @type {Set<string>} */
+    #fresh = new Set();
+    /** user -> profile */
+    #people = new Map();
+    /** @type {Map<string, Row>} */
+    #rows = new Map();
+    #now = Date.now();
+
+    /** @param {(user: string) => void} showPerson shows who it is, and lets me follow */
+    constructor(showPerson) {
+        this.#showPerson = showPerson;
+        $('notices').addEventListener('toggle', () => this.#toggled());
+        $('older-notices').addEventListener('click', () => this.#older());
+    }
+
+    /** @param {import('./api.js').Api} api @param {string} user */
+    signIn(api, user) {
+        this.signOut();
+        this.#api = api;
+        this.#seen = new Seen(localStorage, user);
+        this.#readNewest();
+    }
+
+    signOut() {
+        this.#api = this.#seen = this.#next = null;
+        this.#read = false;
+        this.#asked += 1;
+        this.#list = [];
+        this.#count = 0;
+        this.#fresh.clear();
+        this.#people.clear();
+        $('notices').open = false;
+        this.#complain('');
+        this.#render();
+    }
+
+    /** Time goes by. @param {number} now the server's time */
+    tick(now) {
+        this.#now = now;
+        if (!$('notices').open && performance.now() >= this.#dueAt) this.#readNewest();
+        for (const row of this.#rows.values()) row.tick(now);
+    }
+
+    #toggled() {
+        if ($('notices').open) {
+            this.#show();
+            this.#readNewest();
+        } else {
+            this.#fresh.clear();
+            this.#complain('');
+        }
+    }
+
+    /** The newest page. */
+    #readNewest() {
+        this.#dueAt = performance.now() + EVERY_MS;
+        return this.#ask(null, (items) => (this.#list = items));
+    }
+
+    async #older() {
+        const before = this.#list.length;
+        await this.#ask(this.#next, (items) => (this.#list = [...this.#list, ...items]));
+        if (this.#list.length > before) $('notice-list').children[before].querySelector('button').focus();
+    }
+
+    /** @param {string | null} after @param {(items: Notice[]) => void} take */
+    async #ask(after, take) {
+        if (!this.#api) return;
+        const number = (this.#asked += 1);
+        const answer = await this.#api.getNotices({ after }).catch((error) => ({ error }));
+        if (number !== this.#asked) return;
+        if ('error' in answer) return this.#complain(words.noNotices(reason(answer.error)));
+        take(answer.items.filter(({ what }) => what in words.notice));
+        this.#next = answer.next;
+        this.#read = true;
+        this.#complain('');
+        this.#show();
+    }
+
+    #show() {
+        const news = this.#seen?.news(this.#list) ?? [];
+        const before = this.#count;
+        const open = $('notices').open;
+        this.#count = open ? 0 : news.length;
+        if (open) {
+            for (const { id } of news) this.#fresh.add(id);
+            this.#seen?.add(this.#list);
+            this.#meet();
+        }
+        if (this.#count > before) this.#announcer.gather(() => (this.#count > 0 ? words.newNotices(this.#count) : ''));
+        this.#render();
+    }
+
+    /** Asks who the users of the list are. */
+    #meet() {
+        const api = this.#api;
+        for (const user of new Set(this.#list.map((notice) => notice.user))) {
+            if (this.#people.has(user)) continue;
+            this.#people.set(user, { user, name: null });
+            api?.getUser(user).then(
+                (person) => {
+                    if (api !== this.#api) return;
+                    this.#people.set(user, person);
+                    this.#render();
+                },
+                () => api === this.#api && this.#people.delete(user), // the next time, then
+            );
+        }
+    }
+
+    #render() {
+        const more = this.#next !== null && this.#count === this.#list.length ? '+' : '';
+        setText($('notice-count'), this.#count > 0 ? `${this.#count}${more}` : '');
+        setText($('notice-words'), this.#count > 0 ? words.afterNewNotices : '');
+        $('no-notices').hidden = this.#list.length > 0 || !this.#read;
+        $('older-notices').hidden = this.#next === null;
+        const listed = new Set(this.#list.map(({ id }) => id));
+        for (const [id, row] of this.#rows) {
+            if (listed.has(id)) continue;
+            row.element.remove();
+            this.#rows.delete(id);
+        }
+        this.#list.forEach((notice, index) => {
+            let row = this.#rows.get(notice.id);
+            if (!row) this.#rows.set(notice.id, (row = new Row(notice, (one) => this.#chosen(notice, one))));
+            row.update(this.#people.get(notice.user) ?? { user: notice.user, name: null }, this.#fresh.has(notice.id), this.#now);
+            const here = $('notice-list').children[index];
+            if (here !== row.element) $('notice-list').insertBefore(row.element, here ?? null);
+        });
+    }
+
+    /** @param {Notice} notice @param {Row} row */
+    async #chosen(notice, row) {
+        if (notice.post === null) {
+            $('notices').open = false;
+            return this.#showPerson(notice.user);
+        }
+        if (!row.toggle() || row.filled) return;
+        row.say(words.loading);
+        await this.#api.getPost(notice.post).then(
+            ({ text }) => row.fill(text),
+            (error) => row.say(error.status === 404 ? words.postGone : reason(error)),
+        );
+    }
+
+    #complain(message) {
+        setText($('notices-problem'), message);
+        $('notices-problem').hidden = message === '' || !$('notices').open;
+    }
+}
+
+/** A notice: a button that shows its post, or leads to who follows me. */
+class Row {
+    element = document.createElement('li');
+    filled = false; // the post is there
+    #notice;
+    #button = document.createElement('button');
+    #avatar = part('avatar');
+    #what = part('what');
+    #new = part('sr');
+    #ago = part('ago');
+    #post = document.createElement('p');
+
+    /** @param {Notice} notice @param {(row: Row) => void} onClick */
+    constructor(notice, onClick) {
+        this.#notice = notice;
+        Object.assign(this.element.dataset, { notice: notice.id, what: notice.what, user: notice.user });
+        this.#avatar.setAttribute('aria-hidden', 'true');
+        this.#avatar.style.setProperty('--hue', String(hueOf(notice.user)));
+        this.#button.type = 'button';
+        this.#button.className = 'friend';
+        this.#button.addEventListener('click', () => onClick(this));
+        this.#post.className = 'text';
+        this.#post.hidden = true;
+        this.#post.id = `notice-${notice.id}`;
+        if (notice.post !== null) {
+            this.#button.setAttribute('aria-expanded', 'false');
+            this.#button.setAttribute('aria-controls', this.#post.id);
+        }
+        const who = part('who');
+        who.append(this.#what, this.#ago);
+        this.#button.append(this.#avatar, who, this.#new);
+        this.element.append(this.#button, this.#post);
+    }
+
+    update(person, fresh, now) {
+        setText(this.#avatar, initials(person));
+        setText(this.#what, words.notice[this.#notice.what](displayName(person)));
+        setText(this.#new, fresh ? words.isNew : '');
+        this.element.classList.toggle('new', fresh);
+        this.tick(now);
+    }
+
+    tick(now) {
+        setText(this.#ago, ago(this.#notice.time, now));
+    }
+
+    /** @returns {boolean} the post is shown now */
+    toggle() {
+        const shown = this.#post.hidden;
+        this.#post.hidden = !shown;
+        this.#button.setAttribute('aria-expanded', String(shown));
+        return shown;
+    }
+
+    /** What the post says. @param {string} text */
+    fill(text) {
+        this.filled = true;
+        this.say(text);
+    }
+
+    /** @param {string} text in the place of the post */
+    say(text) {
+        this.#post.textContent = text;
+    }
+}
+
+function part(name) {
+    const span = document.createElement('span');
+    span.className = name;
+    return span;
+}

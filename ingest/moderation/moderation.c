@@ -8,6 +8,7 @@
 #include "event/topics.h"
 #include "ingest/client_text.h"
 #include "ingest/moderation/asking.h"
+#include "ingest/moderation/bans.h"
 #include "ingest/moderation/found.h"
 #include "ingest/moderation/settings.h"
 #include "subjects/subject.h"
@@ -171,6 +172,7 @@ static int moderation_start(const struct product_options *options, void **state,
         return code;
     }
     endpoints_add(options->endpoints, &MODERATION_ENDPOINTS, gateway, ready, gateway);
+    endpoints_add(options->endpoints, &BANS_ENDPOINTS, options->writer, NULL, NULL);
     *state = gateway;
     return 0;
 }

@@ -1,4 +1,5 @@
 """Moderators search comments, and users list their own: what the topic of wide comments says, whatever happens to the processes."""
+import itertools
 import random
 import struct
 
@@ -227,6 +228,45 @@ def test_any_process_answers(fresh):
         eventually(lambda: moderator.get('/v1/moderation/comments').ok and ids(search(moderator)) == comments.ids(), 30,
                    what='the other one answers')
         process.start()
+
+
+@pytest.fixture
+def decided(make_cluster, users):
+    """With the owners of comments: a subject, its owner, somebody who comments, and a moderator."""
+    cluster = make_cluster().start(routers=1, fanouts=0, sinks=0, feeds=1, comments=1, moderators=1)
+    owner, ben = users(2)
+    cluster.gateway().ok('PUT', '/v1/subjects/site/1', json={'owner': owner})
+    return cluster, cluster.http(ben), cluster.http(9, scope='moderator')
+
+
+def write(http, text):
+    """Until it is decided: 202 as long as the owners are only starting."""
+    def decided():
+        answer = http.post('/v1/comments/site/1', json={'text': text, 'key': 'the only one'})
+        assert answer.status_code in (201, 202, 503), answer.text
+        return answer.status_code == 201 and answer.json()
+
+    return eventually(decided, 30)
+
+
+def test_banned_users_do_not_comment(decided):
+    cluster, ben, moderator = decided
+    user = write(ben, 'before')['user']
+    where = f'/v1/moderation/bans/{user}'
+    for http in ben, cluster.gateway():
+        assert http.put(where, json={'reason': 'no'}).json()['code'] == 'moderators_only'
+    assert moderator.put(where, json={}).json()['code'] == 'bad_reason'
+    assert moderator.put(where, json={'reason': 'x', 'until': 'soon'}).json()['code'] == 'bad_time'
+    assert moderator.ok('PUT', where, json={'reason': 'spam'}) == {'user': user, 'until': None, 'reason': 'spam'}
+    numbers = itertools.count()
+
+    def answer():
+        return ben.post('/v1/comments/site/1', json={'text': 'again', 'key': f'{next(numbers)}'})
+
+    eventually(lambda: answer().status_code == 403, what='the ban is known')
+    assert answer().json()['code'] == 'banned'
+    assert moderator.delete(where).status_code == 204
+    eventually(lambda: answer().status_code == 201, what='the ban is lifted')
 
 
 def test_the_page_searches_and_decides(searched, browser):

@@ -31,6 +31,8 @@ static const struct config_property PROPERTIES[] = {
     {"feed.group.id", CONFIG_STRING, AT(feed_group), "starling-feed", .doc = "Consumer group of the feed processes."},
     {"comments.group.id", CONFIG_STRING, AT(comments_group), "starling-comments",
      .doc = "Consumer group of the comments processes."},
+    {"moderation.group.id", CONFIG_STRING, AT(moderation_group), "starling-moderation",
+     .doc = "Consumer group of the moderation processes."},
 };
 
 /* The variable is one that the command has, or is for librdkafka. Those of daemons may be set in the same shell. */

@@ -249,6 +249,27 @@ def write(http, text):
     return eventually(decided, 30)
 
 
+def test_what_moderators_decide_is_searched_and_shown(decided):
+    cluster, ben, moderator = decided
+    made = write(ben, '促销 buy now')
+    where = f'/v1/moderation/comments/site/1/{made["id"]}'
+    eventually(lambda: ids(search(moderator, text='促销', state='visible')) == [made['id']], what='a new comment is found')
+    assert ben.post(f'/v1/comments/site/1/{made["id"]}/report', json={'reason': 'spam'}).status_code == 202
+    eventually(lambda: [c['reports'] for c in search(moderator, type='site', id='1', reported='true')] == [1])
+
+    def shown():
+        return [c['text'] for c in ben.ok('GET', '/v1/comments/site/1')['items']]
+
+    for state, text in ('hidden', None), ('visible', made['text']), ('deleted', None):
+        assert moderator.ok('PUT', where, json={'state': state, 'reason': 'because'})['state'] == state
+        eventually(lambda: shown() == [text] and ids(search(moderator, user=made['user'], state=state)) == [made['id']], 2,
+                   what=f'it is {state} on the page and in the search')
+    assert search(moderator, text='促销') == []
+    log = [decode(m.value) for m in cluster.topics.read('moderation-log')]
+    assert [(entry['what'], entry['reason']) for entry in log] == [
+        ('REPORT', 'spam'), ('HIDE', 'because'), ('RESTORE', 'because'), ('DELETE', 'because')]
+
+
 def test_banned_users_do_not_comment(decided):
     cluster, ben, moderator = decided
     user = write(ben, 'before')['user']

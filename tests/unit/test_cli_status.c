@@ -62,6 +62,8 @@ static void fill(struct fixture *f) {
     f->status.groups[1] = (struct status_group){"f", "edges", {EMPTY, NULL, 0}, {deliveries}, 1, false};
     f->status.groups[2] = (struct status_group){"h", "history sinks", {DEAD, NULL, 0}, {locations}, 1, true};
     f->status.groups[3] = (struct status_group){"p", "feed processes", {EMPTY, NULL, 0}, {commands}, 1, true};
+    f->status.groups[4] = (struct status_group){"c", "comments processes", {EMPTY, NULL, 0}, {commands}, 1, true};
+    f->status.groups[5] = (struct status_group){"m", "moderation processes", {EMPTY, NULL, 0}, {commands}, 1, true};
 }
 
 static void ranges_are_short(void **state) {

@@ -1,10 +1,10 @@
 # The whole pipeline on this machine: up, down, status.
 # shellcheck shell=bash
 
-DAEMONS=(ingest router fanout feed history-sink moderation)
+DAEMONS=(ingest router fanout feed comments history-sink moderation)
 
-declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [moderation]=9170)
-declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [moderation]=9270)
+declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [comments]=9160 [moderation]=9170)
+declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [comments]=9260 [moderation]=9270)
 
 # The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
 daemon_properties() {
@@ -30,11 +30,11 @@ PROPERTIES
     history-sink) echo "history.dir=$RUN/history" ;;
     esac
     for setting in "${SETTINGS[@]}"; do
-        case $setting in
-        "$kind:"*) echo "${setting#*:}" ;;
-        ingest:* | router:* | fanout:* | feed:* | history-sink:* | moderation:*) ;;
-        *) ! knows "$kind" "${setting%%=*}" || echo "$setting" ;;
-        esac
+        if [[ $setting == "$kind:"* ]]; then
+            echo "${setting#*:}"
+        elif ! names_daemon "$setting" && knows "$kind" "${setting%%=*}"; then
+            echo "$setting"
+        fi
     done
 }
 
@@ -51,6 +51,13 @@ PROPERTIES
     done
 }
 
+# names_daemon SETTING: is it for one kind of daemon, such as feed:batch.records=10?
+names_daemon() {
+    local kind
+    for kind in "${DAEMONS[@]}"; do [[ $1 != "$kind:"* ]] || return 0; done
+    return 1
+}
+
 # knows KIND KEY: is that a setting of that daemon? Everything of librdkafka's is.
 knows() {
     [[ $2 == kafka.* ]] || "$ROOT/build/starling-$1" --help | grep -qE "^  ${2//./\\.}( |\$)"
@@ -60,7 +67,7 @@ check_settings() {
     local setting kind key
     for setting in "${SETTINGS[@]}"; do
         key=${setting%%=*} kind=
-        case $key in ingest:* | router:* | fanout:* | feed:* | history-sink:* | moderation:*) continue ;; esac
+        ! names_daemon "$setting" || continue
         for kind in "${DAEMONS[@]}"; do
             ! knows "$kind" "$key" || continue 2
         done
@@ -138,18 +145,19 @@ page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)";
 check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
 
 command_up() {
-    local city=300 routers=1 fanouts=1 feeds=1 sinks=1 kind instance name
+    local city=300 routers=1 fanouts=1 feeds=1 comments=1 sinks=1 kind instance name
     SETTINGS=() STARTED=()
     while [ $# -gt 0 ]; do
         case $1 in
         --no-city) city=0; shift ;;
-        --city | --routers | --fanouts | --feeds | --sinks)
+        --city | --routers | --fanouts | --feeds | --comments | --sinks)
             check_count "$1" "${2:-}"
             case $1 in
             --city) city=$2 ;;
             --routers) routers=$2 ;;
             --fanouts) fanouts=$2 ;;
             --feeds) feeds=$2 ;;
+            --comments) comments=$2 ;;
             --sinks) sinks=$2 ;;
             esac
             shift 2
@@ -176,7 +184,8 @@ command_up() {
     quietly "starling topics create" starling topics create
 
     say "Starting the daemons"
-    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [history-sink]=$sinks [moderation]=1)
+    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [comments]=$comments
+        [history-sink]=$sinks [moderation]=1)
     for kind in "${DAEMONS[@]}"; do
         for ((instance = 0; instance < wanted[$kind]; instance++)); do start_daemon "$kind" "$instance"; done
     done
@@ -206,7 +215,7 @@ command_down() {
     local kind file
     [ ! -e "$RUN/pid/city" ] || stop city 10
     # Edges first, so that phones' last reports still find everything behind them; Kafka last.
-    for kind in fanout ingest router feed history-sink moderation; do
+    for kind in fanout ingest router feed comments history-sink moderation; do
         for file in "$RUN/pid/$kind"-[0-9]*; do
             [ ! -e "$file" ] || stop "$(basename "$file")" 20
         done

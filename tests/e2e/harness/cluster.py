@@ -192,7 +192,7 @@ class Cluster:
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
             'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-            'comments.group.id': self.group('comments')}.items()))
+            'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation')}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

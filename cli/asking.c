@@ -81,13 +81,17 @@ int32_t asking_partitions(const struct asking *asking) { return asking->partitio
 
 int32_t asking_of_user(const struct asking *asking, int64_t user) { return peers_of_user(asking->peers, user); }
 
+int32_t asking_of_subject(const struct asking *asking, const char *subject) {
+    return peers_of_subject(asking->peers, subject);
+}
+
 int asking_new(const struct asking_options *options, struct asking **out, struct error *error) {
     const struct cli *cli = options->cli;
     struct topics_shape shape;
     int code = reader_shape(&cli->kafka, &shape, error);
     if (code) return code;
     struct asking *asking = mem_alloc(sizeof *asking);
-    *asking = (struct asking){.options = *options, .partitions = shape.partitions[TOPIC_SPACE_USERS]};
+    *asking = (struct asking){.options = *options, .partitions = shape.partitions[options->topic->space]};
     if (uv_loop_init(&asking->loop)) {
         free(asking);
         return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");

@@ -19,7 +19,8 @@ int asking_new(const struct asking_options *options, struct asking **asking, str
 void asking_free(struct asking *asking); /* NULL is fine */
 
 int32_t asking_partitions(const struct asking *asking);
-int32_t asking_of_user(const struct asking *asking, int64_t user); /* the user's partition */
+int32_t asking_of_user(const struct asking *asking, int64_t user);           /* the user's partition */
+int32_t asking_of_subject(const struct asking *asking, const char *subject); /* "post:123" */
 
 /* GETs the path ("/peer/...") from the partition's owner, and hands over its answer in reply, which is cleared before. While the partition
  * passes from one process to another it asks again, up to patience_ms. what: that the answer is about, for people ("this user's history").

@@ -29,6 +29,8 @@ static const struct config_property PROPERTIES[] = {
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
      .doc = "Consumer group of the history sinks."},
     {"feed.group.id", CONFIG_STRING, AT(feed_group), "starling-feed", .doc = "Consumer group of the feed processes."},
+    {"comments.group.id", CONFIG_STRING, AT(comments_group), "starling-comments",
+     .doc = "Consumer group of the comments processes."},
 };
 
 /* The variable is one that the command has, or is for librdkafka. Those of daemons may be set in the same shell. */

@@ -16,7 +16,7 @@ struct cli_settings { /* from --config, environment and --set, as for the daemon
     const char *bootstrap, *prefix;
     const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
     const char *peer_token;
-    const char *router_group, *fanout_group, *history_group, *feed_group;
+    const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group;
 };
 
 /* An option of a subcommand: --name, or --name VALUE. Repeated: the last one counts. */
@@ -65,6 +65,6 @@ int cli_read_pairs(const char *path, int (*pair)(void *context, int64_t a, int64
                    struct error *error);
 
 extern const struct cli_command TOPICS_COMMAND, GRAPH_COMMAND, SIMULATE_COMMAND, WATCH_COMMAND, REPLAY_COMMAND,
-    HISTORY_COMMAND, STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND;
+    HISTORY_COMMAND, STATUS_COMMAND, DLQ_COMMAND, FOLLOWS_COMMAND, POSTS_COMMAND, FEED_COMMAND, COMMENTS_COMMAND;
 
 #endif

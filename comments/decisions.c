@@ -109,15 +109,25 @@ static int find_reaction(struct decisions *decisions, int32_t partition, const s
                             reaction, error);
 }
 
-bool decisions_is_read(const struct decisions *decisions, const struct event_text *subject, int64_t user,
-                      const struct event_text *client, int64_t comment) {
+/* A subject on fire always has something that is not read back yet, so its record says up to which command it is. */
+static int subject_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject,
+                           int64_t offset, struct error *error) {
+    struct subject_state state;
+    struct decisions_key key;
+    decisions_key(&key, subject, 0, 0, 0);
+    if (!pending(decisions, THREADS_COMMENTS, &key)) return 1;
+    int code = threads_subject(decisions->options.threads, partition, subject, &state, error);
+    return code == 1 ? state.command >= offset : code;
+}
+
+int decisions_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t offset,
+                      int64_t user, const struct event_text *client, int64_t comment, struct error *error) {
     struct decisions_key key;
     decisions_client_key(&key, subject, user, client);
-    const int64_t *made = pending(decisions, THREADS_TEXTS, &key);
-    if (made) return false;
-    if (!comment) return true;
+    if (pending(decisions, THREADS_TEXTS, &key)) return 0;
     decisions_key(&key, subject, 2, comment, user);
-    return !pending(decisions, THREADS_REACTIONS, &key);
+    if (comment && pending(decisions, THREADS_REACTIONS, &key)) return 0;
+    return subject_is_read(decisions, partition, subject, offset, error);
 }
 
 /* ---- the thread that a command finds ---- */

@@ -77,8 +77,9 @@ int decisions_refused(struct decisions *decisions, int32_t partition, const stru
                      const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                      struct error *error);
 
-/* Whether the store has what this command made: the comment of the key, and the user's reaction to `comment` (0: none). */
-bool decisions_is_read(const struct decisions *decisions, const struct event_text *subject, int64_t user,
-                      const struct event_text *key, int64_t comment);
+/* Whether the store has what this command has changed: the subject and its comments, the comment of the key, and the user's reaction to
+ * `comment` (0: none). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */
+int decisions_is_read(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t offset,
+                      int64_t user, const struct event_text *key, int64_t comment, struct error *error);
 
 #endif

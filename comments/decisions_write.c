@@ -40,10 +40,12 @@ static void change_comment(struct decisions *decisions, const struct decision *d
 }
 
 static void change_subject(struct decisions *decisions, const struct decision *decided) {
+    struct subject_state state = decided->thread.subject;
     struct decisions_key key;
     if (!decided->thread.subject_changed) return;
+    state.command = decided->slot->offset;
     decisions_key(&key, &decided->command->subject, 0, 0, 0);
-    change(decisions, decided->slot->partition, &key, &decided->thread.subject, sizeof decided->thread.subject);
+    change(decisions, decided->slot->partition, &key, &state, sizeof state);
 }
 
 static bool is_subject(const struct decisions_key *key) { return !memchr(key->bytes, 0, key->size); }
@@ -69,6 +71,7 @@ static void encode_subject(struct buffer *out, const struct subject_state *state
         .pinned = {state->pinned, state->pins},
         .structure = state->structure,
         .counters = state->counters,
+        .command = state->command,
     };
     event_encode_comment_subject(out, &record);
 }

@@ -102,10 +102,13 @@ static void answer(struct comment_wait *wait) {
 static bool look(struct comment_wait *wait, int64_t now_us) {
     struct comment_question *question = &wait->question;
     bool last = now_us >= wait->deadline_us;
+    struct error error;
     if (!comment_replies_serve(question->replies, question->request, question->partition)) return true;
-    bool readable = decisions_is_read(decisions_of(question->replies), &question->subject, wait->user, &wait->key,
-                                      question->comment);
-    if (readable)
+    int readable = decisions_is_read(decisions_of(question->replies), question->partition, &question->subject,
+                                     wait->offset, wait->user, &wait->key, question->comment, &error);
+    if (readable < 0)
+        comment_replies_failed(question, readable, &error);
+    else if (readable)
         answer(wait);
     else if (last)
         later(question->request);

@@ -24,6 +24,7 @@ struct subject_state {
     bool closed;
     int32_t level, roots;
     int64_t visible, held, structure, counters;
+    int64_t command; /* the offset of the last command that has changed it: the caller's */
     size_t pins;
     int64_t pinned[COMMENT_PINS_MAX]; /* the newest pin first */
 };

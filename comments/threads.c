@@ -121,15 +121,14 @@ static int open_part(struct threads *threads, int32_t partition, struct threads_
 }
 
 int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
-    char name[NAME_SIZE];
-    int64_t formula;
+    static const uint8_t FIRST[] = {0}, END[] = {0xff}; // keys begin with a letter or a digit
+    struct threads_part *part = &threads->parts[partition];
     store_batch_clear(threads->batch); // of a batch that was not written, as the store is damaged
-    name_family(name, "threads", partition);
-    int code = store_family_drop(threads->store, name, error);
-    name_family(name, "texts", partition);
-    if (!code) code = store_family_drop(threads->store, name, error);
-    if (!code) code = open_part(threads, partition, &threads->parts[partition], &formula, error);
-    return code < 0 ? code : threads_touch(threads, partition, now_ms, error);
+    store_batch_delete_range(threads->batch, part->index, FIRST, sizeof FIRST, END, sizeof END);
+    store_batch_delete_range(threads->batch, part->texts, FIRST, sizeof FIRST, END, sizeof END);
+    part->tick = -1;
+    for (int s = 0; s < THREADS_STATES; s++) part->next[s] = -1;
+    return threads_touch(threads, partition, now_ms, error);
 }
 
 int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, int64_t since_ms,

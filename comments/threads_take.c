@@ -39,6 +39,7 @@ bool threads_subject_of(const struct comment_subject *record, struct subject_sta
         .held = record->held,
         .structure = record->structure,
         .counters = record->counters,
+        .command = record->command,
         .pins = record->pinned.count,
     };
     if (state->pins > COMMENT_PINS_MAX) return false;

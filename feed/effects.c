@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "feed/effects_private.h"
 
-enum { AT_ONCE = 1024 /* followers of a push that does not wait for effects_run */ };
+enum {
+    AT_ONCE = 1024,     /* followers of a push that does not wait for effects_run */
+    BACKLOG_WORK = 2000 /* moves within the store, for a backlog that does not wait for it */
+};
 
 struct effects *effects_new(const struct effects_options *options) {
     struct effects *effects = mem_alloc(sizeof *effects);
@@ -88,7 +91,7 @@ static void ungroup(struct groups *groups) {
 static int is_due(struct effects *effects, const struct push *push, struct error *error) {
     struct post_found post;
     int code = posts_find(effects->options.posts, push->partition, push->id, &post, error);
-    return code ? code : post.found && post.deleted == push->gone && post.author == push->author;
+    return code ? code : post.found && (post.deleted != 0) == push->gone && post.author == push->author;
 }
 
 /* The next followers, at most so many. Fewer: there are no others. */
@@ -234,22 +237,24 @@ int64_t effects_drop(struct effects *effects, int32_t partition) {
 
 /* ---- backlogs ---- */
 
-/* Tells a reader an author's newest posts, and whether there are others. */
-static int tell_backlog(struct effects *effects, int32_t partition, int64_t author, int64_t reader,
-                        struct error *error) {
-    size_t work = SIZE_MAX;
-    effects_begin_backlog(effects, effects->backlog);
-    int code = newest_read(effects->backlog, effects->options.posts, partition, &author, 1, &work, error);
-    if (!code) effects_put_backlog(effects, effects->backlog, author, reader);
-    return code;
-}
-
 static void ask(struct effects *effects, int32_t partition, const int64_t *authors, size_t count, int64_t reader,
                 int64_t request) {
     const struct effects_options *options = &effects->options;
     const struct timeline_item item = {.kind = TIMELINE_ITEM_REQUEST,
                                        .request = {.reader = reader, .request = request}};
     options->request(options->context, partition, authors, count, &item);
+}
+
+/* Tells a reader an author's newest posts, and whether there are others. If that takes long, as an author has deleted many posts, the author's
+ * owner asks itself: requests are answered in slices. */
+static int tell_backlog(struct effects *effects, int32_t partition, int64_t author, int64_t reader,
+                        struct error *error) {
+    size_t work = BACKLOG_WORK;
+    effects_begin_backlog(effects, effects->backlog);
+    int code = newest_read(effects->backlog, effects->options.posts, partition, &author, 1, &work, error);
+    if (code > 0) ask(effects, partition, &author, 1, reader, -1);
+    if (code == 0) effects_put_backlog(effects, effects->backlog, author, reader);
+    return code < 0 ? code : 0;
 }
 
 int effects_half(struct effects *effects, int32_t partition, const struct relation_half *half, bool set,

@@ -3,7 +3,8 @@
  * bear that.
  *
  *     follows     user follows other          Request to the other's owner      (the user's owner)
- *                 other is followed by user   Backlog to the user's owner       (the other's owner)
+ *                 other is followed by user   Backlog to the user's owner       (the other's owner; a Request to itself, if the
+ *                                                                                backlog takes long)
  *     posts       a live post                 Push to its followers, or Hot if there are more than push_max
  *                 a deleted post              HotGone; and Gone to its followers, unless there are more than push_max and the hot lists
  *                                             have the post, or had it: there may have been fewer when it was written

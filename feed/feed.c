@@ -62,8 +62,7 @@ static void feed_free(void *state) {
     ages_close(feed->ages);
     stores_free(feed->stores);
     epochs_free(feed->epochs);
-    deliver_reader_free(feed->reader);
-    codec_free(feed->codec);
+    timeline_reader_free(feed->reader);
     free(feed);
 }
 
@@ -119,8 +118,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
-        .reader = deliver_reader_new(),
-        .codec = codec_new(),
+        .reader = timeline_reader_new(),
     };
     int code = 0;
     if (feed->partitions > IDS_PARTITIONS_MAX)

@@ -3,7 +3,7 @@
 #define FEED_FEED_PRIVATE_H
 
 #include "base/loop.h"
-#include "deliver/envelope.h"
+#include "feed/timeline_reader.h"
 #include "feed/replies.h"
 #include "feed/feed.h"
 #include "feed/hot_posts.h"
@@ -37,8 +37,7 @@ struct feed {
     struct partitions *state;
     struct owner *owner;
     struct replies *replies;
-    struct deliver_reader *reader; /* of requests */
-    struct codec *codec;
+    struct timeline_reader *reader; /* of requests */
     struct loop_timer *second, *tenth;
     bool started; /* the stores are open, and all parts are there */
     bool prepared, hot_read, draining;

@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "deliver/envelope.h"
-#include "event/delivery.h"
 #include "event/topics.h"
+#include "feed/timeline_reader.h"
 #include "ids/ids.h"
 
 enum { EXPIRE_AUTHORS = 100000 }; /* a second */
@@ -16,12 +15,11 @@ struct hot_posts {
     struct hot_posts_options options;
     struct hot *lists;
     struct copies *copies;
-    struct deliver_reader *reader;
-    struct codec *codec;
+    struct timeline_reader *reader;
     struct metric *ids, *bytes;
 };
 
-static void apply_item(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
+static void apply_to(struct hot_posts *posts, int64_t author, const struct timeline_item *item) {
     const struct hot_posts_options *options = &posts->options;
     if (item->kind == TIMELINE_ITEM_HOT) {
         bool first = !hot_newest(posts->lists, author);
@@ -33,20 +31,18 @@ static void apply_item(struct hot_posts *posts, int64_t author, const struct tim
     }
 }
 
+static int apply_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
+                      const struct timeline_item *item, struct error *error) {
+    for (size_t i = 0; i < envelope->recipient_count; i++) apply_to(context, envelope->recipients[i], item);
+    return 0;
+}
+
 static int apply(void *context, const struct kafka_record *record, struct error *error) {
     struct hot_posts *posts = context;
-    struct deliver_head head;
-    struct deliver_envelope envelope;
-    struct timeline_item item;
-    int more, code = deliver_reader_start(posts->reader, record->value, record->value_size, &head, error);
-    if (code) return code;
-    while ((more = deliver_reader_next(posts->reader, &envelope)) > 0) {
-        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
-        if (delivery_read_timeline(posts->codec, envelope.payload, envelope.payload_size, &item))
-            return error_set(error, -EBADMSG, "an item cannot be read");
-        for (size_t i = 0; i < envelope.recipient_count; i++) apply_item(posts, envelope.recipients[i], &item);
-    }
-    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
+    struct error reason;
+    const char *unread;
+    timeline_reader_each(posts->reader, record, apply_item, posts, &unread, &reason);
+    return unread ? error_set(error, -EBADMSG, "%s", unread) : 0;
 }
 
 /* Some records were deleted before they were read: they were too old in any case. */
@@ -62,8 +58,7 @@ int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **ou
     *posts = (struct hot_posts){
         .options = *options,
         .lists = hot_new(),
-        .reader = deliver_reader_new(),
-        .codec = codec_new(),
+        .reader = timeline_reader_new(),
         .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
         .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
     };
@@ -93,8 +88,7 @@ void hot_posts_free(struct hot_posts *posts) {
     if (!posts) return;
     copies_free(posts->copies);
     hot_free(posts->lists);
-    deliver_reader_free(posts->reader);
-    codec_free(posts->codec);
+    timeline_reader_free(posts->reader);
     free(posts);
 }
 

@@ -76,6 +76,25 @@ static int falling_posts(const void *a, const void *b) {
     return (first->id < second->id) - (first->id > second->id);
 }
 
+/* Sorts by falling id. Pushes come in nearly rising order: they are turned round, and few moves are left. */
+static void sort_posts(struct inbox_post *posts, size_t count) {
+    size_t moves = 0, most = 8 * count;
+    if (posts[0].id < posts[count - 1].id) {
+        for (size_t i = 0, j = count - 1; i < j; i++, j--) {
+            struct inbox_post swapped = posts[i];
+            posts[i] = posts[j];
+            posts[j] = swapped;
+        }
+    }
+    for (size_t i = 1; i < count && moves <= most; i++) {
+        struct inbox_post moved = posts[i];
+        size_t at = i;
+        for (; at && posts[at - 1].id < moved.id; at--, moves++) posts[at] = posts[at - 1];
+        posts[at] = moved;
+    }
+    if (moves > most) qsort(posts, count, sizeof *posts, falling_posts);
+}
+
 /* Both are falling. Room for all of both; returns how many there are. */
 static size_t merge_posts(const struct inbox_post *a, size_t a_count, const struct inbox_post *b, size_t b_count,
                           struct inbox_post *out) {
@@ -89,7 +108,7 @@ static size_t merge_posts(const struct inbox_post *a, size_t a_count, const stru
 
 void inbox_push_many(struct inbox *inbox, struct inbox_post *posts, size_t count, size_t max) {
     if (inbox->request < 0 || !count) return;
-    qsort(posts, count, sizeof *posts, falling_posts);
+    sort_posts(posts, count);
     size_t capacity = inbox->count + count;
     struct inbox_post *merged = mem_alloc(capacity * sizeof *merged);
     inbox->count = merge_posts(inbox->posts, inbox->count, posts, count, merged);

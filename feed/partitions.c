@@ -277,8 +277,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .carried = carried_new(PARTITIONS_TOPICS, STATES_WITH_EFFECTS, options->partitions, options->epochs),
         .positions = mem_zero(count * STATES_WITH_EFFECTS, sizeof *partitions->positions),
         .codec = codec_new(),
-        .payload_codec = codec_new(),
-        .reader = deliver_reader_new(),
+        .reader = timeline_reader_new(),
         .turn = loop_timer_new(options->loop, 0, 0, partitions_turn, partitions),
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},
@@ -293,8 +292,7 @@ void partitions_set_owner(struct partitions *partitions, struct owner *owner) { 
 void partitions_free(struct partitions *partitions) {
     if (!partitions) return;
     loop_timer_free(partitions->turn);
-    deliver_reader_free(partitions->reader);
-    codec_free(partitions->payload_codec);
+    timeline_reader_free(partitions->reader);
     codec_free(partitions->codec);
     carried_free(partitions->carried);
     free(partitions->positions);

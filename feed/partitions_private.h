@@ -2,7 +2,7 @@
 #ifndef FEED_PARTITIONS_PRIVATE_H
 #define FEED_PARTITIONS_PRIVATE_H
 
-#include "deliver/envelope.h"
+#include "feed/timeline_reader.h"
 #include "feed/partitions.h"
 
 enum { TRIMMED = 64 };
@@ -31,8 +31,8 @@ struct partitions {
     struct owner *owner;
     struct carried *carried;
     struct kafka_position *positions; /* room for all states of all partitions */
-    struct codec *codec, *payload_codec;
-    struct deliver_reader *reader;
+    struct codec *codec;
+    struct timeline_reader *reader;
     struct loop_timer *turn; /* goes on with inboxes and effects */
     struct feed_part *parts;
     struct list_build building;

@@ -1,7 +1,4 @@
 /* The feed as a product of lib/owner: the topics that it names, and the owner's callbacks. */
-#include <errno.h>
-
-#include "event/delivery.h"
 #include "event/topics.h"
 #include "feed/feed_private.h"
 
@@ -20,21 +17,12 @@ const size_t FEED_TOPIC_COUNT = ARRAY_SIZE(FEED_TOPICS);
 
 enum { WAITING_MAX = 4 << 20 /* authors of requests; with more, no more records are read */ };
 
-static int take_items(struct feed *feed, const struct kafka_record *record, struct error *error) {
-    struct deliver_head head;
-    struct deliver_envelope envelope;
-    struct timeline_item item;
-    int more, code = deliver_reader_start(feed->reader, record->value, record->value_size, &head, error);
-    if (code) return code;
-    while ((more = deliver_reader_next(feed->reader, &envelope)) > 0) {
-        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
-        if (delivery_read_timeline(feed->codec, envelope.payload, envelope.payload_size, &item))
-            return error_set(error, -EBADMSG, "an item cannot be read");
-        if (item.kind == TIMELINE_ITEM_REQUEST)
-            effects_request(feed->effects, record->partition, record->offset, envelope.recipients,
-                            envelope.recipient_count, item.request.reader, item.request.request);
-    }
-    return more < 0 ? error_set(error, -EBADMSG, "the batch cannot be read to its end") : 0;
+static int take_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
+                     const struct timeline_item *item, struct error *error) {
+    if (item->kind == TIMELINE_ITEM_REQUEST)
+        effects_request(((struct feed *)context)->effects, record->partition, record->offset, envelope->recipients,
+                        envelope->recipient_count, item->request.reader, item->request.request);
+    return 0;
 }
 
 /* ---- the owner's product ---- */
@@ -80,7 +68,9 @@ static void state_live(void *context, int32_t partition) {
 static void take_request(void *context, size_t input, const struct kafka_record *record, bool owned, int64_t now_us) {
     struct feed *feed = context;
     struct error error;
-    if (take_items(feed, record, &error)) outbox_dead(feed->outbox, record, error.text);
+    const char *unread;
+    timeline_reader_each(feed->reader, record, take_item, feed, &unread, &error);
+    if (unread) outbox_dead(feed->outbox, record, unread);
     partitions_turn_soon(feed->state);
 }
 

@@ -56,12 +56,18 @@ void replies_start(struct replies *replies, const char *text) {
     buffer_string(&replies->body, text);
 }
 
-void replies_put_id(struct buffer *body, int64_t id) { buffer_format(body, "\"%" PRId64 "\"", id); }
+void replies_put_id(struct buffer *body, int64_t id) {
+    buffer_byte(body, '"');
+    text_int(body, id);
+    buffer_byte(body, '"');
+}
 
 void replies_put_ref(struct buffer *body, int64_t id, int64_t author, bool first) {
     buffer_string(body, first ? "{\"id\":" : ",{\"id\":");
     replies_put_id(body, id);
-    buffer_format(body, ",\"user\":%" PRId64 "}", author);
+    buffer_string(body, ",\"user\":");
+    text_int(body, author);
+    buffer_byte(body, '}');
 }
 
 void replies_put_refs(struct buffer *body, const struct inbox_post *posts, size_t count) {

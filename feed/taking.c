@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "event/delivery.h"
 #include "event/topics.h"
 #include "feed/partitions_private.h"
 #include "users/half.h"
@@ -107,27 +106,9 @@ static const char *take_notice(struct partitions *partitions, const struct kafka
     return reason;
 }
 
-/* Calls `each` for the items of a batch. NULL, or why it is none. */
-static const char *each_item(struct partitions *partitions, const struct kafka_record *record,
-                             int (*each)(struct partitions *, const struct kafka_record *,
-                                         const struct deliver_envelope *, const struct timeline_item *, struct error *),
-                             int *code, struct error *error) {
-    struct deliver_head head;
-    struct deliver_envelope envelope;
-    struct timeline_item item;
-    int more;
-    if (deliver_reader_start(partitions->reader, record->value, record->value_size, &head, error)) return error->text;
-    while ((more = deliver_reader_next(partitions->reader, &envelope)) > 0 && !*code) {
-        if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
-        if (delivery_read_timeline(partitions->payload_codec, envelope.payload, envelope.payload_size, &item))
-            return "an item cannot be read";
-        *code = each(partitions, record, &envelope, &item, error);
-    }
-    return more < 0 ? "the batch cannot be read to its end" : NULL;
-}
-
-static int take_item(struct partitions *partitions, const struct kafka_record *record,
-                     const struct deliver_envelope *envelope, const struct timeline_item *item, struct error *error) {
+static int take_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
+                     const struct timeline_item *item, struct error *error) {
+    struct partitions *partitions = context;
     inboxes_take(partitions->options.inboxes, record->partition, record->offset, record->timestamp,
                  envelope->recipients, envelope->recipient_count, item);
     watches_item(partitions->options.watches, envelope->recipients, envelope->recipient_count, item);
@@ -136,11 +117,11 @@ static int take_item(struct partitions *partitions, const struct kafka_record *r
 
 static const char *take_timeline(struct partitions *partitions, const struct kafka_record *record,
                                  struct error *error) {
-    int code = 0;
+    const char *unread;
     if (inboxes_has(partitions->options.inboxes, record->partition, record->offset)) return NULL;
-    const char *reason = each_item(partitions, record, take_item, &code, error);
+    timeline_reader_each(partitions->reader, record, take_item, partitions, &unread, error);
     inboxes_read_to(partitions->options.inboxes, record->partition, record->offset + 1);
-    return reason;
+    return unread;
 }
 
 static const char *take_refusal(struct partitions *partitions, const struct kafka_record *record, struct error *error) {
@@ -213,8 +194,9 @@ static void tell_block(struct partitions *partitions, const struct kafka_record 
     outbox_follow_command(partitions->options.outbox, &command);
 }
 
-static int tell_item(struct partitions *partitions, const struct kafka_record *record,
-                     const struct deliver_envelope *envelope, const struct timeline_item *item, struct error *error) {
+static int tell_item(void *context, const struct kafka_record *record, const struct deliver_envelope *envelope,
+                     const struct timeline_item *item, struct error *error) {
+    struct partitions *partitions = context;
     if (item->kind != TIMELINE_ITEM_BEGIN) return 0;
     int code = 0;
     for (size_t i = 0; !code && i < envelope->recipient_count; i++)
@@ -241,6 +223,7 @@ static int tell(struct partitions *partitions, const struct kafka_record *record
     struct effects *effects = partitions->options.effects;
     struct relation_half half;
     struct follow follow;
+    const char *unread;
     int64_t author, id;
     int code = 0;
     switch (state_of(record->topic)) {
@@ -253,7 +236,9 @@ static int tell(struct partitions *partitions, const struct kafka_record *record
             code = effects_post(effects, record->partition, author, id, record->offset, error);
         break;
     case STATE_FRIENDSHIPS: tell_block(partitions, record, error); break;
-    case STATE_TIMELINES: each_item(partitions, record, tell_item, &code, error); break;
+    case STATE_TIMELINES:
+        code = timeline_reader_each(partitions->reader, record, tell_item, partitions, &unread, error);
+        break;
     case STATE_NOTICES: code = tell_notice(partitions, record, error); break;
     }
     return code;

@@ -8,10 +8,11 @@
 
 /* An endpoint is called only if this holds; the gateway answers otherwise. */
 enum needs {
-    NEEDS_NOTHING, /* not even a token */
-    NEEDS_TOKEN,   /* of anybody: 401 */
-    NEEDS_USER,    /* that names a user: 403 not_a_user */
-    NEEDS_GATEWAY  /* with scope gateway: 403 gateways_only */
+    NEEDS_NOTHING,  /* not even a token */
+    NEEDS_TOKEN,    /* of anybody: 401 */
+    NEEDS_USER,     /* that names a user: 403 not_a_user */
+    NEEDS_GATEWAY,  /* with scope gateway: 403 gateways_only */
+    NEEDS_MODERATOR /* with scope moderator, that names a user: 403 moderators_only */
 };
 
 struct endpoint {

@@ -53,6 +53,8 @@ static bool may(enum needs needs, const struct call *call) {
         http_problem(call->request, 403, "not_a_user", "the token names no user", 0);
     else if (needs == NEEDS_GATEWAY && !call->claims.gateway)
         http_problem(call->request, 403, "gateways_only", "only a token with scope gateway may do this", 0);
+    else if (needs == NEEDS_MODERATOR && (!call->claims.moderator || call->claims.user < 0))
+        http_problem(call->request, 403, "moderators_only", "only a user's token with scope moderator may do this", 0);
     else
         return true;
     return false;
@@ -119,6 +121,13 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     }
 }
 
+static void profile_changed(void *context, int64_t user) {
+    const struct gateway *gateway = context;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->profile) PRODUCTS[i]->profile(gateway->products[i], user);
+    }
+}
+
 static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;
     return user_copies_new(
@@ -133,6 +142,7 @@ static int start_copies(struct gateway *gateway, const struct topics_shape *shap
             .context = gateway,
             .on_ready = copies_are_ready,
             .on_sharing = sharing_changed,
+            .on_profile = profile_changed,
         },
         &gateway->copies, error);
 }
@@ -144,6 +154,7 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .writer = gateway->writer,
         .copies = gateway->copies,
         .outcome_wait_ms = gateway->settings.outcome_wait_ms,
+        .groups = product_groups(),
         .endpoints = gateway->endpoints,
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);

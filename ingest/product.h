@@ -8,13 +8,19 @@
 #include "service/service.h"
 #include "users/user_copies.h"
 
+/* Consumer groups of processes that several products ask. */
+struct product_groups {
+    const char *routers, *feeds;
+};
+
 /* The gateway gives this to a product. The service, the endpoints and the copies outlive its state; the writer goes before stop. */
 struct product_options {
     struct service *service;
     const struct topics_shape *shape;
     struct writer *writer;
-    struct user_copies *copies;  /* profiles and sharing, read by the gateway for all products */
-    int64_t outcome_wait_ms;     /* how long the answer to a command waits for its outcome before it is 202 */
+    struct user_copies *copies; /* profiles and sharing, read by the gateway for all products */
+    int64_t outcome_wait_ms;    /* how long the answer to a command waits for its outcome before it is 202 */
+    struct product_groups groups;
     struct endpoints *endpoints; /* start adds the product's endpoints */
 };
 
@@ -26,6 +32,7 @@ struct product {
     void (*free)(void *state); /* the server is gone */
     /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
     void (*sharing)(void *state, int64_t user);
+    void (*profile)(void *state, int64_t user); /* the same of a user's profile */
 };
 
 #endif

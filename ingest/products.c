@@ -1,18 +1,27 @@
 #include "ingest/products.h"
 
 #include "event/topics.h"
+#include "ingest/comments/comments.h"
+#include "ingest/comments/settings.h"
 #include "ingest/feed/feed.h"
 #include "ingest/feed/settings.h"
 #include "ingest/nearby/nearby.h"
 #include "ingest/nearby/settings.h"
 
-const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT};
+const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT, &COMMENTS_PRODUCT};
 
-const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION, NULL};
+const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION,
+                                                         &COMMENTS_GATEWAY_SECTION, NULL};
 
-static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS,    &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES,
-                                             &TOPIC_SHARING,      &TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS,
-                                             &TOPIC_NAME_COMMANDS};
+static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS,     &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES,
+                                             &TOPIC_SHARING,       &TOPIC_FOLLOW_COMMANDS, &TOPIC_POST_COMMANDS,
+                                             &TOPIC_NAME_COMMANDS, &TOPIC_COMMENT_COMMANDS};
 const struct topic_list PRODUCT_TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};
+
+struct product_groups product_groups(void) {
+    const struct nearby_settings *nearby = NEARBY_SECTION.values;
+    const struct feed_gateway_settings *feed = FEED_GATEWAY_SECTION.values;
+    return (struct product_groups){.routers = nearby->router_group, .feeds = feed->group};
+}

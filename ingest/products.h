@@ -4,11 +4,14 @@
 
 #include "ingest/product.h"
 
-enum { PRODUCTS_COUNT = 2 };
+enum { PRODUCTS_COUNT = 3 };
 extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
 
 extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated */
 extern const struct topic_list PRODUCT_TOPICS;
+/* As the settings name them; only once these are read. */
+struct product_groups product_groups(void);
+
 extern const char *const PRODUCT_CONDITIONS[]; /* NULL-terminated, with the gateway's own */
 
 #endif

@@ -14,6 +14,7 @@
 #include "fanout/feed/live.h"
 
 enum {
+    TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
     WORK_EVERY_MS = 1000, /* at least */
     WHAT_MAX = 32         /* "feed:" and a user */
@@ -132,7 +133,7 @@ int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope) {
     return code == -EBADMSG ? code : 0;
 }
 
-void feeds_profile_changed(struct feeds *feeds) { texts_profile_changed(feeds->texts); }
+void feeds_profile_changed(struct feeds *feeds, int64_t user) { texts_profile_changed(feeds->texts, user); }
 
 void feeds_record_lost(struct feeds *feeds) { feeds->metrics.lost->value++; }
 
@@ -248,7 +249,9 @@ struct feeds *feeds_new(const struct feeds_options *options) {
         .loop = options->loop,
         .partitions = options->partitions,
         .kept_max = options->texts_max,
+        .kept_bytes = SIZE_MAX,
         .kept_ms = options->texts_ms,
+        .gather_ms = TEXTS_GATHER_MS,
         .timeout_ms = TEXTS_TIMEOUT_MS,
         .profiles = options->profiles,
         .context = feeds,

@@ -44,7 +44,7 @@ void feeds_free(struct feeds *feeds); /* after the last session, and no fetch ma
 
 void feeds_route(struct feeds *feeds, int32_t route); /* deliveries come by it from now on; -1: by none */
 int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope); /* 0, or -EBADMSG: malformed */
-void feeds_profile_changed(struct feeds *feeds);
+void feeds_profile_changed(struct feeds *feeds, int64_t user);
 void feeds_record_lost(struct feeds *feeds); /* one that was written did not get to Kafka */
 
 /* The session's phone has a page of that version (NULL: the phone did not name one), and is told of every change after it. A

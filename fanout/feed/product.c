@@ -74,8 +74,7 @@ static void produced(void *context, void *opaque, int code, const struct topic *
 
 static void on_profile(void *context, int64_t user) {
     struct feed_screen *product = context;
-    (void)user;
-    feeds_profile_changed(product->feeds);
+    feeds_profile_changed(product->feeds, user);
 }
 
 static void on_routes(void *context, int32_t first) {

@@ -45,24 +45,36 @@ static void feed_stop(void *state) {
     if (!gateway) return;
     peers_free(gateway->owners);
     gateway->owners = NULL;
+    if (gateway->texts) texts_stop(gateway->texts);
+    texts_free(gateway->texts);
+    gateway->texts = NULL;
+}
+
+static void profile_changed(void *state, int64_t user) {
+    struct feed_gateway *gateway = state;
+    texts_profile_changed(gateway->texts, user);
 }
 
 static int feed_start(const struct product_options *options, void **state, struct error *error) {
     struct feed_gateway *gateway = mem_alloc(sizeof *gateway);
     *gateway = (struct feed_gateway){
-        .writer = options->writer,
         .copies = options->copies,
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
-        .outcome_wait_ms = options->outcome_wait_ms,
         .chance = chance_new(),
-        .commands = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
-                                    "Commands of the feed that Kafka acknowledged.", NULL),
     };
     int code = start_owners(gateway, options->service, error);
     if (code) {
         free(gateway);
         return code;
     }
+    gateway->sender = (struct command_sender){
+        .writer = options->writer,
+        .owners = gateway->owners,
+        .wait_ms = options->outcome_wait_ms,
+        .written = metrics_counter(service_metrics(options->service), "starling_ingest_feed_commands_total",
+                                   "Commands of the feed that Kafka acknowledged.", NULL),
+    };
+    gateway->texts = home_texts_new(gateway, service_loop(options->service));
     const struct endpoint_list *const lists[] = {&POSTS_ENDPOINTS, &FOLLOWS_ENDPOINTS, &USERS_ENDPOINTS,
                                                  &HOME_ENDPOINTS,  &HANDLES_ENDPOINTS, &NOTICES_ENDPOINTS};
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
@@ -70,4 +82,4 @@ static int feed_start(const struct product_options *options, void **state, struc
     return 0;
 }
 
-const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free};
+const struct product FEED_PRODUCT = {.start = feed_start, .stop = feed_stop, .free = free, .profile = profile_changed};

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "ingest/feed/commands.h"
+#include "ingest/feed/parts.h"
 
 /* A request's wish, and about whom. */
 struct follow_wish {
@@ -64,7 +64,7 @@ static void command(struct feed_gateway *gateway, const struct call *call, enum 
     event_encode_follow_command(&record, &command);
     char *question = mem_format("/peer/relation/%" PRId64 "/%" PRId64 "?relation=%s", user, other,
                                 is_about_mutes(kind) ? "muted" : "following");
-    feed_write_start(gateway, &(struct feed_write){
+    feed_write_start(gateway, &(struct command_write){
                                   .request = call->request,
                                   .topic = &TOPIC_FOLLOW_COMMANDS,
                                   .user = user,

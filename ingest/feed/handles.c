@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "event/codec.h"
 #include "event/topics.h"
-#include "ingest/feed/commands.h"
+#include "ingest/feed/parts.h"
 #include "ingest/feed/users.h"
 #include "users/handle.h"
 
@@ -72,7 +72,7 @@ static void command(struct feed_gateway *gateway, const struct call *call, const
     event_encode_name_command(&record, &command);
     char *question = wants ? mem_format("/peer/wish/%" PRId64 "?handle=%s", command.user, wish->handle)
                            : mem_format("/peer/unnamed/%" PRId64, command.user);
-    feed_write_start(gateway, &(struct feed_write){
+    feed_write_start(gateway, &(struct command_write){
                                   .request = call->request,
                                   .topic = &TOPIC_NAME_COMMANDS,
                                   .user = command.user,

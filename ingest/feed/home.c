@@ -7,43 +7,56 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "ids/ids.h"
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
 #include "ingest/feed/older.h"
 #include "ingest/feed/parts.h"
-#include "posts/post_json.h"
 #include "ingest/feed/refs.h"
+#include "ingest/feed/settings.h"
+#include "posts/post_json.h"
 
 enum { HOME_TIMEOUT_MS = 950, OLDER_TIMEOUT_MS = 700, POSTS_TIMEOUT_MS = 500 };
+enum { GATHER_MS = 1 /* for a page a moment more, and fewer questions */ };
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, SPARE = 5 };
+
+struct home_request;
+
+/* A post of the page, from when its text is wanted. */
+struct home_post {
+    struct text_wait wait; /* first */
+    struct home_request *home;
+    struct shared_text *text;
+};
 
 struct home_request {
     struct feed_gateway *gateway;
     struct http_request *request;
-    int64_t user, before;     /* before: INT64_MAX: the first page */
-    size_t limit, wanted;     /* wanted: ids */
-    size_t questions;         /* for posts so far */
-    bool complete, elsewhere; /* elsewhere: some posts must be asked for once more */
-    char version[33];         /* of the newest page, as the owner says it */
+    int64_t user, before; /* before: INT64_MAX: the first page */
+    size_t limit, wanted; /* wanted: ids */
+    bool complete;
+    char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
+    struct home_post *posts;    /* of the first refs */
+    size_t post_count, waiting; /* waiting: texts that are not settled, and one for the asker itself */
 };
 
 static void home_free(struct home_request *home) {
+    for (size_t i = 0; i < home->post_count; i++) text_give(home->posts[i].text);
+    free(home->posts);
     page_refs_free(&home->refs);
     free(home);
 }
 
 /* ---- the page ---- */
 
-static size_t refs_shown(const struct home_request *home) {
-    size_t most = home->limit + SPARE;
-    return home->refs.count < most ? home->refs.count : most;
-}
-
 /* Appends the item, unless the post is gone. */
-static bool put_item(const struct home_request *home, const struct page_ref *ref, bool first, struct buffer *body) {
-    if (ref->state == REF_GONE) return false;
+static bool put_item(const struct home_request *home, size_t number, bool first, struct buffer *body) {
+    struct shared_text *text = home->posts[number].text;
+    const struct page_ref *ref = &home->refs.items[number];
+    if (text_state_of(text) == TEXT_NONE) return false;
     if (!first) buffer_byte(body, ',');
-    if (ref->state == REF_UNKNOWN || !post_put(body, ref->post, user_copies_profiles(home->gateway->copies)))
+    if (text_state_of(text) == TEXT_THERE)
+        text_put(home->gateway->texts, text, body);
+    else
         post_put_unavailable(body, ref->id, ref->user);
     return true;
 }
@@ -51,7 +64,7 @@ static bool put_item(const struct home_request *home, const struct page_ref *ref
 /* Whether posts may lie behind those that were looked at. */
 static bool may_be_more(const struct home_request *home, size_t looked_at) {
     for (size_t i = looked_at; i < home->refs.count; i++) {
-        if (home->refs.items[i].state != REF_GONE) return true;
+        if (i >= home->post_count || text_state_of(home->posts[i].text) != TEXT_NONE) return true;
     }
     return home->refs.count >= home->wanted || !home->complete;
 }
@@ -65,66 +78,83 @@ static void put_next(const struct home_request *home, size_t looked_at, struct b
         buffer_string(body, "null");
 }
 
-static void reply_page(const struct home_request *home) {
+static void reply_page(struct home_request *home) {
     struct buffer body = {0};
     size_t put = 0, looked_at = 0;
     buffer_string(&body, "{\"items\":[");
-    while (looked_at < refs_shown(home) && put < home->limit && home->refs.items[looked_at].state != REF_LATER)
-        put += put_item(home, &home->refs.items[looked_at++], !put, &body);
+    while (looked_at < home->post_count && put < home->limit) put += put_item(home, looked_at++, !put, &body);
     put_next(home, looked_at, &body);
     buffer_format(&body, ",\"complete\":%s,\"version\":\"%s\"}", home->complete ? "true" : "false", home->version);
     http_reply_json(home->request, 200, &body);
     buffer_free(&body);
-}
-
-/* ---- posts ---- */
-
-static void posts_answered(void *context, size_t tag, const json_t *reply) {
-    struct home_request *home = context;
-    if (page_refs_answer(&home->refs, tag, json_object_get(reply, "items"))) home->elsewhere = true;
-}
-
-static void ask_for_posts(struct home_request *home);
-
-static void posts_done(void *context, bool stopping) {
-    struct home_request *home = context;
-    if (home->elsewhere && !stopping) { // a partition has another owner than the gateway believed
-        ask_for_posts(home);
-        return;
-    }
-    reply_page(home);
     home_free(home);
 }
 
+/* ---- texts ---- */
+
+static void settle(struct home_request *home) {
+    if (--home->waiting == 0) reply_page(home);
+}
+
+static void text_settled(void *context, struct text_wait *wait) {
+    (void)context;
+    settle(((struct home_post *)(void *)wait)->home);
+}
+
 static void ask_for_posts(struct home_request *home) {
-    struct gather *gather = gather_new(&(struct gather_options){
-        .owners = home->gateway->owners,
-        .timeout_ms = POSTS_TIMEOUT_MS,
-        .context = home,
-        .answer = posts_answered,
-        .done = posts_done,
-    });
-    struct buffer ids = {0};
-    const int32_t *lowest = peers_lowest(home->gateway->owners);
-    int32_t partition;
-    home->elsewhere = false;
-    while (page_refs_ask(&home->refs, refs_shown(home), home->questions + 1, home->gateway->partitions, lowest,
-                         &partition, &ids)) {
-        char *path = mem_format("/peer/posts/%d?ids=%s", (int)partition, buffer_cstring(&ids));
-        gather_ask(gather, partition, path, ++home->questions);
-        free(path);
-        buffer_clear(&ids);
+    size_t most = home->limit + SPARE;
+    home->post_count = home->refs.count < most ? home->refs.count : most;
+    home->posts = mem_zero(home->post_count + 1, sizeof *home->posts);
+    home->waiting = 1;
+    for (size_t i = 0; i < home->post_count; i++) {
+        struct home_post *post = &home->posts[i];
+        *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, home->refs.items[i].id)};
+        if (text_state_of(post->text) != TEXT_ASKED) continue;
+        text_await(post->text, &post->wait);
+        home->waiting++;
     }
-    buffer_free(&ids);
-    gather_end(gather);
+    settle(home);
+}
+
+static const int32_t *lowest(void *context) {
+    const struct feed_gateway *gateway = context;
+    return peers_lowest(gateway->owners);
+}
+
+static void fetch(void *context, int32_t partition, const char *path, int timeout_ms,
+                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                  void *done_context) {
+    const struct feed_gateway *gateway = context;
+    peers_fetch(gateway->owners, partition, path, timeout_ms, done, done_context);
+}
+
+struct texts *home_texts_new(struct feed_gateway *gateway, uv_loop_t *loop) {
+    const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
+    return texts_new(&(struct texts_options){
+        .loop = loop,
+        .partitions = gateway->partitions,
+        .kept_max = SIZE_MAX,
+        .kept_bytes = (size_t)settings->texts_mb << 20,
+        .kept_ms = settings->texts_s * 1000,
+        .gather_ms = GATHER_MS,
+        .timeout_ms = POSTS_TIMEOUT_MS,
+        .profiles = user_copies_profiles(gateway->copies),
+        .context = gateway,
+        .lowest = lowest,
+        .fetch = fetch,
+        .settled = text_settled,
+    });
 }
 
 /* ---- older ids ---- */
 
-static void older_answered(void *context, size_t tag, const json_t *reply) {
+static void older_answered(void *context, size_t tag, struct json_bytes reply) {
     struct home_request *home = context;
+    struct json_scan scan = json_scan_of(reply.data, reply.size);
+    struct json_bytes key, posts;
     (void)tag;
-    if (page_refs_read(&home->refs, json_object_get(reply, "posts")))
+    if (json_scan_object(&scan) && json_scan_member(&scan, &key) && json_bytes_are(&key, "posts") &&
+        json_scan_value(&scan, &posts) && page_refs_read(&home->refs, posts))
         page_refs_merge(&home->refs, home->wanted);
     else
         home->complete = false;
@@ -141,7 +171,7 @@ static void older_done(void *context, bool stopping) {
 }
 
 /* The first answer has everything above the horizon. */
-static void ask_for_older(struct home_request *home, int64_t horizon, const json_t *following) {
+static void ask_for_older(struct home_request *home, int64_t horizon, struct json_bytes following) {
     struct older_questions questions;
     int64_t before = horizon < home->before ? horizon + 1 : home->before;
     struct gather *gather = gather_new(&(struct gather_options){
@@ -151,7 +181,9 @@ static void ask_for_older(struct home_request *home, int64_t horizon, const json
         .answer = older_answered,
         .done = older_done,
     });
-    older_questions_new(&questions, following, home->gateway->partitions, before, home->wanted - home->refs.count);
+    json_t *authors = json_parse(following.data, following.size, NULL);
+    older_questions_new(&questions, authors, home->gateway->partitions, before, home->wanted - home->refs.count);
+    json_decref(authors);
     for (size_t i = 0; i < questions.count; i++)
         gather_ask(gather, questions.items[i].partition, questions.items[i].path, i);
     older_questions_free(&questions);
@@ -160,40 +192,56 @@ static void ask_for_older(struct home_request *home, int64_t horizon, const json
 
 /* ---- the reader's owner ---- */
 
-/* Only the newest page has a version. */
-static bool read_version(struct home_request *home, const json_t *reply) {
-    const char *text;
-    if (home->before != INT64_MAX) return true;
-    if (json_want_text(reply, "version", &text, NULL) || strlen(text) >= sizeof home->version) return false;
-    strcpy(home->version, text);
-    return true;
+struct owners_answer {
+    bool complete;
+    int64_t horizon;
+    struct json_bytes posts, following, version;
+};
+
+static bool read_members(struct json_scan *scan, struct owners_answer *answer) {
+    struct json_bytes key, horizon = {NULL, 0};
+    json_scan_object(scan);
+    while (json_scan_member(scan, &key)) {
+        if (json_bytes_are(&key, "complete"))
+            json_scan_bool(scan, &answer->complete);
+        else if (json_bytes_are(&key, "horizon"))
+            json_scan_text(scan, &horizon);
+        else if (json_bytes_are(&key, "posts"))
+            json_scan_value(scan, &answer->posts);
+        else if (json_bytes_are(&key, "following"))
+            json_scan_value(scan, &answer->following);
+        else if (json_bytes_are(&key, "version"))
+            json_scan_text(scan, &answer->version);
+        else
+            json_scan_value(scan, NULL);
+    }
+    return !scan->bad && (json_bytes_are(&horizon, "0") || ids_parse(horizon.data, horizon.size, &answer->horizon));
 }
 
-static bool read_answer(struct home_request *home, const json_t *reply, int64_t *horizon) {
-    const char *text;
-    if (json_want_bool(reply, "complete", &home->complete, NULL) ||
-        !page_refs_read(&home->refs, json_object_get(reply, "posts")) || !read_version(home, reply) ||
-        json_want_text(reply, "horizon", &text, NULL))
+/* Only the newest page has a version. */
+static bool read_answer(struct home_request *home, const char *text, size_t size, struct owners_answer *answer) {
+    struct json_scan scan = json_scan_of(text, size);
+    *answer = (struct owners_answer){.horizon = 0};
+    if (!read_members(&scan, answer) || !page_refs_read(&home->refs, answer->posts) ||
+        answer->version.size >= sizeof home->version || (home->before == INT64_MAX && !answer->version.size))
         return false;
-    *horizon = 0;
+    home->complete = answer->complete;
+    if (home->before == INT64_MAX) memcpy(home->version, answer->version.data, answer->version.size);
     page_refs_merge(&home->refs, home->wanted);
-    return strcmp(text, "0") == 0 || ids_parse(text, strlen(text), horizon);
+    return true;
 }
 
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct home_request *home = context;
-    int64_t horizon;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    if (!reply || !read_answer(home, reply, &horizon)) {
+    struct owners_answer answer;
+    if (code || status != 200 || !read_answer(home, text, size, &answer)) {
         feed_owner_away(home->request);
         home_free(home);
-    } else if (home->complete && json_array_size(json_object_get(reply, "following")) &&
-               home->refs.count < home->wanted) {
-        ask_for_older(home, horizon, json_object_get(reply, "following"));
+    } else if (home->complete && answer.following.size > 2 && home->refs.count < home->wanted) { // longer than []
+        ask_for_older(home, answer.horizon, answer.following);
     } else {
         ask_for_posts(home);
     }
-    json_decref(reply);
 }
 
 static void get_feed(void *state, const struct call *call) {

@@ -4,7 +4,7 @@
  *            v
  *     the owners of whom the reader follows: older ids all at once, a few hundred authors a question; merged
  *            v
- *     the authors' owners: the posts                   all at once; a post is gone, or its owner does not answer: unavailable
+ *     lib/posts/texts.h: the posts that were not kept  all at once; a post is gone, or its owner does not answer: unavailable
  *            v
  *     the page
  *
@@ -14,6 +14,11 @@
 #define INGEST_FEED_HOME_H
 
 #include "ingest/endpoints.h"
+
+struct feed_gateway;
+
+/* The texts that pages show, which the gateway keeps. Its owners and copies outlive them. */
+struct texts *home_texts_new(struct feed_gateway *gateway, uv_loop_t *loop);
 
 extern const struct endpoint_list HOME_ENDPOINTS; /* state: struct feed_gateway */
 

@@ -3,19 +3,23 @@
 #define INGEST_FEED_PARTS_H
 
 #include "base/chance.h"
-#include "ingest/write.h"
+#include "ingest/command.h"
+#include "posts/texts.h"
 #include "service/peers.h"
 #include "users/user_copies.h"
 
 struct feed_gateway {
-    struct writer *writer;
+    struct command_sender sender;
     struct user_copies *copies;
     struct peers *owners; /* the feed processes */
+    struct texts *texts;  /* of posts, for pages of home timelines */
     int32_t partitions;   /* of users */
-    int64_t outcome_wait_ms;
     struct chance chance;
-    struct metric *commands;
 };
+
+static inline void feed_write_start(struct feed_gateway *gateway, const struct command_write *write) {
+    command_send(&gateway->sender, write);
+}
 
 /* Answers 503: the owner who has the answer is away. */
 void feed_owner_away(struct http_request *request);

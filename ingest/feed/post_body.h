@@ -9,8 +9,7 @@
 enum {
     POST_BODY_POINTS_MAX = 2000, /* characters of the text */
     POST_BODY_MEDIA_MAX = 4,
-    POST_BODY_URL_MAX = 2048, /* bytes */
-    POST_BODY_KEY_MAX = 64    /* bytes */
+    POST_BODY_URL_MAX = 2048 /* bytes */
 };
 
 struct post_body {

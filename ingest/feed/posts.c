@@ -1,7 +1,6 @@
 #include "ingest/feed/posts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +10,10 @@
 #include "event/codec.h"
 #include "event/topics.h"
 #include "ids/ids.h"
-#include "ingest/feed/commands.h"
-#include "ingest/feed/mentions.h"
+#include "ingest/client_text.h"
+#include "ingest/feed/parts.h"
 #include "ingest/feed/post_body.h"
+#include "ingest/mentions.h"
 #include "posts/post_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000 };
@@ -39,7 +39,7 @@ struct new_post {
     json_t *object;
     struct post_body body;
     int64_t user;
-    char key[POST_BODY_KEY_MAX + 1];
+    char key[CLIENT_KEY_MAX + 1];
 };
 
 /* The key says by which repeated request the outcome may be asked for. */
@@ -62,27 +62,6 @@ static void posted(void *context, struct http_request *request, unsigned status,
         reply_undecided(request, new_post->key);
 }
 
-/* The client's key, or a random one: 16 bytes, as digits. */
-static void choose_key(struct new_post *new_post, const char *given) {
-    struct chance *chance = &new_post->gateway->chance;
-    if (given) {
-        snprintf(new_post->key, sizeof new_post->key, "%s", given);
-        return;
-    }
-    for (size_t at = 0; at < 32; at += 8)
-        snprintf(new_post->key + at, sizeof new_post->key - at, "%08" PRIx32, chance_next(chance));
-}
-
-static void put_escaped(struct buffer *path, const char *text) {
-    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (; *text; text++) {
-        if (strchr(PLAIN, *text))
-            buffer_byte(path, (uint8_t)*text);
-        else
-            buffer_format(path, "%%%02X", (unsigned)(unsigned char)*text);
-    }
-}
-
 static void write_post(struct new_post *new_post, const struct mentions *mentions) {
     struct post_body *body = &new_post->body;
     struct post_command command = {
@@ -99,8 +78,8 @@ static void write_post(struct new_post *new_post, const struct mentions *mention
     json_decref(new_post->object);
     new_post->object = NULL;
     buffer_format(&question, "/peer/posted/%" PRId64 "?key=", command.user);
-    put_escaped(&question, new_post->key);
-    feed_write_start(new_post->gateway, &(struct feed_write){
+    client_escape(&question, new_post->key);
+    feed_write_start(new_post->gateway, &(struct command_write){
                                             .request = new_post->request,
                                             .topic = &TOPIC_POST_COMMANDS,
                                             .user = command.user,
@@ -133,10 +112,10 @@ static void start_post(struct feed_gateway *gateway, const struct call *call, js
                                   .object = json_incref(object),
                                   .body = *body,
                                   .user = call->claims.user};
-    choose_key(new_post, body->key);
+    client_key_choose(&gateway->chance, body->key, new_post->key);
     size_t count = mentions_find(body->text.data, body->text.size, handles);
     if (count)
-        mentions_ask(gateway, handles, count, new_post, mentioned);
+        mentions_ask(gateway->owners, gateway->partitions, handles, count, new_post, mentioned);
     else
         write_post(new_post, &(struct mentions){.count = 0});
 }
@@ -163,11 +142,18 @@ struct post_request {
     int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
 };
 
+/* A post that is being deleted. */
+struct deletion {
+    struct feed_gateway *gateway;
+    int64_t id;
+};
+
 static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
-    const int64_t *id = context;
+    const struct deletion *deletion = context;
     struct buffer body = {0};
     (void)reply;
-    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", *id);
+    if (deletion->gateway->texts) texts_forget(deletion->gateway->texts, deletion->id);
+    buffer_format(&body, "{\"id\":\"%" PRId64 "\"}", deletion->id);
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
     else
@@ -179,18 +165,18 @@ static void write_deletion(const struct post_request *asked) {
     struct post_command command = {
         .kind = POST_COMMAND_DELETE, .user = asked->user, .id = asked->id, .time = clock_wall_ms()};
     struct buffer record = {0};
-    int64_t *id = mem_alloc(sizeof *id);
-    *id = asked->id;
+    struct deletion *deletion = mem_alloc(sizeof *deletion);
+    *deletion = (struct deletion){asked->gateway, asked->id};
     event_encode_post_command(&record, &command);
     char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, asked->user, asked->id);
-    feed_write_start(asked->gateway, &(struct feed_write){
+    feed_write_start(asked->gateway, &(struct command_write){
                                          .request = asked->request,
                                          .topic = &TOPIC_POST_COMMANDS,
                                          .user = asked->user,
                                          .record = &record,
                                          .question = question,
                                          .answer = deleted,
-                                         .context = id,
+                                         .context = deletion,
                                      });
     free(question);
     buffer_free(&record);

@@ -6,6 +6,7 @@
 
 struct feed_gateway_settings {
     const char *group;
+    int64_t texts_mb, texts_s;
 };
 
 extern const struct config_section FEED_GATEWAY_SECTION; /* values: struct feed_gateway_settings */

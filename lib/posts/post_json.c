@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "ids/ids.h"
 
 void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles) {
@@ -41,6 +42,49 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
     json_put_text(body, text, strlen(text));
     put_media(body, json_object_get(post, "media"));
     buffer_format(body, ",\"time\":%" PRId64 "}", time);
+    return true;
+}
+
+/* The members of an owner's post, as the bytes that they are. */
+struct post_parts {
+    struct json_bytes id, user, text, media, time;
+};
+
+static bool read_parts(struct json_bytes post, struct post_parts *parts) {
+    struct json_scan scan = json_scan_of(post.data, post.size);
+    struct json_bytes key, value;
+    json_scan_object(&scan);
+    while (json_scan_member(&scan, &key) && json_scan_value(&scan, &value)) {
+        if (json_bytes_are(&key, "id")) parts->id = value;
+        if (json_bytes_are(&key, "user")) parts->user = value;
+        if (json_bytes_are(&key, "text") && value.data[0] == '"') parts->text = value;
+        if (json_bytes_are(&key, "media") && value.data[0] == '[') parts->media = value;
+        if (json_bytes_are(&key, "time")) parts->time = value;
+    }
+    return !scan.bad && parts->id.size > 2 && parts->text.data && parts->media.data;
+}
+
+bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles *profiles, struct post_shown *shown) {
+    struct post_parts parts = {.id.size = 0};
+    size_t start = body->size;
+    int64_t time;
+    if (!read_parts(post, &parts) || !ids_parse(parts.id.data + 1, parts.id.size - 2, &shown->id) ||
+        !text_number(parts.user.data, parts.user.size, INT64_MAX, &shown->user) ||
+        !text_number(parts.time.data, parts.time.size, INT64_MAX, &time))
+        return false;
+    buffer_string(body, "{\"id\":\"");
+    text_int(body, shown->id);
+    buffer_string(body, "\",");
+    shown->user_at = body->size - start;
+    post_put_user(body, shown->user, profiles);
+    shown->user_end = body->size - start;
+    buffer_string(body, ",\"text\":");
+    buffer_append(body, parts.text.data, parts.text.size);
+    buffer_string(body, ",\"media\":");
+    buffer_append(body, parts.media.data, parts.media.size);
+    buffer_string(body, ",\"time\":");
+    text_int(body, time);
+    buffer_byte(body, '}');
     return true;
 }
 

@@ -5,26 +5,32 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ids/ids.h"
-#include "json/json.h"
 #include "posts/post_json.h"
 
-enum { GATHER_MS = 2 };
+enum {
+    NAME_SLOTS = 4096, /* a changed profile has the names of one in so many users looked up again */
+    MAP_BYTES = 32     /* that a kept text takes in by_id */
+};
 
 struct shared_text {
     int64_t id;
     enum text_state state;
     bool listed;         /* in by_id. Then it is ASKED, or kept: among `oldest` to `newest` */
     bool forget;         /* ASKED: the answer is not kept */
+    bool alone;          /* ASKED: the process that was asked does not own its partition: its own owner is asked */
     unsigned references; /* of callers, and of the question or the list of those to be asked */
     struct text_wait *waits;
     struct shared_text *older, *newer;
     int64_t until_ms; /* kept */
-    json_t *post;     /* THERE: as the owner says it */
-    struct buffer shown;
-    uint64_t shown_at; /* as of that many changes of profiles */
+    uint8_t *json;    /* THERE: as clients see it */
+    size_t size;
+    struct post_shown shown;
+    uint32_t shown_at; /* as of that many changes of profiles in its user's slot */
 };
 
 struct texts_question {
@@ -43,7 +49,8 @@ struct texts {
     struct shared_text *oldest, *newest;
     struct texts_question *questions, **questions_end;
     struct loop_timer *gather, *timeout;
-    uint64_t profile_changes;
+    struct buffer made;                /* where JSON is written before its size is known */
+    uint32_t name_changes[NAME_SLOTS]; /* by the user's hash */
     struct texts_stats stats;
 };
 
@@ -55,8 +62,7 @@ enum text_state text_state_of(const struct shared_text *text) { return text->sta
 
 static void free_if_unused(struct shared_text *text) {
     if (text->references || text->listed) return;
-    json_decref(text->post);
-    buffer_free(&text->shown);
+    free(text->json);
     free(text);
 }
 
@@ -79,20 +85,43 @@ void text_await_end(struct text_wait *wait) {
     wait->link = NULL;
 }
 
-static bool show(struct texts *texts, struct shared_text *text) {
-    buffer_clear(&text->shown);
-    text->shown_at = texts->profile_changes;
-    return post_put(&text->shown, text->post, texts->options.profiles);
+static uint32_t *changes_of(struct texts *texts, int64_t user) {
+    return &texts->name_changes[hash_u64((uint64_t)user) % NAME_SLOTS];
+}
+
+void texts_profile_changed(struct texts *texts, int64_t user) { ++*changes_of(texts, user); }
+
+/* The text becomes what was just made. */
+static void take_made(struct texts *texts, struct shared_text *text) {
+    const struct buffer *made = &texts->made;
+    if (text->size != made->size) text->json = mem_resize(text->json, made->size, 1);
+    memcpy(text->json, made->data, made->size);
+    text->size = made->size;
+    text->shown_at = *changes_of(texts, text->shown.user);
+}
+
+/* Writes the author's name anew. */
+static void rename_author(struct texts *texts, struct shared_text *text) {
+    struct post_shown *shown = &text->shown;
+    struct buffer *made = &texts->made;
+    buffer_clear(made);
+    buffer_append(made, text->json, shown->user_at);
+    post_put_user(made, shown->user, texts->options.profiles);
+    size_t end = made->size;
+    buffer_append(made, text->json + shown->user_end, text->size - shown->user_end);
+    shown->user_end = end;
+    if (text->listed) texts->stats.kept_bytes += made->size - text->size;
+    take_made(texts, text);
 }
 
 void text_put(struct texts *texts, struct shared_text *text, struct buffer *out) {
-    if (text->shown_at != texts->profile_changes) show(texts, text);
-    buffer_append(out, text->shown.data, text->shown.size);
+    if (text->shown_at != *changes_of(texts, text->shown.user)) rename_author(texts, text);
+    buffer_append(out, text->json, text->size);
 }
 
-void texts_profile_changed(struct texts *texts) { texts->profile_changes++; }
-
 /* ---- those that are kept ---- */
+
+static size_t bytes_of(const struct shared_text *text) { return sizeof *text + MAP_BYTES + text->size; }
 
 static void keep(struct texts *texts, struct shared_text *text) {
     text->until_ms = now_ms() + texts->options.kept_ms;
@@ -101,21 +130,27 @@ static void keep(struct texts *texts, struct shared_text *text) {
     *(text->older ? &text->older->newer : &texts->oldest) = text;
     texts->newest = text;
     texts->stats.kept++;
+    texts->stats.kept_bytes += bytes_of(text);
 }
 
 static void drop(struct texts *texts, struct shared_text *text) {
     *(text->older ? &text->older->newer : &texts->oldest) = text->newer;
     *(text->newer ? &text->newer->older : &texts->newest) = text->older;
     texts->stats.kept--;
+    texts->stats.kept_bytes -= bytes_of(text);
     map_remove(texts->by_id, (uint64_t)text->id, NULL);
     text->listed = false;
     free_if_unused(text);
 }
 
+static bool too_many(const struct texts *texts) {
+    const struct texts_options *options = &texts->options;
+    return texts->stats.kept > options->kept_max || texts->stats.kept_bytes > options->kept_bytes;
+}
+
 static void drop_old(struct texts *texts) {
     int64_t now = now_ms();
-    while (texts->oldest && (texts->stats.kept > texts->options.kept_max || texts->oldest->until_ms <= now))
-        drop(texts, texts->oldest);
+    while (texts->oldest && (too_many(texts) || texts->oldest->until_ms <= now)) drop(texts, texts->oldest);
 }
 
 void texts_forget(struct texts *texts, int64_t id) {
@@ -145,17 +180,68 @@ static void settle(struct texts *texts, struct shared_text *text, enum text_stat
 
 /* ---- answers ---- */
 
-static bool is_of(const json_t *post, int64_t id) {
-    const char *text;
-    int64_t its;
-    return json_want_text(post, "id", &text, NULL) == 0 && ids_parse(text, strlen(text), &its) && its == id;
+/* The text is to be asked for, and the list of those takes over a reference. */
+static void line_up(struct texts *texts, struct shared_text *text) {
+    if (texts->unasked_count == texts->unasked_room) {
+        texts->unasked_room = texts->unasked_room ? texts->unasked_room * 2 : 64;
+        texts->unasked = mem_resize(texts->unasked, texts->unasked_room, sizeof *texts->unasked);
+    }
+    if (!texts->unasked_count) loop_timer_again(texts->gather, texts->options.gather_ms, 0);
+    texts->unasked[texts->unasked_count++] = text;
+    text->references++;
 }
 
-static enum text_state read_post(struct texts *texts, struct shared_text *text, json_t *post) {
-    if (json_is_null(post)) return TEXT_NONE;
-    if (!is_of(post, text->id)) return TEXT_AWAY;
-    text->post = json_incref(post);
-    return show(texts, text) ? TEXT_THERE : TEXT_AWAY;
+static void ask_alone(struct texts *texts, struct shared_text *text) {
+    if (text->alone) {
+        settle(texts, text, TEXT_AWAY);
+        return;
+    }
+    text->alone = true;
+    line_up(texts, text);
+}
+
+static bool read_post(struct texts *texts, struct shared_text *text, struct json_bytes post) {
+    buffer_clear(&texts->made);
+    if (!post_put_bytes(&texts->made, post, texts->options.profiles, &text->shown) || text->shown.id != text->id)
+        return false;
+    take_made(texts, text);
+    return true;
+}
+
+/* The text is ASKED: it is settled, or asked for again. */
+static void read_item(struct texts *texts, struct shared_text *text, struct json_bytes item) {
+    if (json_bytes_are(&item, "null"))
+        settle(texts, text, TEXT_NONE);
+    else if (json_bytes_are(&item, "false"))
+        ask_alone(texts, text);
+    else
+        settle(texts, text, read_post(texts, text, item) ? TEXT_THERE : TEXT_AWAY);
+}
+
+/* Begins to read the items. False: it is no answer, and is bad. */
+static bool find_items(struct json_scan *reply) {
+    struct json_bytes key;
+    if (json_scan_object(reply) && json_scan_member(reply, &key) && json_bytes_are(&key, "items") &&
+        json_scan_array(reply))
+        return true;
+    reply->bad = true;
+    return false;
+}
+
+static void read_items(struct texts *texts, const struct texts_question *question, struct json_scan *reply) {
+    bool more = find_items(reply);
+    for (size_t i = 0; i < question->count; i++) {
+        struct shared_text *text = question->items[i];
+        struct json_bytes item;
+        more = more && json_scan_element(reply) && json_scan_value(reply, &item);
+        if (text->state == TEXT_ASKED && more)
+            read_item(texts, text, item);
+        else if (text->state == TEXT_ASKED && i > 0 && !reply->bad)
+            line_up(texts, text); // the answer was full
+        else if (text->state == TEXT_ASKED)
+            settle(texts, text, TEXT_AWAY);
+        text_give(text);
+    }
 }
 
 static void question_out(struct texts *texts, struct texts_question *question) {
@@ -165,21 +251,19 @@ static void question_out(struct texts *texts, struct texts_question *question) {
     question->link = NULL;
 }
 
-static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
+static void tell_answered(const struct texts *texts) {
+    if (texts->options.answered) texts->options.answered(texts->options.context);
+}
+
+static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct texts_question *question = context;
     struct texts *texts = question->texts;
-    json_t *object = code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
-    const json_t *items = json_object_get(object, "items");
-    for (size_t i = 0; i < question->count; i++) {
-        struct shared_text *text = question->items[i];
-        if (text->state == TEXT_ASKED) settle(texts, text, read_post(texts, text, json_array_get(items, i)));
-        text_give(text);
-    }
+    struct json_scan reply = json_scan_of(text, code == 0 && status == 200 ? size : 0);
     question_out(texts, question);
+    read_items(texts, question, &reply);
     free(question);
-    json_decref(object);
     drop_old(texts);
-    texts->options.answered(texts->options.context);
+    tell_answered(texts);
 }
 
 /* Questions time out in the order in which they were asked, as all have the same timeout. */
@@ -194,20 +278,24 @@ static void time_out(void *context) {
         any = true;
     }
     if (texts->questions) loop_timer_again(texts->timeout, (uint64_t)(texts->questions->deadline_ms - now), 0);
-    if (any) texts->options.answered(texts->options.context);
+    if (any) tell_answered(texts);
 }
 
 /* ---- questions ---- */
 
-static int by_id(const void *a, const void *b) {
-    const struct shared_text *const *x = a, *const *y = b;
-    int32_t left = ids_partition((*x)->id), right = ids_partition((*y)->id);
-    if (left != right) return left < right ? -1 : 1;
-    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+/* Text of an id, and the partition whose owner is asked for it. */
+struct asked_text {
+    struct shared_text *text;
+    int32_t partition;
+};
+
+static int by_owner(const void *a, const void *b) {
+    const struct asked_text *x = a, *y = b;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    return (x->text->id > y->text->id) - (x->text->id < y->text->id);
 }
 
-static void ask(struct texts *texts, struct shared_text *const *items, size_t count) {
-    int32_t partition = ids_partition(items[0]->id);
+static void ask(struct texts *texts, const struct asked_text *items, size_t count) {
     struct texts_question *question = mem_alloc(sizeof *question + count * sizeof *question->items);
     struct buffer path = {.size = 0};
     bool first = !texts->questions;
@@ -215,29 +303,44 @@ static void ask(struct texts *texts, struct shared_text *const *items, size_t co
                                         .link = texts->questions_end,
                                         .deadline_ms = now_ms() + texts->options.timeout_ms,
                                         .count = count};
-    memcpy(question->items, items, count * sizeof *items);
     *texts->questions_end = question;
     texts->questions_end = &question->next;
     texts->stats.questions++;
     texts->stats.asked += count;
-    buffer_format(&path, "/peer/posts/%d?ids=", (int)partition);
-    for (size_t i = 0; i < count; i++) buffer_format(&path, "%s%" PRId64, i ? "," : "", items[i]->id);
+    buffer_format(&path, "/peer/posts/%d?ids=", (int)items[0].partition);
+    for (size_t i = 0; i < count; i++) {
+        question->items[i] = items[i].text;
+        if (i) buffer_byte(&path, ',');
+        text_int(&path, items[i].text->id);
+    }
     if (first) loop_timer_again(texts->timeout, (uint64_t)texts->options.timeout_ms, 0);
-    texts->options.fetch(texts->options.context, partition, buffer_cstring(&path), texts->options.timeout_ms, answered,
-                         question);
+    texts->options.fetch(texts->options.context, items[0].partition, buffer_cstring(&path), texts->options.timeout_ms,
+                         answered, question);
     buffer_free(&path);
 }
 
+/* Takes those that are to be asked for off the list, in the order of their owners. */
+static struct asked_text *take_unasked(struct texts *texts, size_t *count) {
+    const int32_t *lowest = texts->options.lowest ? texts->options.lowest(texts->options.context) : NULL;
+    struct asked_text *items = mem_alloc((texts->unasked_count + 1) * sizeof *items);
+    *count = texts->unasked_count;
+    for (size_t i = 0; i < *count; i++) {
+        struct shared_text *text = texts->unasked[i];
+        int32_t partition = ids_partition(text->id);
+        items[i] = (struct asked_text){text, lowest && !text->alone ? lowest[partition] : partition};
+    }
+    texts->unasked_count = 0;
+    qsort(items, *count, sizeof *items, by_owner);
+    return items;
+}
+
+/* An answer may come at once, and ask for more. */
 static void ask_all(void *context) {
     struct texts *texts = context;
-    struct shared_text **items = texts->unasked; /* an answer may come at once, and ask for more */
-    size_t count = texts->unasked_count, end;
-    texts->unasked = NULL;
-    texts->unasked_count = texts->unasked_room = 0;
-    if (count) qsort(items, count, sizeof *items, by_id);
+    size_t count, end;
+    struct asked_text *items = take_unasked(texts, &count);
     for (size_t i = 0; i < count; i = end) {
-        int32_t partition = ids_partition(items[i]->id);
-        for (end = i; end < count && end - i < TEXTS_QUESTION && ids_partition(items[end]->id) == partition; end++)
+        for (end = i; end < count && end - i < TEXTS_QUESTION && items[end].partition == items[i].partition; end++)
             ;
         ask(texts, items + i, end - i);
     }
@@ -254,13 +357,7 @@ static struct shared_text *ask_soon(struct texts *texts, int64_t id) {
     }
     *map_put(texts->by_id, (uint64_t)id, NULL) = (uintptr_t)text;
     text->listed = true;
-    text->references = 1;
-    if (texts->unasked_count == texts->unasked_room) {
-        texts->unasked_room = texts->unasked_room ? texts->unasked_room * 2 : 64;
-        texts->unasked = mem_resize(texts->unasked, texts->unasked_room, sizeof *texts->unasked);
-    }
-    if (!texts->unasked_count) loop_timer_again(texts->gather, GATHER_MS, 0);
-    texts->unasked[texts->unasked_count++] = text;
+    line_up(texts, text);
     return text;
 }
 
@@ -270,6 +367,7 @@ struct shared_text *texts_get(struct texts *texts, int64_t id) {
         drop(texts, text);
         text = NULL;
     }
+    texts->stats.found += text != NULL;
     if (!text) text = ask_soon(texts, id);
     text->references++;
     return text;
@@ -280,14 +378,25 @@ struct texts_stats texts_stats_of(const struct texts *texts) {
 }
 
 struct texts *texts_new(const struct texts_options *options) {
-    struct texts *texts = mem_alloc(sizeof *texts);
-    *texts = (struct texts){.options = *options, .by_id = map_new()};
+    struct texts *texts = mem_zero(1, sizeof *texts);
+    texts->options = *options;
+    texts->by_id = map_new();
     texts->questions_end = &texts->questions;
-    texts->gather = loop_timer_new(options->loop, GATHER_MS, 0, ask_all, texts);
-    texts->timeout = loop_timer_new(options->loop, GATHER_MS, 0, time_out, texts);
+    texts->gather = loop_timer_new(options->loop, 1, 0, ask_all, texts);
+    texts->timeout = loop_timer_new(options->loop, 1, 0, time_out, texts);
     loop_timer_stop(texts->gather);
     loop_timer_stop(texts->timeout);
     return texts;
+}
+
+void texts_stop(struct texts *texts) {
+    while (texts->unasked_count) {
+        struct shared_text *text = texts->unasked[--texts->unasked_count];
+        settle(texts, text, TEXT_AWAY);
+        text_give(text);
+    }
+    loop_timer_stop(texts->gather);
+    tell_answered(texts);
 }
 
 void texts_free(struct texts *texts) {
@@ -300,6 +409,7 @@ void texts_free(struct texts *texts) {
     loop_timer_free(texts->gather);
     loop_timer_free(texts->timeout);
     map_free(texts->by_id);
+    buffer_free(&texts->made);
     free(texts->unasked);
     free(texts);
 }

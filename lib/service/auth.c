@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "service/jwks.h"
+#include "service/token_cache.h"
 
 enum {
     KEY_MAX = 1024 * 1024,
@@ -41,6 +42,7 @@ struct auth {
     bool jwks_young;         /* when it was read: a change in the same tick of the file system's clock would not show */
     struct jwks *jwks;       /* NULL: none */
     char *audience, *issuer; /* NULL: any */
+    struct token_cache *known;
 };
 
 static void key_free(struct key *key) {
@@ -114,6 +116,7 @@ static int jwks_take(struct auth *auth, const struct key *file, struct error *er
     if (code) return error_prefix(error, code, "the JWKS file %s", auth->jwks_file);
     jwks_free(auth->jwks);
     auth->jwks = jwks;
+    token_cache_clear(auth->known);
     return 1;
 }
 
@@ -148,6 +151,7 @@ int auth_new(const struct auth_options *options, struct auth **auth, struct erro
     *made = (struct auth){
         .audience = given(options->audience) ? mem_string(options->audience) : NULL,
         .issuer = given(options->issuer) ? mem_string(options->issuer) : NULL,
+        .known = token_cache_new(),
     };
     int code = 0;
     if (given(options->hs256_key_file)) code = secret_read(options->hs256_key_file, &made->secret, error);
@@ -174,6 +178,7 @@ void auth_free(struct auth *auth) {
     free(auth->jwks_file);
     free(auth->audience);
     free(auth->issuer);
+    token_cache_free(auth->known);
     free(auth);
 }
 
@@ -290,6 +295,11 @@ static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *c
     if (json_want_text(json, "scope", &scope, NULL) == -EINVAL)
         return error_set(error, -EACCES, "the token's scope is not usable");
     read.gateway = scope && scope_holds(scope, "gateway");
+    read.moderator = scope && scope_holds(scope, "moderator");
+
+    int64_t level = 0;
+    json_want_int(json, "level", 0, INT32_MAX, &level, NULL);
+    read.level = (int32_t)level;
 
     const char *subject = NULL;
     json_want_text(json, "sub", &subject, NULL);
@@ -299,8 +309,8 @@ static int claims_read(const json_t *json, int64_t now_ms, struct auth_claims *c
     return 0;
 }
 
-int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
-                struct error *error) {
+static int verify_unknown(const struct auth *auth, const char *token, size_t size, int64_t now_ms,
+                          struct auth_claims *claims, struct error *error) {
     if (size > TOKEN_MAX) return error_set(error, -EACCES, "the token is longer than %d bytes", TOKEN_MAX);
     if (!size || memchr(token, '\0', size)) return error_set(error, -EACCES, "the token is malformed");
 
@@ -329,5 +339,13 @@ finish:
     free(text);
     jwt_free(jwt);
     free(copy);
+    return code;
+}
+
+int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
+                struct error *error) {
+    if (token_cache_find(auth->known, token, size, now_ms, claims)) return 0;
+    int code = verify_unknown(auth, token, size, now_ms, claims, error);
+    if (!code) token_cache_put(auth->known, token, size, claims);
     return code;
 }

@@ -25,6 +25,8 @@ struct auth_options {
 struct auth_claims {
     int64_t user;       /* `sub`; -1 for a gateway whose sub is no user id */
     bool gateway;       /* `scope` (space separated) holds "gateway" */
+    bool moderator;     /* `scope` holds "moderator" */
+    int32_t level;      /* `level`, the user's account level; 0 where it is no whole number from 0 to 2^31-1 */
     int64_t expires_ms; /* `exp` */
 };
 
@@ -36,7 +38,7 @@ void auth_free(struct auth *auth);
 int auth_refresh(struct auth *auth, struct error *error);
 size_t auth_keys(const struct auth *auth); /* how many keys count */
 
-/* 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
+/* A token that was verified before is not computed anew, unless keys have changed since. 0; -EACCES (malformed, forged, not yet valid, for others, no usable sub), -ETIME (expired), reason in error. No part of the token is
  * in the reason. */
 int auth_verify(struct auth *auth, const char *token, size_t size, int64_t now_ms, struct auth_claims *claims,
                 struct error *error);

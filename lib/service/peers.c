@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "kafka/consumer.h"
 #include "question/question.h"
-#include "service/http.h"
+#include "service/peer_client.h"
 
 enum { FRESH_MS = 3000, AGAIN_MS = 300, DESCRIBE_TIMEOUT_MS = 2000 };
 
@@ -33,14 +33,13 @@ struct peer_request {
 
 struct peers {
     uv_loop_t *loop;
-    struct http_client *client;
+    struct peer_client *client;
     struct question *look; // who is in the group; admin, name and group are its worker thread's
     struct kafka_admin *admin;
     char *name;
     struct kafka_group group;
     const struct topic *topic;
     int partitions;
-    char *token;     // NULL: none
     char **owners;   // host:port by partition; NULL: nobody
     int32_t *lowest; // by partition
     bool wanted;     // the next look waits for its time
@@ -84,9 +83,7 @@ static void request_send(struct peer_request *request, const char *owner) {
         request_done(request, -ETIMEDOUT, 0, NULL, 0);
         return;
     }
-    char *url = mem_format("http://%s%s", owner, request->path);
-    http_fetch(peers->client, "GET", url, peers->token, NULL, (int)left_ms, on_reply, request);
-    free(url);
+    peer_client_get(peers->client, owner, request->path, (int)left_ms, on_reply, request);
 }
 
 static void owners_clear(struct peers *peers) {
@@ -200,7 +197,6 @@ static void peers_destroy(void *context) {
     owners_clear(peers);
     free(peers->owners);
     free(peers->lowest);
-    free(peers->token);
     free(peers);
 }
 
@@ -211,7 +207,7 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
     struct peers *made = mem_alloc(sizeof *made);
     *made = (struct peers){
         .loop = options->loop,
-        .client = http_client_new(options->loop),
+        .client = peer_client_new(options->loop, options->token),
         .look = question_new(&(struct question_options){
             .loop = options->loop,
             .context = made,
@@ -225,7 +221,6 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
         .name = mem_string(options->group),
         .topic = options->topic,
         .partitions = options->partitions,
-        .token = options->token && *options->token ? mem_string(options->token) : NULL,
         .owners = mem_zero((size_t)options->partitions, sizeof *made->owners),
         .lowest = mem_zero((size_t)options->partitions, sizeof *made->lowest),
     };
@@ -239,7 +234,7 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
 void peers_free(struct peers *peers) {
     if (!peers) return;
     peers->closing = true;
-    http_client_free(peers->client);
+    peer_client_free(peers->client);
     cancel_waiting(peers);
     question_free(peers->look);
 }

@@ -145,7 +145,7 @@ def test_a_gateway_that_ends_answers_what_is_under_way(make_cluster, users):
 
 
 def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, users):
-    feed = Feed(make_cluster(partitions=8).start(routers=0, fanouts=0, sinks=0, feeds=2))
+    feed = Feed(make_cluster(partitions=8, settings={'ingest:feed.texts.s': 0}).start(routers=0, fanouts=0, sinks=0, feeds=2))
     people = users(24)
     reader, authors = people[0], people[1:]
     for author in authors:
@@ -167,6 +167,36 @@ def test_posts_of_an_owner_who_is_silent_are_shown_as_unavailable(make_cluster, 
         assert all(set(item) == {'id', 'user', 'time', 'unavailable'} for item in missing)
     assert seen == {200, 503}
     feed.wait_home(reader)
+
+
+def test_a_gateway_shows_the_texts_that_it_has_kept(make_cluster, users):
+    feed = Feed(make_cluster(partitions=8, settings={'ingest:feed.texts.s': 3600}).start(routers=0, fanouts=0, sinks=0, feeds=2))
+    people = users(24)
+    reader, authors = people[0], people[1:]
+    feed.http(authors[0]).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    for author in authors:
+        feed.follow(reader, author)
+        feed.post(author, 'hello')
+    feed.wait_home(reader, limit=100)
+
+    def names():
+        return {item['user']: item['name'] for item in feed.home(reader, limit=100)}
+
+    eventually(lambda: names()[authors[0]] == 'Ada')
+    feed.http(authors[0]).ok('PUT', '/v1/profile', json={'name': 'Ada L.'})
+    eventually(lambda: names()[authors[0]] == 'Ada L.')  # its name is of now
+    feed.delete(authors[1], feed.posts[authors[1]][0])
+    feed.wait_home(reader, limit=100)
+    shown = 0
+    for silent in feed.cluster.feeds:
+        silent.pause()
+        page = feed.http(reader).get('/v1/feed', params={'limit': 100})
+        silent.resume()
+        if page.status_code == 200:
+            assert [int(item['id']) for item in page.json()['items']] == feed.expected(reader)
+            assert all(item['text'] == 'hello' for item in page.json()['items'])
+            shown += 1
+    assert shown == 1
 
 
 @pytest.mark.slow

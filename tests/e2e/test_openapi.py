@@ -10,12 +10,12 @@ import requests
 from harness.broker import REPOSITORY
 from harness.processes import clean_environment
 
-EXAMPLES = 200  # of each request; all of it takes about a minute
+EXAMPLES = 200  # of each request; all of it takes about two minutes
 
 
 @pytest.fixture(scope='module')
 def every_product(make_module_cluster):
-    return make_module_cluster().start(feeds=1)
+    return make_module_cluster(settings={'ingest:comments.user.rate': 0}).start(feeds=1, comments=1)
 
 
 @pytest.mark.timeout(400)
@@ -27,7 +27,7 @@ def test_schemathesis_finds_nothing(every_product, users, tmp_path):
     done = subprocess.run([
         pathlib.Path(sys.executable).parent / 'schemathesis',
         '--config-file', pathlib.Path(__file__).with_name('schemathesis.toml'), 'run', f'{every_product.http_url}/v1/openapi.yaml',
-        '--header', f'Authorization: Bearer {every_product.token(user, scope="gateway")}',
+        '--header', f'Authorization: Bearer {every_product.token(user, scope="gateway moderator")}',
         '--seed', '1', '--max-examples', str(EXAMPLES), '--generation-database', 'none', '--continue-on-failure',
         '--workers', '1', '--no-color'],
         cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, timeout=380)

@@ -44,10 +44,14 @@ static int64_t next_id(const char **at) {
 void post_owners_answer(struct post_owners *owners, size_t question) {
     struct buffer reply = {.size = 0};
     const char *at = strchr(owners->questions[question].path, '=') + 1;
+    int32_t partition = owners->questions[question].partition;
+    size_t count = 0;
     buffer_string(&reply, "{\"items\":[");
-    for (int64_t id, first = 1; (id = next_id(&at)) > 0; first = 0) {
-        if (!first) buffer_byte(&reply, ',');
-        if (is_deleted(owners, id))
+    for (int64_t id; (!owners->most || count < owners->most) && (id = next_id(&at)) > 0;) {
+        if (count++) buffer_byte(&reply, ',');
+        if (owners->elsewhere && ids_partition(id) == owners->elsewhere && partition != owners->elsewhere)
+            buffer_string(&reply, "false");
+        else if (is_deleted(owners, id))
             buffer_string(&reply, "null");
         else
             buffer_format(&reply,
@@ -65,12 +69,22 @@ void post_owners_answer_all(struct post_owners *owners) {
         if (owners->questions[i].open) post_owners_answer(owners, i);
 }
 
+static bool asks(const struct post_question *question, int64_t id) {
+    const char *at = strchr(question->path, '=') + 1;
+    for (int64_t its; (its = next_id(&at)) > 0;)
+        if (its == id) return true;
+    return false;
+}
+
+bool post_owners_open(const struct post_owners *owners, int64_t id) {
+    for (size_t i = 0; i < owners->count; i++)
+        if (owners->questions[i].open && asks(&owners->questions[i], id)) return true;
+    return false;
+}
+
 size_t post_owners_asked(const struct post_owners *owners, int64_t id) {
     size_t found = 0;
-    for (size_t i = 0; i < owners->count; i++) {
-        const char *at = strchr(owners->questions[i].path, '=') + 1;
-        for (int64_t its; (its = next_id(&at)) > 0;) found += its == id;
-    }
+    for (size_t i = 0; i < owners->count; i++) found += asks(&owners->questions[i], id);
     return found;
 }
 

@@ -20,6 +20,8 @@ struct post_owners { /* zero-initialised: nothing was asked */
     bool at_once;        /* questions are answered before fetch returns */
     int64_t deleted[64]; /* ids that owners answer null for */
     size_t deleted_count;
+    int32_t elsewhere; /* a partition that is false unless it is asked by itself; 0: none */
+    size_t most;       /* items of an answer; 0: no bound */
 };
 
 /* context: struct post_owners. */
@@ -32,6 +34,7 @@ void post_owners_answer(struct post_owners *owners, size_t question);
 void post_owners_answer_all(struct post_owners *owners); /* those that are open */
 void post_owners_say(struct post_owners *owners, size_t question, int code, unsigned status, const char *reply);
 size_t post_owners_asked(const struct post_owners *owners, int64_t id); /* in how many questions */
+bool post_owners_open(const struct post_owners *owners, int64_t id);    /* a question for it is not answered */
 void post_owners_free(struct post_owners *owners);                      /* open questions are cancelled */
 
 #endif

@@ -4,35 +4,35 @@
 #define TOKENS_SECRET "a secret of these tests, longer than 32 bytes"
 static const char TOKENS_PUBLIC_KEY[] =
     "-----BEGIN PUBLIC KEY-----\n"
-    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAqbprSlWDlKI5V6hiDksu\n"
-    "nR1Nw/NDGtH7TcxC3Ztzx74ZnV/Kh6429za+I/uaOIdPaXI/k8Uo9WzYR0gAjlnL\n"
-    "hz7ERxC+UCDgHtvA8QIwARzV+oVsEzVA+suWfEDkyGFTRDLr74DnnLgRUFvuj4z4\n"
-    "IUr9atslDLLEDAXIKZU6M246AAFrQomsyExM89/MbOE69txpiBx4nvZ3xeJ4Dhyp\n"
-    "i2QTS6GOMshxKNj/glJpfL2fl34VsuAKqRxdUiYBwPUjBTeOfK24A9Wn+l8EBgUA\n"
-    "bt2bsLgBI3S+BsHRAuEtaDSAWrdGqDvaqxCVql2+U32TiP7hR/wJLOeCKsAoX/Ni\n"
-    "FwIDAQAB\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEArzughdSq9eMR0XDNyoVR\n"
+    "aPJmyaBmQkfcUVEM/jyE4ZzF6KfxQyTbIDGrXgLDURAQcsktSGErMYfjur4YaWCD\n"
+    "Ormz30acIg31p6dUxsPMYn4jLPI/Nd0xFQaauCyUp/mNNMYITE4hluU0eMNiWh7R\n"
+    "ezKVKN7oZeTFlbIT4DRJovVoGZ7g/2wfifOv1pCZoK9tMMfT7sNI1M0GzmeQunm6\n"
+    "oYVrLJMB0jTYXvXvsQtjcZM9h9/cdbpcTr2E6QzV9GCS7I4NjYjz4OU8sXe0+kwY\n"
+    "WI8I9vDELy+j+TXb/+qZp0QycRRALIf5pkiOX24c/NZ6xUx+UK4i6FEy2Lz0hag9\n"
+    "TQIDAQAB\n"
     "-----END PUBLIC KEY-----\n";
 #define TOKEN_HS256 \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.DDWORil0sRiAS1W" \
     "LQ4nD856cW3V2GzjWYEy3SdKmig8"
 #define TOKEN_RS256 \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.NR3rY5pSbd2CueW" \
-    "InbclEyW6quKoSHs0fTacPJLXa1rxBAfTDbWSfPz16uulMhIYk4iKUW-RmbMjYVdMH7hUuiDfBa0aGk0ug0qhlQKNZbVa19J1X-9" \
-    "AGcd5HSIlCniR3nqpUfSXoVSBRIOuNGlfuIsbd8FRw1wwZzFtkuvVyC97edAV0pqKkyllWXt3c0uYku4y333hKMipaahMZAvnYc9" \
-    "2Pegn15SbaSxj6p3IUCmD2hEu24dlmkcuAnUcyhx2NdPWnnZcr5hIRXfzuIlTJH73kqbvcWLJRdy42lyU26zHs4By7GAqijkFkoK" \
-    "dVf8vgJvy73lQAAGD0Srm-9r0bg"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.X6Yx_Vhv4T1gwje" \
+    "lTJyWQ3LmNeE4ykKKu56YImj2LusJW-67EpA5_oEashTjjWrUnbTe9rlVuDOtMQbMtviUb2_1vi1wVKzznNtr0fDDGPUxh1DMhIa" \
+    "NeWCX7ASRguydCE2vjBC0DeJBJNeP0n_IwwStFaTfyojD1-Z2MSqava7OkJ2LXEpVsp9NwgST4I4kvRnSiyVuUMtEYHif7jrSps_" \
+    "cWjBdtS4BL-KsMeTauH4tCL8R9Cq0YGeaVTmHwZb9dru-7gGOmH1qyoKsyiYkip_fRn6S6MITx_3etorh3XljpVYOEx6qfiYinXY" \
+    "leOd13XObpcUGwxOp6XUQREhGKQ"
 #define TOKEN_RS256_OTHER_KEY \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.iLVcoiekQV4f_ma" \
-    "9kzD86mFheaNKEmVxlV5y2CRYkIh_x9VvIC_hsa0p6o4gNpIDlvZxo8Rv7BpMvSlDfvIsiaOJJBGuAOwZombu91Pn0PaohS5YN8O" \
-    "6MuzpuPKLfKgyZS6_MZBFQFcPXgaLiE2sDXuQu3n9pjFP5Dz4MpfovXF_5KO7p6jausO8T5eYXC6bHL0PjCp_VKjS5U0u5NF2NSX" \
-    "aaMBpE3D_oERQEjRpbG1fYJ3i_mtyn_CnSSCTDdcZbjejR2nkvk3SdGs-lm4976eJ3b4qwg-jhhN1YYEGz-NSp2SRtxxm8h4ycQZ" \
-    "HHUeUHb5UmRDy3CNXZKUqDNV5Pg"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WpG7_AkkBkDd-Vk" \
+    "0jr62FlXL90wfmSZVGiIKa42R87Cc8hlkgSwHB9mTzlfbJnM8vvYMbGMLojC9ymMUC1alA5gYmGEM_7Gf0DJiOi3LF_ALpsxL-9q" \
+    "Hx8X2jbiXVDYxxAUzvH6gXJ2cnkNi4T8keVkXsIaXqjHREImuMYh8haFFqXsWobv8d4hRWTq7O39WwmXYZDYEz-tmFtzFQ35tNah" \
+    "32wjOsKouOpfrBtXsvEiNzK08Itxfw3N42_BpeGzZoA4ffZ3_gSHKTM3l112OUX-7TA-COuGiSZEByY1-xeL_YVAmVrlE-uEMGyB" \
+    "zyKdxq3Eu97y9_IkaJXvj3nmmww"
 #define TOKEN_RS256_TAMPERED \
-    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.NR3rY5pSbd2CueW" \
-    "InbclEyW6quKoSHs0fTacPJLXa1rxBAfTDbWSfPz16uulMhIYk4iKUW-RmbMjYVdMH7hUuiDfBa0aGk0ug0qhlQKNZbVa19J1X-9" \
-    "AGcd5HSIlCniR3nqpUfSXoVSBRIOuNGlfuIsbd8FRw1wwZzFtkuvVyC97edAV0pqKkyllWXt3c0uYku4y333hKMipaahMZAvnYc9" \
-    "2Pegn15SbaSxj6p3IUCmD2hEu24dlmkcuAnUcyhx2NdPWnnZcr5hIRXfzuIlTJH73kqbvcWLJRdy42lyU26zHs4By7GAqijkFkoK" \
-    "dVf8vgJvy73lQAAGD0Srm-9r0bg"
+    "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDMiLCAiZXhwIjogMTgwMDAwMDYwMH0.X6Yx_Vhv4T1gwje" \
+    "lTJyWQ3LmNeE4ykKKu56YImj2LusJW-67EpA5_oEashTjjWrUnbTe9rlVuDOtMQbMtviUb2_1vi1wVKzznNtr0fDDGPUxh1DMhIa" \
+    "NeWCX7ASRguydCE2vjBC0DeJBJNeP0n_IwwStFaTfyojD1-Z2MSqava7OkJ2LXEpVsp9NwgST4I4kvRnSiyVuUMtEYHif7jrSps_" \
+    "cWjBdtS4BL-KsMeTauH4tCL8R9Cq0YGeaVTmHwZb9dru-7gGOmH1qyoKsyiYkip_fRn6S6MITx_3etorh3XljpVYOEx6qfiYinXY" \
+    "leOd13XObpcUGwxOp6XUQREhGKQ"
 #define TOKEN_HS256_OTHER_SECRET \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.RdqTCTE69J-_zSR" \
     "Wzk9cDyabFN5GMvQPB9M9XVLb0YY"
@@ -44,11 +44,11 @@ static const char TOKENS_PUBLIC_KEY[] =
 #define TOKEN_HS256_TWO_PARTS \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0"
 #define TOKEN_FORGED_PUBLIC_KEY \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.WJmXL00wbhkZgzZ" \
-    "Nes1B1iPPxlVJWZCW6dcQuUZQQRw"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.LD2_Q5EELjUHRxK" \
+    "H1iZHo5RFQe_lxLWJumT97pnJFq0"
 #define TOKEN_FORGED_PUBLIC_KEY_NO_NEWLINE \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.plVYtNGCKdQU6dJ" \
-    "7tt9wcbRiIStKv5twibilw_LPTeA"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.GU8-pp8Hmx_U1_x" \
+    "iaRQlm5DIMOBhSQajhBE-XafvbvM"
 #define TOKEN_NONE \
     "eyJhbGciOiAibm9uZSJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0."
 #define TOKEN_NONE_NO_DOT \
@@ -68,11 +68,11 @@ static const char TOKENS_PUBLIC_KEY[] =
     "eyJhbGciOiAiSFM1MTIiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.H8FwQ9FbwDqUvWA" \
     "KPfZMVzX_7zrb4aoAzJW8wYZ50okp-_Mw5P2FRhL3xkOgW087KrkT7VtgGduOfjGAYyZYuQ"
 #define TOKEN_RS256_SAYS_HS256 \
-    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.EZIfaasik85IHuK" \
-    "8zddT5vhTkJqx7697mcZ5YFqOWD_EPOTeMg2DAcW-KmYrkXSkN4v9zIz7m6JzkQFQT-CBZOcEpgCFU4LNyap9HFUxFXzqiDEY6-i" \
-    "6w5K1fp7QAZvz_R-xY6Z37Ki7OpOEc7g7YqddO3Op10nPwYVBfMdr0tf7nM4dCIm5d_aZOmREwLqMyxJ_WWtJuH1tcomj8lyUcTj" \
-    "FAM9vNd3FWyyUjOsdKLQ9nsY-SrKhbsdNcCXl04Ab-Mc76t2RE00B8ZAQYgau1I38acKQqowb59KaOApAnJF3FdxZO0uRbCUBoxI" \
-    "dU4Ud8Oy71As8SWb2hrpUr8LZ2w"
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.EHJT9jUh7cYh4xO" \
+    "ZJRdRvF2nVEuenvlFR_-WXqgjdvl4rXapB5ZccjDJz2aPKfrqAi9_NsFgscxEAU-UVB2a8F4pkH5TWWrHS8eJH-fHedCBx8Q7Yky" \
+    "xCSOAAZijvu5wg4FJNrIX6sKYzvr8lQE23AmRNQkWJwDU_2iWUsBQrHWKgvQJSEZphSJVq80caMNVla0BbXHvfZgpz3vQ8_bs8Hu" \
+    "ydAGqgbx_e8cesBBD3mRl2wwwnT4VG7GrDwejrtTm9RfBL5P7AQGC46cmGtUT2SFW9Ed0kXssfY60Us4lRO8Zf4GMxu7gk1RvLjF" \
+    "OAhjzPwgijwtDTIdQtz7djeEIOQ"
 #define TOKEN_HS256_SAYS_RS256 \
     "eyJhbGciOiAiUlMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMH0.ZX2bkefSRRkAFF5" \
     "5o6nvkUOQ_PTHEQrrWOmTkBzgD1Q"
@@ -154,6 +154,21 @@ static const char TOKENS_PUBLIC_KEY[] =
 #define TOKEN_GATEWAY_NEARLY \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogImd" \
     "hdGV3YXlzIHN1YmdhdGV3YXkifQ.Ot7h6hhHF4HE62UEhRrNyst2KwUMN0J8UihSoL9AkI8"
+#define TOKEN_MODERATOR \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogInJ" \
+    "lYWQgbW9kZXJhdG9yIiwgImxldmVsIjogM30.t-YvlX0HGBo_bV3m1Fljw4bml1sPncQKQluvSahoVKw"
+#define TOKEN_MODERATOR_WORD \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiYXBwIiwgImV4cCI6IDE4MDAwMDA2MDAsICJzY29wZSI6ICJ" \
+    "tb2RlcmF0b3IifQ.iOZ3_ZpeokAWfQ_LDQyetS4nXaW10Y2UoZC0o-I8XD0"
+#define TOKEN_MODERATOR_NEARLY \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogIm1" \
+    "vZGVyYXRvcnMiLCAibGV2ZWwiOiAtMX0.Ad4kNSt66mDyBH9Ik4msm_ZP9ARb5BCw7AutWOTDWMU"
+#define TOKEN_LEVEL_TEXT \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgImxldmVsIjogIjM" \
+    "ifQ.88DLV2z40cfROD07LzIf_9L9pOUmDlNUXMwFlkvRMU0"
+#define TOKEN_LEVEL_LARGE \
+    "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgImxldmVsIjogMjE" \
+    "0NzQ4MzY0OH0.9ISlks-LFPbtMm0Hji22EsOv7H14ZdxCfBLEQczbPr4"
 #define TOKEN_SCOPE_LIST \
     "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJzdWIiOiAiNDIiLCAiZXhwIjogMTgwMDAwMDYwMCwgInNjb3BlIjogWyJ" \
     "nYXRld2F5Il19.0hurB-hQVw8bt9iTxbn82CDCoPqsDupc8EWXRtd-cBU"

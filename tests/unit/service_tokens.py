@@ -94,6 +94,11 @@ def tokens(private, other, public):
     yield "GATEWAY_NO_SUB", hs(having(sub=None, scope="gateway"))
     yield "GATEWAY_USER", hs(having(scope="read gateway write"))
     yield "GATEWAY_NEARLY", hs(having(scope="gateways subgateway"))
+    yield "MODERATOR", hs(having(scope="read moderator", level=3))
+    yield "MODERATOR_WORD", hs(having(sub="app", scope="moderator"))
+    yield "MODERATOR_NEARLY", hs(having(scope="moderators", level=-1))
+    yield "LEVEL_TEXT", hs(having(level="3"))
+    yield "LEVEL_LARGE", hs(having(level=2147483648))
     yield "SCOPE_LIST", hs(having(scope=["gateway"]))
     yield "CLAIMS_LIST", hs([1, 2])
 

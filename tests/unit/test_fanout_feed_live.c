@@ -44,6 +44,7 @@ static int begin(void **state) {
     w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
                                                  .partitions = 1,
                                                  .kept_max = 100,
+                                                 .kept_bytes = SIZE_MAX,
                                                  .kept_ms = LONG_MS,
                                                  .timeout_ms = LONG_MS,
                                                  .profiles = w->profiles.profiles,

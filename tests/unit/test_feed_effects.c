@@ -443,7 +443,8 @@ enum { MANY = 2500, FIRST = 100, AUTHORS = 3 }; /* followers are FIRST and on */
 
 struct crowd {
     struct world *w;
-    uint8_t got[AUTHORS][MANY]; /* how often the author's post came to each */
+    uint8_t got[AUTHORS][MANY];  /* how often the author's post came to each */
+    uint8_t gone[AUTHORS][MANY]; /* and how often its deletion */
     bool always[AUTHORS][MANY], ever[AUTHORS][MANY];
     size_t calls[AUTHORS], slice; /* readers in one call of effects_run */
     int last;                     /* author of the last slice */
@@ -452,14 +453,21 @@ struct crowd {
 static void crowd_timeline(void *context, int32_t partition, const int64_t *readers, size_t count,
                            const struct timeline_item *item) {
     struct crowd *crowd = context;
-    CHECK(crowd->w, item->kind == TIMELINE_ITEM_PUSH && item->push.id == FIRST + item->push.author);
-    crowd->last = (int)item->push.author;
+    bool gone = item->kind == TIMELINE_ITEM_GONE;
+    int64_t author = gone ? item->gone.author : item->push.author, id = gone ? item->gone.id : item->push.id;
+    CHECK(crowd->w, (gone || item->kind == TIMELINE_ITEM_PUSH) && id == FIRST + author);
+    crowd->last = (int)author;
     crowd->slice += count;
-    crowd->calls[item->push.author]++;
+    crowd->calls[author]++;
     for (size_t i = 0; i < count; i++) {
         CHECK(crowd->w, home(crowd->w, readers[i]) == partition);
-        crowd->got[item->push.author][readers[i] - FIRST]++;
+        (gone ? crowd->gone : crowd->got)[author][readers[i] - FIRST]++;
     }
+}
+
+static void crowd_hot(void *context, int32_t partition, int64_t author, const struct timeline_item *item) {
+    const struct crowd *crowd = context;
+    CHECK(crowd->w, item->kind == TIMELINE_ITEM_HOT_GONE && item->hot_gone.id == FIRST + author);
 }
 
 static void follow(struct crowd *crowd, int64_t author, int64_t reader, bool set) {
@@ -475,6 +483,7 @@ static struct crowd *crowd_new(uint64_t seed) {
     w->options.push_max = MANY;
     w->options.context = crowd;
     w->options.timeline = crowd_timeline;
+    w->options.hot = crowd_hot;
     effects_free(w->effects);
     w->effects = effects_new(&w->options);
     memset(crowd->always, 1, sizeof crowd->always);
@@ -535,6 +544,44 @@ static void pushes_to_many_go_out_in_slices(void **state) {
         CHECK(w, run(crowd, 1000) == 0 && !crowd->slice);
         crowd_free(crowd);
     }
+}
+
+static void delete_post(struct crowd *crowd, int64_t author) {
+    struct world *w = crowd->w;
+    struct error error;
+    put_post(w, author, FIRST + author, POST_DELETED);
+    done(w, effects_post(w->effects, home(w, author), author, FIRST + author, OFFSET + AUTHORS, &error), &error);
+}
+
+static void deletions_go_to_many_as_well(void **state) {
+    struct crowd *crowd = crowd_new(3);
+    struct world *w = crowd->w;
+    post_all(crowd);
+    while (run(crowd, 700)) continue;
+    delete_post(crowd, 0);
+    CHECK(w, effects_pushes(w->effects) == 1 && effects_held(w->effects, home(w, 0)) == OFFSET + AUTHORS);
+    while (run(crowd, 700)) continue;
+    for (int64_t reader = 0; reader < MANY; reader++) {
+        assert_int_equal(crowd->gone[0][reader], crowd->always[0][reader] ? 1 : 0);
+        assert_int_equal(crowd->gone[1][reader], 0);
+    }
+    crowd_free(crowd);
+}
+
+/* The rest of the followers is told of the deletion only. */
+static void a_post_is_deleted_while_it_goes_out(void **state) {
+    struct crowd *crowd = crowd_new(4);
+    post_all(crowd);
+    run(crowd, 500);
+    delete_post(crowd, 0);
+    while (run(crowd, 500)) continue;
+    size_t got = 0;
+    for (int64_t reader = 0; reader < MANY; reader++) {
+        got += crowd->got[0][reader];
+        assert_int_equal(crowd->gone[0][reader], crowd->always[0][reader] ? 1 : 0);
+    }
+    assert_int_equal(got, 500);
+    crowd_free(crowd);
 }
 
 /* Each push has its turn; offsets are held until their pushes are complete. */
@@ -715,6 +762,37 @@ static void a_request_of_thousands_is_answered_in_slices(void **state) {
 }
 
 /* Requests wait behind each other, and one that is dropped is asked for again from its record on. */
+/* An author's deleted posts stand before the live ones. */
+static void a_long_backlog_is_told_in_slices(void **state) {
+    enum { DELETED = 2500, AUTHOR = 3, READER = 4 };
+    struct world *w = world_new(5, 1, 4);
+    const struct relation_half half = {.user = AUTHOR, .other = READER, .relation = RELATION_FOLLOWER};
+    const struct post gone = {.state = POST_DELETED, .deleted = 5};
+    const struct timeline_item request = {.kind = TIMELINE_ITEM_REQUEST, .request = {.reader = READER, .request = -1}};
+    int64_t author = AUTHOR, reader = READER, live = ids_make(1, 0);
+    struct error error;
+    int code;
+    for (int64_t i = 0; i < DELETED; i++)
+        posts_take_index(w->posts, 0, w->offsets[0]++, author, ids_make(2 + i, 0), &gone);
+    put_post(w, author, live, POST_LIVE);
+    take_half(w, &half, true);
+    apply_halves(w);
+    uint64_t before = posts_moves(w->posts);
+    done(w, effects_half(w->effects, 0, &half, true, &error), &error);
+    CHECK(w, posts_moves(w->posts) - before < DELETED);
+    put_line(w, &w->wanted, "requests", 0, &author, 1, &request);
+    compare(w, "half");
+    effects_request(w->effects, 0, OFFSET, &author, 1, reader, -1);
+    size_t turns = 0;
+    for (code = 1; code; turns++) CHECK(w, one_turn(w, &code) <= WORK);
+    CHECK(w, turns > DELETED / WORK);
+    const struct timeline_item backlog = {.kind = TIMELINE_ITEM_BACKLOG,
+                                          .backlog = {.author = author, .ids = {.items = &live, .count = 1}}};
+    put_line(w, &w->wanted, "timelines", 0, &reader, 1, &backlog);
+    compare(w, "request");
+    world_free(w);
+}
+
 static void requests_of_a_lost_partition_are_dropped(void **state) {
     static int64_t authors[NEAR];
     struct world *w = near_world(authors);
@@ -747,10 +825,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histories),
         cmocka_unit_test(pushes_to_many_go_out_in_slices),
+        cmocka_unit_test(deletions_go_to_many_as_well),
+        cmocka_unit_test(a_post_is_deleted_while_it_goes_out),
         cmocka_unit_test(pushes_take_turns),
         cmocka_unit_test(many_pushes_wait),
         cmocka_unit_test(a_push_survives_a_failure),
         cmocka_unit_test(a_request_of_thousands_is_answered_in_slices),
+        cmocka_unit_test(a_long_backlog_is_told_in_slices),
         cmocka_unit_test(requests_of_a_lost_partition_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,8 +179,40 @@ static void test_a_post_takes_twelve_bytes_at_most(void **state) {
     inbox_free(&inbox);
 }
 
+/* Rising, nearly rising, falling or in no order: each post is there once, newest first. */
+static void test_many_posts_come_in_any_order(void **state) {
+    enum { POSTS = 500, ROUNDS = 200 };
+    struct feed_chance chance = {.state = 5};
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        struct inbox inbox = {.request = -1};
+        struct inbox_post posts[POSTS];
+        bool there[2 * POSTS + 1] = {false};
+        size_t count = 1 + feed_chance(&chance, POSTS), swaps = feed_chance(&chance, 1 + round * 3), at = 0;
+        for (size_t i = 0; i < count; i++)
+            posts[i] = (struct inbox_post){.id = (int64_t)(round % 2 ? 2 * i + 1 : 2 * (count - i)), .author = 3};
+        for (; swaps; swaps--) {
+            struct inbox_post *a = &posts[feed_chance(&chance, count)], *b = &posts[feed_chance(&chance, count)],
+                              c = *a;
+            *a = *b;
+            *b = c;
+        }
+        if (feed_chance(&chance, 2)) posts[0] = posts[count - 1]; // one came twice, and another one did not
+        for (size_t i = 0; i < count; i++) there[posts[i].id] = true;
+        inbox_begin(&inbox, 1, 1, NULL, 0);
+        inbox_push_many(&inbox, posts, count, SIZE_MAX);
+        for (int64_t id = 2 * POSTS; id > 0; id--) {
+            if (!there[id]) continue;
+            assert_true(at < inbox.count && inbox.posts[at].id == id);
+            at++;
+        }
+        assert_int_equal(at, inbox.count);
+        inbox_free(&inbox);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories),
+                                       cmocka_unit_test(test_many_posts_come_in_any_order),
                                        cmocka_unit_test(test_a_post_takes_twelve_bytes_at_most)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/config.h"
-#include "ingest/feed/mentions.h"
+#include "ingest/mentions.h"
 
 static void test_handles_behind_an_at_sign(void **state) {
     static const struct {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -31,6 +32,8 @@ struct world {
     size_t asker_count;
     int answers;
     int64_t get_next; /* an id that the next settled wait asks for; 0: none */
+    int32_t lowest[PARTITIONS];
+    bool ended;
 };
 
 static struct asker *get(struct world *w, int64_t id) {
@@ -59,25 +62,40 @@ static void fetch(void *context, int32_t partition, const char *path, int timeou
     post_owners_fetch(&w->owners, partition, path, timeout_ms, done, done_context);
 }
 
-static struct world *begin(size_t kept_max, int64_t kept_ms, int timeout_ms) {
+static const int32_t *lowest(void *context) {
+    const struct world *w = context;
+    assert_false(w->ended); /* the owners are away */
+    return w->lowest;
+}
+
+static struct world *begin_with(size_t kept_max, size_t kept_bytes, int64_t kept_ms, int timeout_ms) {
     struct world *w = mem_zero(1, sizeof *w);
+    for (int32_t i = 0; i < PARTITIONS; i++) w->lowest[i] = i;
     uv_loop_init(&w->loop);
     some_profiles_open(&w->profiles);
     w->texts = texts_new(&(struct texts_options){.loop = &w->loop,
                                                  .partitions = PARTITIONS,
                                                  .kept_max = kept_max,
+                                                 .kept_bytes = kept_bytes,
                                                  .kept_ms = kept_ms,
                                                  .timeout_ms = timeout_ms,
                                                  .profiles = w->profiles.profiles,
                                                  .context = w,
+                                                 .lowest = lowest,
                                                  .fetch = fetch,
                                                  .settled = settled,
                                                  .answered = answered});
     return w;
 }
 
+static struct world *begin(size_t kept_max, int64_t kept_ms, int timeout_ms) {
+    return begin_with(kept_max, SIZE_MAX, kept_ms, timeout_ms);
+}
+
 static void end(struct world *w) {
     post_owners_free(&w->owners);
+    w->ended = true;
+    texts_stop(w->texts);
     for (size_t i = 0; i < w->asker_count; i++) {
         text_await_end(&w->askers[i].wait);
         text_give(w->askers[i].text);
@@ -158,7 +176,7 @@ static void names_are_those_of_now(void **state) {
                            (long long)id, (long long)id, (long long)ids_time_ms(id));
     assert_shows(w, asker, nobody);
     some_profiles_name(&w->profiles, 7, "Ada");
-    texts_profile_changed(w->texts);
+    texts_profile_changed(w->texts, 7);
     assert_shows(w, asker, ada);
     free(nobody);
     free(ada);
@@ -292,6 +310,145 @@ static void who_waits_no_more_is_not_told(void **state) {
     end(w);
 }
 
+/* Partitions 0, 1 and 2 are of one process, as the gateway believes. */
+static void one_question_a_process(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    w->lowest[1] = w->lowest[2] = 0;
+    w->owners.elsewhere = 2;
+    for (int32_t partition = 0; partition < PARTITIONS; partition++) get(w, id_of(partition, 1));
+    until_asked(w, 2);
+    assert_int_equal(w->owners.count, 2);
+    assert_int_equal(w->owners.questions[0].partition, 0);
+    assert_int_equal(w->owners.questions[1].partition, 3);
+    post_owners_answer(&w->owners, 0);
+    assert_int_equal(text_state_of(w->askers[1].text), TEXT_THERE);
+    assert_int_equal(text_state_of(w->askers[2].text), TEXT_ASKED); /* it has another owner by now, which is asked */
+    until_asked(w, 3);
+    assert_int_equal(w->owners.questions[2].partition, 2);
+    post_owners_say(&w->owners, 2, 0, 200, "{\"items\":[false]}"); /* nobody is asked for ever */
+    assert_int_equal(text_state_of(w->askers[2].text), TEXT_AWAY);
+    struct asker *again = get(w, id_of(2, 1));
+    until_asked(w, 4);
+    post_owners_answer(&w->owners, 3);
+    until_asked(w, 5);
+    post_owners_answer(&w->owners, 4);
+    assert_int_equal(text_state_of(again->text), TEXT_THERE);
+    end(w);
+}
+
+static void an_answer_that_is_full_is_gone_on_with(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    w->owners.most = 2;
+    for (int64_t i = 0; i < 5; i++) get(w, id_of(1, i));
+    for (size_t question = 0; question < 3; question++) {
+        until_asked(w, question + 1);
+        post_owners_answer(&w->owners, question);
+    }
+    for (size_t i = 0; i < 5; i++) assert_int_equal(text_state_of(w->askers[i].text), TEXT_THERE);
+    end(w);
+}
+
+static void the_memory_of_what_is_kept_is_bounded(void **state) {
+    enum { BYTES = 2000 };
+    struct world *w = begin_with(SIZE_MAX, BYTES, LONG_MS, LONG_MS);
+    for (int64_t i = 0; i < 50; i++) get(w, id_of(1, i));
+    until_asked(w, 1);
+    post_owners_answer(&w->owners, 0);
+    struct texts_stats stats = texts_stats_of(w->texts);
+    assert_true(stats.kept > 2 && stats.kept < 20 && stats.kept_bytes <= BYTES && stats.kept_bytes > BYTES / 2);
+    some_profiles_name(&w->profiles, 7, "Ada, whose name is long, so that the JSON becomes longer, and is shown anew");
+    texts_profile_changed(w->texts, 7);
+    struct buffer out = {.size = 0};
+    for (size_t i = 0; i < 50; i++) text_put(w->texts, w->askers[i].text, &out);
+    buffer_free(&out);
+    assert_true(texts_stats_of(w->texts).kept_bytes > stats.kept_bytes);
+    get(w, id_of(2, 1)); /* the next answer makes room again */
+    until_asked(w, 2);
+    post_owners_answer(&w->owners, 1);
+    assert_true(texts_stats_of(w->texts).kept_bytes <= BYTES);
+    end(w);
+}
+
+static void an_end_settles_what_is_not_asked_for(void **state) {
+    struct world *w = begin(100, LONG_MS, LONG_MS);
+    struct asker *asker = get(w, id_of(1, 0));
+    w->ended = true;
+    texts_stop(w->texts);
+    assert_int_equal(asker->settled, 1);
+    assert_int_equal(text_state_of(asker->text), TEXT_AWAY);
+    assert_int_equal(w->owners.count, 0);
+    end(w);
+}
+
+/* ---- at random: what is kept is what was answered last and not forgotten ---- */
+
+enum { IDS = 30, KEPT = 8, STEPS = 200 };
+
+struct model {
+    int64_t kept[IDS + 1]; /* oldest first */
+    size_t count;
+};
+
+static bool model_has(const struct model *model, int64_t id) {
+    for (size_t i = 0; i < model->count; i++)
+        if (model->kept[i] == id) return true;
+    return false;
+}
+
+static void model_drop(struct model *model, int64_t id) {
+    size_t left = 0;
+    for (size_t i = 0; i < model->count; i++)
+        if (model->kept[i] != id) model->kept[left++] = model->kept[i];
+    model->count = left;
+}
+
+static void model_keep(struct model *model, int64_t id) {
+    model->kept[model->count++] = id;
+    if (model->count > KEPT) model_drop(model, model->kept[0]);
+}
+
+/* Notes what an answer settles, in the order of its ids. */
+static void model_answer(struct model *model, struct world *w, size_t question, const bool *forgotten) {
+    const char *at = strchr(w->owners.questions[question].path, '=');
+    while (at) {
+        char *behind;
+        int64_t id = strtoll(at + 1, &behind, 10);
+        if (!forgotten[id >> (IDS_FRACTION_BITS + IDS_PARTITION_BITS)]) model_keep(model, id);
+        at = *behind ? behind : NULL;
+    }
+}
+
+static void what_is_kept_is_as_the_model_says(void **state) {
+    for (unsigned seed = 0; seed < 5; seed++) {
+        struct world *w = begin(KEPT, LONG_MS, LONG_MS);
+        struct model model = {.count = 0};
+        bool forgotten[IDS + 2] = {false}; /* while it is asked for */
+        srand(seed);
+        for (int step = 0; step < STEPS; step++) {
+            int64_t number = rand() % IDS, id = id_of((int32_t)(number % PARTITIONS), number);
+            bool asked = post_owners_open(&w->owners, id);
+            if (rand() % 10 == 0) {
+                texts_forget(w->texts, id);
+                if (asked) forgotten[number + 1] = true;
+                model_drop(&model, id);
+            } else if (rand() % 2) {
+                struct shared_text *text = texts_get(w->texts, id);
+                assert_int_equal(text_state_of(text) == TEXT_THERE, model_has(&model, id));
+                text_give(text);
+                while (post_owners_open(&w->owners, id) == model_has(&model, id)) uv_run(&w->loop, UV_RUN_NOWAIT);
+                if (!asked) forgotten[number + 1] = false;
+            } else if (w->owners.open) {
+                size_t question = w->owners.count - 1;
+                while (!w->owners.questions[question].open) question--;
+                model_answer(&model, w, question, forgotten);
+                post_owners_answer(&w->owners, question);
+            }
+            assert_int_equal(texts_stats_of(w->texts).kept, model.count);
+        }
+        end(w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_question_a_partition_for_all_who_ask),
@@ -306,6 +463,11 @@ int main(void) {
         cmocka_unit_test(nobody_has_that_partition),
         cmocka_unit_test(owners_that_answer_at_once),
         cmocka_unit_test(who_waits_no_more_is_not_told),
+        cmocka_unit_test(one_question_a_process),
+        cmocka_unit_test(an_answer_that_is_full_is_gone_on_with),
+        cmocka_unit_test(the_memory_of_what_is_kept_is_bounded),
+        cmocka_unit_test(an_end_settles_what_is_not_asked_for),
+        cmocka_unit_test(what_is_kept_is_as_the_model_says),
     };
     return cmocka_run_group_tests_name("texts of posts", tests, NULL, NULL);
 }

@@ -268,6 +268,29 @@ static void gateways_are_told_by_their_scope(void **state) {
     assert_refused(keys->both, TOKEN_SCOPE_LIST, -EACCES);
 }
 
+static void moderators_are_told_by_their_scope(void **state) {
+    struct keys *keys = *state;
+    struct auth_claims claims;
+    assert_int_equal(verify(keys->both, TOKEN_MODERATOR, &claims), 0);
+    assert_true(claims.moderator && !claims.gateway && claims.user == 42);
+    assert_int_equal(verify(keys->both, TOKEN_MODERATOR_NEARLY, &claims), 0);
+    assert_true(!claims.moderator && claims.user == 42);
+    assert_refused(keys->both, TOKEN_MODERATOR_WORD, -EACCES); /* a moderator is a user */
+}
+
+static void a_level_that_is_none_counts_as_the_lowest(void **state) {
+    struct keys *keys = *state;
+    static const char *const TOKENS[] = {TOKEN_GATEWAY_USER, TOKEN_MODERATOR_NEARLY, TOKEN_LEVEL_TEXT,
+                                         TOKEN_LEVEL_LARGE};
+    struct auth_claims claims;
+    assert_int_equal(verify(keys->both, TOKEN_MODERATOR, &claims), 0);
+    assert_int_equal(claims.level, 3);
+    for (size_t i = 0; i < ARRAY_SIZE(TOKENS); i++) {
+        assert_int_equal(verify(keys->both, TOKENS[i], &claims), 0);
+        assert_int_equal(claims.level, 0);
+    }
+}
+
 static void refuses_file(struct keys *keys, bool secret, const char *text, const char *reason) {
     struct auth *auth = NULL;
     struct error error = {.text = ""};
@@ -306,6 +329,8 @@ int main(void) {
         cmocka_unit_test(not_before_has_a_minute_of_leeway),
         cmocka_unit_test(subject_is_a_user_id_in_its_only_spelling),
         cmocka_unit_test(gateways_are_told_by_their_scope),
+        cmocka_unit_test(moderators_are_told_by_their_scope),
+        cmocka_unit_test(a_level_that_is_none_counts_as_the_lowest),
         cmocka_unit_test(unusable_key_files_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -99,7 +99,7 @@ class Daemon(Process):
 class Cluster:
     """
     cluster = Cluster(broker, folder, partitions=4, settings={'inactive.after.s': 30})
-    cluster.start(routers=2)         # topics, then one of each daemon, two routers, no feed; waits until all are ready
+    cluster.start(routers=2)         # topics, then one of each daemon, two routers, no feed, no comments; waits until all are ready
     cluster.routers[0].kill()
     cluster.add('router')            # one more, started
     """
@@ -142,7 +142,8 @@ class Cluster:
         own = {
             'ingest': {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
-                       'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed')},
+                       'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
+                       'comments.group.id': self.group('comments')},
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
                        'edge.listen': f'127.0.0.1:{self._fanout_port}',
@@ -174,6 +175,7 @@ class Cluster:
     routers = property(lambda self: self.of('router'))
     fanouts = property(lambda self: self.of('fanout'))
     feeds = property(lambda self: self.of('feed'))
+    comments = property(lambda self: self.of('comments'))
     sinks = property(lambda self: self.of('history-sink'))
 
     def create_topics(self, **plan):
@@ -187,7 +189,8 @@ class Cluster:
             'kafka.bootstrap.servers': self.broker.bootstrap, 'topics.prefix': self.prefix,
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
-            'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed')}.items()))
+            'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
+            'comments.group.id': self.group('comments')}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

@@ -1,9 +1,9 @@
 /* Several questions to owners at once: each answer is handed over as it comes, and when there is none left to wait for, that is said.
  * Loop's thread. */
-#ifndef INGEST_FEED_GATHER_H
-#define INGEST_FEED_GATHER_H
+#ifndef INGEST_GATHER_H
+#define INGEST_GATHER_H
 
-#include "json/json.h"
+#include "json/scan.h"
 #include "service/peers.h"
 
 struct gather;
@@ -12,7 +12,7 @@ struct gather_options {
     struct peers *owners;
     int timeout_ms;
     void *context;
-    void (*answer)(void *context, size_t tag, const json_t *reply); /* reply NULL: this owner did not answer in time */
+    void (*answer)(void *context, size_t tag, struct json_bytes reply); /* empty: this owner did not answer in time */
     void (*done)(void *context, bool stopping); /* stopping: the gateway ends, and nothing more may be asked */
 };
 

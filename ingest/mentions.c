@@ -1,10 +1,11 @@
-#include "ingest/feed/mentions.h"
+#include "ingest/mentions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
+#include "json/json.h"
 
 enum { ASK_TIMEOUT_MS = 1000 };
 
@@ -39,11 +40,19 @@ struct mentions_question {
     struct mentions found;
 };
 
-static void answered(void *context, size_t tag, const json_t *reply) {
+/* Reads {"user": the one who has the handle}. */
+static bool read_user(struct json_bytes reply, int64_t *user) {
+    json_t *object = reply.size ? json_parse(reply.data, reply.size, NULL) : NULL;
+    int code = json_want_int(object, "user", 0, INT64_MAX, user, NULL);
+    json_decref(object);
+    return code == 0;
+}
+
+static void answered(void *context, size_t tag, struct json_bytes reply) {
     struct mentions *found = &((struct mentions_question *)context)->found;
     int64_t user;
     (void)tag;
-    if (json_want_int(reply, "user", 0, INT64_MAX, &user, NULL)) return;
+    if (!read_user(reply, &user)) return;
     for (size_t i = 0; i < found->count; i++)
         if (found->users[i] == user) return; // a user who has just changed the handle may have two
     found->users[found->count++] = user;
@@ -55,20 +64,20 @@ static void all_answered(void *context, bool stopping) {
     free(question);
 }
 
-void mentions_ask(struct feed_gateway *gateway, char handles[][HANDLE_SIZE], size_t count, void *context,
+void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE_SIZE], size_t count, void *context,
                   void (*done)(void *context, const struct mentions *mentions, bool stopping)) {
     struct mentions_question *question = mem_zero(1, sizeof *question);
     question->context = context;
     question->done = done;
     struct gather *gather = gather_new(&(struct gather_options){
-        .owners = gateway->owners,
+        .owners = feeds,
         .timeout_ms = ASK_TIMEOUT_MS,
         .context = question,
         .answer = answered,
         .done = all_answered,
     });
     for (size_t i = 0; i < count; i++) {
-        int32_t partition = handle_partition(handles[i], gateway->partitions);
+        int32_t partition = handle_partition(handles[i], partitions);
         char *path = mem_format("/peer/handle/%d?handle=%s", (int)partition, handles[i]);
         gather_ask(gather, partition, path, i);
         free(path);

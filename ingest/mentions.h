@@ -1,8 +1,8 @@
 /* The users whom a text mentions: finds the @handles in it, and asks their owners who has them. Loop's thread. */
-#ifndef INGEST_FEED_MENTIONS_H
-#define INGEST_FEED_MENTIONS_H
+#ifndef INGEST_MENTIONS_H
+#define INGEST_MENTIONS_H
 
-#include "ingest/feed/parts.h"
+#include "service/peers.h"
 #include "users/handle.h"
 
 enum { MENTIONS_MAX = 10 };
@@ -16,9 +16,9 @@ struct mentions {
     size_t count;
 };
 
-/* Asks who has the handles, and calls `done` once, perhaps at once: a handle that nobody has, or whose owner does not answer soon, mentions
+/* Asks the feed processes, which own `partitions` partitions, who has the handles, and calls `done` once, perhaps at once: a handle that nobody has, or whose owner does not answer soon, mentions
  * nobody. stopping: the gateway ends, and nothing more may be asked or written. */
-void mentions_ask(struct feed_gateway *gateway, char handles[][HANDLE_SIZE], size_t count, void *context,
+void mentions_ask(struct peers *feeds, int32_t partitions, char handles[][HANDLE_SIZE], size_t count, void *context,
                   void (*done)(void *context, const struct mentions *mentions, bool stopping));
 
 #endif

@@ -1,4 +1,4 @@
-#include "ingest/feed/gather.h"
+#include "ingest/gather.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,10 +25,9 @@ static void settle(struct gather *gather) {
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct gather_question *question = context;
     struct gather *gather = question->gather;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    struct json_bytes reply = {text, code == 0 && status == 200 ? size : 0};
     if (code == -ECANCELED) gather->stopping = true;
     gather->options.answer(gather->options.context, question->tag, reply);
-    json_decref(reply);
     free(question);
     settle(gather);
 }

@@ -1,0 +1,193 @@
+#include "ingest/comments/acts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+#include "ingest/comments/answers.h"
+
+/* ---- commands ---- */
+
+/* Writes the command, without subject, key and time as yet, and answers in that form. */
+static void act(struct comments_gateway *gateway, const struct call *call, const char *subject,
+                const struct comment_command *wanted, enum answer_form form) {
+    struct comment_wish *wish = mem_alloc(sizeof *wish);
+    *wish = (struct comment_wish){.gateway = gateway, .form = form, .offset = -1};
+    strcpy(wish->subject, subject);
+    client_key_choose(&gateway->chance, NULL, wish->key);
+    comment_wish_send(wish, call->request, wanted);
+}
+
+/* A command that changes no settings of the subject, and knows nothing about its owner. */
+static struct comment_command plain_command(const struct call *call, enum comment_command_kind kind) {
+    return (struct comment_command){
+        .kind = kind,
+        .user = call->claims.user,
+        .role = call->claims.moderator ? COMMENT_COMMAND_MODERATOR : COMMENT_COMMAND_USER,
+        .owner = -1,
+        .level = call->claims.level,
+        .who_may = COMMENT_COMMAND_SAME_WHO,
+        .review = COMMENT_COMMAND_SAME_REVIEW,
+        .closing = COMMENT_COMMAND_SAME_CLOSING,
+    };
+}
+
+/* ---- of users ---- */
+
+static void act_on_comment(struct comments_gateway *gateway, const struct call *call, enum comment_command_kind kind,
+                           struct event_text reason, enum answer_form form) {
+    char subject[SUBJECT_MAX + 1];
+    struct comment_command command = plain_command(call, kind);
+    command.comment = call->values[2].id;
+    command.text = reason;
+    if (comments_subject(call, subject) && comments_may_write(gateway, call))
+        act(gateway, call, subject, &command, form);
+}
+
+static const struct event_text NO_REASON = {.data = "", .size = 0};
+
+static void put_like(void *state, const struct call *call) {
+    act_on_comment(state, call, COMMENT_COMMAND_LIKE, NO_REASON, ANSWER_LIKES);
+}
+
+static void delete_like(void *state, const struct call *call) {
+    act_on_comment(state, call, COMMENT_COMMAND_UNLIKE, NO_REASON, ANSWER_LIKES);
+}
+
+static void put_pin(void *state, const struct call *call) {
+    act_on_comment(state, call, COMMENT_COMMAND_PIN, NO_REASON, ANSWER_PINNED);
+}
+
+static void delete_pin(void *state, const struct call *call) {
+    act_on_comment(state, call, COMMENT_COMMAND_UNPIN, NO_REASON, ANSWER_PINNED);
+}
+
+static void delete_comment(void *state, const struct call *call) {
+    act_on_comment(state, call, COMMENT_COMMAND_DELETE, NO_REASON, ANSWER_GONE);
+}
+
+static void post_report(void *state, const struct call *call) {
+    struct event_text reason;
+    struct error error;
+    json_t *object = call_body(call);
+    if (!object) return;
+    if (client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &reason, &error))
+        act_on_comment(state, call, COMMENT_COMMAND_REPORT, reason, ANSWER_REPORTED);
+    else
+        http_problem(call->request, 400, "bad_reason", error.text, 0);
+    json_decref(object);
+}
+
+/* ---- of moderators ---- */
+
+static bool kind_of_state(const char *state, enum comment_command_kind *kind) {
+    if (strcmp(state, "visible") == 0)
+        *kind = COMMENT_COMMAND_RESTORE; // which approves a held one, too
+    else if (strcmp(state, "hidden") == 0)
+        *kind = COMMENT_COMMAND_HIDE;
+    else if (strcmp(state, "deleted") == 0)
+        *kind = COMMENT_COMMAND_DELETE;
+    else
+        return false;
+    return true;
+}
+
+static void put_state(void *state, const struct call *call) {
+    const char *wanted = "";
+    char subject[SUBJECT_MAX + 1];
+    struct comment_command command = plain_command(call, COMMENT_COMMAND_HIDE);
+    struct error error;
+    if (!comments_subject(call, subject)) return;
+    json_t *object = call_body(call);
+    if (!object) return;
+    command.comment = call->values[2].id;
+    json_want_text(object, "state", &wanted, NULL);
+    if (!kind_of_state(wanted, &command.kind))
+        http_problem(call->request, 400, "bad_state", "\"state\" must be visible, hidden or deleted", 0);
+    else if (!client_text_read(object, "reason", COMMENT_REASON_POINTS_MAX, &command.text, &error))
+        http_problem(call->request, 400, "bad_reason", error.text, 0);
+    else
+        act(state, call, subject, &command, ANSWER_COMMENT);
+    json_decref(object);
+}
+
+/* ---- of gateways ---- */
+
+/* The number of the word in the list, `none` if the member is absent. False: it is another word. */
+static bool read_choice(const json_t *object, const char *member, const char *const *words, int none, int *choice,
+                        struct error *error) {
+    const char *text;
+    *choice = none;
+    if (!json_object_get(object, member)) return true;
+    if (json_want_text(object, member, &text, error)) return false;
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], text) != 0) continue;
+        *choice = i;
+        return true;
+    }
+    error_set(error, -EINVAL, "\"%s\" is none of the words that it may be", member);
+    return false;
+}
+
+static bool read_closed(const json_t *object, struct comment_command *command, struct error *error) {
+    bool closed;
+    command->closing = COMMENT_COMMAND_SAME_CLOSING;
+    if (!json_object_get(object, "closed")) return true;
+    if (json_want_bool(object, "closed", &closed, error)) return false;
+    command->closing = closed ? COMMENT_COMMAND_CLOSED : COMMENT_COMMAND_OPENED;
+    return true;
+}
+
+static bool read_number(const json_t *object, const char *member, int64_t max, int64_t *number, struct error *error) {
+    *number = -1;
+    return !json_object_get(object, member) || json_want_int(object, member, 0, max, number, error) == 0;
+}
+
+/* The words are in the order of the record's enums. NULL: the settings are read. Else the code of the problem. */
+static const char *read_settings(const json_t *object, struct comment_command *command, struct error *error) {
+    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody", NULL};
+    static const char *const REVIEW[] = {"after", "before", NULL};
+    int who, review;
+    int64_t level;
+    if (!read_number(object, "owner", INT64_MAX, &command->owner, error)) return "bad_user";
+    if (!read_choice(object, "who_may", WHO, COMMENT_COMMAND_SAME_WHO, &who, error) ||
+        !read_choice(object, "review", REVIEW, COMMENT_COMMAND_SAME_REVIEW, &review, error) ||
+        !read_number(object, "level", INT32_MAX, &level, error) || !read_closed(object, command, error))
+        return "bad_subject";
+    command->who_may = (enum comment_command_who)who;
+    command->review = (enum comment_command_review)review;
+    command->level = (int32_t)level;
+    return NULL;
+}
+
+static void put_subject(void *state, const struct call *call) {
+    char subject[SUBJECT_MAX + 1];
+    struct comment_command command = plain_command(call, COMMENT_COMMAND_REGISTER);
+    struct error error;
+    if (!comments_subject(call, subject)) return;
+    json_t *object = call_body(call);
+    if (!object) return;
+    command.user = 0;
+    command.role = COMMENT_COMMAND_SERVICE;
+    const char *wrong = read_settings(object, &command, &error);
+    if (wrong)
+        http_problem(call->request, 400, wrong, error.text, 0);
+    else
+        act(state, call, subject, &command, ANSWER_SUBJECT);
+    json_decref(object);
+}
+
+#define COMMENT "/v1/comments/{type:text}/{id:text}/{comment:id}"
+
+static const struct endpoint ENDPOINTS[] = {
+    {"DELETE", COMMENT, delete_comment, NEEDS_USER},
+    {"PUT", COMMENT "/like", put_like, NEEDS_USER},
+    {"DELETE", COMMENT "/like", delete_like, NEEDS_USER},
+    {"PUT", COMMENT "/pin", put_pin, NEEDS_USER},
+    {"DELETE", COMMENT "/pin", delete_pin, NEEDS_USER},
+    {"POST", COMMENT "/report", post_report, NEEDS_USER},
+    {"PUT", "/v1/moderation/comments/{type:text}/{id:text}/{comment:id}", put_state, NEEDS_MODERATOR},
+    {"PUT", "/v1/subjects/{type:text}/{id:text}", put_subject, NEEDS_GATEWAY},
+};
+const struct endpoint_list COMMENT_ACTS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

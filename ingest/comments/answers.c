@@ -1,0 +1,182 @@
+#include "ingest/comments/answers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "event/codec.h"
+#include "event/topics.h"
+
+/* ---- refusals ---- */
+
+static const struct refusal {
+    const char *name; /* as the owner says it */
+    unsigned status;
+    const char *code, *detail;
+} REFUSALS[] = {
+    {"no_subject", 404, "no_subject", "nobody has registered this subject, and it is no post"},
+    {"no_comment", 404, "no_comment", "there is no such comment under this subject"},
+    {"closed", 409, "subject_closed", "the subject takes no more comments"},
+    {"banned", 403, "banned", "the user may not comment"},
+    {"not_allowed", 403, "not_allowed", "the subject does not let this user comment"},
+    {"level", 403, "level_too_low", "the subject wants a higher account level"},
+    {"blocked", 403, "blocked", "one of the two users has blocked the other"},
+    {"not_yours", 403, "not_your_comment", "somebody else has written this comment, and owns the subject"},
+    {"not_visible", 409, "comment_not_visible", "the comment is held, hidden or deleted"},
+    {"no_root", 400, "not_a_root", "a reply cannot be pinned"},
+    {"pins", 409, "too_many_pins", "as many comments are pinned as a subject may have"},
+};
+
+void comment_refused(struct http_request *request, const char *refusal, bool reply) {
+    for (size_t i = 0; i < ARRAY_SIZE(REFUSALS); i++) {
+        const struct refusal *found = &REFUSALS[i];
+        if (strcmp(found->name, refusal) != 0) continue;
+        bool bad = reply && strcmp(refusal, "no_comment") == 0;
+        http_problem(request, bad ? 400 : found->status, found->code, found->detail, 0);
+        return;
+    }
+    http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
+}
+
+/* ---- outcomes ---- */
+
+static void reply_undecided(const struct comment_wish *wish, struct http_request *request) {
+    struct buffer body = {0}, location = {0};
+    if (wish->form != ANSWER_MADE) {
+        buffer_string(&body, "{\"state\":\"pending\"}");
+        http_reply_json(request, 202, &body);
+        buffer_free(&body);
+        return;
+    }
+    buffer_string(&location, "/v1/comments/");
+    comments_put_path(&location, wish->subject);
+    buffer_string(&location, "/outcome?key=");
+    client_escape(&location, wish->key);
+    buffer_format(&location, "&offset=%" PRId64, wish->offset);
+    buffer_string(&body, "{\"key\":");
+    json_put_text(&body, wish->key, strlen(wish->key));
+    buffer_string(&body, ",\"location\":");
+    json_put_text(&body, (const char *)location.data, location.size);
+    buffer_byte(&body, '}');
+    const struct http_field fields[] = {{"Cache-Control", "no-store"}, {"Location", buffer_cstring(&location)}};
+    http_reply(request, 202, "application/json", body.data, body.size, fields, ARRAY_SIZE(fields));
+    buffer_free(&location);
+    buffer_free(&body);
+}
+
+static bool put_subject(const struct comment_wish *wish, struct buffer *body, const json_t *subject) {
+    int64_t owner, level, total, version;
+    const char *who, *review;
+    bool closed;
+    size_t type = strcspn(wish->subject, ":");
+    if (json_want_int(subject, "owner", 0, INT64_MAX, &owner, NULL) ||
+        json_want_bool(subject, "closed", &closed, NULL) || json_want_text(subject, "who_may", &who, NULL) ||
+        json_want_text(subject, "review", &review, NULL) ||
+        json_want_int(subject, "level", 0, INT32_MAX, &level, NULL) ||
+        json_want_int(subject, "total", 0, INT64_MAX, &total, NULL) ||
+        json_want_int(subject, "version", 0, INT64_MAX, &version, NULL))
+        return false;
+    buffer_string(body, "{\"type\":");
+    json_put_text(body, wish->subject, type);
+    buffer_string(body, ",\"id\":");
+    json_put_text(body, wish->subject + type + 1, strlen(wish->subject + type + 1));
+    buffer_format(body, ",\"owner\":%" PRId64 ",\"closed\":%s,\"who_may\":", owner, closed ? "true" : "false");
+    json_put_text(body, who, strlen(who));
+    buffer_string(body, ",\"review\":");
+    json_put_text(body, review, strlen(review));
+    buffer_format(body, ",\"level\":%" PRId64 ",\"total\":%" PRId64 ",\"version\":%" PRId64 "}", level, total, version);
+    return true;
+}
+
+static bool put_comment(const struct comment_wish *wish, struct buffer *body, const json_t *comment) {
+    struct shown_comments shown = {.count = 0};
+    struct comment_names names = comments_names(wish->gateway);
+    bool good = shown_comment(&shown, comment, &names);
+    if (good) shown_comments_put(body, &shown, NULL, 0);
+    shown_comments_free(&shown);
+    return good;
+}
+
+static bool put_outcome(const struct comment_wish *wish, struct buffer *body, const json_t *reply) {
+    const json_t *comment = json_object_get(reply, "comment");
+    int64_t likes;
+    bool pinned;
+    switch (wish->form) {
+    case ANSWER_MADE:
+    case ANSWER_COMMENT: return put_comment(wish, body, comment);
+    case ANSWER_SUBJECT: return put_subject(wish, body, json_object_get(reply, "subject"));
+    case ANSWER_LIKES:
+        if (json_want_int(comment, "likes", 0, INT64_MAX, &likes, NULL)) return false;
+        buffer_format(body, "{\"likes\":%" PRId64 "}", likes);
+        return true;
+    case ANSWER_PINNED:
+        if (json_want_bool(reply, "pinned", &pinned, NULL)) return false;
+        buffer_format(body, "{\"pinned\":%s}", pinned ? "true" : "false");
+        return true;
+    case ANSWER_REPORTED: buffer_string(body, "{\"reported\":true}"); return true;
+    case ANSWER_GONE: return true;
+    }
+    return false;
+}
+
+static unsigned status_of(enum answer_form form) {
+    switch (form) {
+    case ANSWER_MADE: return 201;
+    case ANSWER_REPORTED: return 202;
+    case ANSWER_GONE: return 204;
+    case ANSWER_COMMENT:
+    case ANSWER_LIKES:
+    case ANSWER_PINNED:
+    case ANSWER_SUBJECT: return 200;
+    }
+    return 200;
+}
+
+void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+    const struct comment_wish *wish = context;
+    const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
+    struct buffer body = {0};
+    page_copies_changed(wish->gateway->pages, wish->subject);
+    if (wish->form == ANSWER_SUBJECT) known_subjects_forget(wish->gateway->subjects, wish->subject);
+    if (json_is_string(refused))
+        comment_refused(request, json_string_value(refused), wish->reply);
+    else if (!json_is_null(refused) || !put_outcome(wish, &body, reply))
+        reply_undecided(wish, request);
+    else if (wish->form == ANSWER_GONE)
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
+    else
+        http_reply_json(request, status_of(wish->form), &body);
+    buffer_free(&body);
+}
+
+/* ---- commands ---- */
+
+void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment) {
+    buffer_string(path, "/peer/comments/outcome/");
+    comments_put_path(path, wish->subject);
+    buffer_format(path, "?user=%" PRId64 "&comment=%" PRId64 "&key=", user, comment);
+    client_escape(path, wish->key);
+}
+
+void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted) {
+    struct comment_command command = *wanted;
+    struct buffer record = {0}, question = {0};
+    command.subject = (struct event_text){.data = wish->subject, .size = strlen(wish->subject)};
+    command.key = (struct event_text){.data = wish->key, .size = strlen(wish->key)};
+    command.time = clock_wall_ms();
+    event_encode_comment_command(&record, &command);
+    comment_wish_question(&question, wish, command.user, wish->form == ANSWER_MADE ? 0 : command.comment);
+    command_send(&wish->gateway->sender, &(struct command_write){
+                                             .request = request,
+                                             .topic = &TOPIC_COMMENT_COMMANDS,
+                                             .subject = wish->subject,
+                                             .record = &record,
+                                             .question = buffer_cstring(&question),
+                                             .answer = comment_wish_answered,
+                                             .context = wish,
+                                             .offset = &wish->offset,
+                                         });
+    buffer_free(&question);
+    buffer_free(&record);
+}

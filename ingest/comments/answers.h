@@ -1,0 +1,40 @@
+/* Answers to commands about comments: what their owner says became of them (comments/replies.h). Loop's thread. */
+#ifndef INGEST_COMMENTS_ANSWERS_H
+#define INGEST_COMMENTS_ANSWERS_H
+
+#include "ingest/client_text.h"
+#include "ingest/comments/parts.h"
+
+enum answer_form {
+    ANSWER_MADE,     /* POST, REPLY: 201 with the comment */
+    ANSWER_COMMENT,  /* 200 with the comment */
+    ANSWER_LIKES,    /* 200 {likes} */
+    ANSWER_PINNED,   /* 200 {pinned} */
+    ANSWER_REPORTED, /* 202 {reported} */
+    ANSWER_GONE,     /* 204 */
+    ANSWER_SUBJECT   /* 200 with the subject */
+};
+
+/* A command from its record to its answer. */
+struct comment_wish {
+    struct comments_gateway *gateway;
+    enum answer_form form;
+    bool reply; /* it answers another comment, which is part of the body: a wrong one is 400 */
+    char subject[SUBJECT_MAX + 1];
+    char key[CLIENT_KEY_MAX + 1];
+    int64_t offset;
+};
+
+/* Writes the command, to which this adds subject, key and time, and answers when its outcome is known, or 202. The wish is freed. */
+void comment_wish_send(struct comment_wish *wish, struct http_request *request, const struct comment_command *wanted);
+
+/* Appends the path of the question about the outcome. comment: which the command was about; 0: it made one, or none. */
+void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment);
+
+/* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. */
+void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply);
+
+/* Answers with the problem of that refusal, or of one that this version does not know. */
+void comment_refused(struct http_request *request, const char *refusal, bool reply);
+
+#endif

@@ -1,0 +1,159 @@
+#include "ingest/comments/comment_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sorted.h"
+#include "ids/ids.h"
+#include "posts/post_json.h"
+
+enum { LEVELS_MAX = 2 }; /* roots and replies */
+
+void shown_comments_free(struct shown_comments *shown) {
+    buffer_free(&shown->body);
+    free(shown->places);
+    free(shown->next);
+}
+
+static void add_place(struct shown_comments *shown, int64_t comment) {
+    if (shown->count == shown->capacity) {
+        shown->capacity = shown->capacity ? 2 * shown->capacity : 32;
+        shown->places = mem_resize(shown->places, shown->capacity, sizeof *shown->places);
+    }
+    shown->places[shown->count++] = (struct like_place){shown->body.size, comment};
+}
+
+static bool want_id(const json_t *object, const char *member, int64_t *id) {
+    const char *text;
+    return json_want_text(object, member, &text, NULL) == 0 && ids_parse(text, strlen(text), id);
+}
+
+/* A text, an id or a cursor, or null. */
+static bool put_nullable(struct buffer *body, const json_t *object, const char *member) {
+    const json_t *value = json_object_get(object, member);
+    buffer_format(body, ",\"%s\":", member);
+    if (json_is_string(value))
+        json_put_text(body, json_string_value(value), json_string_length(value));
+    else
+        buffer_string(body, "null");
+    return json_is_string(value) || json_is_null(value);
+}
+
+static bool put_number(struct buffer *body, const json_t *object, const char *member) {
+    int64_t value;
+    if (json_want_int(object, member, 0, INT64_MAX, &value, NULL)) return false;
+    buffer_format(body, ",\"%s\":%" PRId64, member, value);
+    return true;
+}
+
+static bool known_state(const char *state) {
+    return strcmp(state, "visible") == 0 || strcmp(state, "held") == 0 || strcmp(state, "hidden") == 0 ||
+           strcmp(state, "deleted") == 0;
+}
+
+static bool put_comments(struct shown_comments *shown, const json_t *list, const struct comment_names *names,
+                         int levels);
+
+static bool put_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names,
+                        int levels) {
+    struct buffer *body = &shown->body;
+    int64_t id, user;
+    const char *state;
+    if (!levels || !want_id(comment, "id", &id) || json_want_int(comment, "user", 0, INT64_MAX, &user, NULL) ||
+        json_want_text(comment, "state", &state, NULL) || !known_state(state))
+        return false;
+    known_authors_put(names->authors, id, user);
+    buffer_format(body, "{\"id\":\"%" PRId64 "\",", id);
+    post_put_user(body, user, names->profiles);
+    if (!put_nullable(body, comment, "text") || !put_number(body, comment, "time") ||
+        !put_number(body, comment, "floor") || !put_nullable(body, comment, "root") ||
+        !put_nullable(body, comment, "reply_to") || !put_number(body, comment, "likes") ||
+        !put_number(body, comment, "reply_count"))
+        return false;
+    buffer_string(body, ",\"replies\":");
+    if (!put_comments(shown, json_object_get(comment, "replies"), names, levels - 1)) return false;
+    buffer_format(body, ",\"state\":\"%s\"", state);
+    if (strcmp(state, "visible") == 0) add_place(shown, id);
+    buffer_byte(body, '}');
+    return true;
+}
+
+static bool put_comments(struct shown_comments *shown, const json_t *list, const struct comment_names *names,
+                         int levels) {
+    if (!json_is_array(list)) return false;
+    buffer_byte(&shown->body, '[');
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (i) buffer_byte(&shown->body, ',');
+        if (!put_comment(shown, json_array_get(list, i), names, levels)) return false;
+    }
+    buffer_byte(&shown->body, ']');
+    return true;
+}
+
+bool shown_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names) {
+    return put_comment(shown, comment, names, LEVELS_MAX);
+}
+
+static bool put_items(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    shown->next = mem_string(json_string_value(json_object_get(reply, "next")));
+    buffer_string(&shown->body, "{\"items\":");
+    return json_want_bool(reply, "complete", &shown->complete, NULL) == 0 &&
+           put_comments(shown, json_object_get(reply, "items"), names, LEVELS_MAX) &&
+           put_nullable(&shown->body, reply, "next");
+}
+
+bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    if (!put_items(shown, reply, names)) return false;
+    buffer_byte(&shown->body, '}');
+    return true;
+}
+
+bool shown_page(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    struct buffer *body = &shown->body;
+    bool closed;
+    if (!put_items(shown, reply, names) || !put_number(body, reply, "total") ||
+        json_want_int(reply, "version", 0, INT64_MAX, &shown->version, NULL) ||
+        json_want_int(reply, "counters", 0, INT64_MAX, &shown->counters, NULL) ||
+        json_want_bool(reply, "closed", &closed, NULL))
+        return false;
+    buffer_format(body, ",\"version\":%" PRId64 ",\"closed\":%s", shown->version, closed ? "true" : "false");
+    if (json_is_null(json_object_get(reply, "owner")))
+        buffer_string(body, ",\"owner\":null");
+    else if (!put_number(body, reply, "owner"))
+        return false;
+    buffer_string(body, ",\"pinned\":");
+    if (!put_comments(shown, json_object_get(reply, "pinned"), names, LEVELS_MAX)) return false;
+    buffer_byte(body, '}');
+    return true;
+}
+
+bool shown_around(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    const json_t *root = json_object_get(reply, "root");
+    struct buffer *body = &shown->body;
+    if (json_want_bool(reply, "complete", &shown->complete, NULL)) return false;
+    buffer_string(body, "{\"item\":");
+    if (!put_comment(shown, json_object_get(reply, "item"), names, LEVELS_MAX)) return false;
+    buffer_string(body, ",\"root\":");
+    if (json_is_null(root))
+        buffer_string(body, "null");
+    else if (!put_comment(shown, root, names, LEVELS_MAX))
+        return false;
+    buffer_string(body, ",\"around\":");
+    if (!put_comments(shown, json_object_get(reply, "around"), names, LEVELS_MAX)) return false;
+    buffer_byte(body, '}');
+    return true;
+}
+
+void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const int64_t *liked, size_t count) {
+    size_t from = 0;
+    for (size_t i = 0; liked && i < shown->count; i++) {
+        const struct like_place *place = &shown->places[i];
+        size_t found = sorted_below(liked, count, place->comment);
+        buffer_append(out, shown->body.data + from, place->at - from);
+        buffer_format(out, ",\"liked\":%s", found < count && liked[found] == place->comment ? "true" : "false");
+        from = place->at;
+    }
+    buffer_append(out, shown->body.data + from, shown->body.size - from);
+}

@@ -1,0 +1,129 @@
+#include "ingest/comments/comments.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "event/topics.h"
+#include "ingest/comments/acts.h"
+#include "ingest/comments/pages.h"
+#include "ingest/comments/parts.h"
+#include "ingest/comments/settings.h"
+#include "ingest/comments/writing.h"
+
+enum { PAGE_TIMEOUT_MS = 3000, TICK_MS = 1000 };
+
+static void fetch_page(void *context, const char *subject, const char *path, page_answered *answered,
+                       void *answered_context) {
+    const struct comments_gateway *gateway = context;
+    peers_fetch(gateway->owners, peers_of_subject(gateway->owners, subject), path, PAGE_TIMEOUT_MS, answered,
+                answered_context);
+}
+
+static void tick(void *context) {
+    const struct comments_gateway *gateway = context;
+    page_copies_tick(gateway->pages);
+}
+
+static void start_pages(struct comments_gateway *gateway, struct service *service) {
+    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
+    struct metrics *metrics = service_metrics(service);
+    gateway->pages = page_copies_new(&(struct page_copies_options){
+        .names = comments_names(gateway),
+        .hot_reads = settings->hot_reads,
+        .max_bytes = (size_t)settings->hot_memory_mb << 20,
+        .built = metrics_counter(metrics, "starling_ingest_comment_pages_built_total",
+                                 "Answers about threads that were asked of their owners.", NULL),
+        .from_copies =
+            metrics_counter(metrics, "starling_ingest_comment_pages_shared_total",
+                            "Answers about threads that were copies, or were built for somebody else, too.", NULL),
+        .context = gateway,
+        .fetch = fetch_page,
+        .now_ms = clock_coarse_ms,
+    });
+    gateway->tick = loop_timer_new(service_loop(service), TICK_MS, TICK_MS, tick, gateway);
+}
+
+static bool ready(const void *of) {
+    const struct comments_gateway *gateway = of;
+    return user_copies_ready(gateway->copies);
+}
+
+static int start_peers(struct comments_gateway *gateway, const struct product_options *options, struct error *error) {
+    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
+    struct service *service = options->service;
+    struct peers_options peers = {
+        .loop = service_loop(service),
+        .settings = service_kafka(service),
+        .group = settings->group,
+        .topic = &TOPIC_COMMENT_COMMANDS,
+        .partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS],
+        .token = service_settings(service)->peer_token,
+    };
+    int code = peers_new(&peers, &gateway->owners, error);
+    if (code) return code;
+    peers.group = options->groups.feeds;
+    peers.topic = &TOPIC_POST_COMMANDS;
+    peers.partitions = gateway->user_partitions;
+    code = peers_new(&peers, &gateway->feeds, error);
+    if (code) return code;
+    peers.group = options->groups.routers;
+    peers.topic = &TOPIC_LOCATIONS;
+    return peers_new(&peers, &gateway->routers, error);
+}
+
+/* Questions under way end, and their requests are answered. */
+static void comments_stop(void *state) {
+    struct comments_gateway *gateway = state;
+    if (!gateway) return;
+    loop_timer_free(gateway->tick);
+    gateway->tick = NULL;
+    peers_free(gateway->owners);
+    peers_free(gateway->feeds);
+    peers_free(gateway->routers);
+    gateway->owners = gateway->feeds = gateway->routers = NULL;
+}
+
+static void comments_free(void *state) {
+    struct comments_gateway *gateway = state;
+    if (!gateway) return;
+    page_copies_free(gateway->pages);
+    known_authors_free(gateway->authors);
+    known_subjects_free(gateway->subjects);
+    rates_free(gateway->rates);
+    free(gateway);
+}
+
+static int comments_start(const struct product_options *options, void **state, struct error *error) {
+    const struct comments_gateway_settings *settings = COMMENTS_GATEWAY_SECTION.values;
+    struct comments_gateway *gateway = mem_alloc(sizeof *gateway);
+    *gateway = (struct comments_gateway){
+        .copies = options->copies,
+        .user_partitions = options->shape->partitions[TOPIC_SPACE_USERS],
+        .chance = chance_new(),
+        .rates = rates_new(settings->user_rate, settings->user_burst),
+        .subjects = known_subjects_new(),
+        .authors = known_authors_new(),
+    };
+    int code = start_peers(gateway, options, error);
+    if (code) {
+        comments_stop(gateway);
+        comments_free(gateway);
+        return code;
+    }
+    gateway->sender = (struct command_sender){
+        .writer = options->writer,
+        .owners = gateway->owners,
+        .wait_ms = options->outcome_wait_ms,
+        .written = metrics_counter(service_metrics(options->service), "starling_ingest_comment_commands_total",
+                                   "Commands about comments that Kafka acknowledged.", NULL),
+    };
+    start_pages(gateway, options->service);
+    const struct endpoint_list *const lists[] = {&COMMENT_WRITING_ENDPOINTS, &COMMENT_ACTS_ENDPOINTS,
+                                                 &COMMENT_PAGES_ENDPOINTS};
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) endpoints_add(options->endpoints, lists[i], gateway, ready, gateway);
+    *state = gateway;
+    return 0;
+}
+
+const struct product COMMENTS_PRODUCT = {.start = comments_start, .stop = comments_stop, .free = comments_free};

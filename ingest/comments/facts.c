@@ -1,0 +1,265 @@
+#include "ingest/comments/facts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ids/ids.h"
+
+enum { SUBJECT_TIMEOUT_MS = 700, TIMEOUT_MS = 2000, FRESH_MS = 2000, PATH_MAX_BYTES = 256 };
+
+struct facts_question {
+    struct comments_gateway *gateway;
+    struct facts_wish wish;
+    struct known_subject subject;
+    size_t waiting; /* answers, and one for the asker itself */
+    bool asked;     /* about the subject, and not only known */
+    bool silent;    /* the subject's owner did not answer */
+    int64_t author; /* of the comment that is answered; -1: not known yet */
+    enum facts_outcome outcome;
+    struct facts facts;
+    bool second; /* the second round is asked */
+};
+
+/* ---- one answer ---- */
+
+static void settle(struct facts_question *question);
+
+/* Hands over: an answer's object; NULL where the owner said 404. Other answers make the outcome `away`, unless it is worse already. */
+static bool read_reply(struct facts_question *question, int code, unsigned status, const char *text, size_t size,
+                       json_t **reply) {
+    *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    if (json_is_object(*reply) || (code == 0 && status == 404)) return true;
+    json_decref(*reply);
+    *reply = NULL;
+    if (code == -ECANCELED)
+        question->outcome = FACTS_STOPPING;
+    else if (question->outcome == FACTS_KNOWN)
+        question->outcome = FACTS_AWAY;
+    return false;
+}
+
+static enum comment_subject_who who_of(const char *name) {
+    if (strcmp(name, "everyone") == 0) return COMMENT_SUBJECT_EVERYONE;
+    if (strcmp(name, "friends") == 0) return COMMENT_SUBJECT_FRIENDS;
+    return strcmp(name, "nobody") == 0 ? COMMENT_SUBJECT_NOBODY : COMMENT_SUBJECT_FOLLOWERS;
+}
+
+static void subject_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct facts_question *question = context;
+    struct known_subject *subject = &question->subject;
+    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    const char *who;
+    int64_t owner;
+    if (code == -ECANCELED)
+        question->outcome = FACTS_STOPPING;
+    else if (json_want_int(reply, "owner", 0, INT64_MAX, &owner, NULL) == 0 &&
+             json_want_text(reply, "who_may", &who, NULL) == 0) {
+        subject->owner = owner;
+        subject->who_may = who_of(who);
+    } else if (code == 0 && status == 404) {
+        subject->owner = -1;
+        subject->who_may = COMMENT_SUBJECT_EVERYONE; // so it will be registered
+    } else {
+        question->silent = true;
+    }
+    json_decref(reply);
+    settle(question);
+}
+
+static void post_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct facts_question *question = context;
+    json_t *reply;
+    if (read_reply(question, code, status, text, size, &reply)) {
+        const json_t *post = json_array_get(json_object_get(reply, "items"), 0);
+        if (json_want_int(post, "user", 0, INT64_MAX, &question->subject.author, NULL) &&
+            question->outcome <= FACTS_AWAY)
+            question->outcome = json_is_null(post) ? FACTS_NO_POST : FACTS_AWAY;
+    }
+    json_decref(reply);
+    settle(question);
+}
+
+static void comment_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct facts_question *question = context;
+    json_t *reply;
+    if (read_reply(question, code, status, text, size, &reply)) {
+        const json_t *item = json_object_get(reply, "item");
+        if (!reply && question->outcome <= FACTS_AWAY)
+            question->outcome = FACTS_NO_COMMENT;
+        else if (json_want_int(item, "user", 0, INT64_MAX, &question->author, NULL) && question->outcome == FACTS_KNOWN)
+            question->outcome = FACTS_AWAY;
+    }
+    if (question->author >= 0) known_authors_put(question->gateway->authors, question->wish.answers, question->author);
+    json_decref(reply);
+    settle(question);
+}
+
+/* Whether one of two users has the other as what; asked in both directions, as each sees it. */
+static void friendship_answered(void *context, int code, unsigned status, const char *text, size_t size, bool owner) {
+    struct facts_question *question = context;
+    json_t *reply;
+    const char *state;
+    if (read_reply(question, code, status, text, size, &reply)) {
+        if (json_want_text(reply, "state", &state, NULL)) {
+            if (question->outcome == FACTS_KNOWN) question->outcome = FACTS_AWAY;
+        } else {
+            if (strcmp(state, "blocked") == 0) question->facts.blocked = true;
+            if (owner && strcmp(state, "friends") == 0) question->facts.friends = true;
+        }
+    }
+    json_decref(reply);
+    settle(question);
+}
+
+static void owner_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    friendship_answered(context, code, status, text, size, true);
+}
+
+static void author_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    friendship_answered(context, code, status, text, size, false);
+}
+
+static void follows_answered(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct facts_question *question = context;
+    json_t *reply;
+    int64_t first;
+    if (read_reply(question, code, status, text, size, &reply)) {
+        const json_t *item = json_array_get(json_object_get(reply, "items"), 0);
+        question->facts.follows =
+            json_want_int(item, "user", 0, INT64_MAX, &first, NULL) == 0 && first == question->facts.owner;
+    }
+    json_decref(reply);
+    settle(question);
+}
+
+/* ---- questions ---- */
+
+typedef void answered_fn(void *context, int code, unsigned status, const char *text, size_t size);
+
+static void ask(struct facts_question *question, struct peers *peers, int32_t partition, const char *path,
+                int timeout_ms, answered_fn *answered) {
+    question->waiting++;
+    peers_fetch(peers, partition, path, timeout_ms, answered, question);
+}
+
+static void ask_subject(struct facts_question *question, const char *what, int64_t comment, int timeout_ms,
+                        answered_fn *answered) {
+    const struct comments_gateway *gateway = question->gateway;
+    const char *subject = question->subject.subject;
+    struct buffer path = {0};
+    buffer_format(&path, "/peer/comments/%s/", what);
+    comments_put_path(&path, subject);
+    if (comment) buffer_format(&path, "/%" PRId64, comment);
+    ask(question, gateway->owners, peers_of_subject(gateway->owners, subject), buffer_cstring(&path), timeout_ms,
+        answered);
+    buffer_free(&path);
+}
+
+/* The id of a post whose subject this is; 0: it is none. */
+static int64_t post_of(const char *subject) {
+    int64_t id;
+    return strncmp(subject, "post:", 5) == 0 && ids_parse(subject + 5, strlen(subject + 5), &id) ? id : 0;
+}
+
+static void ask_post(struct facts_question *question) {
+    const struct comments_gateway *gateway = question->gateway;
+    int64_t post = post_of(question->subject.subject);
+    char path[PATH_MAX_BYTES];
+    question->subject.author = -1;
+    if (!post) return;
+    if (ids_partition(post) >= gateway->user_partitions) {
+        question->outcome = FACTS_NO_POST;
+        return;
+    }
+    snprintf(path, sizeof path, "/peer/posts/%d?ids=%" PRId64, (int)ids_partition(post), post);
+    ask(question, gateway->feeds, ids_partition(post), path, TIMEOUT_MS, post_answered);
+}
+
+static void ask_friendship(struct facts_question *question, int64_t other, answered_fn *answered) {
+    const struct comments_gateway *gateway = question->gateway;
+    int64_t user = question->wish.user;
+    int32_t partition = peers_of_user(gateway->routers, user < other ? user : other);
+    char path[PATH_MAX_BYTES];
+    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, user, other);
+    ask(question, gateway->routers, partition, path, TIMEOUT_MS, answered);
+    snprintf(path, sizeof path, "/peer/friendship/%" PRId64 "/%" PRId64, other, user);
+    ask(question, gateway->routers, partition, path, TIMEOUT_MS, answered);
+}
+
+/* The first one whom the user follows, from the owner on. */
+static void ask_follows(struct facts_question *question) {
+    const struct comments_gateway *gateway = question->gateway;
+    int64_t user = question->wish.user, owner = question->facts.owner;
+    char path[PATH_MAX_BYTES], after[32] = "";
+    if (owner) snprintf(after, sizeof after, "&after=%" PRId64, owner - 1);
+    snprintf(path, sizeof path, "/peer/list/%" PRId64 "?relation=following&limit=1%s", user, after);
+    ask(question, gateway->feeds, peers_of_user(gateway->feeds, user), path, TIMEOUT_MS, follows_answered);
+}
+
+/* ---- rounds ---- */
+
+static void ask_relations(struct facts_question *question) {
+    int64_t user = question->wish.user, owner = question->facts.owner, author = question->author;
+    bool followers = question->silent || question->subject.who_may == COMMENT_SUBJECT_FOLLOWERS;
+    if (owner >= 0 && owner != user) {
+        ask_friendship(question, owner, owner_answered);
+        if (followers) ask_follows(question);
+    }
+    if (author >= 0 && author != user && author != owner) ask_friendship(question, author, author_answered);
+}
+
+/* What is known of a subject whose owner does not answer counts, however old. */
+static void remember(struct facts_question *question) {
+    struct known_subjects *subjects = question->gateway->subjects;
+    const struct known_subject *known = known_subjects_find(subjects, question->subject.subject);
+    if (!question->asked) return;
+    if (!question->silent) {
+        question->subject.heard_ms = clock_coarse_ms();
+        known_subjects_put(subjects, &question->subject);
+    } else if (known) {
+        question->subject.owner = known->owner;
+        question->subject.who_may = known->who_may;
+    } else {
+        question->subject.owner = -1;
+        if (question->subject.author < 0 && question->outcome == FACTS_KNOWN) question->outcome = FACTS_AWAY;
+    }
+}
+
+static void settle(struct facts_question *question) {
+    if (--question->waiting) return;
+    if (question->outcome == FACTS_KNOWN && !question->second) {
+        question->second = true;
+        question->waiting = 1;
+        remember(question);
+        question->facts.owner = question->subject.owner >= 0 ? question->subject.owner : question->subject.author;
+        if (question->outcome == FACTS_KNOWN) ask_relations(question);
+        settle(question);
+        return;
+    }
+    question->wish.done(question->wish.context, question->outcome, &question->facts);
+    free(question);
+}
+
+void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish) {
+    struct facts_question *question = mem_alloc(sizeof *question);
+    *question = (struct facts_question){.gateway = gateway, .wish = *wish, .waiting = 1, .author = -1};
+    const struct known_subject *known = known_subjects_find(gateway->subjects, wish->subject);
+    if (known && clock_coarse_ms() - known->heard_ms <= FRESH_MS) {
+        question->subject = *known;
+    } else {
+        snprintf(question->subject.subject, sizeof question->subject.subject, "%s", wish->subject);
+        question->asked = true;
+        ask_subject(question, "subject", 0, SUBJECT_TIMEOUT_MS, subject_answered);
+        ask_post(question);
+    }
+    question->wish.subject = NULL; // the caller's
+    if (wish->answers) question->author = known_authors_find(gateway->authors, wish->answers);
+    if (wish->answers && question->author < 0)
+        ask_subject(question, "one", wish->answers, TIMEOUT_MS, comment_answered);
+    settle(question);
+}

@@ -1,0 +1,40 @@
+/* Facts that the decision about a new comment needs of others, asked of their owners before the command is written.
+ *
+ *     the subject (comments)   the post's author (feed)   the author of the comment that is answered (comments)     at once
+ *                                      v
+ *     blocks and friendship with both (routers), and whether the user follows the owner (feed)                      at once
+ *                                      v
+ *     the facts; or some owner is away, or there is no such post or comment
+ *
+ * Only what matters is asked: nothing about oneself, follows only where followers alone may write. What is known of a subject counts for
+ * two seconds without a question. A comments process that does not answer holds nobody up: its decision may come later, so what is
+ * known of the subject counts, however old, and a post's author owns the post. Loop's thread. */
+#ifndef INGEST_COMMENTS_FACTS_H
+#define INGEST_COMMENTS_FACTS_H
+
+#include "ingest/comments/parts.h"
+
+struct facts {
+    int64_t owner; /* of the subject; -1: nobody has registered it */
+    bool follows, friends, blocked;
+};
+
+enum facts_outcome {
+    FACTS_KNOWN,
+    FACTS_AWAY,       /* an owner did not answer */
+    FACTS_NO_POST,    /* the subject is a post that there is not */
+    FACTS_NO_COMMENT, /* there is no comment to be answered */
+    FACTS_STOPPING    /* the gateway ends, and nothing more may be asked or written */
+};
+
+struct facts_wish {
+    const char *subject; /* copied */
+    int64_t user;
+    int64_t answers; /* the comment; 0: none */
+    void *context;
+    void (*done)(void *context, enum facts_outcome outcome, const struct facts *facts); /* once */
+};
+
+void facts_ask(struct comments_gateway *gateway, const struct facts_wish *wish);
+
+#endif

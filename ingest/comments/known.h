@@ -1,0 +1,37 @@
+/* Tables of subjects and authors that the gateway has heard of lately. Both are of a fixed size: an entry goes when another one needs
+ * its place. One thread. */
+#ifndef INGEST_COMMENTS_KNOWN_H
+#define INGEST_COMMENTS_KNOWN_H
+
+#include <stdbool.h>
+
+#include "event/codec.h"
+#include "subjects/subject.h"
+
+/* Of a subject, as its owner and the owner of the post said. */
+struct known_subject {
+    char subject[SUBJECT_MAX + 1];
+    int64_t heard_ms; /* on the monotonic clock */
+    int64_t owner;    /* -1: nobody has registered it */
+    enum comment_subject_who who_may;
+    int64_t author; /* of the post; -1: it is no post, or is gone */
+};
+
+struct known_subjects;
+
+struct known_subjects *known_subjects_new(void);
+void known_subjects_free(struct known_subjects *known); /* NULL is fine */
+/* NULL: it is not known. Valid until the next put. */
+const struct known_subject *known_subjects_find(const struct known_subjects *known, const char *subject);
+void known_subjects_put(struct known_subjects *known, const struct known_subject *entry);
+void known_subjects_forget(struct known_subjects *known, const char *subject);
+
+/* The authors of comments, which never change. */
+struct known_authors;
+
+struct known_authors *known_authors_new(void);
+void known_authors_free(struct known_authors *known);                               /* NULL is fine */
+int64_t known_authors_find(const struct known_authors *known, int64_t comment);     /* -1: not known */
+void known_authors_put(struct known_authors *known, int64_t comment, int64_t user); /* comment: not 0 */
+
+#endif

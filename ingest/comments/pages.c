@@ -1,0 +1,191 @@
+#include "ingest/comments/pages.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+#include "ingest/client_text.h"
+#include "ingest/comments/etag.h"
+#include "ingest/comments/likes.h"
+
+enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, REPLIES_MAX = 20, REPLIES_DEFAULT = 3 };
+enum { AROUND_MAX = 100, CURSOR_MAX = 200 /* bytes */ };
+
+struct read_request {
+    struct comments_gateway *gateway;
+    struct http_request *request;
+    char subject[SUBJECT_MAX + 1];
+    int64_t user; /* whose likes are wanted; -1: nobody's */
+    /* Makes an answer of the owner's. */
+    bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+    bool tagged;            /* the answer has an ETag */
+    struct page_copy *copy; /* NULL: not there yet */
+};
+
+static void read_free(struct read_request *asked) {
+    if (asked->copy) page_copy_give(asked->copy);
+    free(asked);
+}
+
+/* ---- answers ---- */
+
+static void reply_tagged(const struct read_request *asked, const struct buffer *body) {
+    char tag[ETAG_SIZE];
+    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    etag_of(shown->version, shown->counters, asked->user, tag);
+    const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
+    if (etag_matches(http_header(asked->request, "If-None-Match"), tag))
+        http_reply(asked->request, 304, NULL, NULL, 0, fields, ARRAY_SIZE(fields));
+    else
+        http_reply(asked->request, 200, "application/json", body->data, body->size, fields, ARRAY_SIZE(fields));
+}
+
+/* A page without likes that were wanted, or without a text, is not to be kept. */
+static void liked_known(void *context, const int64_t *liked, size_t count) {
+    struct read_request *asked = context;
+    const struct shown_comments *shown = page_copy_shown(asked->copy);
+    struct buffer body = {0};
+    shown_comments_put(&body, shown, liked, count);
+    if (asked->tagged && shown->complete && (liked || asked->user < 0))
+        reply_tagged(asked, &body);
+    else
+        http_reply_json(asked->request, 200, &body);
+    buffer_free(&body);
+    read_free(asked);
+}
+
+static void reply_shown(struct read_request *asked) {
+    if (asked->user < 0) {
+        liked_known(asked, NULL, 0);
+        return;
+    }
+    likes_ask(asked->gateway, &(struct likes_wish){
+                                  .subject = asked->subject,
+                                  .user = asked->user,
+                                  .shown = page_copy_shown(asked->copy),
+                                  .context = asked,
+                                  .done = liked_known,
+                              });
+}
+
+static void answered(void *context, unsigned status, struct page_copy *copy) {
+    struct read_request *asked = context;
+    asked->copy = copy;
+    if (copy) {
+        reply_shown(asked);
+        return;
+    }
+    if (status == 404)
+        http_problem(asked->request, 404, "no_comment", "there is no such comment under this subject", 0);
+    else if (status == 400)
+        http_problem(asked->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
+    else
+        comments_owner_away(asked->request);
+    read_free(asked);
+}
+
+/* ---- questions ---- */
+
+/* Asks the owner of the subject: /peer/comments/WHAT/TYPE/ID, and what `rest` says. */
+static void ask(const struct read_request *wanted, const char *what, const char *rest) {
+    struct read_request *asked = mem_alloc(sizeof *asked);
+    struct buffer path = {0};
+    *asked = *wanted;
+    buffer_format(&path, "/peer/comments/%s/", what);
+    comments_put_path(&path, asked->subject);
+    buffer_string(&path, rest);
+    page_copies_ask(asked->gateway->pages, &(struct page_wish){
+                                               .subject = asked->subject,
+                                               .path = buffer_cstring(&path),
+                                               .show = asked->show,
+                                               .context = asked,
+                                               .done = answered,
+                                           });
+    buffer_free(&path);
+}
+
+/* Fills what all have in common. False: the request is answered. */
+static bool begin(struct comments_gateway *gateway, const struct call *call, struct read_request *wanted) {
+    const char *liked = http_query(call->request, "liked");
+    *wanted = (struct read_request){.gateway = gateway, .request = call->request, .user = -1};
+    if (!comments_subject(call, wanted->subject)) return false;
+    if (liked && strcmp(liked, "true") != 0 && strcmp(liked, "false") != 0) {
+        http_problem(call->request, 400, "bad_query", "\"liked\" must be true or false", 0);
+        return false;
+    }
+    if (liked && strcmp(liked, "true") == 0) wanted->user = call->claims.user;
+    return true;
+}
+
+/* Appends limit and after. False: the request is answered. */
+static bool put_range(const struct call *call, struct buffer *rest) {
+    const char *after = http_query(call->request, "after");
+    int64_t limit = LIMIT_DEFAULT;
+    if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return false;
+    buffer_format(rest, "limit=%" PRId64, limit);
+    if (!after) return true;
+    if (!*after || strlen(after) > CURSOR_MAX) {
+        http_problem(call->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
+        return false;
+    }
+    buffer_string(rest, "&after=");
+    client_escape(rest, after);
+    return true;
+}
+
+static bool is_sort(const char *sort) {
+    return strcmp(sort, "floor") == 0 || strcmp(sort, "newest") == 0 || strcmp(sort, "heat") == 0;
+}
+
+static void get_page(void *state, const struct call *call) {
+    const char *sort = http_query(call->request, "sort");
+    int64_t replies = REPLIES_DEFAULT;
+    struct read_request wanted;
+    struct buffer rest = {0};
+    if (!begin(state, call, &wanted) || !call_query_range(call, "replies", 0, REPLIES_MAX, &replies)) return;
+    wanted.show = shown_page;
+    wanted.tagged = true;
+    if (sort && !is_sort(sort)) {
+        http_problem(call->request, 400, "bad_query", "\"sort\" must be floor, newest or heat", 0);
+        return;
+    }
+    buffer_format(&rest, "?sort=%s&replies=%" PRId64 "&", sort ? sort : "floor", replies);
+    if (put_range(call, &rest)) ask(&wanted, "page", buffer_cstring(&rest));
+    buffer_free(&rest);
+}
+
+static void get_replies(void *state, const struct call *call) {
+    struct read_request wanted;
+    struct buffer rest = {0};
+    if (!begin(state, call, &wanted)) return;
+    wanted.show = shown_replies;
+    buffer_format(&rest, "/%" PRId64 "?", call->values[2].id);
+    if (put_range(call, &rest)) ask(&wanted, "replies", buffer_cstring(&rest));
+    buffer_free(&rest);
+}
+
+static bool show_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    return shown_comment(shown, json_object_get(reply, "item"), names);
+}
+
+static void get_comment(void *state, const struct call *call) {
+    struct read_request wanted;
+    int64_t around = -1;
+    if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
+    wanted.show = around >= 0 ? shown_around : show_one;
+    char *rest = mem_format("/%" PRId64 "?around=%" PRId64, call->values[2].id, around > 0 ? around : 0);
+    char *whole = call->claims.user >= 0 ? mem_format("%s&user=%" PRId64, rest, call->claims.user) : mem_string(rest);
+    ask(&wanted, "one", whole);
+    free(whole);
+    free(rest);
+}
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/comments/{type:text}/{id:text}", get_page, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}", get_comment, NEEDS_TOKEN},
+    {"GET", "/v1/comments/{type:text}/{id:text}/{comment:id}/replies", get_replies, NEEDS_TOKEN},
+};
+const struct endpoint_list COMMENT_PAGES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

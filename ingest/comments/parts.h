@@ -1,0 +1,42 @@
+/* The state that all endpoints of comments share. Loop's thread. */
+#ifndef INGEST_COMMENTS_PARTS_H
+#define INGEST_COMMENTS_PARTS_H
+
+#include "base/chance.h"
+#include "ingest/call.h"
+#include "ingest/command.h"
+#include "ingest/comments/copies.h"
+#include "ingest/comments/known.h"
+#include "ingest/comments/rates.h"
+#include "users/user_copies.h"
+
+struct comments_gateway {
+    struct command_sender sender;
+    struct user_copies *copies;
+    struct peers *owners;    /* the comments processes */
+    struct peers *feeds;     /* of posts, follows and handles */
+    struct peers *routers;   /* of friendships */
+    int32_t user_partitions; /* of feeds and routers */
+    struct chance chance;
+    struct rates *rates;
+    struct known_subjects *subjects;
+    struct known_authors *authors;
+    struct page_copies *pages;
+    struct loop_timer *tick; /* of the pages */
+};
+
+/* Reads the subject that the path's first two values name. False: they name none, and the request is answered. */
+bool comments_subject(const struct call *call, char subject[SUBJECT_MAX + 1]);
+
+/* "TYPE/ID", as the paths of questions have it. */
+void comments_put_path(struct buffer *path, const char *subject);
+
+/* Counts a write of the caller. False: these are too many, and the request is answered. */
+bool comments_may_write(struct comments_gateway *gateway, const struct call *call);
+
+struct comment_names comments_names(struct comments_gateway *gateway);
+
+/* Answers 503: the owner who has the answer is away. */
+void comments_owner_away(struct http_request *request);
+
+#endif

@@ -1,0 +1,114 @@
+"""People who comment over the HTTP API, and what the threads must therefore hold."""
+import itertools
+
+from .threads import Threads
+from .waiting import eventually
+
+
+def refused(response, status, code):
+    """Asserts that the answer is that problem."""
+    assert (response.status_code, response.json()['code']) == (status, code), response.text
+    assert response.headers['Content-Type'] == 'application/problem+json'
+
+
+class Commenting:
+    """
+    comments = Commenting(cluster)                 # started with comments=1 or more
+    comments.register('site:1', owner=ada)
+    one = comments.write('site:1', ben, 'hello')   # each of these waits for its outcome, and is noted in the model
+    comments.check('site:1')                       # all pages of all sorts are what the model says
+    """
+
+    _keys, _subjects = itertools.count(), itertools.count()
+
+    def __init__(self, cluster):
+        self.cluster, self.threads = cluster, Threads()
+
+    def http(self, user, **claims):
+        return self.cluster.http(user, **claims)
+
+    @staticmethod
+    def path(subject, *rest) -> str:
+        kind, id = subject.split(':')
+        return '/'.join(['/v1/comments', kind, id, *map(str, rest)])
+
+    def _ask(self, http, method, path, wanted, timeout=30, **body):
+        """Until it is answered with that status; others than 202 and 503 must not come."""
+        def answered():
+            response = http.request(method, path, **body)
+            assert response.status_code in (wanted, 202, 503), f'{method} {path}: {response.status_code} {response.text}'
+            return response.status_code == wanted and (response,)
+
+        response, = eventually(answered, timeout, what=f'{method} {path}')
+        return response.json() if response.content else None
+
+    def register(self, subject, **settings) -> dict:
+        kind, id = subject.split(':')
+        answer = self._ask(self.cluster.gateway(), 'PUT', f'/v1/subjects/{kind}/{id}', 200, json=settings)
+        self.threads.register(subject, **settings)
+        return answer
+
+    def new_subject(self, owner) -> str:
+        """A subject that is no post, registered."""
+        subject = f'site:page-{next(self._subjects)}'
+        self.register(subject, owner=owner)
+        return subject
+
+    def write(self, subject, user, text, reply_to=None, owner=None, **claims) -> dict:
+        """owner: of a post that nobody has commented yet."""
+        body = {'text': text, 'key': f'test-{next(self._keys)}', **({'reply_to': str(reply_to)} if reply_to else {})}
+        made = self._ask(self.http(user, **claims), 'POST', self.path(subject), 201, json=body)
+        if subject not in self.threads.subjects:
+            self.threads.register(subject, owner=owner)
+        noted = self.threads.write(subject, int(made['id']), user, text, made['time'], follows=True, friends=True,
+                                   level=2**31 - 1, reply_to=None if reply_to is None else int(reply_to))
+        assert (made['floor'], made['state']) == (noted.floor, noted.state), made
+        return made
+
+    def like(self, subject, user, comment, wanted=True) -> int:
+        answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'like'), 200)
+        self.threads.like(subject, int(comment), user, wanted)
+        return answer['likes']
+
+    def pin(self, subject, user, comment, wanted=True) -> bool:
+        answer = self._ask(self.http(user), 'PUT' if wanted else 'DELETE', self.path(subject, comment, 'pin'), 200)
+        self.threads.pin(subject, int(comment), user, wanted)
+        return answer['pinned']
+
+    def delete(self, subject, user, comment):
+        self._ask(self.http(user), 'DELETE', self.path(subject, comment), 204)
+        self.threads.delete(subject, int(comment), user)
+
+    def moderate(self, subject, comment, state, moderator, reason='because') -> dict:
+        answer = self._ask(self.http(moderator, scope='moderator'), 'PUT',
+                           self.path(subject, comment).replace('/v1/', '/v1/moderation/', 1), 200,
+                           json={'state': state, 'reason': reason})
+        self.threads.moderate(subject, int(comment), state)
+        return answer
+
+    # reading
+
+    def pages(self, user, subject, sort, limit=20, **query) -> list[dict]:
+        pages, after = [], None
+        while True:
+            pages.append(self.http(user).ok('GET', self.path(subject), params={
+                'sort': sort, 'limit': limit, **query, **({} if after is None else {'after': after})}))
+            assert pages[-1]['next'] is None or pages[-1]['next'] != after, 'a page leads to itself'
+            after = pages[-1]['next']
+            if after is None:
+                return pages
+
+    @classmethod
+    def bare(cls, comment) -> dict:
+        """Without the names, as the model has comments."""
+        return {**{key: value for key, value in comment.items() if key not in ('name', 'avatar_url', 'liked')},
+                'replies': [cls.bare(reply) for reply in comment['replies']]}
+
+    def check(self, subject, user=1, limit=7, sorts=('floor', 'newest', 'heat')):
+        for sort in sorts:
+            pages = self.pages(user, subject, sort, limit)
+            wanted = self.threads.page(subject, sort, limit=10**9)
+            found = [self.bare(item) for page in pages for item in page['items']]
+            assert found == wanted['items']
+            for page in pages:
+                assert page['total'] == wanted['total'] and [self.bare(one) for one in page['pinned']] == wanted['pinned']

@@ -1,0 +1,353 @@
+"""Comments over the HTTP API, with a stand-in for their owner that notes every command: what the gateway asks, writes and answers."""
+import pytest
+
+from harness.commenting import Commenting, refused
+from harness.comments_owner import CommentsOwner
+from harness.feed import Feed
+from harness.waiting import eventually, now_ms
+
+
+@pytest.fixture(scope='module')
+def feed(make_module_cluster):
+    return Feed(make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 4000}).start(feeds=1, fanouts=0, sinks=0))
+
+
+@pytest.fixture(scope='module')
+def owner(feed):
+    owner = CommentsOwner(feed.cluster)
+    yield owner
+    owner.close()
+
+
+@pytest.fixture
+def comments(feed, owner):
+    """The people; the model is the owner's own."""
+    comments = Commenting(feed.cluster)
+    yield comments
+    owner.paused = owner.deaf = False
+
+
+@pytest.fixture
+def post(feed, users):
+    """(author, subject) of a new post."""
+    author, = users(1)
+    return author, f'post:{feed.post(author, "a post")["id"]}'
+
+
+@pytest.fixture
+def subject(comments, users):
+    """(owner, subject) of a new subject that is no post."""
+    user, = users(1)
+    return user, comments.new_subject(user)
+
+
+# ---- what is written ----
+
+def test_a_comment_is_written_and_read(comments, owner, feed, post, users):
+    author, subject = post
+    ada, = users(1)
+    feed.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': 'https://img.example/ada.png'})
+    eventually(lambda: feed.http(author).get(f'/v1/profiles/{ada}').ok)
+    before = now_ms()
+    response = comments.http(ada).post(comments.path(subject), json={'text': 'Grüße, \U0001f30d "quoted"\n'})
+    assert response.status_code == 201, response.text
+    made = response.json()
+    assert before - 1000 < made['time'] < now_ms() + 1000
+    assert made == {'id': made['id'], 'user': ada, 'name': 'Ada', 'avatar_url': 'https://img.example/ada.png',
+                    'text': 'Grüße, \U0001f30d "quoted"\n', 'time': made['time'], 'floor': 1, 'root': None,
+                    'reply_to': None, 'likes': 0, 'reply_count': 0, 'replies': [], 'state': 'visible'}
+    command = owner.commands[-1]
+    assert (command['owner'], command['role'], command['blocked'], command['level']) == (author, 'USER', False, 0)
+    page = comments.http(author).ok('GET', comments.path(subject))
+    assert page == {'items': [made], 'next': None, 'total': 1, 'version': page['version'], 'closed': False,
+                    'owner': author, 'pinned': []}
+
+    reply = comments.http(author).post(comments.path(subject), json={'text': 'thanks', 'reply_to': made['id']}).json()
+    assert (reply['root'], reply['reply_to'], reply['floor'], reply['name']) == (made['id'], made['id'], 1, None)
+    one = comments.http(author).ok('GET', comments.path(subject, made['id']))
+    assert one == {**made, 'reply_count': 1}
+    assert comments.http(ada).ok('GET', comments.path(subject, made['id'], 'replies')) == {'items': [reply], 'next': None}
+    around = comments.http(ada).ok('GET', comments.path(subject, reply['id']), params={'around': 2})
+    assert (around['item'], around['root']['id'], around['around']) == (reply, made['id'], [])
+    refused(comments.http(ada).get(comments.path(subject, 12345)), 404, 'no_comment')
+
+
+def test_the_same_key_is_the_same_comment(comments, owner, post, users):
+    _, subject = post
+    ada, = users(1)
+    for _ in range(2):
+        response = comments.http(ada).post(comments.path(subject), json={'text': 'once', 'key': 'k /&='})
+        assert response.status_code == 201
+    assert comments.http(ada).ok('GET', comments.path(subject))['total'] == 1
+    outcome = comments.http(ada).get(comments.path(subject, 'outcome'), params={'key': 'k /&='})
+    assert (outcome.status_code, outcome.json()) == (201, response.json())
+    refused(comments.http(ada).get(comments.path(subject, 'outcome'), params={'key': 'another'}), 404, 'no_outcome')
+
+
+def test_an_undecided_comment_says_where_its_outcome_is(comments, owner, post, users):
+    _, subject = post
+    ada, = users(1)
+    owner.paused = True
+    response = comments.http(ada).post(comments.path(subject), json={'text': 'slow'})
+    assert response.status_code == 202, response.text
+    assert response.json() == {'key': response.json()['key'], 'location': response.headers['Location']}
+    assert comments.http(ada).get(response.headers['Location']).status_code == 202
+    owner.paused = False
+    made = eventually(lambda: (answer := comments.http(ada).get(response.headers['Location'])).status_code == 201 and answer)
+    assert made.json()['text'] == 'slow'
+
+
+def test_a_silent_owner_holds_no_writer_up(comments, owner, feed, post, users):
+    author, subject = post
+    ada, = users(1)
+    feed.cluster.http(author).put(f'/v1/blocks/{ada}').raise_for_status()
+    owner.deaf = True
+    response = comments.http(ada).post(comments.path(subject), json={'text': 'into the dark'})
+    assert response.status_code == 202, response.text
+    response = comments.http(ada).post('/v1/comments/site/never-seen', json={'text': 'into the dark'})
+    refused(response, 503, 'owner_unavailable')  # nobody can say who owns it
+    assert int(response.headers['Retry-After']) > 0
+    owner.deaf = False
+    eventually(lambda: any(c['user'] == ada and c['blocked'] and c['owner'] == author for c in owner.commands))
+
+
+# ---- what is asked of others ----
+
+def test_facts_about_the_owner_are_in_the_command(comments, owner, feed, subject, users):
+    site, name = subject
+    ada, ben, cem = users(3)
+    comments.register(name, owner=site, who_may='followers')
+    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    feed.follow(ada, site)
+    comments.write(name, ada, 'a')
+    assert owner.commands[-1]['follows'] and not owner.commands[-1]['friends']
+
+    comments.register(name, owner=site, who_may='friends')
+    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 403, 'not_allowed')
+    comments.cluster.befriend((ben, site))
+    comments.write(name, ben, 'b')
+    comments.write(name, site, 'the owner may')
+
+    comments.register(name, owner=site, who_may='everyone', level=3)
+    refused(comments.http(cem, level=2).post(comments.path(name), json={'text': 'a'}), 403, 'level_too_low')
+    comments.write(name, cem, 'c', level=3)
+    comments.register(name, owner=site, level=0)
+    for blocker, blocked in ((site, ada), (ben, site)):  # in either direction
+        comments.http(blocker).put(f'/v1/blocks/{blocked}').raise_for_status()
+    for blocked in (ada, ben):
+        refused(comments.http(blocked).post(comments.path(name), json={'text': 'a'}), 403, 'blocked')
+
+
+def test_a_blocked_user_cannot_answer(comments, subject, users):
+    _, name = subject
+    ada, ben = users(2)
+    made = comments.write(name, ada, 'a')
+    comments.http(ada).put(f'/v1/blocks/{ben}').raise_for_status()
+    refused(comments.http(ben).post(comments.path(name), json={'text': 'b', 'reply_to': made['id']}), 403, 'blocked')
+    comments.write(name, ben, 'a root of his own')
+
+
+def test_nothing_is_written_while_an_owner_is_away(comments, owner, feed, post, users):
+    _, subject = post
+    ada, = users(1)
+    daemon = feed.cluster.feeds[0]
+    daemon.pause()
+    try:
+        response = comments.http(ada).post(comments.path(subject), json={'text': 'a'})
+    finally:
+        daemon.resume()
+    refused(response, 503, 'owner_unavailable')
+    assert int(response.headers['Retry-After']) > 0
+    assert all(command['user'] != ada for command in owner.commands)
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize('body, code', [
+    ({}, 'bad_text'), ({'text': ''}, 'bad_text'), ({'text': None}, 'bad_text'), ({'text': 'a' * 10001}, 'bad_text'),
+    ({'text': 'a', 'key': ''}, 'bad_key'), ({'text': 'a', 'key': 'a' * 65}, 'bad_key'),
+    ({'text': 'a', 'reply_to': 5}, 'bad_reply_to'), ({'text': 'a', 'reply_to': '0'}, 'bad_reply_to'),
+    ({'text': 'a', 'reply_to': None}, 'bad_reply_to'), ([], 'bad_message'),
+])
+def test_bad_comments_are_refused(comments, owner, subject, users, body, code):
+    _, name = subject
+    ada, = users(1)
+    refused(comments.http(ada).post(comments.path(name), json=body), 400, code)
+    assert all(command['user'] != ada for command in owner.commands)
+
+
+@pytest.mark.parametrize('body', [b'', b'{', b'{"text":"\xff"}', b'{"text":"\\u0000"}', b'{"text":"\\ud800"}'])
+def test_invalid_text_is_refused(comments, owner, subject, users, body):
+    _, name = subject
+    ada, = users(1)
+    refused(comments.http(ada).post(comments.path(name), data=body), 400, 'bad_message')
+    assert all(command['user'] != ada for command in owner.commands)
+
+
+def test_the_longest_comment_comes_back_whole(comments, subject, users):
+    _, name = subject
+    ada, = users(1)
+    assert comments.write(name, ada, '\U0001f30d' * 10000)['text'] == '\U0001f30d' * 10000
+
+
+def test_wrong_subjects_and_comments_are_refused(comments, owner, feed, subject, post, users):
+    _, name = subject
+    _, other = post
+    ada, = users(1)
+    made = comments.write(name, ada, 'a')
+    http, written = comments.http(ada), len(owner.commands)
+    for path in ('/v1/comments/Site/1', '/v1/comments/site/%2E%2E', f'/v1/comments/{"a" * 33}/1', f'/v1/comments/a/{"a" * 129}'):
+        response = http.post(path, json={'text': 'a'})
+        assert response.status_code in (400, 404) and response.json()['code'] in ('bad_path', 'no_such_path'), response.text
+    refused(http.post('/v1/comments/post/1', json={'text': 'a'}), 404, 'no_subject')
+    refused(http.post(comments.path(other), json={'text': 'a', 'reply_to': '12345'}), 400, 'no_comment')
+    assert len(owner.commands) == written
+    # The author of this comment is known, so its owner decides.
+    refused(http.post(comments.path(other), json={'text': 'a', 'reply_to': made['id']}), 404, 'no_subject')
+    refused(http.post('/v1/comments/site/nobody', json={'text': 'a'}), 404, 'no_subject')
+    assert http.ok('GET', '/v1/comments/site/nobody') == {
+        'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': False, 'owner': None, 'pinned': []}
+
+
+def test_a_deleted_post_takes_no_comments(comments, feed, post, users):
+    author, subject = post
+    ada, = users(1)
+    first = comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'early'})
+    feed.delete(author, subject.removeprefix('post:'))
+
+    def gone():  # what the gateway has heard of the post counts for two seconds
+        response = comments.http(ada).post(comments.path(subject), json={'text': 'a'})
+        return response.status_code == 404 and response.json()['code'] == 'no_subject'
+
+    eventually(gone, every=0.5)
+    again = comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'early'})
+    assert (again.status_code, again.json()['id']) == (201, first.json()['id'])
+
+
+def test_a_closed_subject_takes_no_comments(comments, subject, users):
+    site, name = subject
+    ada, = users(1)
+    answer = comments.register(name, owner=site, closed=True, review='before')
+    assert answer == {'type': 'site', 'id': name.removeprefix('site:'), 'owner': site, 'closed': True,
+                      'who_may': 'everyone', 'review': 'before', 'level': 0, 'total': 0, 'version': answer['version']}
+    refused(comments.http(ada).post(comments.path(name), json={'text': 'a'}), 409, 'subject_closed')
+    refused(comments.http(ada).put(f'/v1/subjects/{name.replace(":", "/")}', json={'owner': ada}), 403, 'gateways_only')
+    gateway = comments.cluster.gateway()
+    for body, code in (({'owner': -1}, 'bad_user'), ({'owner': 1, 'who_may': 'me'}, 'bad_subject'),
+                       ({'owner': 1, 'review': 5}, 'bad_subject'), ({'owner': 1, 'closed': 'yes'}, 'bad_subject'),
+                       ({'owner': 1, 'level': -1}, 'bad_subject')):
+        refused(gateway.put(f'/v1/subjects/{name.replace(":", "/")}', json=body), 400, code)
+    refused(gateway.put('/v1/subjects/site/new-one', json={}), 404, 'no_subject')
+
+
+# ---- what is done to comments ----
+
+def test_likes_pins_and_deletions(comments, subject, users):
+    site, name = subject
+    ada, ben = users(2)
+    one = comments.write(name, ada, 'a')
+    reply = comments.write(name, ben, 'b', reply_to=one['id'])
+    for _ in range(2):
+        assert comments.like(name, ben, one['id']) == 1
+    assert comments.like(name, ada, one['id']) == 2  # one's own
+    for _ in range(2):
+        assert comments.like(name, ben, one['id'], wanted=False) == 1
+    refused(comments.http(ben).put(comments.path(name, 12345, 'like')), 404, 'no_comment')
+
+    refused(comments.http(ada).put(comments.path(name, one['id'], 'pin')), 403, 'not_your_comment')
+    refused(comments.http(site).put(comments.path(name, reply['id'], 'pin')), 400, 'not_a_root')
+    assert comments.pin(name, site, one['id']) is True
+    comments.check(name)
+    assert comments.pin(name, site, one['id'], wanted=False) is False
+
+    refused(comments.http(ben).delete(comments.path(name, one['id'])), 403, 'not_your_comment')
+    for _ in range(2):
+        comments.delete(name, ada, one['id'])
+    refused(comments.http(ben).put(comments.path(name, one['id'], 'like')), 409, 'comment_not_visible')
+    refused(comments.http(ben).post(comments.path(name), json={'text': 'a', 'reply_to': one['id']}), 409, 'comment_not_visible')
+    shown = comments.http(ben).ok('GET', comments.path(name))
+    assert (shown['items'][0]['state'], shown['items'][0]['text'], shown['total']) == ('deleted', None, 1)
+    comments.check(name)
+
+
+def test_moderators_hide_restore_and_delete(comments, owner, subject, users):
+    _, name = subject
+    ada, mod = users(2)
+    one = comments.write(name, ada, 'a')
+    report = comments.http(mod).post(comments.path(name, one['id'], 'report'), json={'reason': 'spam'})
+    assert (report.status_code, owner.commands[-1]['text']) == (202, 'spam')
+    refused(comments.http(mod).post(comments.path(name, one['id'], 'report'), json={'reason': ''}), 400, 'bad_reason')
+    path = comments.path(name, one['id']).replace('/v1/', '/v1/moderation/', 1)
+    refused(comments.http(mod).put(path, json={'state': 'hidden', 'reason': 'x'}), 403, 'moderators_only')
+    refused(comments.http(mod, scope='moderator').put(path, json={'state': 'held', 'reason': 'x'}), 400, 'bad_state')
+    refused(comments.http(mod, scope='moderator').put(path, json={'state': 'hidden'}), 400, 'bad_reason')
+    for state in ('hidden', 'visible', 'deleted'):
+        answer = comments.moderate(name, one['id'], state, mod)
+        assert (answer['state'], answer['text']) == (state, 'a' if state == 'visible' else None)
+        assert (owner.commands[-1]['role'], owner.commands[-1]['user'], owner.commands[-1]['text']) == ('MODERATOR', mod, 'because')
+        comments.check(name)
+
+
+def test_who_writes_too_fast_has_to_wait(comments, owner, subject, users):
+    _, name = subject
+    ada, ben = users(2)
+    one = comments.write(name, ben, 'a')
+    http = comments.http(ada)
+    codes = [http.put(comments.path(name, one['id'], 'like')).status_code for _ in range(60)]
+    assert set(codes) == {200}
+    for _ in range(20):  # some seconds may have passed, which gave some back
+        response = http.put(comments.path(name, one['id'], 'like'))
+        if response.status_code == 429:
+            break
+    refused(response, 429, 'too_many_writes')
+    assert response.headers['Retry-After'] == '1'
+    comments.like(name, ben, one['id'])  # others are not held up
+
+
+# ---- pages ----
+
+def test_pages_of_every_order(comments, subject, users):
+    _, name = subject
+    people = users(5)
+    made = [comments.write(name, people[n % 5], f'comment {n}') for n in range(17)]
+    for n in range(12):
+        comments.write(name, people[n % 5], f'reply {n}', reply_to=made[n % 3]['id'])
+    for n, liked in enumerate((3, 3, 3, 9, 9, 16)):
+        comments.like(name, people[n % 5], made[liked]['id'])
+    comments.check(name)
+    comments.check(name, limit=20)
+    http = comments.http(people[0])
+    page = http.ok('GET', comments.path(name), params={'sort': 'newest', 'limit': 5, 'replies': 0})
+    assert [item['floor'] for item in page['items']] == [17, 16, 15, 14, 13]
+    refused(http.get(comments.path(name), params={'sort': 'heat', 'after': page['next']}), 400, 'wrong_cursor')
+    for query, code in (({'sort': 'age'}, 'bad_query'), ({'limit': 0}, 'bad_query'), ({'limit': 1001}, 'bad_query'),
+                        ({'after': ''}, 'wrong_cursor'), ({'after': 'a' * 300}, 'wrong_cursor'),
+                        ({'replies': 21}, 'bad_query'), ({'liked': 'maybe'}, 'bad_query')):
+        refused(http.get(comments.path(name), params=query), 400, code)
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(comments, subject, users):
+    _, name = subject
+    ada, ben = users(2)
+    one = comments.write(name, ada, 'a')
+    http = comments.http(ada)
+    first = http.get(comments.path(name))
+    tag = first.headers['ETag']
+    same = http.get(comments.path(name), headers={'If-None-Match': tag})
+    assert (same.status_code, same.content, same.headers['ETag']) == (304, b'', tag)
+    comments.like(name, ben, one['id'])
+    other = http.get(comments.path(name), headers={'If-None-Match': tag})
+    assert other.status_code == 200 and other.headers['ETag'] != tag
+
+
+def test_likes_of_ones_own_are_shown_where_they_are_asked_for(comments, subject, users):
+    _, name = subject
+    ada, ben = users(2)
+    ids = [comments.write(name, ada, f'{n}')['id'] for n in range(3)]
+    comments.like(name, ben, ids[1])
+    assert all('liked' not in item for item in comments.http(ben).ok('GET', comments.path(name))['items'])
+    for user, liked in ((ben, [False, True, False]), (ada, [False] * 3)):
+        response = comments.http(user).get(comments.path(name), params={'liked': 'true'})
+        assert [item['liked'] for item in response.json()['items']] == liked
+        assert str(user) in response.headers['ETag']
+    assert comments.http(ben).ok('GET', comments.path(name, ids[1]), params={'liked': 'true'})['liked'] is True

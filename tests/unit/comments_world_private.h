@@ -1,0 +1,64 @@
+/* Between tests/unit/comments_*.c. */
+#ifndef TESTS_COMMENTS_WORLD_PRIVATE_H
+#define TESTS_COMMENTS_WORLD_PRIVATE_H
+
+#include "base/hash.h"
+#include "comments/decisions.h"
+#include "comments_model.h"
+#include "comments_world.h"
+
+enum { WORLD_PARTITIONS = 2, WORLD_PROCESSES = 3, WORLD_COMMANDS_MAX = 600 };
+
+struct world_record {
+    const struct topic *topic;
+    uint8_t *bytes; /* key, then value */
+    size_t key_size, value_size;
+    bool tombstone;
+    int64_t time_ms;
+};
+
+struct world_log {
+    struct world_record *items;
+    size_t count, capacity;
+};
+
+struct world_process {
+    struct store *store;
+    struct threads *threads;
+    struct overlay *overlays[THREADS_STATES];
+    struct decisions *decisions;
+    struct comments_world *world;
+    int generation[WORLD_PARTITIONS]; /* in which it became the owner; -1: it is none, as far as it knows */
+    int64_t next[WORLD_PARTITIONS];   /* the command to decide */
+    size_t restore[WORLD_PARTITIONS][THREADS_STATES]; /* the ends that it must have read before it decides */
+};
+
+struct comments_world {
+    struct world_process processes[WORLD_PROCESSES];
+    char folder[64];
+    uint64_t random;
+    enum comments_rule without;
+    int64_t now_ms;
+    struct world_log logs[THREADS_STATES][WORLD_PARTITIONS], open; /* open: of the transaction that is being written */
+    int open_partition[8192];
+    struct model_command commands[WORLD_COMMANDS_MAX]; /* in the order of the topic, over both partitions */
+    struct comment_item items[WORLD_COMMANDS_MAX];
+    size_t command_count;
+    size_t of_partition[WORLD_PARTITIONS][WORLD_COMMANDS_MAX], partition_count[WORLD_PARTITIONS];
+    int64_t committed[WORLD_PARTITIONS];
+    int generation[WORLD_PARTITIONS], owner[WORLD_PARTITIONS];
+    char keys[WORLD_COMMANDS_MAX][16];
+    struct model model;
+    struct comments_history history;
+};
+
+extern const struct event_text WORLD_SUBJECTS[MODEL_SUBJECTS];
+
+uint64_t world_chance(struct comments_world *world, uint64_t below);
+void world_draw(struct comments_world *world); /* writes a random command */
+
+/* Notes the first difference. */
+void world_wrong(struct comments_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void world_compare(struct comments_world *world, struct world_process *process, int32_t partition);
+
+#endif

@@ -1,0 +1,319 @@
+/* The pure parts of comments in the gateway: how fast users may write, ETags, what is remembered, and comments as clients see them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/mem.h"
+#include "ingest/client_text.h"
+#include "ingest/comments/comment_json.h"
+#include "ingest/comments/etag.h"
+#include "ingest/comments/known.h"
+#include "ingest/comments/rates.h"
+#include "some_profiles.h"
+
+/* ---- rates ---- */
+
+static void a_burst_and_then_one_a_second(void **state) {
+    struct rates *rates = rates_new(1, 60);
+    for (int i = 0; i < 60; i++) assert_int_equal(rates_take(rates, 7, 5000), 0);
+    assert_int_equal(rates_take(rates, 7, 5000), 1);
+    assert_int_equal(rates_take(rates, 8, 5000), 0); /* another user */
+    assert_int_equal(rates_take(rates, 7, 5999), 1);
+    assert_int_equal(rates_take(rates, 7, 6000), 0);
+    assert_int_equal(rates_take(rates, 7, 6001), 1);
+    assert_int_equal(rates_take(rates, 7, 9000), 0); /* three have come back */
+    assert_int_equal(rates_take(rates, 7, 9000), 0);
+    assert_int_equal(rates_take(rates, 7, 9000), 0);
+    assert_int_equal(rates_take(rates, 7, 9000), 1);
+    rates_free(rates);
+}
+
+/* Against a bucket that is filled drop by drop. */
+static void a_rate_is_that_of_a_bucket(void **state) {
+    enum { RATE = 4, BURST = 9 };
+    struct rates *rates = rates_new(RATE, BURST);
+    int64_t now = 1000, drops_ms = (int64_t)BURST * 1000;
+    unsigned random = 1;
+    for (int i = 0; i < 20000; i++) {
+        random = random * 1103515245 + 12345;
+        int64_t passed = (random >> 16) % 500;
+        now += passed;
+        drops_ms += passed * RATE;
+        if (drops_ms > (int64_t)BURST * 1000) drops_ms = (int64_t)BURST * 1000;
+        bool may = drops_ms >= 1000;
+        int wait_s = rates_take(rates, 3, now);
+        assert_int_equal(wait_s == 0, may);
+        if (may) drops_ms -= 1000;
+    }
+    rates_free(rates);
+}
+
+static void who_has_rested_takes_no_memory(void **state) {
+    struct rates *rates = rates_new(1, 2);
+    for (int64_t user = 0; user < 200000; user++) assert_int_equal(rates_take(rates, user, user), 0);
+    assert_true(rates_users(rates) < 5000); /* about 1000 users write within a second */
+    rates_free(rates);
+}
+
+static void no_rate_is_no_limit(void **state) {
+    struct rates *rates = rates_new(0, 1);
+    for (int i = 0; i < 1000; i++) assert_int_equal(rates_take(rates, 7, 5), 0);
+    assert_int_equal(rates_users(rates), 0);
+    rates_free(rates);
+}
+
+/* ---- ETags ---- */
+
+static void tags_match_weakly(void **state) {
+    char tag[ETAG_SIZE], own[ETAG_SIZE];
+    etag_of(12, 345, -1, tag);
+    assert_string_equal(tag, "W/\"12.345\"");
+    etag_of(INT64_MAX, INT64_MAX, INT64_MAX, own);
+    assert_int_equal(strlen(own), 3 + 3 * 19 + 2 + 1);
+    static const struct {
+        const char *list;
+        bool matches;
+    } CASES[] = {
+        {NULL, false},
+        {"", false},
+        {"*", true},
+        {"W/\"12.345\"", true},
+        {"\"12.345\"", true},
+        {"\"a\", W/\"12.345\" ,\"b\"", true},
+        {"W/\"12.34\"", false},
+        {"12.345", false},
+        {"W/\"12.345", false},
+        {"\"a,b\",\"c\"", false},
+        {"\"a", false},
+        {"\"12.345\"x", false},
+        {",,\"12.345\"", true},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
+        if (etag_matches(CASES[i].list, tag) != CASES[i].matches) fail_msg("%s", CASES[i].list);
+}
+
+/* ---- what is remembered ---- */
+
+static void subjects_are_known_until_another_needs_the_place(void **state) {
+    struct known_subjects *known = known_subjects_new();
+    struct known_subject entry = {.subject = "post:1", .owner = 5, .author = 6, .heard_ms = 9};
+    assert_null(known_subjects_find(known, "post:1"));
+    known_subjects_put(known, &entry);
+    assert_int_equal(known_subjects_find(known, "post:1")->owner, 5);
+    size_t found = 0;
+    for (int i = 2; i < 20000; i++) {
+        snprintf(entry.subject, sizeof entry.subject, "post:%d", i);
+        entry.owner = i;
+        known_subjects_put(known, &entry);
+        assert_int_equal(known_subjects_find(known, entry.subject)->owner, i);
+    }
+    for (int i = 1; i < 20000; i++) {
+        snprintf(entry.subject, sizeof entry.subject, "post:%d", i);
+        const struct known_subject *one = known_subjects_find(known, entry.subject);
+        if (one && i > 1) assert_int_equal(one->owner, i);
+        found += one != NULL;
+    }
+    assert_true(found > 3000 && found <= 4096);
+    known_subjects_forget(known, "post:19999");
+    assert_null(known_subjects_find(known, "post:19999"));
+    known_subjects_free(known);
+}
+
+static void authors_are_known(void **state) {
+    struct known_authors *known = known_authors_new();
+    assert_int_equal(known_authors_find(known, 1), -1);
+    assert_int_equal(known_authors_find(known, 0), -1);
+    for (int64_t id = 1; id < 200000; id++) {
+        known_authors_put(known, id, id + 7);
+        assert_int_equal(known_authors_find(known, id), id + 7);
+    }
+    for (int64_t id = 1; id < 200000; id++) {
+        int64_t user = known_authors_find(known, id);
+        assert_true(user == -1 || user == id + 7);
+    }
+    known_authors_free(known);
+}
+
+/* ---- comments as clients see them ---- */
+
+#define COMMENT(id, user, text, more, state)                                                                           \
+    "{\"id\":\"" id "\",\"user\":" user ",\"text\":" text                                                              \
+    ",\"time\":1000,\"floor\":3,\"root\":null,\"reply_to\":null,"                                                      \
+    "\"likes\":2,\"reply_count\":1,\"replies\":[" more "],\"state\":\"" state "\"}"
+#define REPLY(id, user)                                                                                                \
+    "{\"id\":\"" id "\",\"user\":" user                                                                                \
+    ",\"text\":\"b\",\"time\":2000,\"floor\":1,\"root\":\"11\",\"reply_to\":\"11\","                                   \
+    "\"likes\":0,\"reply_count\":0,\"replies\":[],\"state\":\"visible\"}"
+#define PAGE(items, pinned)                                                                                            \
+    "{\"items\":[" items "],\"next\":\"x\",\"total\":5,\"version\":4,\"counters\":9,\"closed\":false,\"owner\":8,"     \
+    "\"complete\":true,\"pinned\":[" pinned "]}"
+
+struct comments_world {
+    struct some_profiles some;
+    struct comment_names names;
+};
+
+static int set_up(void **state) {
+    struct comments_world *world = mem_zero(1, sizeof *world);
+    some_profiles_open(&world->some);
+    some_profiles_name(&world->some, 1, "Ada");
+    world->names = (struct comment_names){world->some.profiles, known_authors_new()};
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct comments_world *world = *state;
+    known_authors_free(world->names.authors);
+    some_profiles_close(&world->some);
+    free(world);
+    return 0;
+}
+
+typedef bool show_fn(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+
+/* The answer to that reply as parsed JSON; NULL: it was refused. */
+static json_t *shown_as(const struct comments_world *world, show_fn *show, const char *reply, const int64_t *liked,
+                        size_t count) {
+    struct shown_comments shown = {.count = 0};
+    struct error error;
+    json_t *object = json_parse(reply, strlen(reply), &error), *result = NULL;
+    if (!object) fail_msg("%s: %s", reply, error.text);
+    struct buffer body = {0};
+    if (show(&shown, object, &world->names)) {
+        shown_comments_put(&body, &shown, liked, count);
+        result = json_parse(body.data, body.size, &error);
+        if (!result) fail_msg("%s: %s", buffer_cstring(&body), error.text);
+    }
+    buffer_free(&body);
+    shown_comments_free(&shown);
+    json_decref(object);
+    return result;
+}
+
+static void assert_json(json_t *found, const char *wanted) {
+    struct error error;
+    json_t *object = json_parse(wanted, strlen(wanted), &error);
+    if (!object) fail_msg("%s: %s", wanted, error.text);
+    if (!json_equal(found, object)) {
+        char *text = json_dumps(found, JSON_COMPACT);
+        fail_msg("%s is not %s", text, wanted);
+    }
+    json_decref(object);
+    json_decref(found);
+}
+
+static void a_comment_gets_the_name_of_its_author(void **state) {
+    const struct comments_world *world = *state;
+    assert_json(
+        shown_as(world, shown_comment, COMMENT("11", "1", "\"a\\u0007\"", "", "visible"), NULL, 0),
+        "{\"id\":\"11\",\"user\":1,\"name\":\"Ada\",\"avatar_url\":\"\",\"text\":\"a\\u0007\",\"time\":1000,\"floor\":3,"
+        "\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":1,\"replies\":[],\"state\":\"visible\"}");
+    assert_json(shown_as(world, shown_comment, COMMENT("11", "2", "null", "", "deleted"), NULL, 0),
+                "{\"id\":\"11\",\"user\":2,\"name\":null,\"avatar_url\":null,\"text\":null,\"time\":1000,\"floor\":3,"
+                "\"root\":null,\"reply_to\":null,\"likes\":2,\"reply_count\":1,\"replies\":[],\"state\":\"deleted\"}");
+    assert_int_equal(known_authors_find(world->names.authors, 11), 2);
+}
+
+static void likes_stand_in_visible_comments(void **state) {
+    const struct comments_world *world = *state;
+    static const char TEXT[] =
+        PAGE(COMMENT("11", "1", "\"a\"", REPLY("13", "2"), "visible") "," COMMENT("12", "1", "null", "", "hidden"),
+             COMMENT("11", "1", "\"a\"", "", "visible"));
+    const int64_t liked[] = {2, 13, 99};
+    json_t *page = shown_as(world, shown_page, TEXT, liked, ARRAY_SIZE(liked));
+    const json_t *items = json_object_get(page, "items"), *first = json_array_get(items, 0);
+    assert_true(json_is_false(json_object_get(first, "liked")));
+    assert_true(json_is_true(json_object_get(json_array_get(json_object_get(first, "replies"), 0), "liked")));
+    assert_null(json_object_get(json_array_get(items, 1), "liked"));
+    assert_true(json_is_false(json_object_get(json_array_get(json_object_get(page, "pinned"), 0), "liked")));
+    assert_int_equal(json_integer_value(json_object_get(page, "version")), 4);
+    assert_int_equal(json_integer_value(json_object_get(page, "total")), 5);
+    json_decref(page);
+    page = shown_as(world, shown_page, TEXT, NULL, 0);
+    assert_null(json_object_get(json_array_get(json_object_get(page, "items"), 0), "liked"));
+    json_decref(page);
+}
+
+static void an_empty_page_is_a_page(void **state) {
+    assert_json(
+        shown_as(*state, shown_page,
+                 "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"counters\":0,\"closed\":false,\"owner\":null,"
+                 "\"complete\":true,\"pinned\":[]}",
+                 NULL, 0),
+        "{\"items\":[],\"next\":null,\"total\":0,\"version\":0,\"closed\":false,\"owner\":null,\"pinned\":[]}");
+}
+
+static void other_answers_are_none(void **state) {
+    static const char *const BAD[] = {
+        "{}",
+        COMMENT("0", "1", "null", "", "visible"),
+        COMMENT("11", "-1", "null", "", "visible"),
+        COMMENT("11", "1", "5", "", "visible"),
+        COMMENT("11", "1", "null", "5", "visible"),
+        COMMENT("11", "1", "null", "", "lost"),
+        COMMENT("11", "1", "\"a\"", COMMENT("12", "1", "\"a\"", REPLY("13", "1"), "visible"), "visible"),
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(BAD); i++) {
+        assert_null(shown_as(*state, shown_comment, BAD[i], NULL, 0));
+        assert_null(shown_as(*state, shown_page, BAD[i], NULL, 0));
+        assert_null(shown_as(*state, shown_replies, BAD[i], NULL, 0));
+        assert_null(shown_as(*state, shown_around, BAD[i], NULL, 0));
+    }
+}
+
+static void a_link_shows_what_is_around(void **state) {
+    json_t *found = shown_as(*state, shown_around,
+                             "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT(
+                                 "11", "2", "\"a\"", "",
+                                 "visible") ","
+                                            "\"around\":[" REPLY("12", "1") "," REPLY("14", "1") "],\"complete\":true}",
+                             NULL, 0);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(found, "item"), "id")), "13");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(found, "root"), "id")), "11");
+    assert_int_equal(json_array_size(json_object_get(found, "around")), 2);
+    json_decref(found);
+}
+
+/* ---- texts of clients ---- */
+
+static void keys_are_chosen_and_escaped(void **state) {
+    struct chance chance = chance_new();
+    char key[CLIENT_KEY_MAX + 1], other[CLIENT_KEY_MAX + 1];
+    client_key_choose(&chance, NULL, key);
+    client_key_choose(&chance, NULL, other);
+    assert_int_equal(strlen(key), 32);
+    assert_true(strcmp(key, other) != 0 && client_key_valid(key));
+    client_key_choose(&chance, "mine", key);
+    assert_string_equal(key, "mine");
+    struct buffer path = {0};
+    client_escape(&path, "a b&c=%/~\xc3\xa4");
+    assert_string_equal(buffer_cstring(&path), "a%20b%26c%3D%25%2F~%C3%A4");
+    buffer_free(&path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_burst_and_then_one_a_second),
+        cmocka_unit_test(a_rate_is_that_of_a_bucket),
+        cmocka_unit_test(who_has_rested_takes_no_memory),
+        cmocka_unit_test(no_rate_is_no_limit),
+        cmocka_unit_test(tags_match_weakly),
+        cmocka_unit_test(subjects_are_known_until_another_needs_the_place),
+        cmocka_unit_test(authors_are_known),
+        cmocka_unit_test_setup_teardown(a_comment_gets_the_name_of_its_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(likes_stand_in_visible_comments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_page_is_a_page, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_answers_are_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_link_shows_what_is_around, set_up, tear_down),
+        cmocka_unit_test(keys_are_chosen_and_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* Facts about a new comment: which questions the gateway asks their owners, and what it makes of the answers. The owners are played
+ * here: peers_fetch is this file's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ids/ids.h"
+#include "ingest/comments/facts.h"
+
+enum { OWNER = 50, USER = 60, AUTHOR = 70, QUESTIONS_MAX = 32 };
+
+/* ---- the owners ---- */
+
+struct asked {
+    char path[200];
+    void (*done)(void *context, int code, unsigned status, const char *reply, size_t size);
+    void *context;
+};
+
+static struct asked asked[QUESTIONS_MAX];
+static size_t asked_count;
+
+void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
+                 void (*done)(void *context, int code, unsigned status, const char *reply, size_t size),
+                 void *context) {
+    assert_true(asked_count < QUESTIONS_MAX && partition >= 0 && timeout_ms > 0);
+    struct asked *question = &asked[asked_count++];
+    snprintf(question->path, sizeof question->path, "%s", path);
+    question->done = done;
+    question->context = context;
+    (void)peers;
+}
+
+int32_t peers_of_user(const struct peers *peers, int64_t user) {
+    (void)peers;
+    return (int32_t)(user % 8);
+}
+
+int32_t peers_of_subject(const struct peers *peers, const char *subject) {
+    (void)peers;
+    return (int32_t)(strlen(subject) % 8);
+}
+
+/* Answers the open question with that path, which must have been asked once. */
+static void say(const char *path, int code, unsigned status, const char *reply) {
+    for (size_t i = 0; i < asked_count; i++) {
+        if (!asked[i].done || strcmp(asked[i].path, path) != 0) continue;
+        struct asked question = asked[i];
+        asked[i].done = NULL;
+        question.done(question.context, code, status, reply, reply ? strlen(reply) : 0);
+        return;
+    }
+    fail_msg("nobody has asked %s", path);
+}
+
+static size_t open_questions(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < asked_count; i++) count += asked[i].done != NULL;
+    return count;
+}
+
+/* ---- the gateway ---- */
+
+struct facts_world {
+    struct comments_gateway gateway;
+    bool done;
+    enum facts_outcome outcome;
+    struct facts facts;
+    char post[SUBJECT_MAX + 1], post_path[64];
+    int64_t post_id;
+};
+
+static int set_up(void **state) {
+    struct facts_world *world = mem_zero(1, sizeof *world);
+    world->gateway.user_partitions = 8;
+    world->gateway.subjects = known_subjects_new();
+    world->gateway.authors = known_authors_new();
+    world->post_id = ids_make(5 << 12, 3);
+    snprintf(world->post, sizeof world->post, "post:%lld", (long long)world->post_id);
+    snprintf(world->post_path, sizeof world->post_path, "/peer/posts/3?ids=%lld", (long long)world->post_id);
+    asked_count = 0;
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct facts_world *world = *state;
+    assert_int_equal(open_questions(), 0);
+    known_subjects_free(world->gateway.subjects);
+    known_authors_free(world->gateway.authors);
+    free(world);
+    return 0;
+}
+
+static void done(void *context, enum facts_outcome outcome, const struct facts *facts) {
+    struct facts_world *world = context;
+    assert_false(world->done);
+    world->done = true;
+    world->outcome = outcome;
+    world->facts = *facts;
+}
+
+static void ask(struct facts_world *world, const char *subject, int64_t user, int64_t answers) {
+    world->done = false;
+    asked_count = 0;
+    facts_ask(
+        &world->gateway,
+        &(struct facts_wish){.subject = subject, .user = user, .answers = answers, .context = world, .done = done});
+}
+
+#define SITE "/peer/comments/subject/site/1"
+#define SUBJECT(who) "{\"owner\":50,\"who_may\":\"" who "\"}"
+
+/* What the two are to each other, as each of them sees it. */
+static void say_friendship(int user, int other, const char *mine, const char *theirs) {
+    char path[64], reply[64];
+    snprintf(path, sizeof path, "/peer/friendship/%d/%d", user, other);
+    snprintf(reply, sizeof reply, "{\"state\":\"%s\",\"since\":0}", mine);
+    say(path, 0, 200, reply);
+    snprintf(path, sizeof path, "/peer/friendship/%d/%d", other, user);
+    snprintf(reply, sizeof reply, "{\"state\":\"%s\",\"since\":0}", theirs);
+    say(path, 0, 200, reply);
+}
+
+static void assert_known(const struct facts_world *world, int64_t owner, bool follows, bool friends, bool blocked) {
+    assert_true(world->done);
+    assert_int_equal(world->outcome, FACTS_KNOWN);
+    assert_int_equal(world->facts.owner, owner);
+    assert_int_equal(world->facts.follows, follows);
+    assert_int_equal(world->facts.friends, friends);
+    assert_int_equal(world->facts.blocked, blocked);
+}
+
+static void nothing_is_asked_about_oneself(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", OWNER, 0);
+    assert_int_equal(asked_count, 1);
+    say(SITE, 0, 200, SUBJECT("followers"));
+    assert_known(world, OWNER, false, false, false);
+}
+
+static void only_what_the_subject_needs_is_asked(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", USER, 0);
+    say(SITE, 0, 200, SUBJECT("everyone"));
+    assert_int_equal(open_questions(), 2);
+    say_friendship(USER, OWNER, "none", "none");
+    assert_known(world, OWNER, false, false, false);
+
+    known_subjects_forget(world->gateway.subjects, "site:1");
+    ask(world, "site:1", USER, 0);
+    say(SITE, 0, 200, SUBJECT("followers"));
+    assert_int_equal(open_questions(), 3);
+    say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[{\"user\":50}],\"next\":null}");
+    say_friendship(USER, OWNER, "friends", "friends");
+    assert_known(world, OWNER, true, true, false);
+
+    ask(world, "site:1", USER, 0); /* the subject is known for a while */
+    assert_int_equal(asked_count, 3);
+    say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[{\"user\":51}],\"next\":null}");
+    say_friendship(USER, OWNER, "none", "blocked");
+    assert_known(world, OWNER, false, false, true);
+}
+
+static void a_block_counts_whoever_has_made_it(void **state) {
+    struct facts_world *world = *state;
+    static const char *const STATES[][2] = {{"blocked", "none"}, {"none", "blocked"}, {"blocked", "blocked"}};
+    for (size_t i = 0; i < 3; i++) {
+        known_subjects_forget(world->gateway.subjects, "site:1");
+        ask(world, "site:1", USER, 0);
+        say(SITE, 0, 200, SUBJECT("everyone"));
+        say_friendship(USER, OWNER, STATES[i][0], STATES[i][1]);
+        assert_known(world, OWNER, false, false, true);
+    }
+}
+
+static void an_answer_asks_about_the_author_too(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", USER, 9);
+    say("/peer/comments/one/site/1/9", 0, 200, "{\"item\":{\"user\":70},\"root\":null}");
+    say(SITE, 0, 200, SUBJECT("everyone"));
+    assert_int_equal(open_questions(), 4);
+    say_friendship(USER, OWNER, "friends", "friends");
+    say_friendship(USER, AUTHOR, "none", "blocked");
+    assert_known(world, OWNER, false, true, true);
+    assert_int_equal(known_authors_find(world->gateway.authors, 9), AUTHOR);
+
+    ask(world, "site:1", AUTHOR, 9); /* one's own comment; its author is known now */
+    assert_int_equal(asked_count, 2);
+    say_friendship(AUTHOR, OWNER, "none", "none");
+    assert_known(world, OWNER, false, false, false);
+
+    ask(world, "site:1", USER, 10);
+    say("/peer/comments/one/site/1/10", 0, 404, "{}");
+    assert_true(world->done);
+    assert_int_equal(world->outcome, FACTS_NO_COMMENT);
+}
+
+static void the_author_of_a_post_owns_it(void **state) {
+    struct facts_world *world = *state;
+    char path[100], items[100];
+    snprintf(path, sizeof path, "/peer/comments/subject/post/%lld", (long long)world->post_id);
+    snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
+    ask(world, world->post, USER, 0);
+    say(world->post_path, 0, 200, items);
+    say(path, 0, 404, "{}");
+    say_friendship(USER, OWNER, "none", "none");
+    assert_known(world, OWNER, false, false, false);
+
+    known_subjects_forget(world->gateway.subjects, world->post);
+    ask(world, world->post, USER, 0);
+    say(path, 0, 404, "{}");
+    say(world->post_path, 0, 200, "{\"items\":[null]}");
+    assert_int_equal(world->outcome, FACTS_NO_POST);
+    assert_true(world->done);
+
+    ask(world, "post:4611686018427387904", USER, 0); /* of no partition that there is? then there is no such post */
+    for (size_t i = 0; i < asked_count; i++)
+        if (asked[i].done) say(asked[i].path, 0, 404, "{}");
+    assert_true(world->done && world->outcome != FACTS_KNOWN);
+}
+
+static void a_subject_that_nobody_registered_has_no_owner(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", USER, 0);
+    say(SITE, 0, 404, "{}");
+    assert_known(world, -1, false, false, false);
+}
+
+static void an_owner_who_is_away_lets_nobody_write(void **state) {
+    struct facts_world *world = *state;
+    static const struct {
+        int code;
+        unsigned status;
+        const char *reply;
+    } AWAY[] = {{-ETIMEDOUT, 0, NULL}, {-EHOSTUNREACH, 0, NULL}, {0, 503, "{}"}, {0, 200, "no"}, {0, 200, "{}"}};
+    char items[100], path[100];
+    snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
+    snprintf(path, sizeof path, "/peer/comments/subject/post/%lld", (long long)world->post_id);
+    for (size_t i = 0; i < sizeof AWAY / sizeof *AWAY; i++) {
+        known_subjects_forget(world->gateway.subjects, world->post);
+        ask(world, world->post, USER, 0); /* the feed */
+        say(path, 0, 404, "{}");
+        say(world->post_path, AWAY[i].code, AWAY[i].status, AWAY[i].reply);
+        assert_true(world->done && world->outcome == FACTS_AWAY);
+
+        known_subjects_forget(world->gateway.subjects, "site:1");
+        ask(world, "site:1", USER, 0); /* the router */
+        say(SITE, 0, 200, SUBJECT("everyone"));
+        say("/peer/friendship/60/50", 0, 200, "{\"state\":\"none\"}");
+        say("/peer/friendship/50/60", AWAY[i].code, AWAY[i].status, AWAY[i].reply);
+        assert_true(world->done && world->outcome == FACTS_AWAY);
+    }
+}
+
+/* A stalled comments process must not hold writers up: the decision may come later. */
+static void a_silent_comments_process_holds_nobody_up(void **state) {
+    struct facts_world *world = *state;
+    char items[100], path[100];
+    snprintf(items, sizeof items, "{\"items\":[{\"id\":\"%lld\",\"user\":50}]}", (long long)world->post_id);
+    snprintf(path, sizeof path, "/peer/comments/subject/post/%lld", (long long)world->post_id);
+    ask(world, world->post, USER, 0);
+    say(world->post_path, 0, 200, items);
+    say(path, -ETIMEDOUT, 0, NULL);
+    say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[{\"user\":50}],\"next\":null}");
+    say_friendship(USER, OWNER, "none", "none");
+    assert_known(world, OWNER, true, false, false); /* its settings are not known, so everything is asked */
+
+    ask(world, "site:1", USER, 0); /* nobody can say whose that is */
+    say(SITE, -ETIMEDOUT, 0, NULL);
+    assert_true(world->done && world->outcome == FACTS_AWAY);
+
+    known_subjects_put(
+        world->gateway.subjects,
+        &(struct known_subject){.subject = "site:1", .owner = OWNER, .author = -1, .heard_ms = -1000000});
+    ask(world, "site:1", USER, 0);
+    say(SITE, -ETIMEDOUT, 0, NULL);
+    say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[],\"next\":null}");
+    say_friendship(USER, OWNER, "none", "blocked");
+    assert_known(world, OWNER, false, false, true);
+}
+
+static void the_end_of_the_gateway_ends_it(void **state) {
+    struct facts_world *world = *state;
+    ask(world, "site:1", USER, 9);
+    say(SITE, -ECANCELED, 0, NULL);
+    assert_false(world->done);
+    say("/peer/comments/one/site/1/9", -ECANCELED, 0, NULL);
+    assert_true(world->done && world->outcome == FACTS_STOPPING);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_asked_about_oneself),         TEST(only_what_the_subject_needs_is_asked),
+        TEST(a_block_counts_whoever_has_made_it),     TEST(an_answer_asks_about_the_author_too),
+        TEST(the_author_of_a_post_owns_it),           TEST(a_subject_that_nobody_registered_has_no_owner),
+        TEST(an_owner_who_is_away_lets_nobody_write), TEST(a_silent_comments_process_holds_nobody_up),
+        TEST(the_end_of_the_gateway_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -95,13 +95,13 @@ export class FakeComments {
     #make(post, { text, reply_to: replyTo, key }) {
         const thread = this.thread(post);
         const made = this.#keys.get(key);
-        if (made) return [201, this.#shown(post, made, true, true)];
+        if (made) return [201, this.#shown(post, made, false, true)];
         const answered = replyTo && this.#find(post, replyTo);
         if (thread.closed) return problem('subject_closed');
         if (answered && this.blocks.has(answered.user)) return problem('blocked');
         const comment = this.write(post, this.feed.me, text, { reply_to: replyTo, state: this.review ? 'held' : 'visible' });
         this.#keys.set(key, comment);
-        return [201, this.#shown(post, comment, true, true)];
+        return [201, this.#shown(post, comment, false, true)];
     }
 
     #act(method, post, id, act, body) {

@@ -94,20 +94,22 @@ export class CommentList {
     /** Lists a comment with those around it. @param {string} id */
     async beginAt(id) {
         const turn = (this.#turn += 1);
-        const [{ item, root, around }, page] = await Promise.all([
-            this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true }),
-            this.#api.getComments(this.#subject, { limit: 1, replies: 0 }),
-        ]);
+        const [items, page] = await this.#around(id);
         if (turn !== this.#turn) return;
-        const near = [...around.filter((comment) => comment.id !== item.id), item];
-        this.#replace('floor', root ? [{ ...root, replies: near }] : near, id);
+        this.#replace('floor', items, id);
         this.#page = page;
     }
 
     /** Reads what is listed again. */
     async refresh() {
-        if (this.#target !== null) return this.beginAt(this.#target);
         const turn = this.#turn;
+        if (this.#target !== null) {
+            const [items, page] = await this.#around(this.#target);
+            if (turn !== this.#turn) return;
+            this.#merge(items);
+            this.#page = page;
+            return;
+        }
         const listed = this.#roots.length;
         const inOrder = this.#sort === 'floor';
         const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
@@ -157,6 +159,16 @@ export class CommentList {
         return null;
     }
 
+    /** @param {string} id @returns {Promise<[Comment[], any]>} roots: the comment and its neighbours; what the thread is */
+    async #around(id) {
+        const [{ item, root, around }, page] = await Promise.all([
+            this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true }),
+            this.#api.getComments(this.#subject, { limit: 1, replies: 0 }),
+        ]);
+        const near = [...around.filter((comment) => comment.id !== item.id), item];
+        return [root ? [{ ...root, replies: near }] : near, page];
+    }
+
     // ---- writing ----
 
     /** @param {{text: string, key: string, replyTo: string | null}} draft @returns {Promise<Comment>} */
@@ -199,7 +211,7 @@ export class CommentList {
         const before = new Map(this.#roots.map((root) => [root.id, root]));
         this.#sort = sort;
         this.#target = target;
-        this.#roots = this.#ordered(items.map((root) => fuller({ ...root, replies: root.replies }, before.get(root.id), false)));
+        this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
         this.#next = null;
         this.#waiting = 0;
         this.#replyCursors.clear();

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, state } from './browser.js';
+import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, state, tab } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(30));
 
@@ -261,11 +261,7 @@ test('a notice of a reply leads to it, among those around it, and from there to 
     server.feed.notify(1002, post, reply.id);
     await open(undefined, PHONE);
     await state('online');
-    await page.focus('#notices summary');
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('#notice-list > li');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
+    await openNotice();
     await page.waitForSelector('#linked .comment.target');
     await becomes(async () => [await focused(), reply.id]);
     assert.equal(await page.isVisible('#notices .panel'), false);
@@ -322,3 +318,27 @@ for (const [name, options] of Object.entries({ wide: WIDE, phone: PHONE, narrow:
         await page.screenshot({ path: `${OUT}thread-linked-${name}.png` });
     });
 }
+
+test('by keys alone: a thread is walked through in order, with a ring around what has the focus', async () => {
+    const root = server.comments.write(newest(), 1001, 'Root');
+    const reply = server.comments.write(newest(), 42, 'Mine', { reply_to: root.id });
+    await opened(WIDE);
+    await shows('.comment-text', ['Root', 'Mine']);
+    await page.focus(`${first} .thread-toggle`);
+    const order = [];
+    for (let i = 0; i < 9; i += 1) {
+        assert.doesNotMatch(await tab(), /no ring/);
+        order.push(await page.evaluate(() => {
+            const { activeElement: at } = document;
+            return `${at.closest('li')?.dataset.comment ?? ''} ${at.tagName === 'SELECT' ? 'order' : at.placeholder || at.textContent}`.trim();
+        }));
+    }
+    assert.deepEqual(order, [
+        'order', 'Write a comment', 'Comment', `${root.id} ♥`, `${root.id} Reply`, `${root.id} Report`, `${reply.id} ♥`, `${reply.id} Reply`, `${reply.id} Delete`,
+    ]);
+    await page.keyboard.press('PageDown');
+    await becomes(async () => [await page.evaluate(() => document.activeElement.dataset.post), server.feed.timeline[1].id]);
+    await page.focus('.thread textarea');
+    await page.keyboard.press('Control+End');
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'TEXTAREA', 'keys of the feed are not for fields');
+});

@@ -13,6 +13,7 @@ pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl>=3.0)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.80)
 pkg_check_modules(JWT REQUIRED IMPORTED_TARGET libjwt>=1.10)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 
 # rocksdb.pc describes the C++ library for static linking; all we need is the shared one and its C header.

@@ -154,10 +154,10 @@ static int make_owner(struct comments *comments, struct error *error) {
         .topic_count = COMMENTS_TOPIC_COUNT,
         .offsets = &TOPIC_COMMENT_OFFSETS,
         .leaving = &TOPIC_COMMENT_TEXTS,
-        .batch = (size_t)settings->commands_batch,
+        .batch = (size_t)comments->owning->batch_records,
         .state_batch = STATE_BATCH,
-        .standbys = (size_t)settings->standby_replicas,
-        .hands_over = settings->stop_hands_over,
+        .standbys = (size_t)comments->owning->standby_replicas,
+        .hands_over = comments->owning->stop_hands_over,
         .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
         .epochs = comments->epochs,
         .decider = comment_commands_decider(comments->commands),
@@ -212,6 +212,7 @@ static int comments_start(struct service *service, const struct topics_shape *sh
     *comments = (struct comments){
         .service = service,
         .settings = COMMENTS_SECTION.values,
+        .owning = OWNER_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_SUBJECTS],
         .user_partitions = shape->partitions[TOPIC_SPACE_USERS],
         .epochs = epochs_new(),
@@ -252,7 +253,7 @@ static void comments_peer(void *state, struct http_request *request) {
 
 static const struct topic *const NEEDED[] = {
     &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,   &TOPIC_REACTIONS,
-    &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_MODERATION_LOG,  &TOPIC_BANS};
+    &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_MODERATION_LOG,  &TOPIC_COMMENTS_WIDE,  &TOPIC_BANS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition COMMENTS_SERVICE = {
@@ -260,6 +261,7 @@ const struct service_definition COMMENTS_SERVICE = {
     .ops_listen = "127.0.0.1:9160",
     .peer_listen = "127.0.0.1:9260",
     .section = &COMMENTS_SECTION,
+    .more_sections = OWNER_SECTIONS,
     .topics = &TOPICS,
     .conditions = CONDITIONS,
     .start = comments_start,

@@ -7,10 +7,12 @@
 #include "comments/replies.h"
 #include "comments/settings.h"
 #include "comments/states.h"
+#include "owner/settings.h"
 
 struct comments {
     struct service *service;
     const struct comments_settings *settings;
+    const struct owner_settings *owning;
     int32_t partitions, user_partitions;
     struct epochs *epochs; /* the owner's: nothing is sent in them */
     struct store *store;

@@ -239,6 +239,7 @@ int decisions_run(struct decisions *decisions, const struct decider_command *sli
                  struct error *error) {
     int code = 0;
     decisions->change_count = 0; // of a slice that was given up
+    if (decisions->text_count > decisions->text_limit) decisions_forget_texts(decisions, false);
     for (size_t i = 0; !code && i < count; i++) {
         *partition = slice[i].partition;
         code = decide_one(decisions, &slice[i], error);
@@ -250,12 +251,14 @@ int decisions_run(struct decisions *decisions, const struct decider_command *sli
 
 struct decisions *decisions_new(const struct decisions_options *options) {
     struct decisions *decisions = mem_alloc(sizeof *decisions);
-    *decisions = (struct decisions){.options = *options, .codec = codec_new()};
+    *decisions = (struct decisions){.options = *options, .codec = codec_new(), .texts = map_new()};
     return decisions;
 }
 
 void decisions_free(struct decisions *decisions) {
     if (!decisions) return;
+    decisions_forget_texts(decisions, true);
+    map_free(decisions->texts);
     codec_free(decisions->codec);
     buffer_free(&decisions->value);
     free(decisions->changes);

@@ -7,6 +7,7 @@
  *         comment-texts       of a new comment; without its text when it is deleted
  *         reactions           of each like and report
  *         comment-refusals    why a command was refused
+ *         comments-wide       a comment that was made, has changed its state or was reported, with its text
  *         moderation-log      reports, and what moderators and subjects' owners did to comments
  *
  * Loop's thread.

@@ -2,6 +2,7 @@
 #ifndef COMMENTS_DECISIONS_PRIVATE_H
 #define COMMENTS_DECISIONS_PRIVATE_H
 
+#include "base/map.h"
 #include "comments/decisions.h"
 
 struct decisions_key {
@@ -15,8 +16,19 @@ struct decisions_change {
     struct decisions_key key;
 };
 
+/* A text that is written and perhaps not read back: comments-wide repeats it when its comment changes. The overlay says how long. */
+struct pending_text {
+    struct pending_text *next;
+    struct decisions_key key;
+    size_t size;
+    char bytes[];
+};
+
 struct decisions {
     struct decisions_options options;
+    struct map *texts;                 /* comment -> struct pending_text */
+    struct pending_text *newest_text;  /* all of them */
+    size_t text_count, text_limit;     /* with so many, those that are read back are forgotten */
     struct codec *codec;
     struct buffer value;
     struct decisions_change *changes;
@@ -45,5 +57,11 @@ int decisions_write_changes(struct decisions *decisions, const struct decision *
 int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
                            enum comment_refusal_reason reason);
 int decisions_write_slice(struct decisions *decisions);
+
+/* comments/decisions_wide.c */
+void decisions_keep_text(struct decisions *decisions, const struct decisions_key *key, int64_t id,
+                         const struct event_text *text);
+void decisions_forget_texts(struct decisions *decisions, bool all); /* else those that are read back */
+int decisions_write_wide(struct decisions *decisions, const struct decision *decided, struct error *error);
 
 #endif

@@ -109,6 +109,7 @@ static int write_text(struct decisions *decisions, const struct decision *decide
     decisions_client_key(&keyed, &decided->command->subject, author, client);
     put(decisions, THREADS_TEXTS, partition, &key, &kept, sizeof kept);
     put(decisions, THREADS_TEXTS, partition, &keyed, &id, sizeof id);
+    decisions_keep_text(decisions, &key, id, text);
     buffer_clear(&decisions->value);
     event_encode_comment_text(&decisions->value, &record);
     return write_value(decisions, &TOPIC_COMMENT_TEXTS, partition, &key);
@@ -223,6 +224,8 @@ int decisions_write_changes(struct decisions *decisions, const struct decision *
     if (!code && thread->reaction_changed) code = write_reaction(decisions, decided);
     if (!code) code = write_entry(decisions, decided);
     if (code) return error_set(error, code, "state could not be written: %s", strerror(-code));
+    code = decisions_write_wide(decisions, decided, error);
+    if (code) return code;
     change_comment(decisions, decided, &thread->made);
     change_comment(decisions, decided, &thread->about);
     change_comment(decisions, decided, &thread->root);

@@ -13,13 +13,6 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Comments on disk that were last up to date longer ago, in hours, are read anew from the topics: they may have missed "
          "tombstones, which Kafka keeps for 7 days. At most half of that."},
-    {"standby.replicas", CONFIG_INT, AT(standby_replicas), "1", .min = 0, .max = 16,
-     .doc =
-         "How many other processes keep the state of each partition up to date, so that they can take it over at once."},
-    {"stop.hands.over", CONFIG_BOOL, AT(stop_hands_over), "true",
-     .doc =
-         "Whether a process that has a group.instance.id gives its partitions to the others when it is ended by SIGTERM. With "
-         "false nobody serves them until it is back, or its session has timed out."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
 };

@@ -6,8 +6,7 @@
 
 struct comments_settings {
     const char *group_id;
-    int64_t store_memory_mb, rebuild_after_h, standby_replicas, commands_batch;
-    bool stop_hands_over;
+    int64_t store_memory_mb, rebuild_after_h, commands_batch;
 };
 
 extern const struct config_section COMMENTS_SECTION;

@@ -49,7 +49,7 @@ static void reply_undecided(const struct comment_wish *wish, struct http_request
         buffer_free(&body);
         return;
     }
-    buffer_string(&location, "/v1/comments/");
+    buffer_string(&location, "/v1/subjects/");
     comments_put_path(&location, wish->subject);
     buffer_string(&location, "/outcome?key=");
     client_escape(&location, wish->key);

@@ -207,6 +207,6 @@ static void post_comment(void *state, const struct call *call) {
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/comments/{type:text}/{id:text}", post_comment, NEEDS_USER},
-    {"GET", "/v1/comments/{type:text}/{id:text}/outcome", get_outcome, NEEDS_USER},
+    {"GET", "/v1/subjects/{type:text}/{id:text}/outcome", get_outcome, NEEDS_USER},
 };
 const struct endpoint_list COMMENT_WRITING_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -102,6 +102,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_COMMENT_REFUSAL] = COMMENT_REFUSAL_SCHEMA_ID,
         [EVENT_COMMENT_BAN] = COMMENT_BAN_SCHEMA_ID,
         [EVENT_MODERATION_ENTRY] = MODERATION_ENTRY_SCHEMA_ID,
+        [EVENT_COMMENT_WIDE] = COMMENT_WIDE_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -173,3 +174,4 @@ DEFINE_RECORD(comment_reaction, "comment-reaction", EVENT_COMMENT_REACTION)
 DEFINE_RECORD(comment_refusal, "comment-refusal", EVENT_COMMENT_REFUSAL)
 DEFINE_RECORD(comment_ban, "comment-ban", EVENT_COMMENT_BAN)
 DEFINE_RECORD(moderation_entry, "moderation-entry", EVENT_MODERATION_ENTRY)
+DEFINE_RECORD(comment_wide, "comment-wide", EVENT_COMMENT_WIDE)

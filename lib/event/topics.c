@@ -166,6 +166,9 @@ const struct topic TOPIC_BANS = {
 const struct topic TOPIC_MODERATION_LOG = {
     .name = "moderation-log", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
+const struct topic TOPIC_COMMENTS_WIDE = {
+    .name = "comments-wide", .space = TOPIC_SPACE_SUBJECTS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
+
 static const struct topic *const ALL[] = {
     &TOPIC_LOCATIONS,      &TOPIC_FRIEND_COMMANDS,  &TOPIC_FRIENDSHIPS,     &TOPIC_PROFILES,
     &TOPIC_SHARING,        &TOPIC_DELIVERIES,       &TOPIC_COMMAND_OFFSETS, &TOPIC_FOLLOW_COMMANDS,
@@ -174,7 +177,7 @@ static const struct topic *const ALL[] = {
     &TOPIC_HOT_POSTS,      &TOPIC_NAME_COMMANDS,    &TOPIC_NAMES,           &TOPIC_NOTICES,
     &TOPIC_FEED_WATCHES,   &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,
     &TOPIC_REACTIONS,      &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_BANS,
-    &TOPIC_MODERATION_LOG,
+    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

@@ -45,6 +45,7 @@ extern const struct topic TOPIC_REACTIONS;        /* subject, comment, user; Com
 extern const struct topic TOPIC_COMMENT_REFUSALS; /* subject; CommentRefusal */
 extern const struct topic TOPIC_COMMENT_OFFSETS;  /* key: name of a topic of commands; CommandOffset */
 extern const struct topic TOPIC_MODERATION_LOG;   /* subject, comment, offset of the command; ModerationEntry */
+extern const struct topic TOPIC_COMMENTS_WIDE;    /* subject, comment; CommentWide */
 extern const struct topic TOPIC_BANS;             /* key: user; CommentBan */
 
 /* All of them: for tools that look at everything. */

@@ -76,6 +76,12 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "a text", found, 1);
     if (found == 1) check(c, "the size of a text", (int64_t)text.text.size, model->state == COMMENT_DELETED ? 0 : 5);
     compare_reactions(c, model);
+    const struct world_wide *wide = world_wide(c->world, model->id);
+    check(c, "a wide record", wide != NULL, 1);
+    if (!wide) return;
+    check(c, "a wide record's state", (int64_t)wide->state, (int64_t)model->state);
+    check(c, "a wide record's text", (int64_t)wide->text_size, model->state == COMMENT_DELETED ? 0 : 5);
+    check(c, "a wide record's reports", wide->reports, model_reports(model));
 }
 
 /* ---- lists ---- */

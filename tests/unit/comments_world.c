@@ -69,13 +69,32 @@ static int state_of(const struct topic *topic) {
     return state;
 }
 
+struct world_wide *world_wide(struct comments_world *world, int64_t id) {
+    for (size_t i = 0; i < world->wide_count; i++)
+        if (world->wide[i].id == id) return &world->wide[i];
+    return NULL;
+}
+
+static void take_wide(struct comments_world *world, const struct world_record *record) {
+    struct comment_wide wide;
+    struct error error;
+    if (record->topic != &TOPIC_COMMENTS_WIDE) return;
+    must(event_decode_comment_wide(world->codec, record->bytes + record->key_size, record->value_size, &wide, &error),
+         &error);
+    struct world_wide *place = world_wide(world, wide.id);
+    if (!place) place = &world->wide[world->wide_count++];
+    *place =
+        (struct world_wide){.id = wide.id, .state = wide.state, .text_size = wide.text.size, .reports = wide.reports};
+}
+
 static void commit(struct comments_world *world) {
     for (size_t i = 0; i < world->open.count; i++) {
         int state = state_of(world->open.items[i].topic);
-        if (state < THREADS_STATES)
-            log_add(&world->logs[state][world->open_partition[i]], world->open.items[i]);
-        else
+        if (state < THREADS_STATES) log_add(&world->logs[state][world->open_partition[i]], world->open.items[i]);
+        if (state == THREADS_STATES) {
+            take_wide(world, &world->open.items[i]);
             free(world->open.items[i].bytes);
+        }
     }
     log_clear(&world->open, false);
 }
@@ -293,7 +312,7 @@ static void reset(struct comments_world *world, uint64_t seed, enum comments_rul
     world->random = seed;
     world->without = without;
     world->now_ms = BEGIN_MS;
-    world->command_count = 0;
+    world->command_count = world->wide_count = 0;
     memset(world->partition_count, 0, sizeof world->partition_count);
     memset(world->committed, 0, sizeof world->committed);
     memset(world->generation, 0, sizeof world->generation);
@@ -322,6 +341,7 @@ struct comments_world *comments_world_new(void) {
     struct comments_world *world = mem_zero(1, sizeof *world);
     struct store_options options = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
     struct error error;
+    world->codec = codec_new();
     snprintf(world->folder, sizeof world->folder, "/tmp/comments-world-%d", (int)getpid());
     for (int i = 0; i < WORLD_PROCESSES; i++) {
         char *path = mem_format("%s/%d", world->folder, i);
@@ -349,6 +369,7 @@ void comments_world_free(struct comments_world *world) {
             free(world->logs[s][p].items);
         }
     free(world->open.items);
+    codec_free(world->codec);
     rmdir(world->folder);
     free(world);
 }

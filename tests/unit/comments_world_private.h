@@ -22,6 +22,14 @@ struct world_log {
     size_t count, capacity;
 };
 
+/* The newest record of a comment in comments-wide. */
+struct world_wide {
+    int64_t id;
+    enum comment_wide_state state;
+    size_t text_size;
+    int reports;
+};
+
 struct world_process {
     struct store *store;
     struct threads *threads;
@@ -48,6 +56,9 @@ struct comments_world {
     int64_t committed[WORLD_PARTITIONS];
     int generation[WORLD_PARTITIONS], owner[WORLD_PARTITIONS];
     char keys[WORLD_COMMANDS_MAX][16];
+    struct world_wide wide[4 * WORLD_COMMANDS_MAX];
+    size_t wide_count;
+    struct codec *codec;
     struct model model;
     struct comments_history history;
 };
@@ -55,7 +66,8 @@ struct comments_world {
 extern const struct event_text WORLD_SUBJECTS[MODEL_SUBJECTS];
 
 uint64_t world_chance(struct comments_world *world, uint64_t below);
-void world_draw(struct comments_world *world); /* writes a random command */
+struct world_wide *world_wide(struct comments_world *world, int64_t id); /* NULL: there is none */
+void world_draw(struct comments_world *world);                           /* writes a random command */
 
 /* Notes the first difference. */
 void world_wrong(struct comments_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -40,7 +40,7 @@ command_token() {
         esac
     done
     [[ $user =~ ^[0-9]+$ || ( -n $user && $scope == *gateway* && $user =~ ^[A-Za-z0-9._-]+$ ) ]] ||
-        die "usage: ./dev token USER [--scope gateway] [--ttl SECONDS]" "USER is a number from 0 to 9223372036854775807."
+        die "usage: ./dev token USER [--scope gateway|moderator] [--ttl SECONDS]" "USER is a number from 0 to 9223372036854775807."
     [[ $scope =~ ^[a-z\ ]*$ ]] || die "a scope is of small letters"
     [[ $ttl =~ ^-?[0-9]+$ ]] || die "--ttl needs a number of seconds"
     make_token "$user" "$scope" "$ttl"

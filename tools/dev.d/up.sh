@@ -1,10 +1,10 @@
 # The whole pipeline on this machine: up, down, status.
 # shellcheck shell=bash
 
-DAEMONS=(ingest router fanout feed history-sink)
+DAEMONS=(ingest router fanout feed history-sink moderation)
 
-declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150)
-declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250)
+declare -A OPS_PORT=([ingest]=9110 [router]=9120 [fanout]=9130 [history-sink]=9140 [feed]=9150 [moderation]=9170)
+declare -A PEER_PORT=([ingest]=9210 [router]=9220 [fanout]=9230 [history-sink]=9240 [feed]=9250 [moderation]=9270)
 
 # The settings that a daemon needs to be a part of this pipeline. instance counts from 0.
 daemon_properties() {
@@ -32,7 +32,7 @@ PROPERTIES
     for setting in "${SETTINGS[@]}"; do
         case $setting in
         "$kind:"*) echo "${setting#*:}" ;;
-        ingest:* | router:* | fanout:* | feed:* | history-sink:*) ;;
+        ingest:* | router:* | fanout:* | feed:* | history-sink:* | moderation:*) ;;
         *) ! knows "$kind" "${setting%%=*}" || echo "$setting" ;;
         esac
     done
@@ -60,7 +60,7 @@ check_settings() {
     local setting kind key
     for setting in "${SETTINGS[@]}"; do
         key=${setting%%=*} kind=
-        case $key in ingest:* | router:* | fanout:* | feed:* | history-sink:*) continue ;; esac
+        case $key in ingest:* | router:* | fanout:* | feed:* | history-sink:* | moderation:*) continue ;; esac
         for kind in "${DAEMONS[@]}"; do
             ! knows "$kind" "$key" || continue 2
         done
@@ -176,7 +176,7 @@ command_up() {
     quietly "starling topics create" starling topics create
 
     say "Starting the daemons"
-    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [history-sink]=$sinks)
+    declare -A wanted=([ingest]=1 [router]=$routers [fanout]=$fanouts [feed]=$feeds [history-sink]=$sinks [moderation]=1)
     for kind in "${DAEMONS[@]}"; do
         for ((instance = 0; instance < wanted[$kind]; instance++)); do start_daemon "$kind" "$instance"; done
     done
@@ -206,7 +206,7 @@ command_down() {
     local kind file
     [ ! -e "$RUN/pid/city" ] || stop city 10
     # Edges first, so that phones' last reports still find everything behind them; Kafka last.
-    for kind in fanout ingest router feed history-sink; do
+    for kind in fanout ingest router feed history-sink moderation; do
         for file in "$RUN/pid/$kind"-[0-9]*; do
             [ ! -e "$file" ] || stop "$(basename "$file")" 20
         done

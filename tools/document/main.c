@@ -10,13 +10,15 @@
 #include "feed/feed.h"
 #include "history-sink/history_sink.h"
 #include "ingest/ingest.h"
+#include "moderation/moderation.h"
 #include "router/router.h"
 #include "service/service.h"
 
 enum { SECTIONS_MAX = 64 };
 
-static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE, &ROUTER_SERVICE,   &FANOUT_SERVICE,
-                                                           &FEED_SERVICE,   &COMMENTS_SERVICE, &HISTORY_SINK_SERVICE};
+static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE,    &ROUTER_SERVICE,   &FANOUT_SERVICE,
+                                                           &FEED_SERVICE,      &COMMENTS_SERVICE, &HISTORY_SINK_SERVICE,
+                                                           &MODERATION_SERVICE};
 
 /* A default that each daemon has its own of: "127.0.0.1:9110 (starling-ingest), ..." */
 static char *each_fallback(const char *property) {

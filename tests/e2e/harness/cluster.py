@@ -17,7 +17,7 @@ from .records import Topics
 from .tokens import Keys
 from .waiting import eventually, now_ms
 
-KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink')
+KINDS = ('ingest', 'router', 'fanout', 'feed', 'comments', 'history-sink', 'moderation')
 _numbers = itertools.count(1)
 
 
@@ -125,11 +125,11 @@ class Cluster:
 
     # daemons
 
-    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, comments=0, topics=True, wait=True) -> 'Cluster':
+    def start(self, ingests=1, routers=1, fanouts=1, sinks=1, feeds=0, comments=0, moderators=0, topics=True, wait=True) -> 'Cluster':
         if topics:
             self.create_topics()
         counts = {'ingest': ingests, 'router': routers, 'fanout': fanouts, 'feed': feeds, 'comments': comments,
-                  'history-sink': sinks}
+                  'history-sink': sinks, 'moderation': moderators}
         started = [self.add(kind, wait=False) for kind, count in counts.items() for _ in range(count)]
         if wait:
             for daemon in started:
@@ -143,13 +143,14 @@ class Cluster:
             'ingest': {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-                       'comments.group.id': self.group('comments')},
+                       'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation')},
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
                        'edge.listen': f'127.0.0.1:{self._fanout_port}',
                        'edge.min.report.ms': 0,
                        'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away
             'feed': {'group.id': self.group('feed')},
+            'moderation': {'group.id': self.group('moderation')},
             'comments': {'group.id': self.group('comments')},
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
@@ -175,6 +176,7 @@ class Cluster:
     routers = property(lambda self: self.of('router'))
     fanouts = property(lambda self: self.of('fanout'))
     feeds = property(lambda self: self.of('feed'))
+    moderators = property(lambda self: self.of('moderation'))
     comments = property(lambda self: self.of('comments'))
     sinks = property(lambda self: self.of('history-sink'))
 

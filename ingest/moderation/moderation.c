@@ -1,0 +1,180 @@
+#include "ingest/moderation/moderation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/topics.h"
+#include "ingest/client_text.h"
+#include "ingest/moderation/asking.h"
+#include "ingest/moderation/bans.h"
+#include "ingest/moderation/found.h"
+#include "ingest/moderation/settings.h"
+#include "subjects/subject.h"
+
+enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, TEXT_MAX = 1000 /* bytes */, RETRY_AFTER_S = 2 };
+
+struct moderation_gateway {
+    struct user_copies *copies;
+    struct asking asking;
+};
+
+/* ---- answers ---- */
+
+static void reply_page(struct moderation_gateway *gateway, struct http_request *request, const json_t *reply,
+                       bool own) {
+    struct buffer body = {0};
+    if (found_page_put(&body, reply, user_copies_profiles(gateway->copies), own))
+        http_reply_json(request, 200, &body);
+    else
+        http_problem(request, 503, "moderation_unavailable", "the answer of the search cannot be understood",
+                     RETRY_AFTER_S);
+    buffer_free(&body);
+}
+
+static void found_for_moderator(void *context, struct http_request *request, const json_t *reply) {
+    reply_page(context, request, reply, false);
+}
+
+static void found_own(void *context, struct http_request *request, const json_t *reply) {
+    reply_page(context, request, reply, true);
+}
+
+/* ---- questions; each function that returns false has answered ---- */
+
+static bool bad_query(const struct call *call, const char *detail) {
+    http_problem(call->request, 400, "bad_query", detail, 0);
+    return false;
+}
+
+static bool put_page(const struct call *call, struct buffer *path) {
+    int64_t limit = LIMIT_DEFAULT, after = 0;
+    if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit) || !call_query_id(call, "after", &after)) return false;
+    buffer_format(path, "&limit=%" PRId64, limit);
+    if (after) buffer_format(path, "&after=%" PRId64, after);
+    return true;
+}
+
+static bool put_number(const struct call *call, const char *name, struct buffer *path) {
+    int64_t number = -1;
+    if (!call_query_int(call, name, &number)) return false;
+    if (number >= 0) buffer_format(path, "&%s=%" PRId64, name, number);
+    return true;
+}
+
+static bool put_subject(const struct call *call, struct buffer *path) {
+    const char *type = http_query(call->request, "type"), *id = http_query(call->request, "id");
+    if (!type) return !id || bad_query(call, "\"id\" goes with \"type\"");
+    char *subject = mem_format("%s:%s", type, id ? id : "any");
+    bool valid = subject_valid(subject, strlen(subject));
+    if (valid && id)
+        buffer_format(path, "&subject=%s", subject);
+    else if (valid)
+        buffer_format(path, "&type=%s", type);
+    free(subject);
+    return valid || bad_query(call, "\"type\" and \"id\" must be those of a subject");
+}
+
+static bool put_state(const struct call *call, struct buffer *path) {
+    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
+    const char *state = http_query(call->request, "state");
+    if (!state) return true;
+    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
+        if (strcmp(state, STATES[i]) != 0) continue;
+        buffer_format(path, "&state=%s", state);
+        return true;
+    }
+    return bad_query(call, "\"state\" must be visible, held, hidden or deleted");
+}
+
+static bool put_reported(const struct call *call, struct buffer *path) {
+    const char *reported = http_query(call->request, "reported");
+    if (!reported || strcmp(reported, "false") == 0) return true;
+    if (strcmp(reported, "true") != 0) return bad_query(call, "\"reported\" must be true or false");
+    buffer_string(path, "&reported=true");
+    return true;
+}
+
+static bool put_text(const struct call *call, struct buffer *path) {
+    const char *text = http_query(call->request, "text");
+    if (!text || !*text) return true;
+    if (strlen(text) > TEXT_MAX) return bad_query(call, "\"text\" has more than 1000 bytes");
+    buffer_string(path, "&text=");
+    client_escape(path, text);
+    return true;
+}
+
+static void get_comments(void *state, const struct call *call) {
+    struct moderation_gateway *gateway = state;
+    struct buffer path = {0};
+    buffer_string(&path, "/peer/moderation/comments?");
+    if (put_page(call, &path) && put_text(call, &path) && put_number(call, "user", &path) && put_subject(call, &path) &&
+        put_state(call, &path) && put_reported(call, &path) && put_number(call, "from", &path) &&
+        put_number(call, "to", &path))
+        asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_for_moderator, gateway);
+    buffer_free(&path);
+}
+
+static void get_own(void *state, const struct call *call) {
+    struct moderation_gateway *gateway = state;
+    struct buffer path = {0};
+    if (call->values[0].user != call->claims.user) {
+        http_problem(call->request, 403, "not_your_user", "only one's own comments are listed", 0);
+        return;
+    }
+    buffer_format(&path, "/peer/moderation/comments?user=%" PRId64, call->claims.user);
+    if (put_page(call, &path)) asking_ask(&gateway->asking, buffer_cstring(&path), call->request, found_own, gateway);
+    buffer_free(&path);
+}
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/moderation/comments", get_comments, NEEDS_MODERATOR},
+    {"GET", "/v1/users/{user}/comments", get_own, NEEDS_USER},
+};
+static const struct endpoint_list MODERATION_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};
+
+/* ---- the product ---- */
+
+static bool ready(const void *of) {
+    const struct moderation_gateway *gateway = of;
+    return user_copies_ready(gateway->copies);
+}
+
+/* Questions under way end, and their requests are answered. */
+static void moderation_stop(void *state) {
+    struct moderation_gateway *gateway = state;
+    if (!gateway) return;
+    peers_free(gateway->asking.processes);
+    gateway->asking.processes = NULL;
+}
+
+static int moderation_start(const struct product_options *options, void **state, struct error *error) {
+    const struct moderation_gateway_settings *settings = MODERATION_GATEWAY_SECTION.values;
+    struct service *service = options->service;
+    struct moderation_gateway *gateway = mem_alloc(sizeof *gateway);
+    *gateway = (struct moderation_gateway){
+        .copies = options->copies,
+        .asking = {.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS], .chance = chance_new()},
+    };
+    int code = peers_new(
+        &(struct peers_options){
+            .loop = service_loop(service),
+            .settings = service_kafka(service),
+            .group = settings->group,
+            .topic = &TOPIC_COMMENTS_WIDE,
+            .partitions = gateway->asking.partitions,
+            .token = service_settings(service)->peer_token,
+        },
+        &gateway->asking.processes, error);
+    if (code) {
+        free(gateway);
+        return code;
+    }
+    endpoints_add(options->endpoints, &MODERATION_ENDPOINTS, gateway, ready, gateway);
+    endpoints_add(options->endpoints, &BANS_ENDPOINTS, options->writer, NULL, NULL);
+    *state = gateway;
+    return 0;
+}
+
+const struct product MODERATION_PRODUCT = {.start = moderation_start, .stop = moderation_stop, .free = free};

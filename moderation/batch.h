@@ -1,0 +1,26 @@
+/* Records of the topic of wide comments on their way into the search index: copied on the loop, written by a worker thread. One thread
+ * at a time. */
+#ifndef MODERATION_BATCH_H
+#define MODERATION_BATCH_H
+
+#include "kafka/consumer.h"
+#include "moderation/index.h"
+
+struct batch;
+
+struct batch *batch_new(void);
+void batch_free(struct batch *batch); /* NULL is fine */
+
+/* Whether the record is a wide comment, or the tombstone of one; a negative code with the reason if not. */
+int batch_check(struct codec *codec, const struct kafka_record *record, struct error *error);
+
+/* Copies the record. applies false: only its offset counts. */
+void batch_add(struct batch *batch, const struct kafka_record *record, bool applies);
+size_t batch_count(const struct batch *batch);
+size_t batch_bytes(const struct batch *batch);
+void batch_clear(struct batch *batch);
+
+/* Writes all records and their offsets in one transaction; may be tried again when it fails, as index_commit does. */
+int batch_write(const struct batch *batch, struct codec *codec, struct index *index, struct error *error);
+
+#endif

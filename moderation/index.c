@@ -1,0 +1,360 @@
+#include "moderation/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "moderation/database.h"
+#include "moderation/words.h"
+
+/* Another layout, or other rules of terms: the file is begun anew. So it is with another SQLite, whose letters may fold otherwise:
+ * terms are removed by making them again. */
+enum { VERSION = 1 };
+
+/* Half of the seven days that Kafka keeps tombstones: older than that, a removal may have been missed. */
+static const int64_t AGE_MAX_MS = 7LL * 24 * 3600 * 1000 / 2;
+
+static const char SCHEMA[] =
+    "CREATE TABLE comments(id INTEGER PRIMARY KEY, subject, owner, floor, root, answers, user, state, text, likes,"
+    " replies, reports, time);"
+    "CREATE VIRTUAL TABLE terms USING fts5(body, content='', columnsize=0, tokenize='ascii');"
+    "CREATE TABLE marks(name PRIMARY KEY, value) WITHOUT ROWID;";
+
+enum statement { FIND, PUT, REMOVE, ADD_TERMS, REMOVE_TERMS, MARK, STATEMENTS };
+
+static const char *const SQL[STATEMENTS] = {
+    [FIND] = "SELECT subject, user, state, text, reports FROM comments WHERE id = ?1",
+    [PUT] = "REPLACE INTO comments VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [REMOVE] = "DELETE FROM comments WHERE id = ?1",
+    [ADD_TERMS] = "INSERT INTO terms(rowid, body) VALUES (?1, ?2)",
+    [REMOVE_TERMS] = "INSERT INTO terms(terms, rowid, body) VALUES ('delete', ?1, ?2)",
+    [MARK] = "REPLACE INTO marks VALUES (?1, ?2)",
+};
+
+struct index {
+    char *path;
+    int lock; /* a file beside it, locked while this process has the index */
+    int partitions;
+    int64_t cache;
+    sqlite3 *db;
+    sqlite3_stmt *statements[STATEMENTS];
+    struct words *words;
+    int64_t *next;    /* by partition; as committed */
+    int64_t *reached; /* the same, in the transaction */
+    int64_t rows, rows_then;
+    struct buffer former, terms; /* of the comment that is being written */
+    atomic_uint generation;
+};
+
+/* ---- terms ---- */
+
+void index_put_encoded(struct buffer *out, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if ((c >= 'a' && c <= 'z' && c != 'x') || (c >= '0' && c <= '9'))
+            buffer_byte(out, (uint8_t)c);
+        else
+            buffer_format(out, "x%02x", (uint8_t)c);
+    }
+}
+
+static void put_terms(struct index *index, struct buffer *out, const struct comment_wide *comment) {
+    const char *subject = comment->subject.data;
+    size_t size = comment->subject.size;
+    const char *colon = size ? memchr(subject, ':', size) : NULL;
+    buffer_clear(out);
+    words_put_terms(index->words, out, comment->text.data, comment->text.size);
+    buffer_format(out, "u%" PRId64 " v%d t", comment->user, (int)comment->state);
+    index_put_encoded(out, subject, colon ? (size_t)(colon - subject) : size);
+    buffer_string(out, " s");
+    index_put_encoded(out, subject, size);
+    if (comment->reports > 0) buffer_string(out, " r");
+}
+
+/* ---- statements ---- */
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text, size_t size) {
+    sqlite3_bind_text(statement, at, text, (int)size, SQLITE_STATIC);
+}
+
+static int mark(struct index *index, const char *name, int64_t value, struct error *error) {
+    sqlite3_stmt *statement = index->statements[MARK];
+    bind_text(statement, 1, name, strlen(name));
+    sqlite3_bind_int64(statement, 2, value);
+    return database_finish(index->db, statement, error);
+}
+
+static int write_terms(struct index *index, enum statement what, int64_t id, struct buffer *terms,
+                       struct error *error) {
+    sqlite3_stmt *statement = index->statements[what];
+    sqlite3_bind_int64(statement, 1, id);
+    bind_text(statement, 2, (const char *)terms->data, terms->size);
+    return database_finish(index->db, statement, error);
+}
+
+/* The terms of the comment as it stands in the index go to `former`. 1: it is there, 0: it is not, negative: failure. */
+static int find_former(struct index *index, int64_t id, struct error *error) {
+    sqlite3_stmt *statement = index->statements[FIND];
+    sqlite3_bind_int64(statement, 1, id);
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        put_terms(index, &index->former,
+                  &(struct comment_wide){
+                      .subject = database_text(statement, 0),
+                      .user = sqlite3_column_int64(statement, 1),
+                      .state = (enum comment_wide_state)sqlite3_column_int(statement, 2),
+                      .text = database_text(statement, 3),
+                      .reports = sqlite3_column_int(statement, 4),
+                  });
+    int found = code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : database_failed(index->db, error);
+    sqlite3_reset(statement);
+    return found;
+}
+
+static int write_row(struct index *index, const struct comment_wide *comment, struct error *error) {
+    sqlite3_stmt *statement = index->statements[PUT];
+    const int64_t numbers[] = {
+        [3] = comment->owner,    [4] = comment->floor, [5] = comment->root,   [6] = comment->answers,
+        [7] = comment->user,     [8] = comment->state, [10] = comment->likes, [11] = comment->replies,
+        [12] = comment->reports, [13] = comment->time};
+    sqlite3_bind_int64(statement, 1, comment->id);
+    for (int i = 3; i <= 13; i++)
+        if (i != 9) sqlite3_bind_int64(statement, i, numbers[i]);
+    bind_text(statement, 2, comment->subject.data, comment->subject.size);
+    bind_text(statement, 9, comment->text.data, comment->text.size);
+    return database_finish(index->db, statement, error);
+}
+
+/* ---- the file ---- */
+
+static void shut(struct index *index) {
+    for (int i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(index->statements[i]);
+        index->statements[i] = NULL;
+    }
+    sqlite3_close(index->db);
+    index->db = NULL;
+}
+
+static int prepare_all(struct index *index, struct error *error) {
+    int code = 0;
+    for (int i = 0; !code && i < STATEMENTS; i++)
+        code = database_prepare(index->db, SQL[i], &index->statements[i], error);
+    return code;
+}
+
+static int open_file(struct index *index, struct error *error) {
+    int code = database_open(index->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &index->db, error);
+    if (code) return code;
+    char *settings =
+        mem_format("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=67108864;"
+                   "PRAGMA cache_size=-%" PRId64,
+                   index->cache / 1024);
+    code = database_run(index->db, settings, error);
+    free(settings);
+    return code;
+}
+
+static void remove_files(struct index *index) {
+    static const char *const ENDS[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++) {
+        char *path = mem_format("%s%s", index->path, ENDS[i]);
+        unlink(path);
+        free(path);
+    }
+}
+
+static int create(struct index *index, struct error *error) {
+    shut(index);
+    remove_files(index);
+    char *stamp = mem_format("BEGIN;%s INSERT INTO marks VALUES ('sqlite', '%s'), ('partitions', %d);"
+                             "PRAGMA user_version=%d; COMMIT",
+                             SCHEMA, sqlite3_libversion(), index->partitions, VERSION);
+    int code = open_file(index, error);
+    if (!code) code = database_run(index->db, stamp, error);
+    if (!code) code = prepare_all(index, error);
+    free(stamp);
+    if (code) return code;
+    for (int p = 0; p < index->partitions; p++) index->next[p] = -1;
+    index->rows = 0;
+    return index_current(index, error);
+}
+
+/* The mark of that name; the fallback if there is none. */
+static int64_t read_mark(struct index *index, const char *name, int64_t fallback) {
+    sqlite3_stmt *statement = NULL;
+    int64_t value = fallback;
+    if (database_prepare(index->db, "SELECT value FROM marks WHERE name = ?1", &statement, NULL)) return fallback;
+    bind_text(statement, 1, name, strlen(name));
+    if (sqlite3_step(statement) == SQLITE_ROW) value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+/* Whether the question has the answer 1. */
+static bool is_true(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *statement = NULL;
+    if (database_prepare(db, sql, &statement, NULL)) return false;
+    bool yes = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 1;
+    sqlite3_finalize(statement);
+    return yes;
+}
+
+/* Whether the file that is open can be gone on with. */
+static bool usable(struct index *index) {
+    char *question = mem_format("SELECT user_version = %d AND (SELECT value FROM marks WHERE name = 'sqlite') = '%s'"
+                                " FROM pragma_user_version",
+                                VERSION, sqlite3_libversion());
+    bool yes = is_true(index->db, question);
+    free(question);
+    int64_t age = clock_wall_ms() - read_mark(index, "current", 0);
+    return yes && read_mark(index, "partitions", 0) == index->partitions && age <= AGE_MAX_MS;
+}
+
+static void read_marks(struct index *index) {
+    index->rows = read_mark(index, "rows", 0);
+    for (int p = 0; p < index->partitions; p++) {
+        char *name = mem_format("partition %d", p);
+        index->next[p] = read_mark(index, name, -1);
+        free(name);
+    }
+}
+
+static int take_lock(struct index *index, struct error *error) {
+    char *path = mem_format("%s.lock", index->path);
+    index->lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    int code = 0;
+    if (index->lock < 0)
+        code = error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
+    else if (flock(index->lock, LOCK_EX | LOCK_NB))
+        code = error_set(error, -EBUSY, "another process has %s", index->path);
+    free(path);
+    return code;
+}
+
+static int open_or_create(struct index *index, struct error *error) {
+    int code = take_lock(index, error);
+    if (code) return code;
+    code = open_file(index, error);
+    if (code && code != -EBADMSG) return code;
+    if (code || !usable(index) || prepare_all(index, error)) return create(index, error);
+    read_marks(index);
+    return 0;
+}
+
+int index_open(const char *path, int partitions, int64_t cache, struct index **out, struct error *error) {
+    struct index *index = mem_alloc(sizeof *index);
+    *index = (struct index){
+        .path = mem_string(path),
+        .lock = -1,
+        .partitions = partitions,
+        .cache = cache,
+        .next = mem_zero((size_t)partitions, sizeof *index->next),
+        .reached = mem_zero((size_t)partitions, sizeof *index->reached),
+    };
+    int code = words_new(&index->words, error);
+    if (!code) code = open_or_create(index, error);
+    if (code) {
+        index_close(index);
+        return code;
+    }
+    *out = index;
+    return 0;
+}
+
+void index_close(struct index *index) {
+    if (!index) return;
+    shut(index);
+    if (index->lock >= 0) close(index->lock);
+    words_free(index->words);
+    buffer_free(&index->former);
+    buffer_free(&index->terms);
+    free(index->next);
+    free(index->reached);
+    free(index->path);
+    free(index);
+}
+
+int index_forget(struct index *index, struct error *error) {
+    int code = create(index, error);
+    atomic_fetch_add(&index->generation, 1);
+    return code;
+}
+
+unsigned index_generation(const struct index *index) { return atomic_load(&index->generation); }
+
+const char *index_path(const struct index *index) { return index->path; }
+
+/* ---- changes ---- */
+
+int64_t index_next(const struct index *index, int32_t partition) { return index->next[partition]; }
+
+int64_t index_rows(const struct index *index) { return index->rows; }
+
+/* The transaction is gone. */
+static int fail(struct index *index, int code) {
+    if (code < 0 && index->db && !sqlite3_get_autocommit(index->db))
+        sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
+    return code;
+}
+
+int index_begin(struct index *index, struct error *error) {
+    // After a forgetting that failed there is no file.
+    if (!index->statements[STATEMENTS - 1]) return error_set(error, -EBADMSG, "the search index is not open");
+    memcpy(index->reached, index->next, (size_t)index->partitions * sizeof *index->next);
+    index->rows_then = index->rows;
+    return fail(index, database_run(index->db, "BEGIN IMMEDIATE", error));
+}
+
+static bool same(const struct buffer *a, const struct buffer *b) {
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+int index_put(struct index *index, const struct comment_wide *comment, struct error *error) {
+    int found = find_former(index, comment->id, error), code = found < 0 ? found : 0;
+    put_terms(index, &index->terms, comment);
+    bool keep = found == 1 && same(&index->former, &index->terms);
+    if (!code && found && !keep) code = write_terms(index, REMOVE_TERMS, comment->id, &index->former, error);
+    if (!code && !keep) code = write_terms(index, ADD_TERMS, comment->id, &index->terms, error);
+    if (!code) code = write_row(index, comment, error);
+    if (!code && !found) index->rows_then++;
+    return fail(index, code);
+}
+
+int index_remove(struct index *index, int64_t id, struct error *error) {
+    int found = find_former(index, id, error);
+    if (found <= 0) return fail(index, found);
+    int code = write_terms(index, REMOVE_TERMS, id, &index->former, error);
+    if (!code) {
+        sqlite3_bind_int64(index->statements[REMOVE], 1, id);
+        code = database_finish(index->db, index->statements[REMOVE], error);
+    }
+    if (!code) index->rows_then--;
+    return fail(index, code);
+}
+
+void index_reached(struct index *index, int32_t partition, int64_t next) { index->reached[partition] = next; }
+
+int index_commit(struct index *index, struct error *error) {
+    int code = mark(index, "rows", index->rows_then, error);
+    for (int p = 0; !code && p < index->partitions; p++) {
+        if (index->reached[p] == index->next[p]) continue;
+        char *name = mem_format("partition %d", p);
+        code = mark(index, name, index->reached[p], error);
+        free(name);
+    }
+    if (!code) code = database_run(index->db, "COMMIT", error);
+    if (code) return fail(index, code);
+    memcpy(index->next, index->reached, (size_t)index->partitions * sizeof *index->next);
+    index->rows = index->rows_then;
+    return 0;
+}
+
+int index_current(struct index *index, struct error *error) { return mark(index, "current", clock_wall_ms(), error); }

@@ -1,0 +1,35 @@
+/* Brings the topic of wide comments into the search index.
+ *
+ *     Kafka --> gathering --> writing (worker thread) --> the index
+ *               a batch       a batch, in one transaction with its offsets
+ *
+ * Each process is a member of the consumer group, so that gateways find it, and reads all partitions whatever the group gives it.
+ * A batch that the disk refuses is tried again each second. An index that is damaged, or that has read further than the topic goes
+ * (the topic was made anew), is begun anew. Loop's thread. All that the options name must outlive the intake.
+ */
+#ifndef MODERATION_INTAKE_H
+#define MODERATION_INTAKE_H
+
+#include "kafka/producer.h"
+#include "moderation/index.h"
+#include "service/service.h"
+
+struct intake;
+
+struct intake_options {
+    struct service *service;
+    const char *group;
+    int partitions; /* of the topic */
+    struct index *index;
+    struct kafka_producer *dead_letters; /* records that are no wide comments */
+    void *context;
+    void (*on_ready)(void *context, bool ready); /* all is in the index that the topic held when it was asked last */
+    void (*on_fatal)(void *context, const char *reason); /* it reads no more */
+};
+
+int intake_new(const struct intake_options *options, struct intake **intake, struct error *error);
+void intake_stop(struct intake *intake);       /* begins no more work */
+bool intake_busy(const struct intake *intake); /* a worker thread is at it; not to be freed */
+void intake_free(struct intake *intake);       /* NULL is fine */
+
+#endif

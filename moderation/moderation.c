@@ -1,0 +1,150 @@
+#include "moderation/moderation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "event/topics.h"
+#include "moderation/answers.h"
+#include "moderation/intake.h"
+#include "moderation/settings.h"
+
+enum { PRODUCER_FLUSH_MS = 5000 };
+
+struct moderation {
+    struct service *service;
+    struct kafka_producer *producer; /* of dead letters */
+    struct index *index;
+    struct intake *intake;
+    struct searches *searches;
+    bool ready;
+};
+
+static void ready_changed(void *context, bool ready) {
+    struct moderation *moderation = context;
+    moderation->ready = ready;
+    service_ready(moderation->service, "comments", ready);
+}
+
+static void given_up(void *context, const char *reason) {
+    struct moderation *moderation = context;
+    service_fail(moderation->service, reason);
+}
+
+/* Makes the folder and those above it. */
+static int make_folders(const char *folder, struct error *error) {
+    char *path = mem_string(folder);
+    int code = 0;
+    for (char *at = path; !code && at;) {
+        at = strchr(at + 1, '/');
+        if (at) *at = '\0';
+        if (mkdir(path, 0777) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", path, strerror(errno));
+        if (at) *at = '/';
+    }
+    free(path);
+    return code;
+}
+
+static int open_index(struct moderation *moderation, int partitions, int64_t cache, struct error *error) {
+    const char *folder = service_settings(moderation->service)->data_dir;
+    char *path = mem_format("%s/comments.db", folder);
+    int code = make_folders(folder, error);
+    if (!code) code = index_open(path, partitions, cache, &moderation->index, error);
+    free(path);
+    return code;
+}
+
+static int start_intake(struct moderation *moderation, const char *group, int partitions, struct error *error) {
+    struct service *service = moderation->service;
+    int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(service),
+                                                                   .settings = service_kafka(service),
+                                                                   .metrics = service_metrics(service)},
+                                  &moderation->producer, error);
+    if (code) return code;
+    return intake_new(
+        &(struct intake_options){
+            .service = service,
+            .group = group,
+            .partitions = partitions,
+            .index = moderation->index,
+            .dead_letters = moderation->producer,
+            .context = moderation,
+            .on_ready = ready_changed,
+            .on_fatal = given_up,
+        },
+        &moderation->intake, error);
+}
+
+static bool moderation_busy(void *state) {
+    const struct moderation *moderation = state;
+    return intake_busy(moderation->intake) || searches_busy(moderation->searches);
+}
+
+static void moderation_free(void *state) {
+    struct moderation *moderation = state;
+    if (!moderation) return;
+    intake_free(moderation->intake);
+    kafka_producer_free(moderation->producer, PRODUCER_FLUSH_MS);
+    searches_free(moderation->searches);
+    index_close(moderation->index);
+    free(moderation);
+}
+
+static int moderation_start(struct service *service, const struct topics_shape *shape, void **state,
+                            struct error *error) {
+    const struct moderation_settings *settings = MODERATION_SECTION.values;
+    int partitions = shape->partitions[TOPIC_SPACE_SUBJECTS];
+    int64_t cache = settings->cache_mb << 20;
+    struct moderation *moderation = mem_alloc(sizeof *moderation);
+    *moderation = (struct moderation){.service = service};
+    int code = open_index(moderation, partitions, cache, error);
+    if (!code) code = start_intake(moderation, settings->group, partitions, error);
+    if (code) {
+        moderation_free(moderation);
+        return code;
+    }
+    moderation->searches = searches_new(&(struct searches_options){
+        .loop = service_loop(service),
+        .index = moderation->index,
+        .readers = (int)settings->readers,
+        .cache = cache,
+        .limit_ms = settings->search_ms,
+        .metrics = service_metrics(service),
+        .log = service_log(service),
+    });
+    *state = moderation;
+    return 0;
+}
+
+static void moderation_drain(void *state) {
+    struct moderation *moderation = state;
+    intake_stop(moderation->intake);
+    service_finished(moderation->service);
+}
+
+static void answer(void *state, struct http_request *request) {
+    struct moderation *moderation = state;
+    bool ready = moderation->ready && !service_draining(moderation->service);
+    answers_answer(moderation->searches, ready, request);
+}
+
+static const char *const CONDITIONS[] = {"comments", NULL};
+
+static const struct topic *const NEEDED[] = {&TOPIC_COMMENTS_WIDE};
+static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+
+const struct service_definition MODERATION_SERVICE = {
+    .name = "starling-moderation",
+    .ops_listen = "127.0.0.1:9170",
+    .peer_listen = "127.0.0.1:9270",
+    .section = &MODERATION_SECTION,
+    .topics = &TOPICS,
+    .conditions = CONDITIONS,
+    .start = moderation_start,
+    .drain = moderation_drain,
+    .busy = moderation_busy,
+    .free = moderation_free,
+    .peer = answer,
+};

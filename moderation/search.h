@@ -1,0 +1,32 @@
+/* A reader of the search index (moderation/index.h). Several may read while the index is written. One thread at a time per reader. */
+#ifndef MODERATION_SEARCH_H
+#define MODERATION_SEARCH_H
+
+#include <stdbool.h>
+
+#include "moderation/index.h"
+
+/* All conditions hold together. Texts are NUL-terminated and borrowed. */
+struct search_query {
+    const char *text;    /* words (moderation/words.h); NULL: any text */
+    const char *subject; /* such as post:123; NULL: any */
+    const char *type;    /* of the subject; NULL: any */
+    int64_t user;        /* the author; -1: anybody */
+    int state;           /* enum comment_wide_state; -1: any */
+    bool reported;       /* only those that somebody has reported */
+    int64_t from, to;    /* ids: from <= id < to (ids_first_at: of times) */
+    size_t limit;
+};
+
+struct search;
+
+int search_new(const struct index *index, int64_t cache, struct search **search, struct error *error);
+void search_free(struct search *search); /* NULL is fine */
+
+/* Calls found for each comment, the newest first; its texts are valid during the call. *more: there are others beyond the limit.
+ * -EINVAL: the text has no word; -ETIMEDOUT: it took longer than limit_ms; others: the file cannot be read. */
+int search_run(struct search *search, const struct search_query *query, int64_t limit_ms,
+               void (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
+               struct error *error);
+
+#endif

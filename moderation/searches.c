@@ -1,0 +1,156 @@
+#include "moderation/searches.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/mem.h"
+#include "base/worker.h"
+#include "moderation/found_json.h"
+
+enum { WAITING_MAX = 100, RETRY_AFTER_S = 1 };
+
+struct reader {
+    struct worker *worker;
+    struct search *search; /* the worker's; NULL: not open yet */
+    size_t waiting;
+};
+
+struct searches {
+    struct searches_options options;
+    struct reader *readers;
+    size_t count, waiting;
+    struct metric *done, *slow, *refused;
+    struct histogram *seconds;
+};
+
+/* A search from the request to its answer; the worker's between. */
+struct asked {
+    struct searches *searches;
+    struct reader *reader;
+    struct http_request *request;
+    struct search_query query;
+    char *text, *subject, *type; /* of the query */
+    struct buffer body;
+    int64_t last; /* id of the last comment in the body */
+    bool some, more;
+    int code;
+    struct error error;
+};
+
+static void found(void *context, const struct comment_wide *comment) {
+    struct asked *asked = context;
+    if (asked->some) buffer_byte(&asked->body, ',');
+    found_json_put(&asked->body, comment);
+    asked->some = true;
+    asked->last = comment->id;
+}
+
+static void search(void *context) {
+    struct asked *asked = context;
+    const struct searches_options *options = &asked->searches->options;
+    struct reader *reader = asked->reader;
+    buffer_string(&asked->body, "{\"items\":[");
+    asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
+    if (!asked->code)
+        asked->code =
+            search_run(reader->search, &asked->query, options->limit_ms, found, asked, &asked->more, &asked->error);
+}
+
+static void reply(struct asked *asked) {
+    if (asked->code == -EINVAL) {
+        http_problem(asked->request, 400, "no_words", asked->error.text, 0);
+    } else if (asked->code == -ETIMEDOUT) {
+        asked->searches->slow->value++;
+        http_problem(asked->request, 503, "search_too_slow", "the search took too long", RETRY_AFTER_S);
+    } else if (asked->code) {
+        log_error(asked->searches->options.log, "search failed", LOG_TEXT("reason", asked->error.text));
+        http_problem(asked->request, 500, "index_failed", "the search index cannot be read", 0);
+    } else {
+        if (asked->more)
+            buffer_format(&asked->body, "],\"next\":\"%" PRId64 "\"}", asked->last);
+        else
+            buffer_string(&asked->body, "],\"next\":null}");
+        http_reply_json(asked->request, 200, &asked->body);
+    }
+}
+
+static void searched(void *context) {
+    struct asked *asked = context;
+    struct searches *searches = asked->searches;
+    searches->waiting--;
+    asked->reader->waiting--;
+    searches->done->value++;
+    histogram_observe(searches->seconds, (double)http_age_us(asked->request) / 1e6);
+    reply(asked);
+    buffer_free(&asked->body);
+    free(asked->text);
+    free(asked->subject);
+    free(asked->type);
+    free(asked);
+}
+
+void searches_ask(struct searches *searches, const struct search_query *query, struct http_request *request) {
+    if (searches->waiting >= WAITING_MAX) {
+        searches->refused->value++;
+        http_problem(request, 503, "busy", "too many searches wait", RETRY_AFTER_S);
+        return;
+    }
+    struct reader *reader = &searches->readers[0];
+    for (size_t i = 1; i < searches->count; i++)
+        if (searches->readers[i].waiting < reader->waiting) reader = &searches->readers[i];
+    struct asked *asked = mem_alloc(sizeof *asked);
+    *asked = (struct asked){
+        .searches = searches,
+        .reader = reader,
+        .request = request,
+        .query = *query,
+        .text = mem_string(query->text),
+        .subject = mem_string(query->subject),
+        .type = mem_string(query->type),
+    };
+    asked->query.text = asked->text;
+    asked->query.subject = asked->subject;
+    asked->query.type = asked->type;
+    searches->waiting++;
+    reader->waiting++;
+    worker_run(reader->worker, search, searched, asked);
+}
+
+static void make_metrics(struct searches *searches, struct metrics *metrics) {
+    static const double BUCKETS[] = {0.001, 0.005, 0.02, 0.1, 0.5, 2};
+    searches->done = metrics_counter(metrics, "starling_moderation_searches_total", "Searches that ended.", NULL);
+    searches->slow = metrics_counter(metrics, "starling_moderation_searches_slow_total",
+                                     "Searches that were ended because they took too long.", NULL);
+    searches->refused = metrics_counter(metrics, "starling_moderation_searches_refused_total",
+                                        "Searches that were refused because too many waited.", NULL);
+    searches->seconds = metrics_histogram(metrics, "starling_moderation_search_seconds",
+                                          "From a search's request to its answer, waiting included.", NULL, BUCKETS,
+                                          ARRAY_SIZE(BUCKETS));
+}
+
+struct searches *searches_new(const struct searches_options *options) {
+    struct searches *searches = mem_alloc(sizeof *searches);
+    *searches = (struct searches){
+        .options = *options,
+        .readers = mem_zero((size_t)options->readers, sizeof *searches->readers),
+        .count = (size_t)options->readers,
+    };
+    make_metrics(searches, options->metrics);
+    for (size_t i = 0; i < searches->count; i++) searches->readers[i].worker = worker_new(options->loop);
+    return searches;
+}
+
+bool searches_busy(const struct searches *searches) { return searches->waiting > 0; }
+
+void searches_free(struct searches *searches) {
+    if (!searches) return;
+    for (size_t i = 0; i < searches->count; i++) {
+        worker_free(searches->readers[i].worker);
+        search_free(searches->readers[i].search);
+    }
+    free(searches->readers);
+    free(searches);
+}

@@ -1,0 +1,28 @@
+/* Searches of peers, done by threads of their own, each with its reader of the index. Loop's thread. */
+#ifndef MODERATION_SEARCHES_H
+#define MODERATION_SEARCHES_H
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "moderation/search.h"
+#include "service/http.h"
+
+struct searches;
+
+struct searches_options {
+    uv_loop_t *loop;
+    const struct index *index; /* outlives the searches */
+    int readers;
+    int64_t cache, limit_ms; /* bytes of each reader; of a search */
+    struct metrics *metrics;
+    struct log *log;
+};
+
+struct searches *searches_new(const struct searches_options *options);
+void searches_free(struct searches *searches);       /* not while busy; NULL is fine */
+bool searches_busy(const struct searches *searches); /* a thread is at it */
+
+/* Searches, and answers the request: 200 {items, next}, found_json.h; 400 no_words; 503 search_too_slow or busy; 500. Copies the query. */
+void searches_ask(struct searches *searches, const struct search_query *query, struct http_request *request);
+
+#endif

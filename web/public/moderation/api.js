@@ -1,0 +1,55 @@
+// What the page of moderators asks of the server. Same origin.
+
+/** A problem that the server named. */
+export class Problem extends Error {
+    /** @param {number} status @param {string} code @param {string} detail */
+    constructor(status, code, detail) {
+        super(detail);
+        this.status = status;
+        this.code = code;
+    }
+}
+
+export class ModerationApi {
+    #token;
+
+    /** @param {string} token */
+    constructor(token) {
+        this.#token = token;
+    }
+
+    async #request(method, path, body) {
+        const response = await fetch(path, {
+            method,
+            headers: { Authorization: `Bearer ${this.#token}`, ...(body && { 'Content-Type': 'application/json' }) },
+            body: body && JSON.stringify(body),
+        });
+        const answer = await response.json().catch(() => ({}));
+        if (!response.ok) throw new Problem(response.status, answer.code ?? '', answer.detail ?? `the server answered ${response.status}`);
+        return { status: response.status, answer };
+    }
+
+    /**
+     * A page of comments, the newest first. Conditions that are empty do not count.
+     * @param {Record<string, string>} conditions
+     * @returns {Promise<{items: object[], next: string | null}>}
+     */
+    async search(conditions) {
+        const query = new URLSearchParams(Object.entries(conditions).filter(([, value]) => value !== ''));
+        return (await this.#request('GET', `/v1/moderation/comments?${query}`)).answer;
+    }
+
+    /**
+     * Changes a comment's state. Resolves with the new state, or with null: it is written, and not decided yet.
+     * @param {string} subject such as post:123
+     * @param {string} id
+     * @param {'visible' | 'hidden' | 'deleted'} state
+     * @param {string} reason
+     * @returns {Promise<string | null>}
+     */
+    async decide(subject, id, state, reason) {
+        const path = `/v1/moderation/comments/${subject.replace(':', '/')}/${id}`;
+        const { status, answer } = await this.#request('PUT', path, { state, reason });
+        return status === 200 ? answer.state : null;
+    }
+}

@@ -177,6 +177,66 @@ export interface Post {
     readonly unavailable: boolean;
 }
 
+export interface Comment {
+    /** A whole number in decimal; unique over all subjects. */
+    readonly id: string;
+    /** The author. */
+    readonly user: string;
+    /** null: no profile yet. */
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
+    /** null: the comment is not visible, or its text could not be read in time. */
+    readonly text: string | null;
+    /** ms since the epoch. */
+    readonly time: number;
+    /** Its number under the subject; of a reply, under its root. From 1 on, without gaps. */
+    readonly floor: number;
+    /** null: it is a root. */
+    readonly root: string | null;
+    /** The comment that a reply answers; null: it is a root. */
+    readonly replyTo: string | null;
+    readonly likes: number;
+    /** Visible replies under a root; of a reply, those that answer it. */
+    readonly replyCount: number;
+    /** The first replies of a root on a page; else empty. */
+    readonly replies: readonly Comment[];
+    /** held: it waits for a moderator. hidden: a moderator took it away. */
+    readonly state: 'visible' | 'held' | 'hidden' | 'deleted';
+    /** Whether I like it; null: not asked for, or not known in time. */
+    readonly liked: boolean | null;
+}
+
+/** replies: how many first ones come along with each root, 0 to 20, default 3. liked: say which ones I like. */
+export interface CommentsQuery extends ListQuery {
+    /** floor, the oldest first; newest; heat, the time with four hours more for each doubling of the likes. Default floor. */
+    sort?: 'floor' | 'newest' | 'heat';
+    replies?: number;
+    liked?: boolean;
+}
+
+export interface CommentPage extends Page<Comment> {
+    /** Visible comments and replies of the subject. */
+    total: number;
+    /** Of comments, states, pins and settings: to be compared, and nothing else. */
+    version: string;
+    /** Nobody can write any more. */
+    closed: boolean;
+    /** Who may pin and delete; null: nobody has registered the subject. */
+    owner: string | null;
+    /** The newest pin first, at most 10. */
+    pinned: Comment[];
+    /** For the next question of the same page; null: something was missing, so it is not to be kept. */
+    etag: string | null;
+}
+
+export interface CommentAround {
+    item: Comment;
+    /** null: the comment is a root. */
+    root: Comment | null;
+    /** Roots around a root, replies of the same root around a reply. */
+    around: Comment[];
+}
+
 export interface User {
     readonly user: string;
     readonly name: string | null;
@@ -253,7 +313,7 @@ export interface ApiOptions {
     random?: () => number;
 }
 
-/** Posts, follows and home timelines over HTTP. Everything throws ApiError. */
+/** Posts, comments, follows and home timelines over HTTP. Everything throws ApiError. */
 export class StarlingApi {
     constructor(options: ApiOptions);
     renew(token: Token): void;
@@ -269,6 +329,28 @@ export class StarlingApi {
 
     /** A page of my notices, newest first. The server keeps 200. */
     getNotices(query?: ListQuery): Promise<Page<Notice>>;
+
+    /** A page of roots with their first replies. A subject is as post:123. */
+    getComments(subject: string, query?: CommentsQuery): Promise<CommentPage>;
+    /** null: the page of the same query is still that of the ETag. */
+    getComments(subject: string, query: CommentsQuery | undefined, etag: string | null): Promise<CommentPage | null>;
+    /** The replies of a root, the oldest first. */
+    getReplies(subject: string, root: string, query?: ListQuery & { liked?: boolean }): Promise<Page<Comment>>;
+    getComment(subject: string, id: string, query?: { liked?: boolean }): Promise<Comment>;
+    /** A comment with so many neighbours on each side, default 3. */
+    getCommentAround(subject: string, id: string, query?: { around?: number; liked?: boolean }): Promise<CommentAround>;
+    /** The same key again is the same comment: keep it where a failed call may be repeated later. Default: a new one. */
+    postComment(subject: string, comment: { text: string; replyTo?: string | null; key?: string }): Promise<Comment>;
+    /** Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text. */
+    deleteComment(subject: string, id: string): Promise<void>;
+    /** Resolves to how many like it now. */
+    likeComment(subject: string, id: string): Promise<number>;
+    unlikeComment(subject: string, id: string): Promise<number>;
+    /** Resolves to whether it is pinned now. The subject's owner may. */
+    pinComment(subject: string, id: string): Promise<boolean>;
+    unpinComment(subject: string, id: string): Promise<boolean>;
+    /** Tells the moderators. reason: 1 to 1000 code points. */
+    reportComment(subject: string, id: string, reason: string): Promise<void>;
 
     getUser(user: string): Promise<User>;
     /** With or without an @ in front; capital letters count as small ones. */

@@ -53,10 +53,16 @@ const map = new FriendMap($('map'), {
     onSelect: (friend) => select(friend, false),
 });
 const rows = new FriendRows($('list'), (friend) => select(friend, true));
-const notices = new Notices((who) => {
-    tabs.choose('feed');
-    feed.showPerson(who);
-});
+const notices = new Notices(
+    (who) => {
+        tabs.choose('feed');
+        feed.showPerson(who);
+    },
+    (post, comment) => {
+        tabs.choose('feed');
+        feed.showComment(post, comment);
+    },
+);
 const feed = new FeedView({ askForToken: () => openGate(''), told: (news) => tabs.told(news) });
 
 // ---- signing in -------------------------------------------------------------------------------------------------

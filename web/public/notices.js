@@ -15,6 +15,7 @@ const $ = (id) => document.getElementById(id);
 
 export class Notices {
     #showPerson;
+    #showComment;
     #announcer = new Announcer($('notices-announce'));
     #api = null;
     /** @type {Seen | null} */
@@ -34,9 +35,13 @@ export class Notices {
     #rows = new Map();
     #now = Date.now();
 
-    /** @param {(user: string) => void} showPerson shows who it is, and lets me follow */
-    constructor(showPerson) {
+    /**
+     * @param {(user: string) => void} showPerson shows who it is, and lets me follow
+     * @param {(post: string, comment: string) => void} showComment opens the thread of the post at the comment
+     */
+    constructor(showPerson, showComment) {
         this.#showPerson = showPerson;
+        this.#showComment = showComment;
         $('notices').addEventListener('toggle', () => this.#toggled());
         $('older-notices').addEventListener('click', () => this.#older());
     }
@@ -163,6 +168,10 @@ export class Notices {
             $('notices').open = false;
             return this.#showPerson(notice.user);
         }
+        if (notice.comment !== null) {
+            $('notices').open = false;
+            return this.#showComment(notice.post, notice.comment);
+        }
         if (!row.toggle() || row.filled) return;
         row.say(words.loading);
         await this.#api.getPost(notice.post).then(
@@ -177,7 +186,7 @@ export class Notices {
     }
 }
 
-/** A notice: a button that shows its post, or leads to who follows me. */
+/** A notice: a button that shows its post, or leads to the comment, or to who follows me. */
 class Row {
     element = document.createElement('li');
     filled = false; // the post is there
@@ -201,7 +210,7 @@ class Row {
         this.#post.className = 'text';
         this.#post.hidden = true;
         this.#post.id = `notice-${notice.id}`;
-        if (notice.post !== null) {
+        if (notice.post !== null && notice.comment === null) {
             this.#button.setAttribute('aria-expanded', 'false');
             this.#button.setAttribute('aria-controls', this.#post.id);
         }

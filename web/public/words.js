@@ -53,6 +53,41 @@ export const words = {
     emptyMine: 'You have not posted anything yet.',
     gathering: 'Your feed is just being gathered…',
 
+    comments: (count) => (count === null ? 'Comments' : count === 0 ? 'Comment' : several(count, 'comment', 'comments')),
+    commentsAway: 'Comments are not available',
+    thread: (name) => `Comments on the post of ${name}`,
+    order: 'Order of the comments',
+    orders: { floor: 'Oldest first', newest: 'Newest first', heat: 'Popular first' },
+    writeComment: 'Write a comment',
+    comment: 'Comment',
+    commented: 'Your comment is there.',
+    commentHeld: 'Your comment is there, and is shown to others when a moderator has read it.',
+    commentRemoved: 'The comment is deleted.',
+    commentGone: 'The comment of the notice is not there any more. These are all comments.',
+    commentUnavailable: 'This comment cannot be shown just now. It appears by itself.',
+    commentStates: { held: 'This comment waits for a moderator.', hidden: 'A moderator has hidden this comment.', deleted: 'This comment is deleted.' },
+    held: '(Only you see this, until a moderator has read it.)',
+    removeComment: (comment) => `Delete the comment of ${displayName(comment)}`,
+    reallyRemoveComment: 'Delete this comment?',
+    floor: ({ floor, root }) => (root === null ? `Comment ${floor}` : `Reply ${floor}`),
+    answer: 'Reply',
+    answerTo: (comment) => `Reply to ${displayName(comment)}`,
+    answers: (comment) => `to ${displayName(comment)}`,
+    like: (likes) => (likes > 0 ? `♥ ${likes.toLocaleString('en')}` : '♥'),
+    likeOf: (comment) => `Like the comment of ${displayName(comment)}, ${several(comment.likes, 'like', 'likes')}`,
+    report: 'Report',
+    reportOf: (comment) => `Report the comment of ${displayName(comment)}`,
+    reportWhy: 'What is wrong with it?',
+    reported: 'Thank you. The moderators will look at it.',
+    cancel: 'Cancel',
+    newComments: (count) => several(count, 'new comment', 'new comments'),
+    moreComments: 'More comments',
+    moreReplies: (count) => several(count, 'more reply', 'more replies'),
+    allComments: 'Show all comments',
+    noComments: (why) => `The comments cannot be read. ${why}`,
+    noCommentsYet: 'Nobody has commented yet.',
+    closed: 'No more comments can be written here.',
+
     notice: {
         follow: (name) => `${name} follows you`,
         mention: (name) => `${name} mentions you`,
@@ -91,4 +126,23 @@ export function ago(time, now) {
 export function reason(error) {
     const text = error.message.trim();
     return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const REFUSALS = {
+    subject_closed: words.closed,
+    blocked: 'You cannot answer here, as one of you has blocked the other.',
+    banned: 'You may not comment any more.',
+    not_allowed: 'The author lets only some people comment here.',
+    level_too_low: 'Your account may not comment here yet.',
+    no_subject: 'The post is deleted.',
+    no_comment: 'This comment is not there any more.',
+    comment_not_visible: 'This comment is not shown any more.',
+    not_your_comment: 'Somebody else has written this comment.',
+};
+
+/** The text for what was refused of a comment. @param {any} error of the API */
+export function refusal(error) {
+    if (error.status !== 429) return REFUSALS[error.code] ?? reason(error);
+    const seconds = Math.ceil((error.retryAfterMs ?? 1000) / 1000);
+    return `You write faster than anybody may. Try again in ${several(seconds, 'second', 'seconds')}.`;
 }

@@ -91,6 +91,15 @@ export async function tab() {
     });
 }
 
+/** Opens the newest notice by keys alone, once it is listed. */
+export async function openNotice() {
+    await page.focus('#notices summary');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#notice-list > li');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+}
+
 /** Asserts that axe-core finds no fault with the page as it is now, light and dark. */
 export async function isAccessible(when) {
     if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);

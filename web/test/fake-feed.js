@@ -55,11 +55,11 @@ export class FakeFeed {
         return post;
     }
 
-    /** Somebody follows me, or mentions me in a post. @param {number} user @param {string | null} [post] */
-    notify(user, post = null) {
+    /** Somebody follows me, mentions me in a post, or answers me in a comment. @param {number} user @param {string | null} [post] */
+    notify(user, post = null, comment = null) {
         const time = Date.now();
-        const [what, id] = post === null ? ['follow', `${time}.1.${user}`] : ['mention', `${time}.2.${post}`];
-        this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment: null, time });
+        const [what, id] = post === null ? ['follow', `${time}.1.${user}`] : comment ? ['reply', `${time}.3.${comment}`] : ['mention', `${time}.2.${post}`];
+        this.notices.unshift({ id, what, user, subject: post && `post:${post}`, comment, time });
     }
 
     remove(id) {
@@ -122,7 +122,7 @@ export class FakeFeed {
 
     #user(user, handle) {
         const posts = this.posts.filter((post) => post.user === user).length;
-        return [200, { user, ...this.#profile(user), handle, followers: 31, following: 12, posts }];
+        return [200, { user, ...this.profile(user), handle, followers: 31, following: 12, posts }];
     }
 
     #setHandle(handle) {
@@ -166,10 +166,11 @@ export class FakeFeed {
     }
 
     #shown({ id, user, text, media, time, away }) {
-        return away ? { id, user, time, unavailable: true } : { id, user, ...this.#profile(user), text, media, time };
+        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time };
     }
 
-    #profile(user) {
+    /** The author's part of a post or comment. @param {number} user */
+    profile(user) {
         const name = user === this.me ? 'Mira Starling' : (this.people.get(user) ?? null);
         return { name, avatar_url: name === null ? null : '' };
     }

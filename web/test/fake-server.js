@@ -7,6 +7,7 @@ import { extname, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 import { destination, distanceMetres } from '../client/index.js';
+import { FakeComments } from './fake-comments.js';
 import { FakeFeed } from './fake-feed.js';
 
 const PAGE = 20;
@@ -47,6 +48,7 @@ export class FakeServer {
             this.friends.set(1000 + i, { name, ...place, time: Date.now() - random() * 30_000, heading: random() * 360 });
         }
         this.feed = new FakeFeed(42, new Map([...this.friends].map(([user, { name }]) => [user, name])));
+        this.comments = new FakeComments(this.feed);
         this.#http.on('upgrade', (request, socket, head) => {
             if (this.away) return socket.destroy();
             return this.#ws.handleUpgrade(request, socket, head, (ws) => this.#connected(ws));
@@ -177,7 +179,7 @@ export class FakeServer {
         const { pathname, searchParams } = new URL(request.url, 'http://host');
         const json = (status, value, headers = {}) => {
             if (status === 0) return request.socket.destroy();
-            if (status === 204) return response.writeHead(204).end();
+            if (status === 204 || status === 304) return response.writeHead(status, headers).end();
             const type = status < 400 ? 'application/json' : 'application/problem+json';
             response.writeHead(status, { 'content-type': type, ...headers }).end(JSON.stringify(value));
         };
@@ -200,7 +202,9 @@ export class FakeServer {
                 }
                 return json(200, { mode: this.mode });
             }
-            const answer = this.feed.serve(request.method, pathname, searchParams, body);
+            const { method } = request;
+            const etag = request.headers['if-none-match'];
+            const answer = this.feed.serve(method, pathname, searchParams, body) ?? this.comments.serve(method, pathname, searchParams, body, etag);
             return answer ? json(...answer) : json(404, { title: 'Not Found' });
         }
         const path = normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname)).replace(/^(\.\.\/)+/, '');
@@ -218,6 +222,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     server.feed.fill(200);
     server.feed.notify(1003);
     server.feed.notify(1005, server.feed.posts.at(-1).id);
+    server.comments.discuss(server.feed.posts.at(-1).id);
     const address = await server.listen(Number(process.env.PORT ?? 0));
     let turn = 0;
     setInterval(() => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, page, server, state } from './browser.js';
+import { OUT, PHONE, WIDE, becomes, complaints, eachTest, isAccessible, open, openNotice, page, server, state } from './browser.js';
 
 eachTest(({ feed }) => feed.fill(30));
 
@@ -58,11 +58,7 @@ test('a new follower leads to who it is, and can be followed', async () => {
     server.feed.notify(1020);
     await open(undefined, PHONE);
     await state('online');
-    await page.focus('#notices summary');
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('#notice-list > li');
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
+    await openNotice();
     await page.waitForSelector('#person-card[data-user="1020"]');
     await becomes(async () => [await focused(), 'follow']);
     await page.keyboard.press('Enter');

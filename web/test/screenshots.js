@@ -1,4 +1,4 @@
-// Makes the README's pictures of the page: docs/screenshot.png and docs/screenshot-feed.png, with invented people.
+// Makes the README's pictures of the page: docs/screenshot.png, -feed.png and -thread.png, with invented people.
 
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -12,6 +12,8 @@ const server = new FakeServer({ count: 34, random });
 server.feed.fill(64);
 server.feed.notify(1003);
 server.feed.notify(1007, server.feed.posts.at(-1).id);
+const discussed = server.feed.timeline[2];
+server.comments.discuss(discussed.id);
 server.feed.posts.at(-2).media = ['https://photos.example/roof.jpg'];
 const address = await server.listen();
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
@@ -34,6 +36,12 @@ await picture('screenshot', { viewport: { width: 1280, height: 800 } }, async ()
 await picture('screenshot-feed', { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, (page) =>
     page.click('#tab-feed'),
 );
+await picture('screenshot-thread', { viewport: { width: 390, height: 1000 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, async (page) => {
+    await page.click('#tab-feed');
+    await page.click(`article[data-post="${discussed.id}"] .thread-toggle`);
+    await page.waitForSelector('.comment');
+    await page.$eval(`article[data-post="${discussed.id}"]`, (article) => (document.getElementById('feed-scroll').scrollTop += article.getBoundingClientRect().top - 220));
+});
 await browser.close();
 server.close();
 process.exit(0);

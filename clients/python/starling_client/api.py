@@ -1,5 +1,5 @@
-"""starling's HTTP API for posts, follows and home timelines. Writes are repeated until they are decided: doing them again
-changes nothing, as posts carry a key. Each request runs in a thread of its own, so that the event loop goes on."""
+"""starling's HTTP API for posts, comments, follows and home timelines. Writes are repeated until they are decided: doing them again
+changes nothing, as posts and comments carry a key. Each request runs in a thread of its own, so that the event loop goes on."""
 from __future__ import annotations
 
 import asyncio
@@ -9,14 +9,16 @@ import random
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from .backoff import backoff_s
-from .posts import FeedPage, Page, People, Post, User, read_post, read_posts, read_user
+from .comments import Comment, CommentAround, CommentPage, comments_path, read_comment, read_comment_page, read_comments
+from .posts import FeedPage, Notice, Page, People, Post, User, read_notice, read_post, read_posts, read_user
 from .tokens import Token, TokenSource
 
 _TIMEOUT_S = 15.0
+_Item = TypeVar('_Item')
 
 
 class ApiError(Exception):
@@ -79,6 +81,66 @@ class StarlingApi:
         return FeedPage(read_posts(page.get('items')), page.get('next'), page.get('complete') is True,
                         str(page.get('version', '')))
 
+    async def get_notices(self, *, after: str | None = None, limit: int | None = None) -> Page[Notice]:
+        """A page of my notices, newest first. The server keeps 200."""
+        page = await self._list('/v1/notices', {'after': after, 'limit': limit})
+        return Page([read_notice(item) for item in page.get('items', [])], page.get('next'))
+
+    # comments; a subject is as post:123
+
+    async def get_comments(self, subject: str, *, sort: str | None = None, replies: int | None = None, after: str | None = None,
+                           limit: int | None = None, liked: bool = False, etag: str | None = None) -> CommentPage | None:
+        """A page of roots with their first replies. sort: floor (the oldest first; default), newest or heat. liked: say which
+        ones I like. None: the page of the same question is still that of the ETag."""
+        path = _path(comments_path(subject), {'sort': sort, 'replies': replies, 'after': after, 'limit': limit,
+                                              'liked': 'true' if liked else None})
+        status, answer, headers = await self._exchange('GET', path, None, etag)
+        return None if status == 304 else read_comment_page(answer, headers.get('ETag'))
+
+    async def get_replies(self, subject: str, root: str, *, after: str | None = None, limit: int | None = None,
+                          liked: bool = False) -> Page[Comment]:
+        """The replies of a root, the oldest first."""
+        page = await self._list(f'{comments_path(subject)}/{root}/replies',
+                                {'after': after, 'limit': limit, 'liked': 'true' if liked else None})
+        return Page(read_comments(page.get('items')), page.get('next'))
+
+    async def get_comment(self, subject: str, comment: str, *, liked: bool = False) -> Comment:
+        return _whole(read_comment(await self._list(f'{comments_path(subject)}/{comment}', {'liked': 'true' if liked else None})))
+
+    async def get_comment_around(self, subject: str, comment: str, *, around: int = 3, liked: bool = False) -> CommentAround:
+        """A comment with so many neighbours on each side."""
+        answer = await self._list(f'{comments_path(subject)}/{comment}', {'around': around, 'liked': 'true' if liked else None})
+        return CommentAround(_whole(read_comment(answer.get('item'))), read_comment(answer.get('root')),
+                             read_comments(answer.get('around')))
+
+    async def post_comment(self, subject: str, text: str, *, reply_to: str | None = None, key: str | None = None) -> Comment:
+        """The same key again is the same comment: keep it where a failed call may be repeated later (draw_key). Default: a new
+        one."""
+        return _whole(read_comment(await self._decided('POST', comments_path(subject), {
+            'text': text, 'key': key or draw_key(), **({'reply_to': reply_to} if reply_to else {})})))
+
+    async def delete_comment(self, subject: str, comment: str) -> None:
+        """Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text."""
+        await self._decided('DELETE', f'{comments_path(subject)}/{comment}')
+
+    async def like_comment(self, subject: str, comment: str) -> int:
+        """How many like it now; as unlike_comment."""
+        return int((await self._decided('PUT', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+
+    async def unlike_comment(self, subject: str, comment: str) -> int:
+        return int((await self._decided('DELETE', f'{comments_path(subject)}/{comment}/like')).get('likes', 0))
+
+    async def pin_comment(self, subject: str, comment: str) -> bool:
+        """Whether it is pinned now; as unpin_comment. The subject's owner may."""
+        return (await self._decided('PUT', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+
+    async def unpin_comment(self, subject: str, comment: str) -> bool:
+        return (await self._decided('DELETE', f'{comments_path(subject)}/{comment}/pin')).get('pinned') is True
+
+    async def report_comment(self, subject: str, comment: str, reason: str) -> None:
+        """Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202."""
+        await self._repeated('POST', f'{comments_path(subject)}/{comment}/report', {'reason': reason}, pending=())
+
     # people
 
     async def get_user(self, user: int) -> User:
@@ -127,10 +189,16 @@ class StarlingApi:
         """Any other request: the JSON of the answer, {} where there is none."""
         return (await self._exchange(method, path, body))[1]
 
-    async def _exchange(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, dict[str, Any]]:
-        token = await self._tokens.get()
+    async def _exchange(self, method: str, path: str, body: dict[str, Any] | None,
+                        etag: str | None = None) -> tuple[int, dict[str, Any], Any]:
+        """Status, JSON and headers of the answer. etag: answered 304 if it is still that."""
+        more = {'Authorization': f'Bearer {await self._tokens.get()}'}
+        if body is not None:
+            more['Content-Type'] = 'application/json'
+        if etag is not None:
+            more['If-None-Match'] = etag
         try:
-            status, headers, content = await asyncio.to_thread(self._speak, method, path, body, token)
+            status, headers, content = await asyncio.to_thread(self._speak, method, path, body, more)
         except (OSError, http.client.HTTPException):
             raise ApiError(0, 'unreachable', 'The server cannot be reached.') from None
         try:
@@ -138,20 +206,20 @@ class StarlingApi:
         except ValueError:
             answer = None
         answer = answer if isinstance(answer, dict) else {}
-        if 200 <= status < 300:
-            return status, answer
+        if 200 <= status < 300 or status == 304:
+            return status, answer, headers
         # RFC 9457 where the server says why, the bare status where something between us does.
         after = headers.get('Retry-After', '')
         raise ApiError(status, str(answer.get('code', 'unknown')),
                        str(answer.get('detail') or answer.get('title') or f'The server answered {status}.'),
                        float(after) if after.isdecimal() else None)
 
-    def _speak(self, method: str, path: str, body: dict[str, Any] | None, token: str) -> tuple[int, Any, bytes]:
+    def _speak(self, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]) -> tuple[int, Any, bytes]:
         made = http.client.HTTPSConnection if self._url.scheme == 'https' else http.client.HTTPConnection
         connection = made(self._url.hostname or '', self._url.port, timeout=_TIMEOUT_S)
         try:
-            connection.request(method, self._url.path.rstrip('/') + path, None if body is None else json.dumps(body).encode(), {
-                'Authorization': f'Bearer {token}', **({} if body is None else {'Content-Type': 'application/json'})})
+            content = None if body is None else json.dumps(body).encode()
+            connection.request(method, self._url.path.rstrip('/') + path, content, headers)
             response = connection.getresponse()
             return response.status, response.headers, response.read()
         finally:
@@ -159,12 +227,16 @@ class StarlingApi:
 
     async def _decided(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Repeats a request with growing pauses while the server is away or has not decided; raises the last error."""
+        return await self._repeated(method, path, body, pending=(202,))
+
+    async def _repeated(self, method: str, path: str, body: dict[str, Any] | None, pending: tuple[int, ...]) -> dict[str, Any]:
+        """The same while the server is away or answers with one of those statuses."""
         end = time.monotonic() + self._patience
         failures = 0
         while True:
             try:
-                status, answer = await self._exchange(method, path, body)
-                if status != 202:
+                status, answer, _ = await self._exchange(method, path, body)
+                if status not in pending:
                     return answer
                 error = ApiError(202, 'pending', 'The server has not decided yet.')
             except ApiError as raised:
@@ -176,8 +248,7 @@ class StarlingApi:
             await asyncio.sleep(pause)
 
     async def _list(self, path: str, query: dict[str, Any]) -> dict[str, Any]:
-        members = urlencode({name: value for name, value in query.items() if value is not None})
-        return await self.request('GET', f'{path}?{members}' if members else path)
+        return await self.request('GET', _path(path, query))
 
     async def _people(self, path: str, after: int | None, limit: int | None) -> People:
         page = await self._list(path, {'after': after, 'limit': limit})
@@ -189,7 +260,13 @@ def draw_key() -> str:
     return secrets.token_hex(16)
 
 
-def _whole(post: Post | None) -> Post:
-    if post is None:
-        raise ApiError(0, 'bad_answer', 'The server sent what is not a post.')
-    return post
+def _path(path: str, query: dict[str, Any]) -> str:
+    """Members that are None are left out."""
+    members = urlencode({name: value for name, value in query.items() if value is not None})
+    return f'{path}?{members}' if members else path
+
+
+def _whole(item: _Item | None) -> _Item:
+    if item is None:
+        raise ApiError(0, 'bad_answer', 'The server sent what cannot be read.')
+    return item

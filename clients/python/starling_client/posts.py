@@ -43,6 +43,23 @@ class User:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Somebody follows, mentions or answers me."""
+    id: str
+    """The same event has the same one."""
+    what: str
+    """follow, mention or reply."""
+    user: int
+    """Who does so."""
+    post: str | None
+    """The id of the post that mentions me, or below which the answer is; None: a follow."""
+    comment: str | None
+    """The id of the comment that mentions or answers me; None: there is none."""
+    time: int
+    """ms since the epoch."""
+
+
+@dataclass(frozen=True)
 class Page(Generic[_Item]):
     items: List[_Item]
     next: Any
@@ -65,12 +82,10 @@ class People(Page[int]):
 
 def read_post(item: Any) -> Post | None:
     """None: unusable."""
-    if not isinstance(item, dict) or type(item.get('user')) is not int:
-        return None
-    if not isinstance(item.get('id'), str) or not _ID.fullmatch(item['id']):
+    if not isinstance(item, dict) or type(item.get('user')) is not int or not is_id(item.get('id')):
         return None
     text, media = item.get('text'), item.get('media')
-    return Post(item['id'], item['user'], _text_or_none(item.get('name')), _text_or_none(item.get('avatar_url')),
+    return Post(item['id'], item['user'], text_or_none(item.get('name')), text_or_none(item.get('avatar_url')),
                 text if isinstance(text, str) else None,
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
                 int(number(item.get('time'), 0)), not isinstance(text, str))
@@ -80,11 +95,21 @@ def read_posts(items: Any) -> List[Post]:
     return [post for post in map(read_post, items) if post] if isinstance(items, list) else []
 
 
+def read_notice(item: dict[str, Any]) -> Notice:
+    kind, _, post = str(item.get('subject') or '').partition(':')
+    return Notice(str(item['id']), str(item['what']), int(item['user']), post if kind == 'post' else None,
+                  text_or_none(item.get('comment')), int(number(item.get('time'), 0)))
+
+
 def read_user(answer: dict[str, Any]) -> User:
     followers, following, posts = (answer.get(name) for name in ('followers', 'following', 'posts'))
-    return User(int(answer['user']), _text_or_none(answer.get('name')), _text_or_none(answer.get('avatar_url')),
-                _text_or_none(answer.get('handle')), followers, following, posts)
+    return User(int(answer['user']), text_or_none(answer.get('name')), text_or_none(answer.get('avatar_url')),
+                text_or_none(answer.get('handle')), followers, following, posts)
 
 
-def _text_or_none(value: Any) -> str | None:
+def is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None

@@ -10,16 +10,18 @@ from starling_client import ApiError, StarlingApi, draw_key
 
 
 class Server:
-    """answers: (status, JSON or bytes, headers); None: the connection ends without one. asked: (method, path, body, token)."""
+    """answers: (status, JSON or bytes, headers); None: the connection ends without one. asked: (method, path, body, token).
+    etags: the If-None-Match of each."""
 
     def __enter__(self):
         server = self
-        self.answers, self.asked = [], []
+        self.answers, self.asked, self.etags = [], [], []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def handle_one(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
                 server.asked.append((self.command, self.path, json.loads(body) if body else None, self.headers['Authorization']))
+                server.etags.append(self.headers['If-None-Match'])
                 answer = server.answers.pop(0)
                 if answer is None:
                     return
@@ -50,6 +52,12 @@ class Server:
 def item(number, **more):
     return {'id': str(number), 'user': 7, 'name': 'Ada', 'avatar_url': '', 'text': f'post {number}', 'media': [], 'time': number,
             **more}
+
+
+def comment(number, **more):
+    """As on the wire: a root unless `more` says otherwise."""
+    return {'id': str(number), 'user': 7, 'name': 'Ada', 'avatar_url': '', 'text': f'comment {number}', 'time': number,
+            'floor': number, 'root': None, 'reply_to': None, 'likes': 0, 'reply_count': 0, 'replies': [], 'state': 'visible', **more}
 
 
 def with_api(test):
@@ -138,6 +146,61 @@ async def test_handles(server, api):
     assert ((await api.get_user_by_handle('@Ada')).handle, await api.set_handle('Ada'), await api.drop_handle()) == ('ada', 'ada', None)
     assert [f'{method} {path}' for method, path, *_ in server.asked] == [
         'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle']
+
+
+@with_api
+async def test_comments_are_read(server, api):
+    gone = comment(2, text=None, state='deleted')
+    server.answers = [
+        (200, {'items': [comment(1, replies=[comment(3, root='1', reply_to='1', liked=True)], reply_count=4), gone, {'id': '9'}],
+               'next': 'c', 'total': 6, 'version': 12, 'closed': False, 'owner': 42, 'pinned': [comment(1)]}, {'ETag': 'W/"12.3.42"'}),
+        (304, b''), (200, {'items': [], 'next': None, 'total': 0, 'version': 0, 'closed': True, 'owner': None, 'pinned': []}),
+        (200, {'items': [comment(4, root='1', reply_to='3')], 'next': None}), (200, comment(4)),
+        (200, {'item': comment(4, root='1', reply_to='3'), 'root': comment(1), 'around': [comment(3)]})]
+    page = await api.get_comments('post:7', sort='heat', limit=20, liked=True)
+    assert (page.next, page.total, page.version, page.closed, page.owner, page.etag) == ('c', 6, 12, False, 42, 'W/"12.3.42"')
+    first, second = page.items
+    assert (first.text, first.liked, first.reply_count, first.replies[0].liked) == ('comment 1', None, 4, True)
+    assert (second.state, second.text, page.pinned[0].id) == ('deleted', None, '1')
+    assert await api.get_comments('post:7', sort='heat', limit=20, liked=True, etag=page.etag) is None
+    assert (await api.get_comments('post:7')).closed and server.etags[:3] == [None, 'W/"12.3.42"', None]
+    assert (await api.get_replies('post:7', '1', after='d')).items[0].reply_to == '3'
+    assert (await api.get_comment('post:7', '4')).id == '4'
+    found = await api.get_comment_around('post:7', '4', around=5)
+    assert (found.item.id, found.root.id, [one.id for one in found.around]) == ('4', '1', ['3'])
+    assert [path for _, path, *_ in server.asked] == ['/v1/comments/post/7?sort=heat&limit=20&liked=true'] * 2 + [
+        '/v1/comments/post/7', '/v1/comments/post/7/1/replies?after=d', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5']
+    with pytest.raises(ValueError):
+        await api.get_comments('post/7')
+
+
+@with_api
+async def test_comments_are_written(server, api):
+    server.answers = [(202, {'key': 'k'}), (201, comment(8, root='1')), (204, b''), (200, {'likes': 3}), (200, {'likes': 2}),
+                      (200, {'pinned': True}), (200, {'pinned': False}), (503, {}), (202, {'state': 'pending'})]
+    assert (await api.post_comment('post:7', 'Well said', reply_to='1', key='k')).root == '1'
+    assert [asked[2] for asked in server.asked] == [{'text': 'Well said', 'reply_to': '1', 'key': 'k'}] * 2
+    assert await api.delete_comment('post:7', '8') is None
+    assert [await api.like_comment('post:7', '8'), await api.unlike_comment('post:7', '8')] == [3, 2]
+    assert [await api.pin_comment('post:7', '8'), await api.unpin_comment('post:7', '8')] == [True, False]
+    await api.report_comment('post:7', '8', 'Spam')
+    assert [f'{method} {path[19:]}' for method, path, *_ in server.asked[2:]] == [
+        'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report']
+    server.answers = [(409, {'code': 'subject_closed', 'detail': 'closed'})]
+    with pytest.raises(ApiError) as raised:
+        await api.post_comment('post:7', 'x')
+    assert raised.value.code == 'subject_closed'
+
+
+@with_api
+async def test_notices(server, api):
+    server.answers = [(200, {'items': [
+        {'id': '8.3.5', 'what': 'reply', 'user': 7, 'subject': 'post:907', 'comment': '5', 'time': 8},
+        {'id': '7.1.7', 'what': 'follow', 'user': 2**63 - 1, 'subject': None, 'comment': None, 'time': 7}], 'next': '7.1.7'})]
+    page = await api.get_notices(limit=2)
+    assert [(one.what, one.user, one.post, one.comment) for one in page.items] == [
+        ('reply', 7, '907', '5'), ('follow', 2**63 - 1, None, None)]
+    assert page.next == '7.1.7' and server.asked[0][1] == '/v1/notices?limit=2'
 
 
 @with_api

@@ -1,13 +1,15 @@
-// starling's HTTP API for posts, follows and home timelines. Writes are repeated until they are decided: doing them again
-// changes nothing, as posts carry a key.
+// starling's HTTP API for posts, comments, follows and home timelines. Writes are repeated until they are decided: doing them again
+// changes nothing, as posts and comments carry a key.
 
 import { backoffMs } from './backoff.js';
+import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
 import { parseFrame, writeFrame } from './frames.js';
 import { readPost, readPosts } from './posts.js';
 import { SYSTEM_CLOCK } from './timers.js';
 import { TokenSource } from './token.js';
 
 /** @typedef {import('../index.js').ListQuery} ListQuery */
+/** @typedef {import('../index.js').Comment} Comment */
 
 const TIMEOUT_MS = 15000;
 const PATIENCE_MS = 30000; // writes are repeated for that long
@@ -92,6 +94,72 @@ export class StarlingApi {
         return { items: (items ?? []).map(readNotice), next };
     }
 
+    // ---- comments ----
+
+    /**
+     * @param {string} subject
+     * @param {import('../index.js').CommentsQuery} [query]
+     * @param {string | null} [etag]
+     * @returns {Promise<any>} null: the page is still that of the ETag
+     */
+    async getComments(subject, query, etag = null) {
+        const { status, answer, headers } = await this.#exchange('GET', pathOf(commentsPath(subject), query), undefined, etag);
+        return status === 304 ? null : readCommentPage(answer, headers.get('etag'));
+    }
+
+    /** @param {string} subject @param {string} root @param {ListQuery & {liked?: boolean}} [query] */
+    async getReplies(subject, root, query) {
+        const { items, next } = await this.#list(`${commentsPath(subject)}/${root}/replies`, query);
+        return { items: readComments(items), next };
+    }
+
+    /** @param {string} subject @param {string} id @param {{liked?: boolean}} [query] */
+    async getComment(subject, id, query) {
+        return whole(readComment(await this.request('GET', pathOf(`${commentsPath(subject)}/${id}`, query))));
+    }
+
+    /** @param {string} subject @param {string} id @param {{around?: number, liked?: boolean}} [query] */
+    async getCommentAround(subject, id, { around = 3, liked } = {}) {
+        const answer = await this.request('GET', pathOf(`${commentsPath(subject)}/${id}`, { around, liked }));
+        return { item: whole(readComment(answer.item)), root: readComment(answer.root), around: readComments(answer.around) };
+    }
+
+    /** @param {string} subject @param {{text: string, replyTo?: string | null, key?: string}} comment */
+    async postComment(subject, { text, replyTo, key = drawKey() }) {
+        const body = { text, ...(replyTo && { reply_to: replyTo }), key };
+        return whole(readComment(await this.#decided('POST', commentsPath(subject), body)));
+    }
+
+    /** @param {string} subject @param {string} id */
+    async deleteComment(subject, id) {
+        await this.#decided('DELETE', `${commentsPath(subject)}/${id}`);
+    }
+
+    /** @param {string} subject @param {string} id */
+    async likeComment(subject, id) {
+        return Number((await this.#decided('PUT', `${commentsPath(subject)}/${id}/like`)).likes);
+    }
+
+    /** @param {string} subject @param {string} id */
+    async unlikeComment(subject, id) {
+        return Number((await this.#decided('DELETE', `${commentsPath(subject)}/${id}/like`)).likes);
+    }
+
+    /** @param {string} subject @param {string} id */
+    async pinComment(subject, id) {
+        return (await this.#decided('PUT', `${commentsPath(subject)}/${id}/pin`)).pinned === true;
+    }
+
+    /** @param {string} subject @param {string} id */
+    async unpinComment(subject, id) {
+        return (await this.#decided('DELETE', `${commentsPath(subject)}/${id}/pin`)).pinned === true;
+    }
+
+    /** A report is safe as soon as it is answered 202. @param {string} subject @param {string} id @param {string} reason */
+    async reportComment(subject, id, reason) {
+        await this.#repeated('POST', `${commentsPath(subject)}/${id}/report`, { reason });
+    }
+
     // ---- people ----
 
     /** @param {string} user */
@@ -163,8 +231,13 @@ export class StarlingApi {
         return (await this.#exchange(method, path, body)).answer;
     }
 
-    /** @param {string} method @param {string} path @param {Record<string, unknown>} [body] */
-    async #exchange(method, path, body) {
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {Record<string, unknown>} [body]
+     * @param {string | null} [etag] answered 304 if it is still that
+     */
+    async #exchange(method, path, body, etag = null) {
         const token = await this.#tokens.get();
         let response;
         let text;
@@ -172,7 +245,11 @@ export class StarlingApi {
             response = await this.#fetch(this.#url + path, {
                 method,
                 cache: 'no-store',
-                headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+                headers: {
+                    authorization: `Bearer ${token}`,
+                    ...(body && { 'content-type': 'application/json' }),
+                    ...(etag !== null && { 'if-none-match': etag }),
+                },
                 body: body && writeFrame(body),
                 signal: AbortSignal.timeout(TIMEOUT_MS),
             });
@@ -181,13 +258,14 @@ export class StarlingApi {
             throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
         }
         const answer = parsed(text);
-        if (response.ok) return { status: response.status, answer: answer ?? {} };
-        const seconds = Number(response.headers.get('retry-after') ?? NaN);
+        const { status, headers } = response;
+        if (response.ok || status === 304) return { status, headers, answer: answer ?? {} };
+        const seconds = Number(headers.get('retry-after') ?? NaN);
         // RFC 9457 where the server says why, the bare status where something between us does.
         throw new ApiError(
-            response.status,
+            status,
             String(answer?.code ?? 'unknown'),
-            String(answer?.detail ?? answer?.title ?? `The server answered ${response.status}.`),
+            String(answer?.detail ?? answer?.title ?? `The server answered ${status}.`),
             Number.isFinite(seconds) ? seconds * 1000 : null,
         );
     }
@@ -199,17 +277,22 @@ export class StarlingApi {
      * @param {Record<string, unknown>} [body]
      */
     async #decided(method, path, body) {
+        return (await this.#repeated(method, path, body, ({ status }) => status !== 202)).answer;
+    }
+
+    /**
+     * The same while the server is away, or its answer is not good enough.
+     * @param {string} method
+     * @param {string} path
+     * @param {Record<string, unknown>} [body]
+     * @param {(answer: {status: number, answer: any}) => boolean} [enough]
+     */
+    async #repeated(method, path, body, enough = () => true) {
         const end = this.#clock.now() + this.#patienceMs;
         for (let failures = 0; ; failures += 1) {
-            const failed = await this.#exchange(method, path, body).then(
-                ({ status, answer }) => {
-                    if (status !== 202) return { answer };
-                    return { error: new ApiError(202, 'pending', 'The server has not decided yet.') };
-                },
-                (error) => ({ error }),
-            );
-            if (!('error' in failed)) return failed.answer;
-            const { error } = failed;
+            const got = await this.#exchange(method, path, body).catch((error) => ({ error }));
+            if (!('error' in got) && enough(got)) return got;
+            const error = 'error' in got ? got.error : new ApiError(202, 'pending', 'The server has not decided yet.');
             const pause = Math.max(backoffMs(failures, this.#random), error.retryAfterMs ?? 0);
             if (!(error instanceof ApiError) || !error.passing || this.#clock.now() + pause >= end) throw error;
             await new Promise((resolve) => this.#clock.setTimeout(() => resolve(undefined), pause));
@@ -223,10 +306,8 @@ export class StarlingApi {
     }
 
     /** @param {string} path @param {ListQuery & {from?: number, to?: number}} [query] */
-    async #list(path, query = {}) {
-        const members = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-        const search = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
-        const answer = await this.request('GET', search ? `${path}?${search}` : path);
+    async #list(path, query) {
+        const answer = await this.request('GET', pathOf(path, query));
         return { ...answer, next: answer.next === undefined || answer.next === null ? null : String(answer.next) };
     }
 
@@ -237,7 +318,7 @@ export class StarlingApi {
     }
 }
 
-/** An idempotency key. An author's own posts are all that it must tell apart. */
+/** An idempotency key. An author's own posts and comments are all that it must tell apart. */
 export function drawKey() {
     const digits = () => Math.random().toString(36).slice(2, 12);
     return `${Date.now().toString(36)}-${digits()}${digits()}`;
@@ -252,9 +333,16 @@ function parsed(text) {
     }
 }
 
+/** @param {string} path @param {object} [query] members that are absent or null are left out */
+function pathOf(path, query = {}) {
+    const members = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const search = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
+    return search ? `${path}?${search}` : path;
+}
+
 /** @template T @param {T | null} value @returns {T} */
 function whole(value) {
-    if (value === null) throw new ApiError(0, 'bad_answer', 'The server sent what is not a post.');
+    if (value === null) throw new ApiError(0, 'bad_answer', 'The server sent what cannot be read.');
     return value;
 }
 

@@ -32,12 +32,12 @@ export function compareIds(a, b) {
     return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @param {unknown} value */
-function isId(value) {
+/** @param {unknown} value @returns {value is string} */
+export function isId(value) {
     return typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value);
 }
 
 /** @param {unknown} value */
-function textOr(value) {
+export function textOr(value) {
     return typeof value === 'string' && value !== '' ? value : null;
 }

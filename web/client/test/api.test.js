@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { ApiError, StarlingApi, drawKey } from '../index.js';
 import { FakeClock } from './fakes.js';
-import { item } from './feed-server.js';
+import { comment, item } from './feed-server.js';
 
 let clock, asked, answers, api;
 
@@ -15,11 +15,11 @@ beforeEach(() => {
 
 /** Gives the next of the answers: [status, body, headers]; null: nobody answers. */
 async function fetch(url, { method, headers, body }) {
-    asked.push({ url, method, authorization: headers.authorization, body: body && JSON.parse(body) });
+    asked.push({ url, method, authorization: headers.authorization, etag: headers['if-none-match'], body: body && JSON.parse(body) });
     const answer = answers.shift();
     if (answer === null) throw new TypeError('failed to fetch');
     const [status, value, more = {}] = answer;
-    return new Response(status === 204 ? null : typeof value === 'string' ? value : JSON.stringify(value), { status, headers: more });
+    return new Response(status === 204 || status === 304 ? null : typeof value === 'string' ? value : JSON.stringify(value), { status, headers: more });
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -122,6 +122,57 @@ test('notices: who does what, and where', async () => {
     });
     assert.deepEqual(await api.getNotices({ after: '7.1.7' }), { items: [], next: null });
     assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=3', '/v1/notices?after=7.1.7']);
+});
+
+test('comments: pages with replies, 304 while nothing is new, and one with its surroundings', async () => {
+    const deleted = { ...comment(2), text: null, state: 'deleted' };
+    answers = [
+        [200, { items: [{ ...comment(1), replies: [comment(3, { root: '1', reply_to: '1', liked: true })], reply_count: 4 }, deleted, { id: '9' }],
+            next: 'c', total: 6, version: 12, closed: false, owner: 42, pinned: [comment(1)] }, { etag: 'W/"12.3.42"' }],
+        [304],
+        [200, { items: [], next: null, total: 0, version: 0, closed: true, owner: null, pinned: [] }],
+        [200, { items: [comment(4, { root: '1', reply_to: '3' })], next: null }],
+        [200, comment(4)],
+        [200, { item: comment(4, { root: '1', reply_to: '3' }), root: comment(1), around: [comment(3)] }],
+    ];
+    const page = await api.getComments('post:7', { sort: 'heat', after: null, limit: 20, liked: true });
+    const [first, second] = page.items;
+    assert.deepEqual([page.items.length, page.next, page.total, page.version, page.closed, page.owner, page.etag], [2, 'c', 6, '12', false, '42', 'W/"12.3.42"']);
+    assert.deepEqual([first.text, first.floor, first.root, first.liked, first.replyCount, first.replies[0].liked, first.replies[0].replyTo],
+        ['comment 1', 1, null, null, 4, true, '1']);
+    assert.deepEqual([second.state, second.text, page.pinned[0].id], ['deleted', null, '1']);
+    assert.equal(await api.getComments('post:7', { sort: 'heat', limit: 20, liked: true }, page.etag), null);
+    assert.equal(asked[1].etag, 'W/"12.3.42"');
+    const empty = await api.getComments('post:7');
+    assert.deepEqual([empty.owner, empty.closed, empty.etag, asked[2].etag], [null, true, null, undefined]);
+    assert.equal((await api.getReplies('post:7', '1', { after: 'd', liked: true })).items[0].replyTo, '3');
+    assert.equal((await api.getComment('post:7', '4')).id, '4');
+    const { item: found, root, around } = await api.getCommentAround('post:7', '4', { around: 5 });
+    assert.deepEqual([found.id, root.id, around.map(({ id }) => id)], ['4', '1', ['3']]);
+    assert.deepEqual(asked.map(({ url }) => url.slice(16)), [
+        '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7?sort=heat&limit=20&liked=true', '/v1/comments/post/7',
+        '/v1/comments/post/7/1/replies?after=d&liked=true', '/v1/comments/post/7/4', '/v1/comments/post/7/4?around=5',
+    ]);
+    await assert.rejects(api.getComments('post/7'), RangeError);
+    await assert.rejects(api.getComments('post:..'), RangeError);
+});
+
+test('comments: a comment is said again under the same key until it is decided, a report is safe with 202', async () => {
+    answers = [[202, { key: 'k', location: '/v1/x' }], [429, { code: 'too_many_writes' }, { 'retry-after': '2' }], [201, comment(8, { root: '1' })],
+        [202, { state: 'pending' }], [204], [200, { likes: 3 }], [202, { state: 'pending' }], [200, { likes: 2 }],
+        [200, { pinned: true }], [200, { pinned: false }], [503, {}], [202, { reported: true }]];
+    assert.equal((await soon(api.postComment('post:7', { text: 'Well said', replyTo: '1', key: 'k' }))).id, '8');
+    assert.deepEqual(asked.slice(0, 3).map(({ body }) => body), Array(3).fill({ text: 'Well said', reply_to: '1', key: 'k' }));
+    assert.equal(await soon(api.deleteComment('post:7', '8')), undefined);
+    assert.deepEqual([await api.likeComment('post:7', '8'), await soon(api.unlikeComment('post:7', '8'))], [3, 2]);
+    assert.deepEqual([await api.pinComment('post:7', '8'), await api.unpinComment('post:7', '8')], [true, false]);
+    await soon(api.reportComment('post:7', '8', 'Spam'));
+    assert.deepEqual(asked.slice(3).map(({ method, url }) => `${method} ${url.slice(35)}`), [
+        'DELETE /8', 'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report',
+    ]);
+    assert.deepEqual(asked.at(-1).body, { reason: 'Spam' });
+    answers = [[409, { code: 'subject_closed', detail: 'closed' }]];
+    await assert.rejects(api.postComment('post:7', { text: 'x' }), { code: 'subject_closed', passing: false });
 });
 
 test('keys differ', () => {

@@ -13,6 +13,12 @@ export const item = (id, more = {}) => ({
     id: String(id), user: 7, name: 'Ada', avatar_url: '', text: `post ${id}`, media: [], time: id, ...more,
 });
 
+/** A comment as on the wire: a root unless `more` says otherwise. */
+export const comment = (id, more = {}) => ({
+    id: String(id), user: 7, name: 'Ada', avatar_url: '', text: `comment ${id}`, time: id, floor: id, root: null, reply_to: null, likes: 0,
+    reply_count: 0, replies: [], state: 'visible', ...more,
+});
+
 export class FeedServer {
     /** Newest first. */
     posts = [];

@@ -30,6 +30,11 @@ live.on('change', ({ came }) => came.map((post) => post.text?.length));
 starling.createPost({ text: posts.join(), key: http.drawKey() });
 // @ts-expect-error posts have ids, not numbers
 starling.deletePost(7);
+starling.getComments('post:5', { sort: 'heat' }).then(({ items }) => items.map((comment) => comment.replies.length));
+// @ts-expect-error with an ETag there may be no page
+starling.getComments('post:5', {}, 'W/"1.2"').then(({ items }) => items);
+// @ts-expect-error there is no such order
+starling.getComments('post:5', { sort: 'oldest' });
 const error: api.ApiError = new http.ApiError(503, 'owner_unavailable', 'away');
 const feedClass: typeof api.LiveFeed = feed.LiveFeed;
 [error, feedClass].pop();

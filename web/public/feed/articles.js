@@ -1,23 +1,26 @@
 // Posts as articles of an ARIA feed. An article is made once and changed in place: focus and scrolling stay.
 
-import { setText } from '../dom.js';
+import { make, setText } from '../dom.js';
 import { displayName, hueOf, initials, webHost } from '../format.js';
 import { ago, when, words } from '../words.js';
 
 export class Articles {
     #element;
     #onAct;
+    #threads;
     /** @type {Map<string, Article>} */
     #articles = new Map();
 
     /**
      * @param {HTMLElement} element role=feed
-     * @param {{label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>}} act what the button
-     *        of a post does, after a question where there is one
+     * @param {{label: string, name: (post: any) => string, ask?: string, run: (post: any) => Promise<void>} | null} act what the button
+     *        of a post does, after a question where there is one; null: there is none
+     * @param {import('./threads.js').Threads} threads
      */
-    constructor(element, act) {
+    constructor(element, act, threads) {
         this.#element = element;
         this.#onAct = act;
+        this.#threads = threads;
         element.addEventListener('keydown', (event) => this.#keyPressed(event));
     }
 
@@ -32,11 +35,12 @@ export class Articles {
         for (const [id, article] of this.#articles) {
             if (listed.has(id)) continue;
             article.element.remove();
+            this.#threads.drop(article.thread);
             this.#articles.delete(id);
         }
         posts.forEach((post, index) => {
             let article = this.#articles.get(post.id);
-            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct)));
+            if (!article) this.#articles.set(post.id, (article = new Article(post, this.#onAct, this.#threads)));
             article.update(post, index + 1, hasMore ? -1 : posts.length, now);
             const here = this.#element.children[index];
             if (here !== article.element) this.#element.insertBefore(article.element, here ?? null);
@@ -61,6 +65,11 @@ export class Articles {
         return article !== undefined;
     }
 
+    /** @param {string} id of a listed post @param {string} comment */
+    openThread(id, comment) {
+        return this.#articles.get(id)?.thread.open(comment);
+    }
+
     #indexOfFocus() {
         return [...this.#element.children].findIndex((child) => child.contains(document.activeElement));
     }
@@ -68,7 +77,7 @@ export class Articles {
     /** The feed pattern: Page Down and Page Up go from post to post, Control and End or Home leave it. */
     #keyPressed(event) {
         const at = this.#indexOfFocus();
-        if (at < 0) return;
+        if (at < 0 || event.target.closest('textarea, select')) return;
         const { key, ctrlKey } = event;
         if (key === 'PageDown') this.focus(at + 1);
         else if (key === 'PageUp') this.focus(at - 1);
@@ -79,8 +88,12 @@ export class Articles {
     }
 }
 
+let made = 0;
+
 class Article {
     element = document.createElement('article');
+    /** The comments below it. */
+    thread;
     #post;
     #act;
     #avatar = make('span', 'avatar');
@@ -91,14 +104,16 @@ class Article {
     #actions = make('span', 'actions');
     #problem = make('p', 'problem');
 
-    constructor(post, act) {
+    constructor(post, act, threads) {
         this.#post = post;
         this.#act = act;
+        this.thread = threads.make(post);
         this.element.tabIndex = 0;
         this.element.dataset.post = post.id;
         this.element.dataset.user = post.user;
-        this.#name.id = `name-${post.id}`;
-        this.#text.id = `text-${post.id}`;
+        made += 1; // a post may be shown twice
+        this.#name.id = `name-${made}`;
+        this.#text.id = `text-${made}`;
         this.element.setAttribute('aria-labelledby', this.#name.id);
         this.element.setAttribute('aria-describedby', this.#text.id);
         this.#avatar.setAttribute('aria-hidden', 'true');
@@ -109,10 +124,10 @@ class Article {
         this.#problem.hidden = true;
         const who = make('span', 'who');
         who.append(this.#name, this.#time);
-        const head = make('header', '');
+        const head = make('header');
         head.append(this.#avatar, who, this.#actions);
-        this.element.append(head, this.#text, this.#media, this.#problem);
-        this.#offer(false);
+        this.element.append(head, this.#text, this.#media, this.#problem, this.thread.element);
+        if (act) this.#offer(false);
     }
 
     update(post, position, size, now) {
@@ -134,9 +149,9 @@ class Article {
     /** Links, not pictures: they may lead anywhere. */
     #showMedia(urls) {
         const items = urls.filter((url) => webHost(url) !== null).map((url, index) => {
-            const link = make('a', '');
+            const link = make('a');
             Object.assign(link, { href: url, target: '_blank', rel: 'noopener noreferrer', textContent: words.attachment(index + 1, url) });
-            const item = make('li', '');
+            const item = make('li');
             item.append(link);
             return item;
         });
@@ -181,10 +196,4 @@ class Article {
         button.addEventListener('click', run);
         return button;
     }
-}
-
-function make(tag, className) {
-    const element = document.createElement(tag);
-    if (className) element.className = className;
-    return element;
 }

@@ -1,6 +1,6 @@
 // The feed beside the map: my home timeline and my own posts, and what can be done with them.
 
-import { setText } from '../dom.js';
+import { reveal, setText } from '../dom.js';
 import { Announcer } from '../status.js';
 import { reason, words } from '../words.js';
 import { Articles } from './articles.js';
@@ -8,6 +8,7 @@ import { Compose } from './compose.js';
 import { Held } from './held.js';
 import { OwnPosts } from './own-posts.js';
 import { People } from './people.js';
+import { Threads } from './threads.js';
 
 const $ = (id) => document.getElementById(id);
 const AHEAD = '600px'; // older posts are asked for before the reader is there
@@ -31,9 +32,12 @@ export class FeedView {
         root: $('feed-scroll'),
         rootMargin: AHEAD,
     });
+    #threads = new Threads();
+    #linked = null; // the post to which a notice led
     #articles = {
-        home: new Articles($('home'), { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.#follow(post, false) }),
-        mine: new Articles($('mine'), { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) }),
+        home: new Articles($('home'), { label: words.unfollow, name: words.unfollowPerson, run: (post) => this.#follow(post, false) }, this.#threads),
+        mine: new Articles($('mine'), { label: words.remove, name: words.removePost, ask: words.reallyRemove, run: (post) => this.#remove(post) }, this.#threads),
+        linked: new Articles($('linked-post'), null, this.#threads),
     };
 
     /**
@@ -47,6 +51,10 @@ export class FeedView {
         $('older').addEventListener('click', () => this.#older(true));
         $('feed-retry').addEventListener('click', () => this.#retry());
         $('feed-undo').addEventListener('click', () => this.#undo());
+        $('linked-close').addEventListener('click', () => {
+            this.#link(null);
+            $('show-home').focus();
+        });
     }
 
     /**
@@ -58,6 +66,7 @@ export class FeedView {
         this.signOut();
         this.#api = api;
         this.#serverNow = () => client.serverNow();
+        this.#threads.signIn(api, user, this.#serverNow);
         this.#mine = new OwnPosts(api, user, () => this.#render());
         this.#live = client.watchFeed(api);
         this.#live.on('change', () => this.#changed());
@@ -75,6 +84,7 @@ export class FeedView {
     signOut() {
         this.#live?.close();
         this.#live = this.#mine = this.#api = null;
+        this.#linked = null;
         this.#held = new Held();
         this.#scrolled = { home: 0, mine: 0 };
         this.#stuck = '';
@@ -88,6 +98,7 @@ export class FeedView {
     forget() {
         this.signOut();
         this.#compose.signOut();
+        this.#threads.forget();
     }
 
     /** Who it is, and whether I follow. @param {string} user */
@@ -95,10 +106,27 @@ export class FeedView {
         this.#people.look(user);
     }
 
+    /** A comment below a post, with those around it. @param {string} post @param {string} comment */
+    async showComment(post, comment) {
+        const api = this.#api;
+        const answer = await api.getPost(post).catch((error) => ({ error }));
+        if (api !== this.#api) return;
+        const { error } = answer;
+        if (error) return this.#note(error.status === 404 ? words.postGone : reason(error));
+        this.#note('');
+        this.#link(null); // the same post once more begins anew
+        this.#link(answer);
+        reveal($('linked'));
+        this.#articles.linked.focus(0);
+        await this.#articles.linked.openThread(post, comment);
+    }
+
     /** Time goes by. */
     tick() {
         if (!this.#live) return;
         this.#articles[this.#showing].tick(this.#serverNow());
+        this.#articles.linked.tick(this.#serverNow());
+        this.#threads.tick();
         this.#showFailure();
     }
 
@@ -146,6 +174,11 @@ export class FeedView {
         const person = this.#unfollowed;
         this.#follow(person, true).catch((error) => this.#note(error.message, person));
         document.getElementById('show-home').focus(); // the button goes
+    }
+
+    #link(post) {
+        this.#linked = post;
+        this.#render();
     }
 
     #release() {
@@ -217,11 +250,13 @@ export class FeedView {
     }
 
     #render() {
-        const { home, mine } = this.#articles;
+        const { home, mine, linked } = this.#articles;
         const source = this.#source;
         const now = this.#serverNow();
         home.show(this.#held.shown, this.#live?.hasMore ?? false, now);
         mine.show(this.#mine?.list ?? [], this.#mine?.hasMore ?? false, now);
+        linked.show(this.#linked ? [this.#linked] : [], false, now);
+        $('linked').hidden = this.#linked === null;
         this.#articles[this.#showing].busy(this.#loading);
         $('home').hidden = this.#showing !== 'home' || this.#held.shown.length === 0;
         $('mine').hidden = this.#showing !== 'mine' || !this.#mine?.list.length;

@@ -1,0 +1,264 @@
+// The comments of a thread that are on the screen, and what is done with them. Reading again changes them in place: nothing
+// moves under the reader's finger, new roots of an order that begins with them wait. No DOM in here.
+
+const PAGE = 20;
+const LONGEST = 1000; // comments of one page
+const FIRST_REPLIES = 3;
+const MOST_REPLIES = 20; // that come along with each root
+const AROUND = 3;
+
+/** @typedef {import('../vendor/client/index.js').Comment} Comment */
+
+export class CommentList {
+    #api;
+    #subject;
+    #serverNow;
+    #sort = 'floor';
+    /** @type {Comment[]} */
+    #roots = [];
+    #next = null;
+    /** The cursors from which the replies of roots are read on. @type {Map<string, string | null>} */
+    #replyCursors = new Map();
+    #target = null; // the comment around which the list is
+    #page = { total: 0, closed: false, owner: null };
+    #tag = { query: '', etag: null };
+    #readAt = 0;
+    #waiting = 0;
+    #read = false;
+    #turn = 0; // goes up when what is listed is chosen anew, and with every write: earlier answers are old then
+
+    /** @param {import('../api.js').Api} api @param {string} subject @param {() => number} serverNow */
+    constructor(api, subject, serverNow) {
+        this.#api = api;
+        this.#subject = subject;
+        this.#serverNow = serverNow;
+    }
+
+    get sort() {
+        return this.#sort;
+    }
+    /** In the order of the page, each with its replies that were read. */
+    get roots() {
+        return this.#roots;
+    }
+    get read() {
+        return this.#read;
+    }
+    get hasMore() {
+        return this.#next !== null;
+    }
+    /** The number of visible comments of the subject. */
+    get total() {
+        return this.#page.total;
+    }
+    get closed() {
+        return this.#page.closed;
+    }
+    get owner() {
+        return this.#page.owner;
+    }
+    /** The number of new roots that wait. */
+    get waiting() {
+        return this.#waiting;
+    }
+    /** The comment around which the list is; null: it is the whole thread. */
+    get target() {
+        return this.#target;
+    }
+
+    /** @param {string} id @returns {Comment | undefined} */
+    find(id) {
+        return this.#roots.flatMap((root) => [root, ...root.replies]).find((comment) => comment.id === id);
+    }
+
+    /** @param {Comment} root */
+    hasMoreReplies(root) {
+        const listed = root.replies.filter(({ state }) => state === 'visible').length;
+        return root.replyCount > listed;
+    }
+
+    // ---- reading ----
+
+    /** Lists the first page. @param {string} [sort] */
+    async begin(sort = this.#sort) {
+        const turn = (this.#turn += 1);
+        const at = this.#serverNow();
+        const page = await this.#api.getComments(this.#subject, { sort, limit: PAGE, replies: FIRST_REPLIES, liked: true });
+        if (turn !== this.#turn) return;
+        this.#replace(sort, page.items, null);
+        this.#next = page.next;
+        this.#readAt = at;
+        this.#page = page;
+    }
+
+    /** Lists a comment with those around it. @param {string} id */
+    async beginAt(id) {
+        const turn = (this.#turn += 1);
+        const [items, page] = await this.#around(id);
+        if (turn !== this.#turn) return;
+        this.#replace('floor', items, id);
+        this.#page = page;
+    }
+
+    /** Reads what is listed again. */
+    async refresh() {
+        const turn = this.#turn;
+        if (this.#target !== null) {
+            const [items, page] = await this.#around(this.#target);
+            if (turn !== this.#turn) return;
+            this.#merge(items);
+            this.#page = page;
+            return;
+        }
+        const listed = this.#roots.length;
+        const inOrder = this.#sort === 'floor';
+        const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
+        const query = {
+            sort: this.#sort,
+            limit: Math.min(LONGEST, Math.max(PAGE, inOrder ? listed : listed + PAGE)),
+            replies: expanded ? MOST_REPLIES : FIRST_REPLIES,
+            liked: true,
+        };
+        const words = JSON.stringify(query);
+        const page = await this.#api.getComments(this.#subject, query, words === this.#tag.query ? this.#tag.etag : null);
+        if (turn !== this.#turn || page === null) return;
+        this.#tag = { query: words, etag: page.etag };
+        this.#page = page;
+        const known = new Set(this.#roots.map(({ id }) => id));
+        const old = page.items.filter(({ id }) => known.has(id));
+        const fresh = page.items.filter(({ id }) => !known.has(id));
+        this.#merge(inOrder ? page.items : old);
+        if (inOrder && listed <= query.limit) this.#next = page.next;
+        if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
+    }
+
+    /** Lists the next page. @returns {Promise<string | null>} the first comment that came */
+    async more() {
+        const turn = this.#turn;
+        const query = { sort: this.#sort, after: this.#next, limit: PAGE, replies: FIRST_REPLIES, liked: true };
+        const page = await this.#api.getComments(this.#subject, query);
+        if (turn !== this.#turn) return null;
+        this.#next = page.next;
+        return this.#merge(page.items);
+    }
+
+    /** Lists more replies of a root. @param {string} id @returns {Promise<string | null>} the first one that came */
+    async moreReplies(id) {
+        for (let pages = 0; pages < 2; pages += 1) {
+            const turn = this.#turn;
+            const after = this.#replyCursors.get(id) ?? null;
+            const { items, next } = await this.#api.getReplies(this.#subject, id, { after, limit: PAGE, liked: true });
+            const root = this.find(id);
+            if (turn !== this.#turn || !root) return null;
+            // The last page is read again the next time, as new replies come after it.
+            this.#replyCursors.set(id, next ?? after);
+            const first = items.find((reply) => !root.replies.some((one) => one.id === reply.id));
+            this.#put({ ...root, replies: items });
+            if (first || next === null) return first?.id ?? null;
+        }
+        return null;
+    }
+
+    /** @param {string} id @returns {Promise<[Comment[], any]>} roots: the comment and its neighbours; what the thread is */
+    async #around(id) {
+        const [{ item, root, around }, page] = await Promise.all([
+            this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true }),
+            this.#api.getComments(this.#subject, { limit: 1, replies: 0 }),
+        ]);
+        const near = [...around.filter((comment) => comment.id !== item.id), item];
+        return [root ? [{ ...root, replies: near }] : near, page];
+    }
+
+    // ---- writing ----
+
+    /** @param {{text: string, key: string, replyTo: string | null}} draft @returns {Promise<Comment>} */
+    async write(draft) {
+        const comment = await this.#api.postComment(this.#subject, draft);
+        this.#turn += 1;
+        const isNew = !this.find(comment.id);
+        const root = comment.root === null ? undefined : this.find(comment.root);
+        if (root) {
+            this.#put({ ...root, replyCount: root.replyCount + (isNew && comment.state === 'visible' ? 1 : 0), replies: [comment] });
+        } else if (comment.root === null) {
+            this.#roots = this.#sort === 'heat' && isNew ? [comment, ...this.#roots] : this.#roots;
+            this.#merge([comment]);
+        }
+        if (isNew && comment.state === 'visible') this.#page = { ...this.#page, total: this.#page.total + 1 };
+        return comment;
+    }
+
+    /** @param {string} id @param {boolean} liked */
+    async like(id, liked) {
+        const likes = await (liked ? this.#api.likeComment(this.#subject, id) : this.#api.unlikeComment(this.#subject, id));
+        this.#change(id, { likes, liked });
+    }
+
+    /** @param {string} id */
+    async remove(id) {
+        await this.#api.deleteComment(this.#subject, id);
+        if (this.find(id)?.state === 'visible') this.#page = { ...this.#page, total: this.#page.total - 1 };
+        this.#change(id, { state: 'deleted', text: null });
+    }
+
+    /** @param {string} id @param {string} reason */
+    report(id, reason) {
+        return this.#api.reportComment(this.#subject, id, reason);
+    }
+
+    // ---- the list ----
+
+    #replace(sort, items, target) {
+        const before = new Map(this.#roots.map((root) => [root.id, root]));
+        this.#sort = sort;
+        this.#target = target;
+        this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
+        this.#next = null;
+        this.#waiting = 0;
+        this.#replyCursors.clear();
+        this.#tag = { query: '', etag: null };
+        this.#read = true;
+    }
+
+    /** @param {Comment[]} items @returns {string | null} the first one that was not listed */
+    #merge(items) {
+        const roots = new Map(this.#roots.map((root) => [root.id, root]));
+        const first = items.find(({ id }) => !roots.has(id));
+        for (const root of items) roots.set(root.id, fuller(root, roots.get(root.id), true));
+        this.#roots = this.#ordered([...roots.values()]);
+        return first?.id ?? null;
+    }
+
+    #ordered(roots) {
+        if (this.#sort === 'heat') return roots;
+        return roots.sort((a, b) => (this.#sort === 'floor' ? a.floor - b.floor : b.floor - a.floor));
+    }
+
+    /** A root that is listed. @param {Comment} root */
+    #put(root) {
+        this.#roots = this.#roots.map((one) => (one.id === root.id ? fuller(root, one, true) : one));
+    }
+
+    #change(id, change) {
+        this.#turn += 1;
+        const changed = (comment) => (comment.id === id ? { ...comment, ...change } : comment);
+        this.#roots = this.#roots.map((root) => ({ ...changed(root), replies: root.replies.map(changed) }));
+    }
+}
+
+/**
+ * Keeps what an answer leaves out: a text that could not be read in time or that only I may see, and whether I like it.
+ * @param {Comment} now @param {Comment} [before] @param {boolean} keep replies that were read before stay
+ * @returns {Comment}
+ */
+function fuller(now, before, keep) {
+    const may = now.state === 'visible' || now.state === 'held';
+    const listed = new Map((before?.replies ?? []).map((reply) => [reply.id, reply]));
+    const replies = new Map(keep ? listed : []);
+    for (const reply of now.replies) replies.set(reply.id, fuller(reply, listed.get(reply.id), false));
+    return {
+        ...now,
+        text: now.text ?? (may ? (before?.text ?? null) : null),
+        liked: now.liked ?? before?.liked ?? null,
+        replies: [...replies.values()].sort((a, b) => a.floor - b.floor),
+    };
+}

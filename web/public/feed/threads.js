@@ -1,0 +1,87 @@
+// The threads of all posts that are shown, and how many comments each has: asked for one by one as posts come in sight.
+
+import { Drafts } from './drafts.js';
+import { Thread, isAway } from './thread.js';
+
+const AGAIN_MS = 60_000; // until a count that could not be read is asked for again
+
+export class Threads {
+    #api = null;
+    #user = '';
+    #serverNow = () => Date.now();
+    #drafts = new Drafts();
+    /** element -> thread */
+    #threads = new Map();
+    #queue = [];
+    #asking = false;
+    #none = false; // this server has no comments
+    #sight = new IntersectionObserver((seen) => {
+        for (const { target, isIntersecting } of seen) if (isIntersecting) this.#wanted(this.#threads.get(target));
+    });
+
+    /** @param {any} api @param {string} user @param {() => number} serverNow */
+    signIn(api, user, serverNow) {
+        this.#api = api;
+        this.#user = user;
+        this.#serverNow = serverNow;
+        this.#none = false;
+        this.#queue = [];
+        this.#drafts.signIn(user);
+    }
+
+    /** Signed out by hand: what is not sent goes. */
+    forget() {
+        this.#drafts.forget();
+    }
+
+    /** @param {any} post @returns {Thread} below the post until it is dropped */
+    make(post) {
+        const parts = { api: this.#api, user: this.#user, serverNow: () => this.#serverNow(), drafts: this.#drafts };
+        const thread = new Thread(post, parts);
+        this.#threads.set(thread.element, thread);
+        this.#sight.observe(thread.element);
+        return thread;
+    }
+
+    /** @param {Thread} thread */
+    drop(thread) {
+        thread.close();
+        this.#sight.unobserve(thread.element);
+        this.#threads.delete(thread.element);
+    }
+
+    /** Time goes by. */
+    tick() {
+        for (const thread of this.#threads.values()) thread.tick();
+    }
+
+    #wanted(thread) {
+        if (!thread?.wantsCount || this.#queue.includes(thread)) return;
+        if (this.#none) return thread.counted(null);
+        if (performance.now() < (this.#triedAt.get(thread) ?? -Infinity) + AGAIN_MS) return;
+        this.#queue.push(thread);
+        this.#askNext();
+    }
+    #triedAt = new WeakMap();
+
+    async #askNext() {
+        const thread = this.#asking ? undefined : this.#queue.shift();
+        if (!thread) return;
+        const api = this.#api;
+        this.#asking = true;
+        this.#triedAt.set(thread, performance.now());
+        const answer = await api.getComments(`post:${thread.post}`, { limit: 1, replies: 0 }).catch((error) => ({ error }));
+        this.#asking = false;
+        if (api === this.#api && thread.wantsCount) this.#answered(thread, answer);
+        this.#askNext();
+    }
+
+    #answered(thread, { error, total }) {
+        if (!error) return thread.counted(total);
+        if (!isAway(error)) return;
+        thread.counted(null);
+        if (error.status !== 404) return;
+        this.#none = true;
+        for (const one of this.#queue.splice(0)) one.counted(null);
+    }
+}

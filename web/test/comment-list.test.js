@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { CommentList } from '../public/feed/comment-list.js';
+import { FakeComments } from './fake-comments.js';
+import { FakeFeed } from './fake-feed.js';
+import { StarlingApi } from '../client/index.js';
+
+let comments, list, post, held;
+
+beforeEach(() => {
+    const feed = new FakeFeed(42, new Map([[1001, 'Ana']]));
+    comments = new FakeComments(feed);
+    post = feed.publish(1001, 'A post').id;
+    held = null;
+    list = new CommentList(new StarlingApi({ url: 'http://host', token: 'jwt', fetch }), `post:${post}`, () => Date.now());
+});
+
+/** The fake server, at once; while there is a promise in `held`, answers to questions wait for it. */
+async function fetch(url, { method, headers, body }) {
+    const { pathname, searchParams } = new URL(url);
+    const [status, value, more] = comments.serve(method, pathname, searchParams, body && JSON.parse(body), headers['if-none-match']);
+    const text = JSON.stringify(value);
+    if (method === 'GET') await held;
+    return new Response(status === 204 || status === 304 ? null : text, { status, headers: more });
+}
+
+const texts = (items) => items.map(({ text }) => text);
+
+test('an answer to a question that was asked before a write changes nothing', async () => {
+    const one = comments.write(post, 1001, 'One');
+    await list.begin();
+    let release;
+    held = new Promise((resolve) => (release = resolve));
+    const reading = list.refresh();
+    await list.write({ text: 'Mine', key: 'k', replyTo: null });
+    await list.like(one.id, true);
+    await list.remove(list.roots[1].id);
+    release();
+    await reading;
+    assert.deepEqual(list.roots.map(({ state, likes, liked }) => [state, likes, liked]), [['visible', 1, true], ['deleted', 0, null]]);
+    await list.refresh();
+    assert.deepEqual(list.roots.map(({ state, likes }) => [state, likes]), [['visible', 1], ['deleted', 0]]);
+    assert.equal(list.total, 1);
+});
+
+test('replies that were asked for stay, also around a comment, and new ones come after the last of them', async () => {
+    const root = comments.write(post, 1001, 'Root');
+    for (let i = 0; i < 12; i += 1) comments.write(post, 1001, `Reply ${i}`, { reply_to: root.id });
+    const target = comments.thread(post).comments[6];
+    await list.beginAt(target.id);
+    assert.deepEqual(texts(list.roots[0].replies), [2, 3, 4, 5, 6, 7, 8].map((i) => `Reply ${i}`));
+    assert.equal(list.hasMoreReplies(list.roots[0]), true);
+    await list.moreReplies(root.id);
+    await list.refresh();
+    assert.equal(list.roots[0].replies.length, 12);
+    assert.equal(list.hasMoreReplies(list.roots[0]), false);
+    for (let i = 12; i < 40; i += 1) comments.write(post, 1001, `Reply ${i}`, { reply_to: root.id });
+    await list.refresh();
+    const came = [];
+    while (list.hasMoreReplies(list.roots[0])) came.push(list.find(await list.moreReplies(root.id)).text);
+    assert.deepEqual([came, list.roots[0].replies.length], [['Reply 12', 'Reply 20'], 40]);
+    await list.begin();
+    assert.equal(list.roots[0].replies.length, 3);
+});
+
+test('a text that cannot be read just now stays as it was read, one that was taken away goes', async () => {
+    const [one, two] = ['One', 'Two'].map((text) => comments.write(post, 1001, text));
+    await list.begin();
+    comments.change(post, one, { text: null });
+    comments.change(post, two, { state: 'hidden' });
+    await list.refresh();
+    assert.deepEqual(texts(list.roots), ['One', null]);
+});
+
+test('my comment has its place in the order, and the pages up to it come between', async () => {
+    for (let i = 1; i <= 30; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    await list.begin();
+    await list.write({ text: 'Mine', key: 'k', replyTo: null });
+    assert.deepEqual([list.roots.length, list.roots[20].text, list.hasMore], [21, 'Mine', true]);
+    await list.more();
+    assert.deepEqual([list.roots.length, list.roots[20].text, list.roots[30].text, list.hasMore], [31, 'Comment 21', 'Mine', false]);
+    await list.begin('newest');
+    await list.write({ text: 'Mine, too', key: 'l', replyTo: null });
+    assert.deepEqual(texts(list.roots.slice(0, 3)), ['Mine, too', 'Mine', 'Comment 30']);
+    await list.begin('heat');
+    await list.write({ text: 'And this', key: 'm', replyTo: null });
+    assert.equal(list.roots[0].text, 'And this');
+});

@@ -55,7 +55,7 @@ int threads_take(struct threads *threads, enum threads_state state, const struct
                  const char **reason, struct error *error);
 int threads_write(struct threads *threads, struct error *error);
 
-/* Forgets some refusals that are older than an hour. */
+/* Forgets refusals that are older than an hour, at most a thousand at a time. */
 int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error);
 
 /* ---- what is written ---- */

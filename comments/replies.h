@@ -29,7 +29,7 @@
  * A subject that nobody registered has empty pages, of version 0, total 0 and owner null; /subject/ is 404 no-subject then. A comment
  * that is not under this subject: 404 no-comment.
  *
- * The outcome waits, up to wait_ms (0 to 10,000), until the command at `offset` of the subject's partition is decided and what it made
+ * The outcome waits, up to wait_ms (0 to 30,000, default 1000), until the command at `offset` of the subject's partition is decided and what it made
  * can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none.
  *
  *     200 {refused: null, comment: comment or null, subject: as above, pinned: bool}     comment: that of POST and REPLY, else `comment`

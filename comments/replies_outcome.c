@@ -7,7 +7,7 @@
 #include "comments/replies_private.h"
 #include "event/topics.h"
 
-enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 10000 };
+enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 30000 };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct comment_wait {

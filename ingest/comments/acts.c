@@ -178,15 +178,13 @@ static void put_subject(void *state, const struct call *call) {
     json_decref(object);
 }
 
-#define COMMENT "/v1/comments/{type:text}/{id:text}/{comment:id}"
-
 static const struct endpoint ENDPOINTS[] = {
-    {"DELETE", COMMENT, delete_comment, NEEDS_USER},
-    {"PUT", COMMENT "/like", put_like, NEEDS_USER},
-    {"DELETE", COMMENT "/like", delete_like, NEEDS_USER},
-    {"PUT", COMMENT "/pin", put_pin, NEEDS_USER},
-    {"DELETE", COMMENT "/pin", delete_pin, NEEDS_USER},
-    {"POST", COMMENT "/report", post_report, NEEDS_USER},
+    {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}", delete_comment, NEEDS_USER},
+    {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", put_like, NEEDS_USER},
+    {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/like", delete_like, NEEDS_USER},
+    {"PUT", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", put_pin, NEEDS_USER},
+    {"DELETE", "/v1/comments/{type:text}/{id:text}/{comment:id}/pin", delete_pin, NEEDS_USER},
+    {"POST", "/v1/comments/{type:text}/{id:text}/{comment:id}/report", post_report, NEEDS_USER},
     {"PUT", "/v1/moderation/comments/{type:text}/{id:text}/{comment:id}", put_state, NEEDS_MODERATOR},
     {"PUT", "/v1/subjects/{type:text}/{id:text}", put_subject, NEEDS_GATEWAY},
 };

@@ -500,7 +500,7 @@ def test_an_edge_ends_in_order_while_the_broker_is_away(make_cluster, broker, us
 
 ODD = [('locations', 4), ('friend-commands', 4), ('friendships', 4), ('profiles', 4), ('sharing', 3), ('deliveries', 4),
        ('command-offsets', 4), ('follow-commands', 4), ('post-commands', 4), ('name-commands', 4),
-       ('feed-watches', 4)]
+       ('feed-watches', 4), ('bans', 4)]
 
 
 @pytest.mark.parametrize('kind', ['fanout', 'ingest', 'router'])
@@ -508,6 +508,8 @@ def test_topics_of_other_sizes_are_refused_by_name(make_cluster, kind):
     cluster = make_cluster()
     for topic, partitions in ODD:
         cluster.topics.create(topic, partitions)
+    for topic in 'comment-commands', 'comments-wide':
+        cluster.topics.create(topic, 4)
     daemon = cluster.add(kind, wait=False)
     assert daemon.wait(30) == 1
     assert cluster.topics.name('sharing') in daemon.log()

@@ -147,10 +147,21 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
              ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices')]
+OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'),
+               ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
+               ('POST', '/{comment}/report')]
+TEMPLATES = [(method, '/v1/comments/{type}/{id}' + path) for method, path in OF_COMMENTS] + [
+    ('GET', '/v1/users/{user}/comments'), ('PUT', '/v1/subjects/{type}/{id}'), ('GET', '/v1/subjects/{type}/{id}/outcome'),
+    ('GET', '/v1/moderation/comments'), ('PUT', '/v1/moderation/comments/{type}/{id}/{comment}'),
+    ('PUT', '/v1/moderation/bans/{user}'), ('DELETE', '/v1/moderation/bans/{user}')]
+FILLED = [(method, path.format(type='site', id='x', comment=5, user=5)) for method, path in TEMPLATES]
 NOT_OF_USERS = {'/v1/locations', '/v1/profiles/5', '/v1/friendships', '/v1/users/5', '/v1/users/5/posts', '/v1/users/5/followers',
                 '/v1/users/5/following', '/v1/handles/ada'}  # a gateway may ask for these
+OF_USERS = [(method, path) for method, path in ENDPOINTS if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5')] + [
+    ('POST', '/v1/comments/site/x'), ('DELETE', '/v1/comments/site/x/5'), ('PUT', '/v1/comments/site/x/5/like'),
+    ('GET', '/v1/users/5/comments'), ('GET', '/v1/subjects/site/x/outcome')]
 OPEN = {('GET', '/v1/config'), ('GET', '/v1/openapi.yaml')}  # need no token
-WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands'
+WRITTEN = 'locations', 'friend-commands', 'profiles', 'sharing', 'follow-commands', 'post-commands', 'name-commands', 'comment-commands', 'bans'
 
 
 def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
@@ -158,14 +169,14 @@ def test_no_token_or_a_bad_one_does_nothing_anywhere(shared_cluster, users):
     ends = {topic: shared_cluster.topics.ends(topic) for topic in WRITTEN}
     http = shared_cluster.http(None)
     body = {'mode': 'friends', 'name': 'X', 'a': 1, 'b': 2, **report()}
-    for method, path in ENDPOINTS:
+    for method, path in ENDPOINTS + FILLED:
         response = http.request(method, path, json=body)
         problem(response, 401, 'no_token')
         assert response.headers['WWW-Authenticate'] == 'Bearer'
     for code, token in bad_tokens(shared_cluster.keys, user):
         response = http.put('/v1/sharing', json=body, headers={'Authorization': f'Bearer {token}'})
         problem(response, 401, code)
-    for method, path in ENDPOINTS:
+    for method, path in ENDPOINTS + FILLED:
         expired = shared_cluster.token(user, ttl=-5)
         problem(http.request(method, path, json=body, headers={'Authorization': f'Bearer {expired}'}), 401, 'token_expired')
     problem(http.get('/v1/profile', headers={'Authorization': 'Basic dTpw'}), 401, 'no_token')
@@ -179,10 +190,9 @@ def test_rs256_is_accepted_with_its_own_key(shared_cluster, users):
 
 
 def test_a_gateway_is_nobody(shared_cluster):
-    for method, path in ENDPOINTS:
-        if path not in NOT_OF_USERS and (method, path) != ('GET', '/v1/posts/5'):
-            response = shared_cluster.gateway().request(method, path, json={'mode': 'off', 'name': 'x'})
-            problem(response, 403, 'not_a_user')
+    for method, path in OF_USERS:
+        response = shared_cluster.gateway().request(method, path, json={'mode': 'off', 'name': 'x'})
+        problem(response, 403, 'not_a_user')
 
 
 # profiles and sharing
@@ -456,7 +466,7 @@ def test_the_description_names_what_there_is():
     served = {(method, re.sub(r':\w+}', '}', path))
               for method, path in re.findall(r'\{"([A-Z]+)", "(/v1/[^"]+)", \w+, NEEDS_\w+\}', source)}
     tested = {(method, path.replace('/posts/5', '/posts/{id}').replace('/5', '/{user}').replace('/ada', '/{handle}')) for method, path in ENDPOINTS}
-    assert served == tested | OPEN
+    assert served == tested | set(TEMPLATES) | OPEN
     described, path = set(), None
     text = (REPOSITORY / 'docs/openapi.yaml').read_text()
     for line in text.splitlines():

@@ -308,7 +308,7 @@ def test_the_page_searches_and_decides(searched, browser):
             comments.ids(lambda c: c['user'] == 4007)
         page.check('#reported')
         page.click('#search-form button')
-        page.wait_for_function("document.querySelectorAll('#found > article').length === 12")
+        eventually(lambda: page.locator('#found > article').count() == 12)
         # Nothing without a reason; then the command is on its way, and the comment's owner decides it.
         first = page.locator('#found > article').first
         first.get_by_role('button', name='Hide').click()

@@ -161,7 +161,7 @@ def of_nobody(page):
     (lose_one, 'is missing'), (double_one, 'twice'), (swap_two, 'out of order'), (of_nobody, 'nobody has made this post')])
 def test_a_wrong_page_is_found_while_people_live(cluster, spoil, words):
     liar = Liar(cluster.http_url)
-    run = FeedSimulation(cluster, '--city', 30, '--posts', 20, '--reads', 20, '--for', 8, '--margin', 0.5, http_url=liar.address)
+    run = FeedSimulation(cluster, '--city', 30, '--posts', 20, '--reads', 20, '--for', 15, '--margin', 0.5, http_url=liar.address)
     eventually(lambda: run.number('posts,') > 30, 60)
     assert run.number('pages were wrong') == 0
     liar.spoil = spoil

@@ -256,10 +256,7 @@ static void test_other_topics_are_read_anew(void **state) {
     f->world->prefix = mem_format("%sagain.", prefix);
     f->world->settings.prefix = f->world->prefix;
     free(prefix);
-    struct topics_plan plan = {
-        .topics = &TOPICS_ALL,
-        .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
-        .replication = 1};
+    struct topics_plan plan = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = 1};
     assert_int_equal(kafka_topics_create(f->world->admin, &plan, PATIENCE_MS, NULL), 0);
     kafka_producer_free(f->producer, 1000);
     f->producer = world_producer(f->world, NULL);

@@ -8,10 +8,7 @@
 #include "event/topics.h"
 #include "world.h"
 
-static const struct topics_plan PLAN = {
-    .topics = &TOPICS_ALL,
-    .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
-    .replication = -1};
+static const struct topics_plan PLAN = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = -1};
 
 static void create(struct world *world) {
     struct error error = {.text = ""};

@@ -32,10 +32,7 @@ static int make(void **state, bool topics) {
     };
     struct error error = {.text = ""};
     if (kafka_admin_new(&world->settings, &world->admin, &error)) fail_msg("%s", error.text);
-    struct topics_plan plan = {
-        .topics = &TOPICS_ALL,
-        .partitions = {[TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS},
-        .replication = 1};
+    struct topics_plan plan = {.topics = &TOPICS_ALL, .partitions = WORLD_PARTITIONS, .replication = 1};
     if (topics && kafka_topics_create(world->admin, &plan, PATIENCE_MS, &error)) fail_msg("%s", error.text);
     *state = world;
     return 0;

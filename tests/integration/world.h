@@ -18,6 +18,13 @@
 
 enum { PARTITIONS = 4, DELIVERY_PARTITIONS = 3, PATIENCE_MS = 30000 };
 
+/* Of a topics_plan. */
+#define WORLD_PARTITIONS                                                                                               \
+    {                                                                                                                  \
+        [TOPIC_SPACE_USERS] = PARTITIONS, [TOPIC_SPACE_ROUTES] = DELIVERY_PARTITIONS,                                  \
+        [TOPIC_SPACE_SUBJECTS] = PARTITIONS                                                                            \
+    }
+
 struct world {
     uv_loop_t loop;
     char *prefix;

@@ -6,7 +6,8 @@
 #include "showing.h"
 
 static void show_comment_command(struct buffer *out, const struct comment_command *record) {
-    static const char *const kinds[] = {"POST", "REPLY", "LIKE", "UNLIKE", "DELETE", "PIN", "UNPIN", "REPORT", "HIDE", "RESTORE", "APPROVE", "CLOSE", "OPEN", "REGISTER"};
+    static const char *const kinds[] = {"POST",   "REPLY", "LIKE",    "UNLIKE",  "DELETE", "PIN",  "UNPIN",
+                                        "REPORT", "HIDE",  "RESTORE", "APPROVE", "CLOSE",  "OPEN", "REGISTER"};
     static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
     static const char *const who_mays[] = {"EVERYONE", "FOLLOWERS", "FRIENDS", "NOBODY", "SAME_WHO"};
     static const char *const reviews[] = {"AFTER", "BEFORE", "SAME_REVIEW"};
@@ -72,7 +73,8 @@ static void show_comment_reaction(struct buffer *out, const struct comment_react
 }
 
 static void show_comment_refusal(struct buffer *out, const struct comment_refusal *record) {
-    static const char *const reasons[] = {"NO_SUBJECT", "NO_COMMENT", "CLOSED", "BANNED", "NOT_ALLOWED", "LEVEL", "BLOCKED", "NOT_YOURS", "NOT_VISIBLE", "NO_ROOT", "PINS"};
+    static const char *const reasons[] = {"NO_SUBJECT", "NO_COMMENT", "CLOSED",      "BANNED",  "NOT_ALLOWED", "LEVEL",
+                                          "BLOCKED",    "NOT_YOURS",  "NOT_VISIBLE", "NO_ROOT", "PINS"};
     put_long(out, "command", record->command);
     put_long(out, "user", record->user);
     put_text(out, "key", record->key);

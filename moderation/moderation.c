@@ -35,6 +35,7 @@ static void given_up(void *context, const char *reason) {
 
 /* Makes the folder and those above it. */
 static int make_folders(const char *folder, struct error *error) {
+    if (!*folder) return error_set(error, -EINVAL, "data.dir is empty");
     char *path = mem_string(folder);
     int code = 0;
     for (char *at = path; !code && at;) {

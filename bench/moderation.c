@@ -141,9 +141,10 @@ static const struct {
     {"a Chinese word, visible, of a day, of a subject", WORD | DAY | SUBJECT | STATE},
 };
 
-static void count_one(void *context, const struct comment_wide *comment) {
+static bool count_one(void *context, const struct comment_wide *comment) {
     (void)comment;
     ++*(int64_t *)context;
+    return true;
 }
 
 static struct search_query draw_query(int conditions, struct buffer *text, char subject[32]) {

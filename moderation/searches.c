@@ -10,7 +10,8 @@
 #include "base/worker.h"
 #include "moderation/found_json.h"
 
-enum { WAITING_MAX = 100, RETRY_AFTER_S = 1 };
+/* PAGE_BYTES: peers take no answers above 16 MiB, and a page is kept in memory as a whole. */
+enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 4 << 20 };
 
 struct reader {
     struct worker *worker;
@@ -40,12 +41,13 @@ struct asked {
     struct error error;
 };
 
-static void found(void *context, const struct comment_wide *comment) {
+static bool found(void *context, const struct comment_wide *comment) {
     struct asked *asked = context;
     if (asked->some) buffer_byte(&asked->body, ',');
     found_json_put(&asked->body, comment);
     asked->some = true;
     asked->last = comment->id;
+    return asked->body.size < PAGE_BYTES;
 }
 
 static void search(void *context) {

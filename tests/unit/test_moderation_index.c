@@ -72,13 +72,14 @@ struct found {
     char text[2048], subject[256];
 };
 
-static void take_found(void *context, const struct comment_wide *comment) {
+static bool take_found(void *context, const struct comment_wide *comment) {
     struct found *found = context;
     assert_true(found->count < FAR_LIMIT);
     found->ids[found->count++] = comment->id;
     found->last = *comment;
     snprintf(found->text, sizeof found->text, "%.*s", (int)comment->text.size, comment->text.data);
     snprintf(found->subject, sizeof found->subject, "%.*s", (int)comment->subject.size, comment->subject.data);
+    return true;
 }
 
 static struct search_query anything(void) {

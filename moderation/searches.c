@@ -35,7 +35,8 @@ struct asked {
     struct search_query query;
     char *text, *subject, *type; /* of the query */
     struct buffer body;
-    int64_t last; /* id of the last comment in the body */
+    int64_t deadline_us; /* nobody waits for the answer after it */
+    int64_t last;        /* id of the last comment in the body */
     bool some, more;
     int code;
     struct error error;
@@ -58,7 +59,7 @@ static void search(void *context) {
     asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
     if (!asked->code)
         asked->code =
-            search_run(reader->search, &asked->query, options->limit_ms, found, asked, &asked->more, &asked->error);
+            search_run(reader->search, &asked->query, asked->deadline_us, found, asked, &asked->more, &asked->error);
 }
 
 static void reply(struct asked *asked) {
@@ -108,6 +109,7 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
         .searches = searches,
         .reader = reader,
         .request = request,
+        .deadline_us = clock_monotonic_us() - http_age_us(request) + searches->options.limit_ms * 1000,
         .query = *query,
         .text = mem_string(query->text),
         .subject = mem_string(query->subject),

@@ -13,7 +13,7 @@ struct searches_options {
     uv_loop_t *loop;
     const struct index *index; /* outlives the searches */
     int readers;
-    int64_t cache, limit_ms; /* bytes of each reader; of a search */
+    int64_t cache, limit_ms; /* bytes of each reader; of a search, from its request */
     struct metrics *metrics;
     struct log *log;
 };

@@ -13,11 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "moderation/search.h"
 
-enum { PARTITIONS = 3, CACHE = 1 << 20, LIMIT_MS = 60000, FAR_LIMIT = 1000 };
+enum { PARTITIONS = 3, CACHE = 1 << 20, FAR_LIMIT = 1000 };
 
 struct fixture {
     char folder[32];
@@ -89,7 +90,7 @@ static struct search_query anything(void) {
 static int run(struct fixture *f, const struct search_query *query, struct found *found, bool *more) {
     struct error error = {.text = ""};
     found->count = 0;
-    return search_run(f->search, query, LIMIT_MS, take_found, found, more, &error);
+    return search_run(f->search, query, INT64_MAX, take_found, found, more, &error);
 }
 
 static struct comment_wide some_comment(int64_t id, const char *subject, int64_t user, const char *text) {
@@ -204,7 +205,13 @@ static void a_text_without_words_is_refused(void **state) {
     assert_int_equal(run(*state, &query, &found, &more), -EINVAL);
 }
 
-static void a_search_that_takes_too_long_ends(void **state) {
+static bool wait_for_the_deadline(void *context, const struct comment_wide *comment) {
+    (void)comment;
+    while (clock_monotonic_us() <= *(int64_t *)context) usleep(1000);
+    return true;
+}
+
+static void a_search_ends_at_its_deadline(void **state) {
     struct fixture *f = *state;
     struct found found;
     struct search_query query = anything();
@@ -217,7 +224,12 @@ static void a_search_that_takes_too_long_ends(void **state) {
     assert_int_equal(index_commit(f->index, NULL), 0);
     query.text = "same";
     found.count = 0;
-    assert_int_equal(search_run(f->search, &query, -1, take_found, &found, &more, NULL), -ETIMEDOUT);
+    assert_int_equal(search_run(f->search, &query, clock_monotonic_us() - 1, take_found, &found, &more, NULL),
+                     -ETIMEDOUT);
+    assert_int_equal(found.count, 0);
+    int64_t deadline_us = clock_monotonic_us() + 100000;
+    assert_int_equal(search_run(f->search, &query, deadline_us, wait_for_the_deadline, &deadline_us, &more, NULL),
+                     -ETIMEDOUT);
     expect_count(f, &query, 900);
 }
 
@@ -470,7 +482,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_changed_state_changes_what_finds_it, setup, teardown),
         cmocka_unit_test_setup_teardown(types_and_subjects_are_exact, setup, teardown),
         cmocka_unit_test_setup_teardown(a_text_without_words_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_search_that_takes_too_long_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_search_ends_at_its_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(offsets_come_with_the_comments, setup, teardown),
         cmocka_unit_test_setup_teardown(another_number_of_partitions_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_file_begins_anew, setup, teardown),

@@ -128,6 +128,15 @@ static struct heard ask(struct fixture *f, const char *query) {
     return heard;
 }
 
+static void expect_problem(struct fixture *f, unsigned status, const char *code) {
+    struct heard heard = ask(f, "user=4");
+    const char *text;
+    assert_int_equal(heard.status, status);
+    assert_int_equal(json_want_text(heard.reply, "code", &text, NULL), 0);
+    assert_string_equal(text, code);
+    json_decref(heard.reply);
+}
+
 /* ---- examples ---- */
 
 /* No page is longer than 4 MiB and a comment, and the pages together have each comment once. */
@@ -156,9 +165,18 @@ static void long_comments_come_in_short_pages(void **state) {
     assert_int_equal(pages, 3);
 }
 
+/* The index has one comment, which needs no time to be found. */
+static void a_search_that_waited_too_long_does_not_begin(void **state) {
+    struct fixture *f = *state;
+    put(f, 1, "x");
+    start(f, 0);
+    expect_problem(f, 503, "search_too_slow");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(long_comments_come_in_short_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_search_that_waited_too_long_does_not_begin, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,7 @@ struct asked {
     struct search_query query;
     char *text, *subject, *type; /* of the query */
     struct buffer body;
+    unsigned generation; /* of the index, before the search */
     int64_t deadline_us; /* nobody waits for the answer after it */
     int64_t last;        /* id of the last comment in the body */
     bool some, more;
@@ -55,11 +56,19 @@ static void search(void *context) {
     struct asked *asked = context;
     const struct searches_options *options = &asked->searches->options;
     struct reader *reader = asked->reader;
+    asked->generation = index_generation(options->index);
     buffer_string(&asked->body, "{\"items\":[");
     asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
     if (!asked->code)
         asked->code =
             search_run(reader->search, &asked->query, asked->deadline_us, found, asked, &asked->more, &asked->error);
+}
+
+/* Damage of a file that is no longer the index is of no interest. */
+static void tell_damage(const struct asked *asked) {
+    const struct searches_options *options = &asked->searches->options;
+    if (asked->code == -EBADMSG && asked->generation == index_generation(options->index))
+        options->on_damaged(options->context);
 }
 
 static void reply(struct asked *asked) {
@@ -88,6 +97,7 @@ static void searched(void *context) {
     searches->done->value++;
     histogram_observe(searches->seconds, (double)http_age_us(asked->request) / 1e6);
     reply(asked);
+    tell_damage(asked);
     buffer_free(&asked->body);
     free(asked->text);
     free(asked->subject);

@@ -16,6 +16,8 @@ struct searches_options {
     int64_t cache, limit_ms; /* bytes of each reader; of a search, from its request */
     struct metrics *metrics;
     struct log *log;
+    void *context;
+    void (*on_damaged)(void *context); /* a search found the index's file damaged; called for each such search */
 };
 
 struct searches *searches_new(const struct searches_options *options);

@@ -25,17 +25,22 @@ enum { CACHE = 1 << 20, LIMIT_MS = 60000, TURNS_MAX_US = 60 * 1000 * 1000 };
 struct fixture {
     char folder[32], *path;
     uv_loop_t loop;
-    struct log *log;
     struct metrics *metrics;
     struct index *index;
     struct searches *searches;
     struct http_server *server;
     struct http_client *client;
+    int damages; /* that searches told of */
 };
 
 static void answer(void *context, struct http_request *request) {
     struct fixture *f = context;
     answers_answer(f->searches, true, request);
+}
+
+static void damaged(void *context) {
+    struct fixture *f = context;
+    f->damages++;
 }
 
 static void start(struct fixture *f, int64_t limit_ms) {
@@ -46,7 +51,8 @@ static void start(struct fixture *f, int64_t limit_ms) {
         .cache = CACHE,
         .limit_ms = limit_ms,
         .metrics = f->metrics,
-        .log = f->log,
+        .context = f,
+        .on_damaged = damaged,
     });
 }
 
@@ -173,10 +179,41 @@ static void a_search_that_waited_too_long_does_not_begin(void **state) {
     expect_problem(f, 503, "search_too_slow");
 }
 
+/* Overwrites all of the file but its first page, which every connection has read. */
+static void damage(struct fixture *f) {
+    char bytes[4096];
+    memset(bytes, 'x', sizeof bytes);
+    int fd = open(f->path, O_WRONLY | O_CLOEXEC);
+    off_t end = lseek(fd, 0, SEEK_END);
+    assert_true(end > (off_t)sizeof bytes);
+    for (off_t at = sizeof bytes; at < end; at += (off_t)sizeof bytes)
+        assert_int_equal(pwrite(fd, bytes, sizeof bytes, at), sizeof bytes);
+    close(fd);
+}
+
+static void damage_is_told_and_a_new_file_is_searched(void **state) {
+    struct fixture *f = *state;
+    put(f, 1000, "some words");
+    index_close(f->index); // writes all into the file
+    assert_int_equal(index_open(f->path, 1, CACHE, &f->index, NULL), 0);
+    start(f, LIMIT_MS);
+    damage(f);
+    expect_problem(f, 500, "index_failed");
+    assert_int_equal(f->damages, 1);
+    assert_int_equal(index_forget(f->index, NULL), 0);
+    put(f, 1, "x");
+    struct heard heard = ask(f, "user=4");
+    assert_int_equal(heard.status, 200);
+    assert_int_equal(json_array_size(json_object_get(heard.reply, "items")), 1);
+    assert_int_equal(f->damages, 1);
+    json_decref(heard.reply);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(long_comments_come_in_short_pages, setup, teardown),
         cmocka_unit_test_setup_teardown(a_search_that_waited_too_long_does_not_begin, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_is_told_and_a_new_file_is_searched, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

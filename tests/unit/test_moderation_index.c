@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/clock.h"
 #include "base/config.h"
@@ -299,6 +302,64 @@ static void readers_notice_a_new_file(void **state) {
     expect_count(f, &query, 1);
 }
 
+/* ---- searches that overlap ---- */
+
+enum { SEARCHERS = 8, LOG_MAX = 80 << 20 };
+
+static atomic_bool searchers_stop;
+
+static bool take_time(void *context, const struct comment_wide *comment) {
+    (void)context;
+    (void)comment;
+    usleep(20000);
+    return true;
+}
+
+/* Reads the file without a pause worth mentioning. */
+static void search_on(void *context) {
+    struct search_query query = {.user = -1, .state = -1, .to = INT64_MAX, .limit = 1};
+    bool more;
+    while (!atomic_load(&searchers_stop)) search_run(context, &query, INT64_MAX, take_time, NULL, &more, NULL);
+}
+
+static off_t log_size(const struct fixture *f) {
+    char *path = mem_format("%s-wal", f->path);
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    free(path);
+    return stat_of.st_size;
+}
+
+/* Without a checkpoint that waits for searches the log would hold all 120 MiB that are written. */
+static void the_log_stays_short_while_searches_overlap(void **state) {
+    enum { COMMITS = 60, TEXT = 2 << 20 };
+    struct fixture *f = *state;
+    struct search *searches[SEARCHERS];
+    uv_thread_t threads[SEARCHERS];
+    char *text = mem_alloc(TEXT + 1);
+    memset(text, 'a', TEXT);
+    text[TEXT] = '\0';
+    atomic_store(&searchers_stop, false);
+    for (int i = 0; i < SEARCHERS; i++) {
+        assert_int_equal(search_new(f->index, CACHE, &searches[i], NULL), 0);
+        assert_int_equal(uv_thread_create(&threads[i], search_on, searches[i]), 0);
+    }
+    off_t most = 0;
+    for (int i = 1; i <= COMMITS; i++) {
+        struct comment_wide comment = some_comment(i, "post:1", 1, text);
+        put(f, &comment);
+        off_t size = log_size(f);
+        if (size > most) most = size;
+    }
+    atomic_store(&searchers_stop, true);
+    for (int i = 0; i < SEARCHERS; i++) {
+        uv_thread_join(&threads[i]);
+        search_free(searches[i]);
+    }
+    free(text);
+    assert_true(most < LOG_MAX);
+}
+
 /* ---- brute force ---- */
 
 enum { IDS = 60, USERS = 4, ROUNDS = 400, SEARCHES = 30 };
@@ -488,6 +549,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_damaged_file_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(one_process_has_the_file, setup, teardown),
         cmocka_unit_test_setup_teardown(readers_notice_a_new_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_log_stays_short_while_searches_overlap, setup, teardown),
         cmocka_unit_test_setup_teardown(searches_equal_a_plain_scan, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,8 @@
  *
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
  *     after     `next` of a page of the same sort; absent: the first page
- *     limit     1 to 1000, default 20;   replies: first replies that come along with each root, 0 to 20, default 3
+ *     limit     1 to 1000, default 20;   replies: first replies that come along with each root, 0 to 20, default 3. A page ends early once
+ *               it has about 2000 comments, replies among them, or 4 MB: `next` says whether more follow
  *     around    the comment's neighbours on each side, by floor, 0 to 100, default 0: roots of a root, replies of the same root of a reply
  *     user      one: whoever asks, who sees the text of his own held comment; absent: nobody
  *     ids       up to 1100, separated by commas; subjects: the same
@@ -29,15 +30,16 @@
  * A subject that nobody registered has empty pages, of version 0, total 0 and owner null; /subject/ is 404 no-subject then. A comment
  * that is not under this subject: 404 no-comment.
  *
- * The outcome waits, up to wait_ms (0 to 10,000), until the command at `offset` of the subject's partition is decided and what it made
- * can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none.
+ * The outcome waits, up to wait_ms (0 to 30,000, default 1000), until the command at `offset` of the subject's partition is decided and
+ * what it made can be read. It is found by user and key; `comment` is the one that the command was about, 0 for none.
  *
  *     200 {refused: null, comment: comment or null, subject: as above, pinned: bool}     comment: that of POST and REPLY, else `comment`
  *     200 {refused: "closed", comment: null, subject: null, pinned: false}               a name of enum comment_refusal_reason: no_subject,
  *                                                        no_comment, closed, banned, not_allowed, level, blocked, not_yours, not_visible,
  *                                                        no_root, pins
- *     202  it was not decided in time
- *     404 no-outcome    without an offset: nothing is known of this key
+ *     202  in time, it was not decided, or what it made could not be read; or commands of the partition are not decided at the moment
+ *     404 no-outcome    without an offset: nothing is known of this key. Its command may be under way still, or was refused more than
+ *                       an hour ago. With an offset, the answer is 200 with refused and comment null
  *
  * 400 bad-query: a value is missing or out of range; 400 wrong-cursor: `after` is of another sorting, or no cursor at all. 421
  * not-the-owner: another process owns the subject; 503 restoring: not now.

@@ -7,7 +7,7 @@
 #include "comments/replies_private.h"
 #include "event/topics.h"
 
-enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 10000 };
+enum { WAIT_DEFAULT_MS = 1000, WAIT_MAX_MS = 30000 };
 
 /* A question that waits: first until its command is decided, then until what that made can be read. */
 struct comment_wait {
@@ -98,14 +98,29 @@ static void answer(struct comment_wait *wait) {
         http_problem(wait->question.request, 404, "no-outcome", "nothing is known of this key", 0);
 }
 
+/* Not after a transaction was given up, until all state is read and commands are decided again: the overlays are empty then, and the
+ * store may be older than what was decided before. */
+static bool is_decided(const struct comment_wait *wait) {
+    const struct comment_question *question = &wait->question;
+    const struct decider *decider = comment_commands_decider(question->replies->options.commands);
+    return decider_handled(decider, &TOPIC_COMMENT_COMMANDS, question->partition) > wait->offset;
+}
+
+/* 1: the store has what the command has changed; 0: not yet; or a negative code. */
+static int is_readable(const struct comment_wait *wait, struct error *error) {
+    const struct comment_question *question = &wait->question;
+    if (!is_decided(wait)) return 0;
+    return decisions_is_read(decisions_of(question->replies), question->partition, &question->subject, wait->offset,
+                             wait->user, &wait->key, question->comment, error);
+}
+
 /* True: it is answered, one way or the other. */
 static bool look(struct comment_wait *wait, int64_t now_us) {
     struct comment_question *question = &wait->question;
     bool last = now_us >= wait->deadline_us;
     struct error error;
     if (!comment_replies_serve(question->replies, question->request, question->partition)) return true;
-    int readable = decisions_is_read(decisions_of(question->replies), question->partition, &question->subject,
-                                     wait->offset, wait->user, &wait->key, question->comment, &error);
+    int readable = is_readable(wait, &error);
     if (readable < 0)
         comment_replies_failed(question, readable, &error);
     else if (readable)

@@ -49,6 +49,7 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     struct buffer *body = &question->replies->body;
     struct threads_place start = {.sort = THREADS_FLOOR};
     bool more;
+    question->put++;
     buffer_string(body, "{\"id\":");
     comment_replies_put_id(body, id);
     buffer_format(body, ",\"user\":%" PRId64 ",\"text\":", comment->user);
@@ -83,7 +84,12 @@ static struct threads_place place_behind(enum threads_sort sort, int64_t id, con
                                   .id = id};
 }
 
-/* Appends comments behind the place, and moves it: fewer than the limit if they are very long. */
+/* Whether the answer is long enough. The first replies of a root are not cut short for their number. */
+static bool is_full(const struct comment_question *question, int64_t root) {
+    return question->replies->body.size > REPLIES_BODY_MAX || (!root && question->put >= REPLIES_PUT_MAX);
+}
+
+/* Appends comments behind the place, and moves it: fewer than the limit if they are very long, or many. */
 static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
                     size_t first_replies, bool *more, struct error *error) {
     struct comment_replies *replies = question->replies;
@@ -95,7 +101,7 @@ static int put_some(struct comment_question *question, int64_t root, struct thre
     for (size_t i = 0; !code && i < count; i++) {
         if (i) buffer_byte(&replies->body, ',');
         code = put_of_id(question, ids[i], first_replies, &comment, error);
-        if (!code && i + 1 < count && replies->body.size > REPLIES_BODY_MAX) {
+        if (!code && i + 1 < count && is_full(question, root)) {
             *place = place_behind(place->sort, ids[i], &comment);
             *more = true;
             break;

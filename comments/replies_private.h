@@ -5,6 +5,7 @@
 #include "comments/replies.h"
 
 enum { REPLIES_LIMIT_DEFAULT = 20, REPLIES_LIMIT_MAX = 1000, REPLIES_IDS_MAX = 1100, REPLIES_BODY_MAX = 4 << 20 };
+enum { REPLIES_PUT_MAX = 2000 /* comments in a page of roots, their first replies among them, or a few more */ };
 
 struct comment_wait;
 
@@ -24,6 +25,7 @@ struct comment_question {
     int32_t partition;
     int64_t comment; /* 0: the path names none */
     bool complete;   /* so far */
+    size_t put;      /* comments in the answer, so far */
 };
 
 /* True: the partition's questions are answered here. Else the request was answered. */

@@ -158,9 +158,9 @@ void comment_states_second(struct comment_states *states) {
     int64_t now = clock_wall_ms();
     struct error error;
     for (int32_t p = 0; p < states->options.partitions; p++) {
-        if ((now / 1000 + p) % KEEP_S || states->failed || !is_current(states, p)) continue;
-        int code = threads_touch(states->options.threads, p, now, &error);
-        if (!code) code = threads_forget(states->options.threads, p, now, &error);
+        if (states->failed || !is_current(states, p)) continue;
+        int code = threads_forget(states->options.threads, p, now, &error);
+        if (!code && (now / 1000 + p) % KEEP_S == 0) code = threads_touch(states->options.threads, p, now, &error);
         if (code) store_failed(states, p, code, &error);
     }
 }

@@ -50,12 +50,12 @@ void threads_lost(struct threads *threads, int32_t partition, enum threads_state
 int threads_touch(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* up to date now */
 
 /* Gathers a record of an attached partition. *reason: why it is no such record, NULL if it is one; its offset is passed either way. 0, or
- * a negative code of the store: -EBADMSG for damaged values. */
+ * a negative code of the store, and the offset is not passed: -EBADMSG for damaged values. */
 int threads_take(struct threads *threads, enum threads_state state, const struct kafka_record *record,
                  const char **reason, struct error *error);
 int threads_write(struct threads *threads, struct error *error);
 
-/* Forgets some refusals that are older than an hour. */
+/* Forgets refusals that are older than an hour, at most a thousand at a time. */
 int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error);
 
 /* ---- what is written ---- */

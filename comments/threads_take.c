@@ -180,6 +180,14 @@ static int take_refusal(struct threads *threads, const struct taken *taken, cons
     return 0;
 }
 
+/* False: it names no subject of the record's partition. */
+static bool read_key(const struct threads *threads, struct taken *taken) {
+    const struct kafka_record *record = taken->record;
+    if (!record->key || !subject_key_read(record->key, record->key_size, &taken->parts)) return false;
+    taken->subject = (struct event_text){taken->parts.subject, taken->parts.size};
+    return hash_partition(taken->parts.subject, taken->parts.size, threads->partitions) == record->partition;
+}
+
 int threads_take(struct threads *threads, enum threads_state state, const struct kafka_record *record,
                  const char **reason, struct error *error) {
     static int (*const TAKE[THREADS_STATES])(struct threads *, const struct taken *, const char **, struct error *) = {
@@ -191,11 +199,13 @@ int threads_take(struct threads *threads, enum threads_state state, const struct
     struct taken taken = {.record = record, .part = &threads->parts[record->partition]};
     *reason = NULL;
     if (record->offset < taken.part->next[state]) return 0;
+    int code = 0;
+    if (read_key(threads, &taken))
+        code = TAKE[state](threads, &taken, reason, error);
+    else
+        *reason = "its key names no subject of this partition";
+    if (code) return code;
     taken.part->next[state] = record->offset + 1;
     taken.part->moved = true;
-    *reason = "its key names no subject of this partition";
-    if (!record->key || !subject_key_read(record->key, record->key_size, &taken.parts)) return 0;
-    if (hash_partition(taken.parts.subject, taken.parts.size, threads->partitions) != record->partition) return 0;
-    taken.subject = (struct event_text){taken.parts.subject, taken.parts.size};
-    return TAKE[state](threads, &taken, reason, error);
+    return 0;
 }

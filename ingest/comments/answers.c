@@ -28,11 +28,11 @@ static const struct refusal {
     {"pins", 409, "too_many_pins", "as many comments are pinned as a subject may have"},
 };
 
-void comment_refused(struct http_request *request, const char *refusal, bool reply) {
+void comment_refused(struct http_request *request, const char *refusal, enum answer_form form) {
     for (size_t i = 0; i < ARRAY_SIZE(REFUSALS); i++) {
         const struct refusal *found = &REFUSALS[i];
         if (strcmp(found->name, refusal) != 0) continue;
-        bool bad = reply && strcmp(refusal, "no_comment") == 0;
+        bool bad = form == ANSWER_MADE && strcmp(refusal, "no_comment") == 0; // the body names it
         http_problem(request, bad ? 400 : found->status, found->code, found->detail, 0);
         return;
     }
@@ -40,6 +40,10 @@ void comment_refused(struct http_request *request, const char *refusal, bool rep
 }
 
 /* ---- outcomes ---- */
+
+void comment_no_outcome(struct http_request *request) {
+    http_problem(request, 404, "no_outcome", "no comment with this key was decided", 0);
+}
 
 static void reply_undecided(const struct comment_wish *wish, struct http_request *request) {
     struct buffer body = {0}, location = {0};
@@ -53,7 +57,7 @@ static void reply_undecided(const struct comment_wish *wish, struct http_request
     comments_put_path(&location, wish->subject);
     buffer_string(&location, "/outcome?key=");
     client_escape(&location, wish->key);
-    buffer_format(&location, "&offset=%" PRId64, wish->offset);
+    if (wish->offset >= 0) buffer_format(&location, "&offset=%" PRId64, wish->offset);
     buffer_string(&body, "{\"key\":");
     json_put_text(&body, wish->key, strlen(wish->key));
     buffer_string(&body, ",\"location\":");
@@ -140,7 +144,9 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
     page_copies_changed(wish->gateway->pages, wish->subject);
     if (wish->form == ANSWER_SUBJECT) known_subjects_forget(wish->gateway->subjects, wish->subject);
     if (json_is_string(refused))
-        comment_refused(request, json_string_value(refused), wish->reply);
+        comment_refused(request, json_string_value(refused), wish->form);
+    else if (wish->form == ANSWER_MADE && json_is_null(refused) && json_is_null(json_object_get(reply, "comment")))
+        comment_no_outcome(request); // the command is decided, and nothing is known of its key
     else if (!json_is_null(refused) || !put_outcome(wish, &body, reply))
         reply_undecided(wish, request);
     else if (wish->form == ANSWER_GONE)

@@ -19,7 +19,6 @@ enum answer_form {
 struct comment_wish {
     struct comments_gateway *gateway;
     enum answer_form form;
-    bool reply; /* it answers another comment, which is part of the body: a wrong one is 400 */
     char subject[SUBJECT_MAX + 1];
     char key[CLIENT_KEY_MAX + 1];
     int64_t offset;
@@ -31,10 +30,14 @@ void comment_wish_send(struct comment_wish *wish, struct http_request *request, 
 /* Appends the path of the question about the outcome. comment: which the command was about; 0: it made one, or none. */
 void comment_wish_question(struct buffer *path, const struct comment_wish *wish, int64_t user, int64_t comment);
 
-/* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. */
+/* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. A comment whose
+ * key the owner does not know, although the command is decided, is answered 404. */
 void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply);
 
-/* Answers with the problem of that refusal, or of one that this version does not know. */
-void comment_refused(struct http_request *request, const char *refusal, bool reply);
+void comment_no_outcome(struct http_request *request); /* 404 */
+
+/* Answers with the problem of that refusal, or of one that this version does not know. A comment that is not there is 400 for a new
+ * reply, which names it in the body, and else 404. */
+void comment_refused(struct http_request *request, const char *refusal, enum answer_form form);
 
 #endif

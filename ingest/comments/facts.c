@@ -213,7 +213,8 @@ static void ask_relations(struct facts_question *question) {
     if (author >= 0 && author != user && author != owner) ask_friendship(question, author, author_answered);
 }
 
-/* What is known of a subject whose owner does not answer counts, however old. */
+/* What is known of a subject whose owner does not answer counts, however old. That nobody had registered it does not: somebody may have
+ * since, and their blocks would be passed by. */
 static void remember(struct facts_question *question) {
     struct known_subjects *subjects = question->gateway->subjects;
     const struct known_subject *known = known_subjects_find(subjects, question->subject.subject);
@@ -221,7 +222,7 @@ static void remember(struct facts_question *question) {
     if (!question->silent) {
         question->subject.heard_ms = clock_coarse_ms();
         known_subjects_put(subjects, &question->subject);
-    } else if (known) {
+    } else if (known && known->owner >= 0) {
         question->subject.owner = known->owner;
         question->subject.who_may = known->who_may;
     } else {

@@ -7,8 +7,9 @@
  *     the facts; or some owner is away, or there is no such post or comment
  *
  * Only what matters is asked: nothing about oneself, follows only where followers alone may write. What is known of a subject counts for
- * two seconds without a question. A comments process that does not answer holds nobody up: its decision may come later, so what is
- * known of the subject counts, however old, and a post's author owns the post. Loop's thread. */
+ * two seconds without a question. A comments process that does not answer holds few up: its decision may come later, so what is
+ * known of the subject counts, however old, and a post's author owns the post. It is FACTS_AWAY only where the
+ * subject is no post and its owner is not known, or the author of the answered comment is not known. Loop's thread. */
 #ifndef INGEST_COMMENTS_FACTS_H
 #define INGEST_COMMENTS_FACTS_H
 

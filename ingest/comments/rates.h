@@ -1,5 +1,5 @@
-/* How fast each user may write: a burst, then so many a second. Users who have rested for the burst's time take no memory. One
- * thread. */
+/* How fast each user may write: a burst, then so many a second. Users who have rested for the burst's time are
+ * forgotten when the table has doubled. One thread. */
 #ifndef INGEST_COMMENTS_RATES_H
 #define INGEST_COMMENTS_RATES_H
 

@@ -50,10 +50,6 @@ static void ask_outcome(const struct comment_wish *wish, struct http_request *re
     buffer_free(&path);
 }
 
-static void no_outcome(struct http_request *request) {
-    http_problem(request, 404, "no_outcome", "no comment with this key was decided", 0);
-}
-
 static void get_outcome(void *state, const struct call *call) {
     const char *key = http_query(call->request, "key");
     struct comment_wish wish = {.gateway = state, .form = ANSWER_MADE, .offset = -1};
@@ -63,7 +59,7 @@ static void get_outcome(void *state, const struct call *call) {
         return;
     }
     snprintf(wish.key, sizeof wish.key, "%s", key);
-    ask_outcome(&wish, call->request, call->claims.user, no_outcome);
+    ask_outcome(&wish, call->request, call->claims.user, comment_no_outcome);
 }
 
 /* ---- new comments ---- */
@@ -130,7 +126,7 @@ static void find_mentions(struct new_comment *made) {
         write_comment(made, &(struct mentions){.count = 0});
 }
 
-static void no_subject(struct http_request *request) { comment_refused(request, "no_subject", false); }
+static void no_subject(struct http_request *request) { comment_refused(request, "no_subject", ANSWER_MADE); }
 
 static void facts_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
     struct new_comment *made = context;
@@ -140,7 +136,7 @@ static void facts_found(void *context, enum facts_outcome outcome, const struct 
         return;
     }
     if (outcome == FACTS_NO_COMMENT)
-        comment_refused(made->request, "no_comment", true);
+        comment_refused(made->request, "no_comment", ANSWER_MADE);
     else if (outcome == FACTS_NO_POST && made->given) // it may have been there when this was written first
         ask_outcome(made->wish, made->request, made->user, no_subject);
     else if (outcome == FACTS_NO_POST)
@@ -172,7 +168,7 @@ static void start(struct comments_gateway *gateway, const struct call *call, con
                   const struct new_comment *read, const char *key) {
     struct comment_wish *wish = mem_alloc(sizeof *wish);
     struct new_comment *made = mem_alloc(sizeof *made);
-    *wish = (struct comment_wish){.gateway = gateway, .form = ANSWER_MADE, .reply = read->answers, .offset = -1};
+    *wish = (struct comment_wish){.gateway = gateway, .form = ANSWER_MADE, .offset = -1};
     snprintf(wish->subject, sizeof wish->subject, "%s", subject);
     client_key_choose(&gateway->chance, key, wish->key);
     *made = *read;

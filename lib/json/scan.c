@@ -25,8 +25,10 @@ static bool take(struct json_scan *scan, char wanted) {
 
 /* Passes by a string, whose first quote is next. */
 static bool skip_string(struct json_scan *scan) {
+    const char *quote = scan->at;
     for (scan->at++; scan->at < scan->end; scan->at++) {
-        const char *quote = memchr(scan->at, '"', (size_t)(scan->end - scan->at));
+        // The quote that was found is still the next one unless it was escaped: text full of escapes is passed by once.
+        if (quote < scan->at) quote = memchr(scan->at, '"', (size_t)(scan->end - scan->at));
         if (!quote) break;
         const char *escape = memchr(scan->at, '\\', (size_t)(quote - scan->at));
         if (!escape) {

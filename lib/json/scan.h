@@ -29,7 +29,7 @@ struct json_bytes {
 };
 
 static inline struct json_scan json_scan_of(const char *text, size_t size) {
-    return (struct json_scan){.at = text, .end = text + size};
+    return (struct json_scan){.at = text, .end = size ? text + size : text};
 }
 
 /* Enters an object or an array, which must come next. */

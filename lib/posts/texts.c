@@ -156,10 +156,14 @@ static void drop_old(struct texts *texts) {
 void texts_forget(struct texts *texts, int64_t id) {
     struct shared_text *text = map_pointer(texts->by_id, (uint64_t)id);
     if (!text) return;
-    if (text->state == TEXT_ASKED)
-        text->forget = true;
-    else
+    if (text->state != TEXT_ASKED) {
         drop(texts, text);
+        return;
+    }
+    // Its owner may have answered already: it is settled for those who wait, and not found any more.
+    text->forget = true;
+    text->listed = false;
+    map_remove(texts->by_id, (uint64_t)id, NULL);
 }
 
 static void settle(struct texts *texts, struct shared_text *text, enum text_state state) {
@@ -167,7 +171,7 @@ static void settle(struct texts *texts, struct shared_text *text, enum text_stat
     texts->stats.away += state == TEXT_AWAY;
     if (state != TEXT_AWAY && !text->forget) {
         keep(texts, text);
-    } else {
+    } else if (text->listed) {
         map_remove(texts->by_id, (uint64_t)text->id, NULL);
         text->listed = false;
     }

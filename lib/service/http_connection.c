@@ -37,7 +37,7 @@ struct http_connections {
     struct http_connection *first;
     struct loop_timer *look;
     size_t count, pending;
-    bool quiesced;
+    bool quiesced, abandoned;
 };
 
 void http_answer(struct http_request *request, unsigned status, struct MHD_Response *response) {
@@ -71,6 +71,7 @@ static enum MHD_Result refuse(struct http_connection *connection, const struct h
 
 static const struct http_fault TOO_LARGE = {413, "body_too_large",
                                             "the request's body is larger than this server accepts"};
+static const struct http_fault ENDING = {503, "shutting_down", "this process is going away"};
 
 /* The head has come, the body has not. */
 static enum MHD_Result begin(struct http_connection *connection) {
@@ -89,6 +90,7 @@ static enum MHD_Result begin(struct http_connection *connection) {
 static enum MHD_Result complete(struct http_connection *connection) {
     struct http_connections *all = connection->all;
     if (http_request_excess(connection->request)) return refuse(connection, &TOO_LARGE);
+    if (connection->all->abandoned) return refuse(connection, &ENDING); // the handler may be half freed
     connection->state = HANDED;
     all->pending++;
     all->options.handle(all->options.context, connection->request);
@@ -205,9 +207,10 @@ struct MHD_Daemon *http_connections_serve(struct http_connections *all, int list
 void http_connections_quiesce(struct http_connections *all) { all->quiesced = true; }
 
 void http_connections_abandon(struct http_connections *all) {
+    all->abandoned = true;
     for (struct http_connection *connection = all->first; connection; connection = connection->next)
         if (connection->state == HANDED)
-            http_problem(connection->request, 503, "shutting_down", "this process is going away", 1);
+            http_problem(connection->request, ENDING.status, ENDING.code, ENDING.detail, 1);
 }
 
 size_t http_connections_count(const struct http_connections *all) { return all->count; }

@@ -23,7 +23,8 @@ struct http_connections *http_connections_new(const struct http_server_options *
 void http_connections_free(struct http_connections *all);
 struct MHD_Daemon *http_connections_serve(struct http_connections *all, int listener); /* NULL: it did not start */
 void http_connections_quiesce(struct http_connections *all); /* each is closed after its next answer */
-void http_connections_abandon(struct http_connections *all); /* pending requests get 503 */
+void http_connections_abandon(
+    struct http_connections *all); /* pending requests get 503, and so do those that still come */
 size_t http_connections_count(const struct http_connections *all);
 size_t http_connections_pending(const struct http_connections *all);
 

@@ -13,6 +13,9 @@
 #include "json/json.h"
 #include "service/internal.h"
 
+/* Each gateway and edge keeps some connections open, and more under load. */
+enum { PEER_CONNECTIONS_MAX = 8192 };
+
 struct process_metrics {
     struct metric *cpu, *resident, *virtual_size, *open_fds, *max_fds;
 };
@@ -222,6 +225,7 @@ int service_open_peers(struct service *service, struct error *error) {
         &(struct http_server_options){
             .loop = &service->loop,
             .listen = service->settings.peer_listen,
+            .max_connections = PEER_CONNECTIONS_MAX,
             .context = service,
             .handle = handle_peer,
         },

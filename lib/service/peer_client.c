@@ -12,7 +12,7 @@
 #include "service/listen.h"
 #include "service/peer_answer.h"
 
-enum { IDLE_MAX = 256, READ_BYTES = 16 * 1024 };
+enum { IDLE_MAX = 32, READ_BYTES = 16 * 1024, KEPT_BYTES = 64 * 1024 };
 
 struct peer_question {
     struct buffer request;
@@ -33,6 +33,7 @@ struct peer_link {
     struct loop_timer *timeout;
     bool busy, used, resolving, closed; /* used: it has brought an answer; resolving: libuv has `looking` */
     bool more;                          /* the address's host has further ones */
+    bool refused;                       /* there was no address to connect to */
     struct peer_question question;      /* while it is busy */
     struct peer_answer answer;
     struct buffer in;
@@ -133,7 +134,16 @@ static void link_lost(struct peer_link *link) {
     }
 }
 
-static void on_timeout(void *context) { link_fail(context, -ETIMEDOUT); }
+static void on_timeout(void *context) {
+    struct peer_link *link = context;
+    link_fail(link, link->refused ? -ECONNREFUSED : -ETIMEDOUT);
+}
+
+/* The question fails in a later turn of the loop, as whoever asks may not expect an answer yet. */
+static void refuse_soon(struct peer_link *link) {
+    link->refused = true;
+    loop_timer_again(link->timeout, 0, 0);
+}
 
 static void answered(struct peer_link *link) {
     struct peer_client *client = link->client;
@@ -144,7 +154,10 @@ static void answered(struct peer_link *link) {
     tell(link->question, 0, answer.status, text + answer.head, answer.body);
     list_in(link, false);
     link->used = true;
-    buffer_clear(&link->in);
+    if (link->in.capacity > KEPT_BYTES)
+        buffer_free(&link->in);
+    else
+        buffer_clear(&link->in);
     bool whole = uv_stream_get_write_queue_size((uv_stream_t *)&link->tcp) == 0;
     if (answer.last || !whole || client->closing || client->idle_count > IDLE_MAX) link_close(link);
 }
@@ -220,15 +233,32 @@ static void on_address(uv_getaddrinfo_t *looking, int status, struct addrinfo *f
     if (link->closed) link_free(link);
 }
 
+/* A host in digits is connected to at once: few names are looked up at a time, and one whose server is silent would hold it up. */
+static bool connect_to_digits(struct peer_link *link, const struct address *address) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } place;
+    int port = (int)strtol(address->port, NULL, 10);
+    if (uv_ip4_addr(address->host, port, &place.v4) && uv_ip6_addr(address->host, port, &place.v6)) return false;
+    if (uv_tcp_connect(&link->connecting, &link->tcp, &place.any, on_connect)) refuse_soon(link);
+    return true;
+}
+
 /* An address that is none fails as one that nobody listens on. */
 static void look_up(struct peer_link *link) {
     static const struct addrinfo HINTS = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct address address;
     struct error error;
-    if (address_parse(link->address, &address, &error)) address = (struct address){"host.invalid", "0"};
-    link->resolving = true;
-    if (uv_getaddrinfo(link->client->loop, &link->looking, on_address, address.host, address.port, &HINTS))
-        abort(); // out of memory, which base/mem.h cannot see here
+    if (address_parse(link->address, &address, &error)) {
+        refuse_soon(link);
+        return;
+    }
+    if (connect_to_digits(link, &address)) return;
+    link->resolving =
+        !uv_getaddrinfo(link->client->loop, &link->looking, on_address, address.host, address.port, &HINTS);
+    if (!link->resolving) refuse_soon(link); // the host's bytes are no name
 }
 
 static void set_deadline(struct peer_link *link) {

@@ -17,30 +17,8 @@
 #include "event/container.h"
 #include "event/delivery.h"
 #include "json/json.h"
-
-static void put_long(struct buffer *out, const char *name, int64_t value) {
-    buffer_format(out, "\"%s\": %" PRId64 ", ", name, value);
-}
-
-static void put_bool(struct buffer *out, const char *name, bool value) {
-    buffer_format(out, "\"%s\": %s, ", name, value ? "true" : "false");
-}
-
-static void put_symbol(struct buffer *out, const char *name, const char *const symbols[], unsigned index) {
-    buffer_format(out, "\"%s\": \"%s\", ", name, symbols[index]);
-}
-
-static void put_text(struct buffer *out, const char *name, struct event_text text) {
-    buffer_format(out, "\"%s\": ", name);
-    json_put_text(out, text.data, text.size);
-    buffer_string(out, ", ");
-}
-
-static void put_longs(struct buffer *out, const char *name, struct event_longs longs) {
-    buffer_format(out, "\"%s\": [", name);
-    for (size_t i = 0; i < longs.count; i++) buffer_format(out, "%s%" PRId64, i ? ", " : "", longs.items[i]);
-    buffer_string(out, "], ");
-}
+#include "recode_comments.h"
+#include "showing.h"
 
 /* An object's fields each end with ", ". */
 static void close_object(struct buffer *out) {
@@ -436,6 +414,15 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
+    case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
+    case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
+    case COMMENT_SCHEMA_ID: RECODE(comment);
+    case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
+    case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
+    case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
+    case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
+    case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
+    case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -76,12 +76,6 @@ static bool asks(const struct post_question *question, int64_t id) {
     return false;
 }
 
-bool post_owners_open(const struct post_owners *owners, int64_t id) {
-    for (size_t i = 0; i < owners->count; i++)
-        if (owners->questions[i].open && asks(&owners->questions[i], id)) return true;
-    return false;
-}
-
 size_t post_owners_asked(const struct post_owners *owners, int64_t id) {
     size_t found = 0;
     for (size_t i = 0; i < owners->count; i++) found += asks(&owners->questions[i], id);

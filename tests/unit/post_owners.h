@@ -34,7 +34,6 @@ void post_owners_answer(struct post_owners *owners, size_t question);
 void post_owners_answer_all(struct post_owners *owners); /* those that are open */
 void post_owners_say(struct post_owners *owners, size_t question, int code, unsigned status, const char *reply);
 size_t post_owners_asked(const struct post_owners *owners, int64_t id); /* in how many questions */
-bool post_owners_open(const struct post_owners *owners, int64_t id);    /* a question for it is not answered */
 void post_owners_free(struct post_owners *owners);                      /* open questions are cancelled */
 
 #endif

@@ -286,6 +286,12 @@ static void a_silent_comments_process_holds_nobody_up(void **state) {
     say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[],\"next\":null}");
     say_friendship(USER, OWNER, "none", "blocked");
     assert_known(world, OWNER, false, false, true);
+
+    known_subjects_put(world->gateway.subjects,
+                       &(struct known_subject){.subject = "site:1", .owner = -1, .author = -1, .heard_ms = -1000000});
+    ask(world, "site:1", USER, 0); /* somebody may have registered it since */
+    say(SITE, -ETIMEDOUT, 0, NULL);
+    assert_true(world->done && world->outcome == FACTS_AWAY);
 }
 
 static void the_end_of_the_gateway_ends_it(void **state) {

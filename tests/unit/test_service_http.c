@@ -279,13 +279,21 @@ static void quiesced_server_answers_what_it_has(void **state) {
 
 static void freed_server_answers_503(void **state) {
     struct world *world = world_new((struct http_server_options){.timeout_s = 0});
-    int fd = raw_connect(world), gone = raw_connect(world);
+    int fd = raw_connect(world), gone = raw_connect(world), late = raw_connect(world);
     raw_text(world, fd, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     raw_text(world, gone, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     world_until(world, world->held_count == 2);
     close(gone);
+    static const char LATE[] =
+        "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n"; // read when the server ends, and not handed over any more
+    assert_int_equal(send(late, LATE, sizeof LATE - 1, 0), sizeof LATE - 1);
     http_server_free(world->server);
     world->server = NULL;
+    assert_int_equal(world->held_count, 2);
+    char *other = raw_read(world, late, NULL);
+    assert_contains(other, "\"code\":\"shutting_down\"");
+    free(other);
+    close(late);
     char *reply = raw_read(world, fd, NULL);
     assert_contains(reply, "HTTP/1.1 503 ");
     assert_contains(reply, "\"code\":\"shutting_down\"");

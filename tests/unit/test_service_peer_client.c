@@ -107,6 +107,8 @@ static void nobody_there_is_refused(void **state) {
     assert_int_equal(get(w, address, "/", 5000).code, -ECONNREFUSED);
     assert_int_equal(get(w, "host.invalid:1", "/", 9000).code, -ECONNREFUSED);
     assert_int_equal(get(w, "no address", "/", 9000).code, -ECONNREFUSED);
+    assert_int_equal(get(w, "h\xf6st:9000", "/", 9000).code, -ECONNREFUSED); // no UTF-8: libuv looks up no such name
+    assert_int_equal(get(w, "255.255.255.255:9", "/", 9000).code, -ECONNREFUSED);
     close(fd);
 }
 

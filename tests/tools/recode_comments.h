@@ -1,0 +1,117 @@
+/* Shows records about comments as JSON, each field followed by ", ". Part of recode.c. */
+#ifndef TOOLS_RECODE_COMMENTS_H
+#define TOOLS_RECODE_COMMENTS_H
+
+#include "event/codec.h"
+#include "showing.h"
+
+static void show_comment_command(struct buffer *out, const struct comment_command *record) {
+    static const char *const kinds[] = {"POST", "REPLY", "LIKE", "UNLIKE", "DELETE", "PIN", "UNPIN", "REPORT", "HIDE", "RESTORE", "APPROVE", "CLOSE", "OPEN", "REGISTER"};
+    static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
+    static const char *const who_mays[] = {"EVERYONE", "FOLLOWERS", "FRIENDS", "NOBODY", "SAME_WHO"};
+    static const char *const reviews[] = {"AFTER", "BEFORE", "SAME_REVIEW"};
+    static const char *const closings[] = {"OPENED", "CLOSED", "SAME_CLOSING"};
+    put_symbol(out, "kind", kinds, record->kind);
+    put_text(out, "subject", record->subject);
+    put_long(out, "user", record->user);
+    put_symbol(out, "role", roles, record->role);
+    put_text(out, "key", record->key);
+    put_long(out, "comment", record->comment);
+    put_text(out, "text", record->text);
+    put_longs(out, "mentions", record->mentions);
+    put_long(out, "owner", record->owner);
+    put_long(out, "level", record->level);
+    put_bool(out, "follows", record->follows);
+    put_bool(out, "friends", record->friends);
+    put_bool(out, "blocked", record->blocked);
+    put_symbol(out, "who_may", who_mays, record->who_may);
+    put_symbol(out, "review", reviews, record->review);
+    put_symbol(out, "closing", closings, record->closing);
+    put_long(out, "time", record->time);
+}
+
+static void show_comment_subject(struct buffer *out, const struct comment_subject *record) {
+    static const char *const who_mays[] = {"EVERYONE", "FOLLOWERS", "FRIENDS", "NOBODY"};
+    static const char *const reviews[] = {"AFTER", "BEFORE"};
+    put_long(out, "owner", record->owner);
+    put_symbol(out, "who_may", who_mays, record->who_may);
+    put_symbol(out, "review", reviews, record->review);
+    put_bool(out, "closed", record->closed);
+    put_long(out, "level", record->level);
+    put_long(out, "roots", record->roots);
+    put_long(out, "visible", record->visible);
+    put_long(out, "held", record->held);
+    put_longs(out, "pinned", record->pinned);
+    put_long(out, "structure", record->structure);
+    put_long(out, "counters", record->counters);
+    put_long(out, "command", record->command);
+}
+
+static void show_comment(struct buffer *out, const struct comment *record) {
+    static const char *const states[] = {"VISIBLE", "HELD", "HIDDEN", "DELETED"};
+    put_long(out, "user", record->user);
+    put_symbol(out, "state", states, record->state);
+    put_long(out, "floor", record->floor);
+    put_long(out, "root", record->root);
+    put_long(out, "answers", record->answers);
+    put_long(out, "likes", record->likes);
+    put_long(out, "floors", record->floors);
+    put_long(out, "replies", record->replies);
+    put_long(out, "reports", record->reports);
+}
+
+static void show_comment_text(struct buffer *out, const struct comment_text *record) {
+    put_text(out, "text", record->text);
+    put_long(out, "user", record->user);
+    put_text(out, "key", record->key);
+}
+
+static void show_comment_reaction(struct buffer *out, const struct comment_reaction *record) {
+    put_bool(out, "likes", record->likes);
+    put_bool(out, "reported", record->reported);
+}
+
+static void show_comment_refusal(struct buffer *out, const struct comment_refusal *record) {
+    static const char *const reasons[] = {"NO_SUBJECT", "NO_COMMENT", "CLOSED", "BANNED", "NOT_ALLOWED", "LEVEL", "BLOCKED", "NOT_YOURS", "NOT_VISIBLE", "NO_ROOT", "PINS"};
+    put_long(out, "command", record->command);
+    put_long(out, "user", record->user);
+    put_text(out, "key", record->key);
+    put_symbol(out, "reason", reasons, record->reason);
+}
+
+static void show_comment_ban(struct buffer *out, const struct comment_ban *record) {
+    put_long(out, "until", record->until);
+    put_long(out, "moderator", record->moderator);
+    put_text(out, "reason", record->reason);
+    put_long(out, "time", record->time);
+}
+
+static void show_moderation_entry(struct buffer *out, const struct moderation_entry *record) {
+    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE"};
+    static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
+    put_symbol(out, "what", whats, record->what);
+    put_long(out, "user", record->user);
+    put_symbol(out, "role", roles, record->role);
+    put_long(out, "author", record->author);
+    put_text(out, "reason", record->reason);
+    put_long(out, "time", record->time);
+}
+
+static void show_comment_wide(struct buffer *out, const struct comment_wide *record) {
+    static const char *const states[] = {"VISIBLE", "HELD", "HIDDEN", "DELETED"};
+    put_text(out, "subject", record->subject);
+    put_long(out, "owner", record->owner);
+    put_long(out, "id", record->id);
+    put_long(out, "floor", record->floor);
+    put_long(out, "root", record->root);
+    put_long(out, "answers", record->answers);
+    put_long(out, "user", record->user);
+    put_symbol(out, "state", states, record->state);
+    put_text(out, "text", record->text);
+    put_long(out, "likes", record->likes);
+    put_long(out, "replies", record->replies);
+    put_long(out, "reports", record->reports);
+    put_long(out, "time", record->time);
+}
+
+#endif

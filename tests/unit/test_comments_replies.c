@@ -1,0 +1,295 @@
+/* Answers of a comments process: how long a page becomes, and when an outcome may be told. The decider and HTTP are played here: their
+ * functions are this file's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "comments/replies.h"
+#include "event/topics.h"
+#include "json/json.h"
+
+enum { USER = 7, ROOTS = 200, REPLIES = 20, PUT_MAX = 2000, OFFSET = 4, RECORDS_MAX = 16 };
+#define SUBJECT "site:1"
+
+/* A record that was written, and is not read back yet. */
+struct written {
+    const struct topic *topic;
+    uint8_t key[SUBJECT_KEY_MAX], value[512];
+    size_t key_size, value_size;
+};
+
+struct replies_world {
+    char *folder;
+    struct store *store;
+    struct threads *threads;
+    struct overlay *overlays[THREADS_STATES];
+    struct decisions *decisions;
+    struct comment_replies *replies;
+    struct written written[RECORDS_MAX];
+    size_t written_count;
+    int64_t next[THREADS_STATES];
+};
+
+/* ---- the decider ---- */
+
+static struct decisions *the_decisions;
+static int64_t handled;
+
+struct decisions *comment_commands_decisions(struct comment_commands *commands) {
+    return the_decisions;
+}
+struct decider *comment_commands_decider(struct comment_commands *commands) {
+    return NULL;
+}
+int owner_serves(const struct owner *owner, int32_t partition) { return 0; }
+
+int64_t decider_handled(const struct decider *decider, const struct topic *topic, int32_t partition) { return handled; }
+
+/* The command is decided already. */
+int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
+                  int64_t deadline_us, void *context, void (*done)(void *context, int code)) {
+    assert_true(handled > offset);
+    done(context, 0);
+    return 0;
+}
+
+/* ---- HTTP ---- */
+
+static struct {
+    const char *path, *query; /* query: "name=value&..." */
+    char values[16][64];      /* that http_query has found, in turn */
+    size_t found;
+} asked;
+static unsigned status; /* 0: it is not answered */
+static json_t *reply;
+
+const char *http_method(const struct http_request *request) { return "GET"; }
+const char *http_path(const struct http_request *request) { return asked.path; }
+
+const char *http_query(const struct http_request *request, const char *name) {
+    size_t size = strlen(name);
+    for (const char *at = asked.query; *at; at += strcspn(at, "&"), at += *at == '&') {
+        if (strncmp(at, name, size) != 0 || at[size] != '=') continue;
+        at += size + 1;
+        char *value = asked.values[asked.found++ % 16];
+        snprintf(value, sizeof *asked.values, "%.*s", (int)strcspn(at, "&"), at);
+        return value;
+    }
+    return NULL;
+}
+
+void http_reply(struct http_request *request, unsigned code, const char *type, const void *body, size_t size,
+                const struct http_field *fields, size_t count) {
+    assert_int_equal(status, 0);
+    status = code;
+    reply = json_parse(body, size, NULL);
+    assert_non_null(reply);
+}
+
+void http_reply_json(struct http_request *request, unsigned code, const struct buffer *body) {
+    http_reply(request, code, NULL, body->data, body->size, NULL, 0);
+}
+
+void http_problem(struct http_request *request, unsigned code, const char *name, const char *detail, int retry_after) {
+    http_reply(request, code, NULL, "{}", 2, NULL, 0);
+}
+
+static void ask(struct replies_world *world, const char *path, const char *query) {
+    json_decref(reply);
+    reply = NULL;
+    status = 0;
+    asked.path = path;
+    asked.query = query;
+    comment_replies_handle(world->replies, NULL);
+}
+
+/* ---- the process ---- */
+
+static int keep(void *context, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
+                const void *value, size_t value_size) {
+    struct replies_world *world = context;
+    struct written *record = &world->written[world->written_count++];
+    assert_true(world->written_count <= RECORDS_MAX && key_size <= sizeof record->key);
+    assert_true(value && value_size <= sizeof record->value);
+    *record = (struct written){.topic = topic, .key_size = key_size, .value_size = value_size};
+    memcpy(record->key, key, key_size);
+    memcpy(record->value, value, value_size);
+    return 0;
+}
+
+static bool nobody_is_banned(void *context, int64_t user, int64_t now_ms) { return false; }
+
+static int set_up(void **state) {
+    struct replies_world *world = mem_zero(1, sizeof *world);
+    const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
+    struct decisions_options options = {.partitions = 1, .context = world, .write = keep, .banned = nobody_is_banned};
+    struct error error;
+    world->folder = mem_format("/tmp/comments-replies-%d", (int)getpid());
+    assert_int_equal(store_open(world->folder, &store, &world->store, &error), 0);
+    options.threads = world->threads = threads_new(world->store, 1);
+    for (int s = 0; s < THREADS_STATES; s++)
+        options.overlays[s] = world->overlays[s] =
+            overlay_new(DECISIONS_STATES[s].key_max, DECISIONS_STATES[s].value_max);
+    the_decisions = world->decisions = decisions_new(&options);
+    assert_int_equal(threads_attach(world->threads, 0, 1000, 0, world->next, &error), 0);
+    memset(world->next, 0, sizeof world->next);
+    world->replies = comment_replies_new(&(struct comment_replies_options){.partitions = 1, .threads = world->threads});
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct replies_world *world = *state;
+    struct error error;
+    json_decref(reply);
+    reply = NULL;
+    comment_replies_free(world->replies);
+    decisions_free(world->decisions);
+    for (int s = 0; s < THREADS_STATES; s++) overlay_free(world->overlays[s]);
+    threads_free(world->threads);
+    store_close(world->store);
+    assert_int_equal(store_remove(world->folder, &error), 0);
+    free(world->folder);
+    free(world);
+    return 0;
+}
+
+static void take(struct replies_world *world, const struct written *record) {
+    struct error error;
+    const char *reason;
+    int state = 0;
+    while (state < THREADS_STATES && THREADS_TOPICS[state] != record->topic) state++;
+    if (state == THREADS_STATES) return; // it is written for others
+    assert_int_equal(threads_take(world->threads, (enum threads_state)state,
+                                  &(struct kafka_record){.topic = record->topic,
+                                                         .offset = world->next[state]++,
+                                                         .timestamp = 1000,
+                                                         .key = record->key,
+                                                         .key_size = record->key_size,
+                                                         .value = record->value,
+                                                         .value_size = record->value_size},
+                                  &reason, &error),
+                     0);
+    assert_null(reason);
+}
+
+static void write_all(struct replies_world *world) {
+    struct error error;
+    assert_int_equal(threads_write(world->threads, &error), 0);
+}
+
+/* ---- pages ---- */
+
+static void put_comment(struct replies_world *world, int64_t id, struct comment comment) {
+    struct written record = {.topic = &TOPIC_COMMENTS};
+    struct buffer value = {0};
+    record.key_size = subject_key_write(
+        record.key, &(struct subject_key){.subject = SUBJECT, .size = strlen(SUBJECT), .numbers = 1, .comment = id});
+    event_encode_comment(&value, &comment);
+    record.value_size = value.size;
+    memcpy(record.value, value.data, value.size);
+    take(world, &record);
+    buffer_free(&value);
+}
+
+static void a_page_with_many_replies_ends_early(void **state) {
+    struct replies_world *world = *state;
+    char query[100] = "limit=1000&replies=20";
+    size_t roots = 0, pages = 0;
+    for (int r = 1; r <= ROOTS; r++) {
+        put_comment(world, r * 100, (struct comment){.user = USER, .floor = r, .floors = REPLIES, .replies = REPLIES});
+        for (int i = 1; i <= REPLIES; i++)
+            put_comment(world, r * 100 + i,
+                        (struct comment){.user = USER, .floor = i, .root = r * 100, .answers = r * 100});
+    }
+    write_all(world);
+    for (bool more = true; more; pages++) {
+        ask(world, "/peer/comments/page/site/1", query);
+        assert_int_equal(status, 200);
+        const json_t *items = json_object_get(reply, "items"), *next = json_object_get(reply, "next");
+        for (size_t i = 0; i < json_array_size(items); i++) {
+            const json_t *item = json_array_get(items, i);
+            assert_int_equal(json_integer_value(json_object_get(item, "floor")), ++roots);
+            assert_int_equal(json_array_size(json_object_get(item, "replies")), REPLIES);
+        }
+        assert_true(json_array_size(items) * (1 + REPLIES) <= PUT_MAX + REPLIES);
+        more = json_is_string(next);
+        if (more) snprintf(query, sizeof query, "limit=1000&replies=20&after=%s", json_string_value(next));
+    }
+    assert_int_equal(roots, ROOTS);
+    assert_int_equal(pages, 3);
+}
+
+/* ---- outcomes ---- */
+
+/* A comment of the user's, with the key "k", as the command of OFFSET. */
+static void post(struct replies_world *world) {
+    struct buffer value = {0};
+    struct comment_item item;
+    struct error error;
+    int32_t failed;
+    const struct comment_command command = {.kind = COMMENT_COMMAND_POST,
+                                            .subject = {SUBJECT, strlen(SUBJECT)},
+                                            .user = USER,
+                                            .key = {"k", 1},
+                                            .text = {"a", 1},
+                                            .owner = USER,
+                                            .role = COMMENT_COMMAND_USER,
+                                            .who_may = COMMENT_COMMAND_SAME_WHO,
+                                            .review = COMMENT_COMMAND_SAME_REVIEW,
+                                            .closing = COMMENT_COMMAND_SAME_CLOSING};
+    event_encode_comment_command(&value, &command);
+    const struct kafka_record record = {.topic = &TOPIC_COMMENT_COMMANDS,
+                                        .offset = OFFSET,
+                                        .timestamp = 2000,
+                                        .key = (const uint8_t *)SUBJECT,
+                                        .key_size = strlen(SUBJECT),
+                                        .value = value.data,
+                                        .value_size = value.size};
+    assert_int_equal(decisions_read(world->decisions, &record, &item, &error), 0);
+    const struct decider_command slice = {.topic = record.topic, .offset = OFFSET, .item = &item};
+    assert_int_equal(decisions_run(world->decisions, &slice, 1, &failed, &error), 0);
+    decisions_release(&item);
+    buffer_free(&value);
+}
+
+static void an_outcome_is_not_told_from_older_state(void **state) {
+    struct replies_world *world = *state;
+    post(world);
+    handled = OFFSET + 1;
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=4&wait_ms=30000");
+    assert_int_equal(status, 0);
+
+    /* A later transaction is given up: the overlays are empty, and what was written before is not read yet. */
+    for (int s = 0; s < THREADS_STATES; s++) overlay_clear(world->overlays[s]);
+    handled = -1;
+    comment_replies_look_again(world->replies);
+    assert_int_equal(status, 0);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&wait_ms=0");
+    assert_int_equal(status, 202);
+
+    status = 0;
+    json_decref(reply);
+    for (size_t i = 0; i < world->written_count; i++) take(world, &world->written[i]);
+    write_all(world);
+    handled = OFFSET + 1;
+    comment_replies_look_again(world->replies);
+    assert_int_equal(status, 200);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "comment"), "text")), "a");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_page_with_many_replies_ends_early, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+/* What a gateway's client is told of the outcome of a command about comments, whatever the owner of the subject says. The answers of
+ * HTTP are this file's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ingest/comments/answers.h"
+
+/* ---- the answer ---- */
+
+static struct {
+    unsigned status, count;
+    char code[32], location[200];
+} answered;
+
+void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
+                  int retry_after) {
+    answered.status = status;
+    answered.count++;
+    snprintf(answered.code, sizeof answered.code, "%s", code);
+    assert_non_null(detail);
+}
+
+void http_reply(struct http_request *request, unsigned status, const char *type, const void *body, size_t size,
+                const struct http_field *fields, size_t count) {
+    answered.status = status;
+    answered.count++;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(fields[i].name, "Location") == 0)
+            snprintf(answered.location, sizeof answered.location, "%s", fields[i].value);
+}
+
+void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {
+    http_reply(request, status, "application/json", body->data, body->size, NULL, 0);
+}
+
+/* ---- the gateway ---- */
+
+void command_send(const struct command_sender *sender, const struct command_write *write) {
+    fail_msg("nothing is sent here");
+}
+
+void page_copies_changed(struct page_copies *copies, const char *subject) {}
+
+void comments_put_path(struct buffer *path, const char *subject) {
+    assert_string_equal(subject, "post:1");
+    buffer_string(path, "post/1");
+}
+
+struct comment_names comments_names(struct comments_gateway *gateway) {
+    return (struct comment_names){.profiles = NULL};
+}
+
+/* The owner's reply; NULL: none. */
+static void say(enum answer_form form, int64_t offset, const char *text) {
+    struct comments_gateway gateway = {.user_partitions = 8};
+    struct comment_wish wish = {.gateway = &gateway, .form = form, .subject = "post:1", .key = "a b", .offset = offset};
+    json_t *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
+    memset(&answered, 0, sizeof answered);
+    comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply);
+    assert_int_equal(answered.count, 1);
+    json_decref(reply);
+}
+
+#define REFUSED(why) "{\"refused\":\"" why "\",\"comment\":null,\"subject\":null,\"pinned\":false}"
+#define NOTHING "{\"refused\":null,\"comment\":null,\"subject\":null,\"pinned\":false}"
+
+/* Its command was decided, so nothing more will become of it. */
+static void a_comment_whose_key_is_unknown_is_not_waited_for(void **state) {
+    say(ANSWER_MADE, 7, NOTHING);
+    assert_int_equal(answered.status, 404);
+    assert_string_equal(answered.code, "no_outcome");
+    say(ANSWER_REPORTED, 7, NOTHING);
+    assert_int_equal(answered.status, 202);
+}
+
+static void the_address_of_an_outcome_has_the_offset_if_there_is_one(void **state) {
+    say(ANSWER_MADE, 7, NULL);
+    assert_int_equal(answered.status, 202);
+    assert_string_equal(answered.location, "/v1/subjects/post/1/outcome?key=a%20b&offset=7");
+    say(ANSWER_MADE, -1, NULL);
+    assert_int_equal(answered.status, 202);
+    assert_string_equal(answered.location, "/v1/subjects/post/1/outcome?key=a%20b");
+}
+
+static void a_wrong_comment_in_the_body_is_a_bad_request(void **state) {
+    say(ANSWER_MADE, -1, REFUSED("no_comment"));
+    assert_int_equal(answered.status, 400);
+    assert_string_equal(answered.code, "no_comment");
+    say(ANSWER_LIKES, 7, REFUSED("no_comment"));
+    assert_int_equal(answered.status, 404);
+    say(ANSWER_MADE, 7, REFUSED("closed"));
+    assert_int_equal(answered.status, 409);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_comment_whose_key_is_unknown_is_not_waited_for),
+        cmocka_unit_test(the_address_of_an_outcome_has_the_offset_if_there_is_one),
+        cmocka_unit_test(a_wrong_comment_in_the_body_is_a_bad_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

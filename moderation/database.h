@@ -1,4 +1,4 @@
-/* What the writer and the readers of the search index share: connections, and SQLite's errors as errno codes. One thread at a time per
+/* Connections to the search index, for its writer and its readers, and SQLite's errors as errno codes. One thread at a time per
  * connection. */
 #ifndef MODERATION_DATABASE_H
 #define MODERATION_DATABASE_H

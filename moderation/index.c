@@ -18,6 +18,10 @@
  * terms are removed by making them again. */
 enum { VERSION = 1 };
 
+/* Pages (4 KiB) in the write-ahead log: from CHECKPOINT_PAGES on each commit copies what it can into the file; from RESTART_PAGES
+ * (64 MiB) on it also waits for the searches that still read the log. */
+enum { CHECKPOINT_PAGES = 1000, RESTART_PAGES = 16384 };
+
 /* Half of the seven days that Kafka keeps tombstones: older than that, a removal may have been missed. */
 static const int64_t AGE_MAX_MS = 7LL * 24 * 3600 * 1000 / 2;
 
@@ -150,6 +154,15 @@ static int prepare_all(struct index *index, struct error *error) {
     return code;
 }
 
+/* After each commit. While searches overlap, checkpoints that wait for nobody never come to the log's end, and it would grow. A
+ * checkpoint that fails is tried again at the next commit. */
+static int committed(void *context, sqlite3 *db, const char *name, int pages) {
+    (void)context;
+    int mode = pages >= RESTART_PAGES ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    if (pages >= CHECKPOINT_PAGES) sqlite3_wal_checkpoint_v2(db, name, mode, NULL, NULL);
+    return SQLITE_OK;
+}
+
 static int open_file(struct index *index, struct error *error) {
     int code = database_open(index->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &index->db, error);
     if (code) return code;
@@ -159,6 +172,7 @@ static int open_file(struct index *index, struct error *error) {
                    index->cache / 1024);
     code = database_run(index->db, settings, error);
     free(settings);
+    sqlite3_wal_hook(index->db, committed, NULL);
     return code;
 }
 

@@ -39,8 +39,10 @@ int index_remove(struct index *index, int64_t id, struct error *error);
 void index_reached(struct index *index, int32_t partition, int64_t next);
 int index_commit(struct index *index, struct error *error);
 
-int index_current(struct index *index, struct error *error); /* notes that nothing in Kafka is newer now */
-int index_forget(struct index *index, struct error *error);  /* begins a new file: everything is to be read anew */
+/* Notes that the index was up to date now; the caller knows that. */
+int index_current(struct index *index, struct error *error);
+/* Begins a new file: everything is to be read anew. */
+int index_forget(struct index *index, struct error *error);
 
 /* Changes with each new file: a reader that has the former one open opens it anew. Any thread. */
 unsigned index_generation(const struct index *index);

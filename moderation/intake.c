@@ -366,6 +366,10 @@ int intake_new(const struct intake_options *options, struct intake **out, struct
     return 0;
 }
 
+void intake_damaged(struct intake *intake) {
+    if (!intake->stopping && !intake->forget) begin_anew(intake, "a search found it damaged");
+}
+
 void intake_stop(struct intake *intake) {
     intake->stopping = true;
     question_cancel(intake->question);

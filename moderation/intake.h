@@ -4,8 +4,8 @@
  *               a batch       a batch, in one transaction with its offsets
  *
  * Each process is a member of the consumer group, so that gateways find it, and reads all partitions whatever the group gives it.
- * A batch that the disk refuses is tried again each second. An index that is damaged, or that has read further than the topic goes
- * (the topic was made anew), is begun anew. Loop's thread. All that the options name must outlive the intake.
+ * A batch that the disk refuses is tried again each second. An index that is damaged, as its writer or a search noticed, or that has
+ * read further than the topic goes (the topic was made anew), is begun anew. Loop's thread. All that the options name must outlive the intake.
  */
 #ifndef MODERATION_INTAKE_H
 #define MODERATION_INTAKE_H
@@ -28,6 +28,7 @@ struct intake_options {
 };
 
 int intake_new(const struct intake_options *options, struct intake **intake, struct error *error);
+void intake_damaged(struct intake *intake);    /* a search found the index damaged: it is begun anew */
 void intake_stop(struct intake *intake);       /* begins no more work */
 bool intake_busy(const struct intake *intake); /* a worker thread is at it; not to be freed */
 void intake_free(struct intake *intake);       /* NULL is fine */

@@ -33,8 +33,14 @@ static void given_up(void *context, const char *reason) {
     service_fail(moderation->service, reason);
 }
 
+static void damaged(void *context) {
+    struct moderation *moderation = context;
+    intake_damaged(moderation->intake);
+}
+
 /* Makes the folder and those above it. */
 static int make_folders(const char *folder, struct error *error) {
+    if (!*folder) return error_set(error, -EINVAL, "data.dir is empty");
     char *path = mem_string(folder);
     int code = 0;
     for (char *at = path; !code && at;) {
@@ -113,6 +119,8 @@ static int moderation_start(struct service *service, const struct topics_shape *
         .limit_ms = settings->search_ms,
         .metrics = service_metrics(service),
         .log = service_log(service),
+        .context = moderation,
+        .on_damaged = damaged,
     });
     *state = moderation;
     return 0;

@@ -124,13 +124,15 @@ static struct comment_wide column_comment(sqlite3_stmt *statement) {
     };
 }
 
-int search_run(struct search *search, const struct search_query *query, int64_t limit_ms,
-               void (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
+int search_run(struct search *search, const struct search_query *query, int64_t deadline_us,
+               bool (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
                struct error *error) {
     int code = 0, step;
     size_t count = 0;
+    bool enough = false;
     if (search->generation != index_generation(search->index)) shut(search);
-    search->deadline_us = clock_monotonic_us() + limit_ms * 1000;
+    search->deadline_us = deadline_us;
+    if (too_late(search)) return error_set(error, -ETIMEDOUT, "the search waited too long");
     if (!search->db) code = open_file(search, error);
     if (!code) code = put_expression(search, query, error);
     if (code) return code;
@@ -141,9 +143,9 @@ int search_run(struct search *search, const struct search_query *query, int64_t 
     if (search->expression.size)
         sqlite3_bind_text(statement, 4, (const char *)search->expression.data, (int)search->expression.size,
                           SQLITE_STATIC);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW && count++ < query->limit) {
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW && !enough && count++ < query->limit) {
         struct comment_wide comment = column_comment(statement);
-        found(context, &comment);
+        enough = !found(context, &comment);
     }
     *more = step == SQLITE_ROW;
     if (step != SQLITE_ROW && step != SQLITE_DONE) code = database_failed(search->db, error);

@@ -23,10 +23,11 @@ struct search;
 int search_new(const struct index *index, int64_t cache, struct search **search, struct error *error);
 void search_free(struct search *search); /* NULL is fine */
 
-/* Calls found for each comment, the newest first; its texts are valid during the call. *more: there are others beyond the limit.
- * -EINVAL: the text has no word; -ETIMEDOUT: it took longer than limit_ms; others: the file cannot be read. */
-int search_run(struct search *search, const struct search_query *query, int64_t limit_ms,
-               void (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
+/* Calls found for each comment, the newest first, until it returns false: enough. Texts are valid during the call. *more: there are
+ * others after the last of them.
+ * -EINVAL: the text has no word; -ETIMEDOUT: the deadline (clock_monotonic_us) has passed; others: the file cannot be read. */
+int search_run(struct search *search, const struct search_query *query, int64_t deadline_us,
+               bool (*found)(void *context, const struct comment_wide *comment), void *context, bool *more,
                struct error *error);
 
 #endif

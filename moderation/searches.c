@@ -10,7 +10,8 @@
 #include "base/worker.h"
 #include "moderation/found_json.h"
 
-enum { WAITING_MAX = 100, RETRY_AFTER_S = 1 };
+/* PAGE_BYTES: peers take no answers above 16 MiB, and a page is kept in memory as a whole. */
+enum { WAITING_MAX = 100, RETRY_AFTER_S = 1, PAGE_BYTES = 4 << 20 };
 
 struct reader {
     struct worker *worker;
@@ -34,29 +35,40 @@ struct asked {
     struct search_query query;
     char *text, *subject, *type; /* of the query */
     struct buffer body;
-    int64_t last; /* id of the last comment in the body */
+    unsigned generation; /* of the index, before the search */
+    int64_t deadline_us; /* nobody waits for the answer after it */
+    int64_t last;        /* id of the last comment in the body */
     bool some, more;
     int code;
     struct error error;
 };
 
-static void found(void *context, const struct comment_wide *comment) {
+static bool found(void *context, const struct comment_wide *comment) {
     struct asked *asked = context;
     if (asked->some) buffer_byte(&asked->body, ',');
     found_json_put(&asked->body, comment);
     asked->some = true;
     asked->last = comment->id;
+    return asked->body.size < PAGE_BYTES;
 }
 
 static void search(void *context) {
     struct asked *asked = context;
     const struct searches_options *options = &asked->searches->options;
     struct reader *reader = asked->reader;
+    asked->generation = index_generation(options->index);
     buffer_string(&asked->body, "{\"items\":[");
     asked->code = reader->search ? 0 : search_new(options->index, options->cache, &reader->search, &asked->error);
     if (!asked->code)
         asked->code =
-            search_run(reader->search, &asked->query, options->limit_ms, found, asked, &asked->more, &asked->error);
+            search_run(reader->search, &asked->query, asked->deadline_us, found, asked, &asked->more, &asked->error);
+}
+
+/* Damage of a file that is no longer the index is of no interest. */
+static void tell_damage(const struct asked *asked) {
+    const struct searches_options *options = &asked->searches->options;
+    if (asked->code == -EBADMSG && asked->generation == index_generation(options->index))
+        options->on_damaged(options->context);
 }
 
 static void reply(struct asked *asked) {
@@ -85,6 +97,7 @@ static void searched(void *context) {
     searches->done->value++;
     histogram_observe(searches->seconds, (double)http_age_us(asked->request) / 1e6);
     reply(asked);
+    tell_damage(asked);
     buffer_free(&asked->body);
     free(asked->text);
     free(asked->subject);
@@ -106,6 +119,7 @@ void searches_ask(struct searches *searches, const struct search_query *query, s
         .searches = searches,
         .reader = reader,
         .request = request,
+        .deadline_us = clock_monotonic_us() - http_age_us(request) + searches->options.limit_ms * 1000,
         .query = *query,
         .text = mem_string(query->text),
         .subject = mem_string(query->subject),

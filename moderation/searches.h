@@ -13,9 +13,11 @@ struct searches_options {
     uv_loop_t *loop;
     const struct index *index; /* outlives the searches */
     int readers;
-    int64_t cache, limit_ms; /* bytes of each reader; of a search */
+    int64_t cache, limit_ms; /* bytes of each reader; of a search, from its request */
     struct metrics *metrics;
     struct log *log;
+    void *context;
+    void (*on_damaged)(void *context); /* a search found the index's file damaged; called for each such search */
 };
 
 struct searches *searches_new(const struct searches_options *options);

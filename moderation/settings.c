@@ -13,7 +13,7 @@ static const struct config_property PROPERTIES[] = {
     {"moderation.readers", CONFIG_INT, AT(readers), "2", .min = 1, .max = 64,
      .doc = "Threads that search, each with a connection to the index."},
     {"moderation.search.ms", CONFIG_INT, AT(search_ms), "2000", .min = 10, .max = 60000,
-     .doc = "A search that takes longer than this (ms) ends with 503 search_too_slow."},
+     .doc = "A search that takes longer than this (ms), waiting included, ends with 503 search_too_slow."},
 };
 
 static struct moderation_settings values;

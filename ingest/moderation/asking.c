@@ -54,7 +54,7 @@ static bool settle(const struct search_question *question, int code, unsigned st
         http_problem(request, 503, "search_too_slow", "the search took too long: narrow it down, by time or user say",
                      RETRY_AFTER_S);
     else if (question->again || code == -ECANCELED || code == -EHOSTUNREACH || another(question) < 0)
-        http_problem(request, 503, "moderation_unavailable", "no process can search comments now", RETRY_AFTER_S);
+        http_problem(request, 503, "moderation_unavailable", "comments cannot be searched now", RETRY_AFTER_S);
     else
         return false;
     return true;

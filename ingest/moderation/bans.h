@@ -1,4 +1,4 @@
-/* PUT and DELETE /v1/moderation/bans/{user}: who may not write comments, by decision of a moderator. */
+/* PUT and DELETE /v1/moderation/bans/{user}: a moderator forbids a user to write comments, and allows it again. */
 #ifndef INGEST_MODERATION_BANS_H
 #define INGEST_MODERATION_BANS_H
 

@@ -12,8 +12,8 @@ struct peers;
 struct peers_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;
-    const char *group;         /* starling-router, starling-history-sink */
-    const struct topic *topic; /* whose partitions count: locations */
+    const char *group;         /* of the owners, such as starling-router or starling-comments */
+    const struct topic *topic; /* whose partitions the group shares, such as comment-commands */
     int partitions;
     const char *token; /* peer.token */
 };

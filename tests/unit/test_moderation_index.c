@@ -8,16 +8,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "moderation/search.h"
 
-enum { PARTITIONS = 3, CACHE = 1 << 20, LIMIT_MS = 60000, FAR_LIMIT = 1000 };
+enum { PARTITIONS = 3, CACHE = 1 << 20, FAR_LIMIT = 1000 };
 
 struct fixture {
     char folder[32];
@@ -72,13 +76,14 @@ struct found {
     char text[2048], subject[256];
 };
 
-static void take_found(void *context, const struct comment_wide *comment) {
+static bool take_found(void *context, const struct comment_wide *comment) {
     struct found *found = context;
     assert_true(found->count < FAR_LIMIT);
     found->ids[found->count++] = comment->id;
     found->last = *comment;
     snprintf(found->text, sizeof found->text, "%.*s", (int)comment->text.size, comment->text.data);
     snprintf(found->subject, sizeof found->subject, "%.*s", (int)comment->subject.size, comment->subject.data);
+    return true;
 }
 
 static struct search_query anything(void) {
@@ -88,7 +93,7 @@ static struct search_query anything(void) {
 static int run(struct fixture *f, const struct search_query *query, struct found *found, bool *more) {
     struct error error = {.text = ""};
     found->count = 0;
-    return search_run(f->search, query, LIMIT_MS, take_found, found, more, &error);
+    return search_run(f->search, query, INT64_MAX, take_found, found, more, &error);
 }
 
 static struct comment_wide some_comment(int64_t id, const char *subject, int64_t user, const char *text) {
@@ -203,7 +208,13 @@ static void a_text_without_words_is_refused(void **state) {
     assert_int_equal(run(*state, &query, &found, &more), -EINVAL);
 }
 
-static void a_search_that_takes_too_long_ends(void **state) {
+static bool wait_for_the_deadline(void *context, const struct comment_wide *comment) {
+    (void)comment;
+    while (clock_monotonic_us() <= *(int64_t *)context) usleep(1000);
+    return true;
+}
+
+static void a_search_ends_at_its_deadline(void **state) {
     struct fixture *f = *state;
     struct found found;
     struct search_query query = anything();
@@ -216,7 +227,12 @@ static void a_search_that_takes_too_long_ends(void **state) {
     assert_int_equal(index_commit(f->index, NULL), 0);
     query.text = "same";
     found.count = 0;
-    assert_int_equal(search_run(f->search, &query, -1, take_found, &found, &more, NULL), -ETIMEDOUT);
+    assert_int_equal(search_run(f->search, &query, clock_monotonic_us() - 1, take_found, &found, &more, NULL),
+                     -ETIMEDOUT);
+    assert_int_equal(found.count, 0);
+    int64_t deadline_us = clock_monotonic_us() + 100000;
+    assert_int_equal(search_run(f->search, &query, deadline_us, wait_for_the_deadline, &deadline_us, &more, NULL),
+                     -ETIMEDOUT);
     expect_count(f, &query, 900);
 }
 
@@ -284,6 +300,64 @@ static void readers_notice_a_new_file(void **state) {
     comment.id = 2;
     put(f, &comment);
     expect_count(f, &query, 1);
+}
+
+/* ---- searches that overlap ---- */
+
+enum { SEARCHERS = 8, LOG_MAX = 80 << 20 };
+
+static atomic_bool searchers_stop;
+
+static bool take_time(void *context, const struct comment_wide *comment) {
+    (void)context;
+    (void)comment;
+    usleep(20000);
+    return true;
+}
+
+/* Reads the file without a pause worth mentioning. */
+static void search_on(void *context) {
+    struct search_query query = {.user = -1, .state = -1, .to = INT64_MAX, .limit = 1};
+    bool more;
+    while (!atomic_load(&searchers_stop)) search_run(context, &query, INT64_MAX, take_time, NULL, &more, NULL);
+}
+
+static off_t log_size(const struct fixture *f) {
+    char *path = mem_format("%s-wal", f->path);
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    free(path);
+    return stat_of.st_size;
+}
+
+/* Without a checkpoint that waits for searches the log would hold all 120 MiB that are written. */
+static void the_log_stays_short_while_searches_overlap(void **state) {
+    enum { COMMITS = 60, TEXT = 2 << 20 };
+    struct fixture *f = *state;
+    struct search *searches[SEARCHERS];
+    uv_thread_t threads[SEARCHERS];
+    char *text = mem_alloc(TEXT + 1);
+    memset(text, 'a', TEXT);
+    text[TEXT] = '\0';
+    atomic_store(&searchers_stop, false);
+    for (int i = 0; i < SEARCHERS; i++) {
+        assert_int_equal(search_new(f->index, CACHE, &searches[i], NULL), 0);
+        assert_int_equal(uv_thread_create(&threads[i], search_on, searches[i]), 0);
+    }
+    off_t most = 0;
+    for (int i = 1; i <= COMMITS; i++) {
+        struct comment_wide comment = some_comment(i, "post:1", 1, text);
+        put(f, &comment);
+        off_t size = log_size(f);
+        if (size > most) most = size;
+    }
+    atomic_store(&searchers_stop, true);
+    for (int i = 0; i < SEARCHERS; i++) {
+        uv_thread_join(&threads[i]);
+        search_free(searches[i]);
+    }
+    free(text);
+    assert_true(most < LOG_MAX);
 }
 
 /* ---- brute force ---- */
@@ -469,12 +543,13 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_changed_state_changes_what_finds_it, setup, teardown),
         cmocka_unit_test_setup_teardown(types_and_subjects_are_exact, setup, teardown),
         cmocka_unit_test_setup_teardown(a_text_without_words_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_search_that_takes_too_long_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_search_ends_at_its_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(offsets_come_with_the_comments, setup, teardown),
         cmocka_unit_test_setup_teardown(another_number_of_partitions_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_file_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(one_process_has_the_file, setup, teardown),
         cmocka_unit_test_setup_teardown(readers_notice_a_new_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_log_stays_short_while_searches_overlap, setup, teardown),
         cmocka_unit_test_setup_teardown(searches_equal_a_plain_scan, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ PROPERTIES
     done
 }
 
-# What the starling command is told: as the daemons, of what it has.
+# The settings of the starling command: those of the daemons, as far as it has them.
 command_properties() {
     local setting
     cat <<PROPERTIES
@@ -90,7 +90,7 @@ any_running() {
     return 1
 }
 
-# outdated NAME KIND: what a running daemon has missed, as a remark.
+# outdated NAME KIND: a remark that says which build or settings a running daemon does not have yet.
 outdated() {
     local setting pid
     read -r pid _ <"$RUN/pid/$1"

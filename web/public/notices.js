@@ -1,5 +1,5 @@
-// Who follows, mentions or answers me: a button with the number of new notices, and the list behind it. The page asks for them
-// once a minute, as nobody tells of them. The list changes when it is opened, and not under the reader's finger.
+// Notices of follows, mentions and answers: a button with the number of new ones, and the list behind it. The page asks for them
+// once a minute, as the server does not push them. The list changes when it is opened, and not under the reader's finger.
 
 import { setText } from './dom.js';
 import { displayName, hueOf, initials } from './format.js';

@@ -1,4 +1,4 @@
-// Which notices a user has seen, kept in this browser, as the server does not know. No DOM in here.
+// The notices that a user has seen. This browser keeps them, as the server does not know. No DOM in here.
 
 const KEY = 'starling.noticed';
 const MOST = 200; // the server keeps as many

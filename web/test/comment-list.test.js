@@ -5,19 +5,21 @@ import { FakeComments } from './fake-comments.js';
 import { FakeFeed } from './fake-feed.js';
 import { StarlingApi } from '../client/index.js';
 
-let comments, list, post, held;
+let comments, list, post, held, limits;
 
 beforeEach(() => {
     const feed = new FakeFeed(42, new Map([[1001, 'Ana']]));
     comments = new FakeComments(feed);
     post = feed.publish(1001, 'A post').id;
     held = null;
+    limits = [];
     list = new CommentList(new StarlingApi({ url: 'http://host', token: 'jwt', fetch }), `post:${post}`, () => Date.now());
 });
 
 /** The fake server, at once; while there is a promise in `held`, answers to questions wait for it. */
 async function fetch(url, { method, headers, body }) {
     const { pathname, searchParams } = new URL(url);
+    limits.push(Number(searchParams.get('limit')));
     const [status, value, more] = comments.serve(method, pathname, searchParams, body && JSON.parse(body), headers['if-none-match']);
     const text = JSON.stringify(value);
     if (method === 'GET') await held;
@@ -61,6 +63,22 @@ test('replies that were asked for stay, also around a comment, and new ones come
     assert.deepEqual([came, list.roots[0].replies.length], [['Reply 12', 'Reply 20'], 40]);
     await list.begin();
     assert.equal(list.roots[0].replies.length, 3);
+});
+
+test('reading a long thread again asks for a page of it, and finds the comments at its end', async () => {
+    for (let i = 1; i <= 130; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    await list.begin();
+    while (list.hasMore) await list.more();
+    comments.change(post, comments.thread(post).comments[125], { state: 'hidden' });
+    for (let i = 131; i <= 140; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    limits.length = 0;
+    await list.refresh();
+    assert.deepEqual([list.roots.length, list.roots[125].state, list.roots[139].text], [140, 'hidden', 'Comment 140']);
+    assert.equal(list.hasMore, false);
+    await list.begin('newest');
+    while (list.hasMore) await list.more();
+    await list.refresh();
+    assert.ok(limits.every((limit) => limit <= 100), `limits ${limits}`);
 });
 
 test('a text that cannot be read just now stays as it was read, one that was taken away goes', async () => {

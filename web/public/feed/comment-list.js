@@ -2,10 +2,11 @@
 // moves under the reader's finger, new roots of an order that begins with them wait. No DOM in here.
 
 const PAGE = 20;
-const LONGEST = 1000; // comments of one page
+const LONGEST = 100; // roots that are read again at once
 const FIRST_REPLIES = 3;
 const MOST_REPLIES = 20; // that come along with each root
 const AROUND = 3;
+const FIRST_PAGE = { after: null, before: 0 }; // its cursor, and how many roots are listed before it
 
 /** @typedef {import('../vendor/client/index.js').Comment} Comment */
 
@@ -22,6 +23,7 @@ export class CommentList {
     #target = null; // the comment around which the list is
     #page = { total: 0, closed: false, owner: null };
     #tag = { query: '', etag: null };
+    #lastPage = FIRST_PAGE;
     #readAt = 0;
     #waiting = 0;
     #read = false;
@@ -112,10 +114,13 @@ export class CommentList {
         }
         const listed = this.#roots.length;
         const inOrder = this.#sort === 'floor';
+        // Of a long thread only the last page: new comments come after it.
+        const from = inOrder && listed > LONGEST ? this.#lastPage : FIRST_PAGE;
         const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
         const query = {
             sort: this.#sort,
-            limit: Math.min(LONGEST, Math.max(PAGE, inOrder ? listed : listed + PAGE)),
+            after: from.after,
+            limit: Math.min(LONGEST, Math.max(PAGE, inOrder ? listed - from.before : listed + PAGE)),
             replies: expanded ? MOST_REPLIES : FIRST_REPLIES,
             liked: true,
         };
@@ -128,7 +133,7 @@ export class CommentList {
         const old = page.items.filter(({ id }) => known.has(id));
         const fresh = page.items.filter(({ id }) => !known.has(id));
         this.#merge(inOrder ? page.items : old);
-        if (inOrder && listed <= query.limit) this.#next = page.next;
+        if (inOrder) this.#next = page.next;
         if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
     }
 
@@ -138,6 +143,7 @@ export class CommentList {
         const query = { sort: this.#sort, after: this.#next, limit: PAGE, replies: FIRST_REPLIES, liked: true };
         const page = await this.#api.getComments(this.#subject, query);
         if (turn !== this.#turn) return null;
+        this.#lastPage = { after: query.after, before: this.#roots.length };
         this.#next = page.next;
         return this.#merge(page.items);
     }
@@ -213,6 +219,7 @@ export class CommentList {
         this.#target = target;
         this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
         this.#next = null;
+        this.#lastPage = FIRST_PAGE;
         this.#waiting = 0;
         this.#replyCursors.clear();
         this.#tag = { query: '', etag: null };

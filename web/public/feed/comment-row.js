@@ -51,8 +51,8 @@ export class CommentRow {
 
     /**
      * @param {any} comment
-     * @param {{answers: any, replies: boolean, mine: boolean, mayDelete: boolean, mayWrite: boolean, target: boolean, more: boolean}} now
-     *        answers: the reply that is answered; replies: more of them can be listed
+     * @param {{answers: any, mine: boolean, mayDelete: boolean, mayWrite: boolean, target: boolean, more: boolean}} now
+     *        answers: the reply that is answered; more: more replies can be listed
      * @param {(reply: any) => object} nowOf the same of a reply
      */
     update(comment, now, nowOf) {

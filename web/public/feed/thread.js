@@ -140,7 +140,7 @@ export class Thread {
         this.#dueAt = Infinity; // one that is done says when
         this.#render();
         const answer = await ask().then((focus) => ({ focus }), (error) => ({ error }));
-        this.#busy = 0; // questions under way
+        this.#busy -= 1;
         const { error } = answer;
         this.#failures = error ? this.#failures + 1 : 0;
         const pause = Math.min(RARELY_MS, EVERY_MS * 2 ** this.#failures);

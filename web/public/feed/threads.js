@@ -15,8 +15,10 @@ export class Threads {
     #queue = [];
     #asking = false;
     #none = false; // this server has no comments
+    /** The threads on the screen. @type {Set<Thread>} */
+    #inSight = new Set();
     #sight = new IntersectionObserver((seen) => {
-        for (const { target, isIntersecting } of seen) if (isIntersecting) this.#wanted(this.#threads.get(target));
+        for (const { target, isIntersecting } of seen) this.#moved(this.#threads.get(target), isIntersecting);
     });
 
     /** @param {any} api @param {string} user @param {() => number} serverNow */
@@ -48,15 +50,24 @@ export class Threads {
         thread.close();
         this.#sight.unobserve(thread.element);
         this.#threads.delete(thread.element);
+        this.#inSight.delete(thread);
     }
 
-    /** Time goes by. */
+    /** Time goes by. Only threads in sight are read again. */
     tick() {
-        for (const thread of this.#threads.values()) thread.tick();
+        for (const thread of this.#inSight) thread.tick();
+    }
+
+    /** @param {Thread | undefined} thread undefined: it was dropped */
+    #moved(thread, isInSight) {
+        if (!thread) return;
+        if (!isInSight) return this.#inSight.delete(thread);
+        this.#inSight.add(thread);
+        this.#wanted(thread);
     }
 
     #wanted(thread) {
-        if (!thread?.wantsCount || this.#queue.includes(thread)) return;
+        if (!thread.wantsCount || this.#queue.includes(thread)) return;
         if (this.#none) return thread.counted(null);
         if (performance.now() < (this.#triedAt.get(thread) ?? -Infinity) + AGAIN_MS) return;
         this.#queue.push(thread);

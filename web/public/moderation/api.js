@@ -1,4 +1,4 @@
-// What the page of moderators asks of the server. Same origin.
+// The requests of the moderators' page to the server. Same origin.
 
 /** A problem that the server named. */
 export class Problem extends Error {

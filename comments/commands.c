@@ -107,6 +107,10 @@ void comment_commands_free(struct comment_commands *commands) {
     free(commands);
 }
 
-struct decider *comment_commands_decider(struct comment_commands *commands) { return commands->decider; }
+struct decider *comment_commands_decider(struct comment_commands *commands) {
+    return commands->decider;
+}
 
-struct decisions *comment_commands_decisions(struct comment_commands *commands) { return commands->decisions; }
+struct decisions *comment_commands_decisions(struct comment_commands *commands) {
+    return commands->decisions;
+}

@@ -63,7 +63,8 @@ static void collect(void *context) {
 
 static void start_metrics(struct comments *comments) {
     struct metrics *m = service_metrics(comments->service);
-    comments->metrics.cache = metrics_gauge(m, "starling_comments_store_cache_bytes", "Block cache of the store.", NULL);
+    comments->metrics.cache =
+        metrics_gauge(m, "starling_comments_store_cache_bytes", "Block cache of the store.", NULL);
     comments->metrics.files = metrics_gauge(m, "starling_comments_store_disk_bytes", "The store on the disk.", NULL);
     metrics_on_collect(m, collect, comments);
 }
@@ -251,9 +252,9 @@ static void comments_peer(void *state, struct http_request *request) {
     comment_replies_handle(((struct comments *)state)->replies, request);
 }
 
-static const struct topic *const NEEDED[] = {
-    &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,   &TOPIC_REACTIONS,
-    &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_MODERATION_LOG,  &TOPIC_COMMENTS_WIDE,  &TOPIC_BANS};
+static const struct topic *const NEEDED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
+                                             &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS,
+                                             &TOPIC_MODERATION_LOG,   &TOPIC_COMMENTS_WIDE,    &TOPIC_BANS};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition COMMENTS_SERVICE = {

@@ -23,14 +23,14 @@ enum { OWN = 1 /* the first byte of keys that no topic has */ };
 /* ---- keys ---- */
 
 void decisions_key(struct decisions_key *key, const struct event_text *subject, int numbers, int64_t comment,
-                  int64_t second) {
+                   int64_t second) {
     const struct subject_key parts = {
         .subject = subject->data, .size = subject->size, .numbers = numbers, .comment = comment, .second = second};
     key->size = subject_key_write(key->bytes, &parts);
 }
 
 void decisions_client_key(struct decisions_key *key, const struct event_text *subject, int64_t user,
-                         const struct event_text *client) {
+                          const struct event_text *client) {
     uint8_t *at = key->bytes;
     *at++ = OWN;
     memcpy(at, subject->data, subject->size);
@@ -48,14 +48,15 @@ void decisions_tick_key(struct decisions_key *key, int32_t partition) {
     key->size = 5;
 }
 
-static const void *pending(const struct decisions *decisions, enum threads_state state, const struct decisions_key *key) {
+static const void *pending(const struct decisions *decisions, enum threads_state state,
+                           const struct decisions_key *key) {
     return overlay_find(decisions->options.overlays[state], key->bytes, key->size, NULL);
 }
 
 /* ---- the newest state ---- */
 
 int decisions_subject(struct decisions *decisions, int32_t partition, const struct event_text *subject,
-                     struct subject_state *state, struct error *error) {
+                      struct subject_state *state, struct error *error) {
     struct decisions_key key;
     decisions_key(&key, subject, 0, 0, 0);
     const struct subject_state *newest = pending(decisions, THREADS_COMMENTS, &key);
@@ -65,7 +66,7 @@ int decisions_subject(struct decisions *decisions, int32_t partition, const stru
 }
 
 int decisions_comment(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
-                     struct comment *comment, struct error *error) {
+                      struct comment *comment, struct error *error) {
     struct decisions_key key;
     decisions_key(&key, subject, 1, id, 0);
     const struct comment *newest = pending(decisions, THREADS_COMMENTS, &key);
@@ -75,7 +76,7 @@ int decisions_comment(struct decisions *decisions, int32_t partition, const stru
 }
 
 int decisions_made(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
-                  const struct event_text *client, int64_t *id, struct error *error) {
+                   const struct event_text *client, int64_t *id, struct error *error) {
     struct decisions_key key;
     decisions_client_key(&key, subject, user, client);
     const int64_t *newest = pending(decisions, THREADS_TEXTS, &key);
@@ -85,8 +86,8 @@ int decisions_made(struct decisions *decisions, int32_t partition, const struct 
 }
 
 int decisions_refused(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
-                     const struct event_text *client, int64_t now_ms, enum comment_refusal_reason *reason,
-                     struct error *error) {
+                      const struct event_text *client, int64_t now_ms, enum comment_refusal_reason *reason,
+                      struct error *error) {
     struct decisions_key key;
     decisions_client_key(&key, subject, user, client);
     const enum comment_refusal_reason *newest = pending(decisions, THREADS_REFUSALS, &key);
@@ -135,8 +136,8 @@ int decisions_is_read(struct decisions *decisions, int32_t partition, const stru
 static int find_place(struct decisions *decisions, const struct decision *decided, int64_t id,
                       struct comment_place *place, struct error *error) {
     if (!id) return 0;
-    int code = decisions_comment(decisions, decided->slot->partition, &decided->command->subject, id, &place->comment,
-                                error);
+    int code =
+        decisions_comment(decisions, decided->slot->partition, &decided->command->subject, id, &place->comment, error);
     if (code == 1) place->id = id;
     return code < 0 ? code : 0;
 }
@@ -186,15 +187,15 @@ int decisions_find(struct decisions *decisions, struct decision *decided, struct
 /* ---- commands ---- */
 
 int decisions_read(struct decisions *decisions, const struct kafka_record *record, struct comment_item *item,
-                  struct error *error) {
+                   struct error *error) {
     struct comment_command command;
     *item = (struct comment_item){.arrived_ms = record->timestamp};
     if (!record->value) return error_set(error, -EBADMSG, "a command needs a value");
     int code = event_decode_comment_command(decisions->codec, record->value, record->value_size, &command, error);
     if (code) return code;
     const char *reason = comment_command_complaint(&command);
-    if (!reason && hash_partition(command.subject.data, command.subject.size, decisions->options.partitions) !=
-                       record->partition)
+    if (!reason &&
+        hash_partition(command.subject.data, command.subject.size, decisions->options.partitions) != record->partition)
         reason = "not in the partition of its subject";
     if (reason) return error_set(error, -EINVAL, "%s", reason);
     item->value = mem_alloc(record->value_size);
@@ -213,10 +214,10 @@ static int is_repeated(struct decisions *decisions, const struct decision *decid
     int code = 0;
     if (comment_command_writes(command->kind))
         code = decisions_made(decisions, decided->slot->partition, &command->subject, command->user, &command->key, &id,
-                             error);
+                              error);
     if (!code)
         code = decisions_refused(decisions, decided->slot->partition, &command->subject, command->user, &command->key,
-                                decided->arrived_ms, &reason, error);
+                                 decided->arrived_ms, &reason, error);
     return code;
 }
 
@@ -236,7 +237,7 @@ static int decide_one(struct decisions *decisions, const struct decider_command 
 }
 
 int decisions_run(struct decisions *decisions, const struct decider_command *slice, size_t count, int32_t *partition,
-                 struct error *error) {
+                  struct error *error) {
     int code = 0;
     decisions->change_count = 0; // of a slice that was given up
     if (decisions->text_count > decisions->text_limit) decisions_forget_texts(decisions, false);

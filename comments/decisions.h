@@ -56,27 +56,27 @@ void decisions_free(struct decisions *decisions); /* NULL is fine */
 
 /* For the decider: reads a record into a struct comment_item, or says why it is no command; frees what an item holds. */
 int decisions_read(struct decisions *decisions, const struct kafka_record *record, struct comment_item *item,
-                  struct error *error);
+                   struct error *error);
 void decisions_release(void *item);
 
 /* Decides commands in their order. *partition: where the store failed. */
 int decisions_run(struct decisions *decisions, const struct decider_command *slice, size_t count, int32_t *partition,
-                 struct error *error);
+                  struct error *error);
 
 /* ---- the newest state, as the next command finds it ---- */
 
 /* 1: found; 0: there is none; or a negative code. */
 int decisions_subject(struct decisions *decisions, int32_t partition, const struct event_text *subject,
-                     struct subject_state *state, struct error *error);
+                      struct subject_state *state, struct error *error);
 int decisions_comment(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
-                     struct comment *comment, struct error *error);
+                      struct comment *comment, struct error *error);
 /* What became of the user's key: the comment that it made, */
 int decisions_made(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
-                  const struct event_text *key, int64_t *id, struct error *error);
+                   const struct event_text *key, int64_t *id, struct error *error);
 /* or why it was refused. */
 int decisions_refused(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
-                     const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
-                     struct error *error);
+                      const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
+                      struct error *error);
 
 /* Whether the store has what this command has changed: the subject and its comments, the comment of the key, and the user's reaction to
  * `comment` (0: none). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */

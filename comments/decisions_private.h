@@ -26,9 +26,9 @@ struct pending_text {
 
 struct decisions {
     struct decisions_options options;
-    struct map *texts;                 /* comment -> struct pending_text */
-    struct pending_text *newest_text;  /* all of them */
-    size_t text_count, text_limit;     /* with so many, those that are read back are forgotten */
+    struct map *texts;                /* comment -> struct pending_text */
+    struct pending_text *newest_text; /* all of them */
+    size_t text_count, text_limit;    /* with so many, those that are read back are forgotten */
     struct codec *codec;
     struct buffer value;
     struct decisions_change *changes;
@@ -45,9 +45,9 @@ struct decision {
 
 /* The key of a subject (numbers 0), a comment (1) or a reaction (2), as in the topics. */
 void decisions_key(struct decisions_key *key, const struct event_text *subject, int numbers, int64_t comment,
-                  int64_t second);
+                   int64_t second);
 void decisions_client_key(struct decisions_key *key, const struct event_text *subject, int64_t user,
-                         const struct event_text *client);
+                          const struct event_text *client);
 void decisions_tick_key(struct decisions_key *key, int32_t partition);
 
 int decisions_find(struct decisions *decisions, struct decision *decided, struct error *error); /* fills the thread */
@@ -55,7 +55,7 @@ int decisions_find(struct decisions *decisions, struct decision *decided, struct
 /* Writes what the command has changed; at the end of a slice, all subjects and comments. Negative: a code of `write` or of the store. */
 int decisions_write_changes(struct decisions *decisions, const struct decision *decided, struct error *error);
 int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
-                           enum comment_refusal_reason reason);
+                            enum comment_refusal_reason reason);
 int decisions_write_slice(struct decisions *decisions);
 
 /* comments/decisions_wide.c */

@@ -14,8 +14,8 @@ static int write_value(struct decisions *decisions, const struct topic *topic, i
                           decisions->value.size);
 }
 
-static void put(struct decisions *decisions, enum threads_state state, int32_t partition, const struct decisions_key *key,
-                const void *value, size_t size) {
+static void put(struct decisions *decisions, enum threads_state state, int32_t partition,
+                const struct decisions_key *key, const void *value, size_t size) {
     overlay_put(decisions->options.overlays[state], partition, 0, key->bytes, key->size, value, size);
 }
 
@@ -78,8 +78,7 @@ static void encode_subject(struct buffer *out, const struct subject_state *state
 
 int decisions_write_slice(struct decisions *decisions) {
     int code = 0;
-    if (decisions->change_count)
-        qsort(decisions->changes, decisions->change_count, sizeof *decisions->changes, by_key);
+    if (decisions->change_count) qsort(decisions->changes, decisions->change_count, sizeof *decisions->changes, by_key);
     for (size_t i = 0; !code && i < decisions->change_count; i++) {
         const struct decisions_change *changed = &decisions->changes[i];
         const struct decisions_key *key = &changed->key;
@@ -138,8 +137,7 @@ static int erase_text(struct decisions *decisions, const struct decision *decide
     if (newest) {
         kept = *newest;
     } else {
-        int code =
-            threads_text(decisions->options.threads, decided->slot->partition, subject, about->id, &text, error);
+        int code = threads_text(decisions->options.threads, decided->slot->partition, subject, about->id, &text, error);
         if (code < 0) return code;
         if (!code || text.key.size > sizeof kept.bytes) return error_set(error, -EBADMSG, "a comment has no text");
         kept.size = text.key.size;
@@ -168,7 +166,7 @@ static int write_reaction(struct decisions *decisions, const struct decision *de
 }
 
 int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
-                           enum comment_refusal_reason reason) {
+                            enum comment_refusal_reason reason) {
     const struct comment_command *command = decided->command;
     const struct comment_refusal record = {
         .command = decided->slot->offset, .user = command->user, .key = command->key, .reason = reason};

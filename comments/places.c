@@ -6,8 +6,7 @@
 
 #include "base/text.h"
 
-static const char *const NAMES[] = {
-    [THREADS_FLOOR] = "floor", [THREADS_NEWEST] = "newest", [THREADS_HEAT] = "heat"};
+static const char *const NAMES[] = {[THREADS_FLOOR] = "floor", [THREADS_NEWEST] = "newest", [THREADS_HEAT] = "heat"};
 
 bool place_sort_of(const char *name, enum threads_sort *sort) {
     for (int s = THREADS_FLOOR; s <= THREADS_HEAT; s++) {

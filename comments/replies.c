@@ -42,21 +42,22 @@ void comment_replies_failed(const struct comment_question *question, int code, c
 /* ---- subjects ---- */
 
 void comment_replies_put_subject(struct buffer *body, const struct subject_state *state) {
-    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after", "before"};
+    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after",
+                                                                                                        "before"};
     buffer_format(body,
-                  "{\"owner\":%" PRId64 ",\"closed\":%s,\"who_may\":\"%s\",\"review\":\"%s\",\"level\":%d,\"total\":%" PRId64
+                  "{\"owner\":%" PRId64
+                  ",\"closed\":%s,\"who_may\":\"%s\",\"review\":\"%s\",\"level\":%d,\"total\":%" PRId64
                   ",\"roots\":%d,\"held\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 "}",
                   state->owner, state->closed ? "true" : "false", WHO[state->who_may], REVIEW[state->review],
-                  (int)state->level, state->visible, (int)state->roots, state->held, state->structure,
-                  state->counters);
+                  (int)state->level, state->visible, (int)state->roots, state->held, state->structure, state->counters);
 }
 
 static void subject_answer(struct comment_question *question) {
     struct buffer *body = &question->replies->body;
     struct subject_state state;
     struct error error;
-    int code = threads_subject(question->replies->options.threads, question->partition, &question->subject, &state,
-                               &error);
+    int code =
+        threads_subject(question->replies->options.threads, question->partition, &question->subject, &state, &error);
     if (code < 0) {
         comment_replies_failed(question, code, &error);
         return;
@@ -124,9 +125,9 @@ static const struct {
     bool of_comment;
     void (*answer)(struct comment_question *question);
 } PATHS[] = {
-    {"/peer/comments/page/", false, comment_replies_page},   {"/peer/comments/replies/", true, comment_replies_under},
-    {"/peer/comments/one/", true, comment_replies_one},      {"/peer/comments/likes/", false, comment_replies_likes},
-    {"/peer/comments/subject/", false, subject_answer},      {"/peer/comments/outcome/", false, comment_replies_outcome},
+    {"/peer/comments/page/", false, comment_replies_page}, {"/peer/comments/replies/", true, comment_replies_under},
+    {"/peer/comments/one/", true, comment_replies_one},    {"/peer/comments/likes/", false, comment_replies_likes},
+    {"/peer/comments/subject/", false, subject_answer},    {"/peer/comments/outcome/", false, comment_replies_outcome},
 };
 
 static bool read_path(struct comment_question *question, const char *at, bool of_comment) {
@@ -141,8 +142,7 @@ static bool of_subject(struct comment_replies *replies, struct http_request *req
     for (size_t i = 0; i < ARRAY_SIZE(PATHS); i++) {
         const char *at = http_path_behind(request, PATHS[i].start);
         if (!at || !read_path(&question, at, PATHS[i].of_comment)) continue;
-        question.partition =
-            hash_partition(question.subject.data, question.subject.size, replies->options.partitions);
+        question.partition = hash_partition(question.subject.data, question.subject.size, replies->options.partitions);
         buffer_clear(&replies->body);
         if (comment_replies_serve(replies, request, question.partition)) PATHS[i].answer(&question);
         return true;

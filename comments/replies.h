@@ -63,7 +63,8 @@ struct comment_replies_options {
 };
 
 struct comment_replies *comment_replies_new(const struct comment_replies_options *options);
-void comment_replies_free(struct comment_replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
+void comment_replies_free(
+    struct comment_replies *replies); /* after the decider, which answers waiting questions; NULL is fine */
 void comment_replies_handle(struct comment_replies *replies, struct http_request *request);
 
 /* State has changed: questions that wait for it may be answered. To be called ten times a second, too, for those that wait in vain. */

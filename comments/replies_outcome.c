@@ -42,8 +42,8 @@ static int put_done(struct comment_question *question, int64_t id, int64_t viewe
     struct subject_state state = {.pins = 0};
     struct comment comment;
     int found = 0;
-    int code =
-        decisions_subject(decisions_of(replies), question->partition, &question->subject, &state, error), known = code;
+    int code = decisions_subject(decisions_of(replies), question->partition, &question->subject, &state, error),
+        known = code;
     if (code >= 0 && id)
         code = found =
             decisions_comment(decisions_of(replies), question->partition, &question->subject, id, &comment, error);

@@ -28,8 +28,8 @@ static int put_text(struct comment_question *question, int64_t id, const struct 
     bool own = comment->state == COMMENT_HELD && comment->user == viewer;
     int code = 0;
     if (comment->state == COMMENT_VISIBLE || own) {
-        code = threads_text(question->replies->options.threads, question->partition, &question->subject, id, &text,
-                            error);
+        code =
+            threads_text(question->replies->options.threads, question->partition, &question->subject, id, &text, error);
         if (code < 0) return code;
         if (!code || !text.text.size) question->complete = false; // the topics are read one ahead of the other
     }
@@ -78,10 +78,8 @@ static int put_of_id(struct comment_question *question, int64_t id, size_t first
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
     bool heat = sort == THREADS_HEAT;
-    return (struct threads_place){.sort = sort,
-                                  .begun = true,
-                                  .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor,
-                                  .id = id};
+    return (struct threads_place){
+        .sort = sort, .begun = true, .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor, .id = id};
 }
 
 /* Whether the answer is long enough. The first replies of a root are not cut short for their number. */
@@ -126,8 +124,7 @@ static bool read_place(struct comment_question *question, const char *sort, stru
                        int64_t *limit) {
     enum threads_sort order;
     if (!place_sort_of(sort ? sort : "floor", &order) ||
-        !http_query_number(question->request, "limit", REPLIES_LIMIT_DEFAULT, REPLIES_LIMIT_MAX, limit) ||
-        *limit < 1) {
+        !http_query_number(question->request, "limit", REPLIES_LIMIT_DEFAULT, REPLIES_LIMIT_MAX, limit) || *limit < 1) {
         comment_replies_bad_query(question->request);
         return false;
     }
@@ -149,7 +146,8 @@ static int put_about(struct comment_question *question, const struct subject_sta
     struct buffer *body = &question->replies->body;
     struct comment comment;
     int code = 0;
-    buffer_format(body, ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"closed\":%s,\"owner\":",
+    buffer_format(body,
+                  ",\"total\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 ",\"closed\":%s,\"owner\":",
                   state->visible, state->structure, state->counters, state->closed ? "true" : "false");
     if (registered)
         buffer_format(body, "%" PRId64, state->owner);
@@ -177,8 +175,8 @@ void comment_replies_page(struct comment_question *question) {
         return;
     }
     buffer_string(body, "{\"items\":[");
-    int registered = threads_subject(question->replies->options.threads, question->partition, &question->subject,
-                                     &state, &error);
+    int registered =
+        threads_subject(question->replies->options.threads, question->partition, &question->subject, &state, &error);
     int code = registered < 0 ? registered : put_some(question, 0, &place, (size_t)limit, (size_t)first, &more, &error);
     if (!code) {
         put_next(body, &place, more);

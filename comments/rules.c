@@ -279,11 +279,16 @@ int thread_decide(const struct comment_command *command, struct thread *thread) 
 
 const char *comment_refusal_name(enum comment_refusal_reason reason) {
     static const char *const NAMES[] = {
-        [COMMENT_REFUSAL_NO_SUBJECT] = "no_subject",   [COMMENT_REFUSAL_NO_COMMENT] = "no_comment",
-        [COMMENT_REFUSAL_CLOSED] = "closed",           [COMMENT_REFUSAL_BANNED] = "banned",
-        [COMMENT_REFUSAL_NOT_ALLOWED] = "not_allowed", [COMMENT_REFUSAL_LEVEL] = "level",
-        [COMMENT_REFUSAL_BLOCKED] = "blocked",         [COMMENT_REFUSAL_NOT_YOURS] = "not_yours",
-        [COMMENT_REFUSAL_NOT_VISIBLE] = "not_visible", [COMMENT_REFUSAL_NO_ROOT] = "no_root",
+        [COMMENT_REFUSAL_NO_SUBJECT] = "no_subject",
+        [COMMENT_REFUSAL_NO_COMMENT] = "no_comment",
+        [COMMENT_REFUSAL_CLOSED] = "closed",
+        [COMMENT_REFUSAL_BANNED] = "banned",
+        [COMMENT_REFUSAL_NOT_ALLOWED] = "not_allowed",
+        [COMMENT_REFUSAL_LEVEL] = "level",
+        [COMMENT_REFUSAL_BLOCKED] = "blocked",
+        [COMMENT_REFUSAL_NOT_YOURS] = "not_yours",
+        [COMMENT_REFUSAL_NOT_VISIBLE] = "not_visible",
+        [COMMENT_REFUSAL_NO_ROOT] = "no_root",
         [COMMENT_REFUSAL_PINS] = "pins",
     };
     return NAMES[reason];

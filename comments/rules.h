@@ -40,9 +40,9 @@ struct thread {
     struct subject_state subject;
     struct comment_place about; /* the comment that the command names */
     /* The comments that count it, or that will count its reply: */
-    struct comment_place root;     /* of about; id 0: about is a root itself */
-    struct comment_place answered; /* the reply that about answers; id 0: about answers its root, or is one */
-    struct comment_place made;     /* POST, REPLY: the id is the caller's */
+    struct comment_place root;              /* of about; id 0: about is a root itself */
+    struct comment_place answered;          /* the reply that about answers; id 0: about answers its root, or is one */
+    struct comment_place made;              /* POST, REPLY: the id is the caller's */
     bool likes, reported, reaction_changed; /* the user's reaction to about */
     bool banned;                            /* the user */
 };

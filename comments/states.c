@@ -43,9 +43,7 @@ void comment_states_detach(struct comment_states *states, int32_t partition) {
     states->parts[partition] = (struct states_part){.attached = false};
 }
 
-void comment_states_silence(struct comment_states *states, int32_t partition) {
-    states->parts[partition].live = false;
-}
+void comment_states_silence(struct comment_states *states, int32_t partition) { states->parts[partition].live = false; }
 
 void comment_states_live(struct comment_states *states, int32_t partition) { states->parts[partition].live = true; }
 

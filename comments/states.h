@@ -23,7 +23,7 @@ struct comment_states_options {
 };
 
 struct comment_states *comment_states_new(const struct comment_states_options *options);
-void comment_states_free(struct comment_states *states);                               /* NULL is fine */
+void comment_states_free(struct comment_states *states);                           /* NULL is fine */
 void comment_states_set_owner(struct comment_states *states, struct owner *owner); /* before all that follow */
 
 /* For the owner's callbacks of the same names (owner/owner.h). */

@@ -31,8 +31,8 @@ enum { THREADS_REFUSAL_MS = 3600000 /* so long a refusal is remembered */ };
 enum threads_sort { THREADS_FLOOR, THREADS_NEWEST, THREADS_HEAT };
 struct threads_place {
     enum threads_sort sort;
-    bool begun;       /* false: the beginning of the list */
-    int64_t at, id;   /* the last one before the place: its floor, or its heat and id */
+    bool begun;     /* false: the beginning of the list */
+    int64_t at, id; /* the last one before the place: its floor, or its heat and id */
 };
 
 struct threads;

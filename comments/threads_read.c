@@ -146,8 +146,8 @@ static int list_newest(struct threads *threads, int32_t partition, const struct 
     floors_start(&key, subject, 0);
     size_t prefix = key.size;
     threads_key_floor(&key, (int32_t)from);
-    code = walk(threads, &threads->parts[partition], &key, prefix, (size_t)(top - from + 1), ids, count, &up, more,
-                error);
+    code =
+        walk(threads, &threads->parts[partition], &key, prefix, (size_t)(top - from + 1), ids, count, &up, more, error);
     if (code) return code;
     for (size_t i = 0; i < *count / 2; i++) {
         int64_t other = ids[*count - 1 - i];

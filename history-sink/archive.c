@@ -128,21 +128,6 @@ static int sync_folders(const char *dir, int64_t hour, struct error *error) {
     return code;
 }
 
-int archive_create(const char *dir, struct error *error) {
-    char *path = mem_string(dir);
-    int code = 0;
-    for (char *at = path + 1; code == 0; at++) {
-        if (*at && *at != '/') continue;
-        char kept = *at;
-        *at = 0;
-        if (mkdir(path, 0777) && errno != EEXIST) code = failed(error, path);
-        *at = kept;
-        if (!kept) break;
-    }
-    free(path);
-    return code;
-}
-
 int archive_create_hour(const char *dir, int64_t hour, struct error *error) {
     char *date = date_path(dir, hour), *path = hour_path(dir, hour);
     int code = make_folder(date, error);

@@ -48,8 +48,6 @@ static inline int64_t archive_hour_of(int64_t received_ms) { return received_ms 
 char *archive_path(const char *dir, int32_t partition, struct archive_file file);
 char *archive_temporary_path(const char *dir, int32_t partition, struct archive_file file);
 
-/* Makes the folder itself, with all above it. */
-int archive_create(const char *dir, struct error *error);
 /* Makes the folder of that hour, durably. */
 int archive_create_hour(const char *dir, int64_t hour, struct error *error);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/folders.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "history-sink/look.h"
@@ -135,7 +136,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
     sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
     sink->loader = loop_idle_new(service_loop(service), rebuild_more, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);
-    int code = archive_create(settings->dir, error);
+    int code = folders_make(settings->dir, error);
     if (code == 0)
         code = rows_open(path, (size_t)settings->store_cache, (size_t)settings->store_memtables, &sink->rows, error);
     if (code == 0) code = start_kafka(sink, error);

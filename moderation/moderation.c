@@ -2,9 +2,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
+#include "base/folders.h"
 #include "base/mem.h"
 #include "event/topics.h"
 #include "moderation/answers.h"
@@ -38,25 +37,11 @@ static void damaged(void *context) {
     intake_damaged(moderation->intake);
 }
 
-/* Makes the folder and those above it. */
-static int make_folders(const char *folder, struct error *error) {
-    if (!*folder) return error_set(error, -EINVAL, "data.dir is empty");
-    char *path = mem_string(folder);
-    int code = 0;
-    for (char *at = path; !code && at;) {
-        at = strchr(at + 1, '/');
-        if (at) *at = '\0';
-        if (mkdir(path, 0777) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", path, strerror(errno));
-        if (at) *at = '/';
-    }
-    free(path);
-    return code;
-}
-
 static int open_index(struct moderation *moderation, int partitions, int64_t cache, struct error *error) {
     const char *folder = service_settings(moderation->service)->data_dir;
+    if (!*folder) return error_set(error, -EINVAL, "data.dir is empty");
     char *path = mem_format("%s/comments.db", folder);
-    int code = make_folders(folder, error);
+    int code = folders_make(folder, error);
     if (!code) code = index_open(path, partitions, cache, &moderation->index, error);
     free(path);
     return code;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/mem.h"
 
 enum { NAME_SIZE = 32 }; /* hexadecimal digits */
@@ -17,18 +17,6 @@ enum { NAME_SIZE = 32 }; /* hexadecimal digits */
 static int failed(struct error *error, const char *file) {
     int code = -errno;
     return error_set(error, code, "%s: %s", file, strerror(-code));
-}
-
-static int make_directories(const char *file, struct error *error) {
-    char *path = mem_string(file);
-    int code = 0;
-    for (char *slash = strchr(path + 1, '/'); slash && !code; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0777) && errno != EEXIST) code = failed(error, path);
-        *slash = '/';
-    }
-    free(path);
-    return code;
 }
 
 /* 1: read, 0: there is no such file, or not a whole name in it. */
@@ -72,7 +60,7 @@ int identity_load(const char *instance, const char *file, char **name, struct er
         *name = mem_string(instance);
         return 0;
     }
-    int code = make_directories(file, error);
+    int code = folders_make_above(file, error);
     if (!code) code = read_name(file, text, error);
     if (code < 0) return code;
     if (!code) {
@@ -84,4 +72,14 @@ int identity_load(const char *instance, const char *file, char **name, struct er
     }
     *name = mem_string(text);
     return 0;
+}
+
+int identity_transactional(const char *prefix, const char *group, const char *instance, const char *folder, char **id,
+                           struct error *error) {
+    char *file = mem_format("%s/identity", folder), *name = NULL;
+    int code = identity_load(instance, file, &name, error);
+    if (!code) *id = mem_format("%s%s-%s", prefix, group, name);
+    free(file);
+    free(name);
+    return code;
 }

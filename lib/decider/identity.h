@@ -8,4 +8,8 @@
  * negative errno code when the file cannot be read or written. The caller frees *name. */
 int identity_load(const char *instance, const char *file, char **name, struct error *error);
 
+/* PREFIXGROUP-NAME, such as starling.routers-router-1, with the name as identity_load has it from FOLDER/identity. The caller frees *id. */
+int identity_transactional(const char *prefix, const char *group, const char *instance, const char *folder, char **id,
+                           struct error *error);
+
 #endif

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/mem.h"
 #include "store/private.h"
 
@@ -15,17 +16,8 @@ static int failed(const char *path, struct error *error) {
 }
 
 /* Makes the folders above path. */
-static int make_parents(const char *path, struct error *error) {
-    const char *slash = strrchr(path, '/');
-    if (!slash || slash == path) return 0;
-    char *parent = mem_stringn(path, (size_t)(slash - path));
-    int code = store_make_directories(parent, error);
-    free(parent);
-    return code;
-}
-
 int store_checkpoint(struct store *store, const char *path, struct error *error) {
-    int code = make_parents(path, error);
+    int code = folders_make_above(path, error);
     if (code) return code;
     char *failure = NULL;
     rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(store->db, &failure);
@@ -152,7 +144,8 @@ static int sync_folder(const char *path, struct error *error) {
 int store_clone(const char *from, const char *path, struct store_progress *progress, struct error *error) {
     struct store_progress unseen = {.bytes = 0, .total = 0, .cancelled = false};
     char *part = mem_format("%s.part", path);
-    int code = store_exists(from) ? make_parents(path, error) : error_set(error, -ENOENT, "%s: not a store", from);
+    int code =
+        store_exists(from) ? folders_make_above(path, error) : error_set(error, -ENOENT, "%s: not a store", from);
     if (!code) code = remove_folder(part, error);
     if (!code && mkdir(part, 0777)) code = failed(part, error);
     struct cloning cloning = {.to = part, .progress = progress ? progress : &unseen};

@@ -42,6 +42,4 @@ rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, con
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);
 
-int store_make_directories(const char *path, struct error *error);
-
 #endif

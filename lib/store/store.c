@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/folders.h"
 #include "base/mem.h"
 #include "store/private.h"
 
@@ -32,21 +32,6 @@ int store_failed(char *message, const char *doing, struct error *error) {
     int code = is_busy(message) ? -EBUSY : is_full(message) ? -ENOSPC : -EIO;
     error_set(error, code, "%s: %s", doing, message);
     rocksdb_free(message);
-    return code;
-}
-
-int store_make_directories(const char *path, struct error *error) {
-    char *copy = mem_string(path);
-    int code = 0;
-    for (char *at = copy + 1; !code; at++) {
-        if (*at != '/' && *at) continue;
-        char kept = *at;
-        *at = 0;
-        if (mkdir(copy, 0777) && errno != EEXIST) code = error_set(error, -errno, "%s: %s", copy, strerror(errno));
-        *at = kept;
-        if (!kept) break;
-    }
-    free(copy);
     return code;
 }
 
@@ -89,7 +74,7 @@ static int open_all(struct store *store, const char *path, struct error *error) 
 
 int store_open(const char *path, const struct store_options *options, struct store **out, struct error *error) {
     struct store_options shared = store_options_share(options);
-    int code = store_make_directories(path, error);
+    int code = folders_make(path, error);
     if (code) return code;
     rocksdb_cache_t *cache = rocksdb_cache_create_lru_with_strict_capacity_limit(shared.cache_bytes);
     struct store *store = mem_alloc(sizeof *store);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folders.h"
 #include "base/mem.h"
 #include "history_world.h"
 
@@ -57,8 +58,8 @@ static void test_an_empty_folder_and_none(void **state) {
     char *gone = mem_format("%s/gone", (char *)*state);
     assert_int_equal(archive_scan(gone, &wanted, 1, false, NULL), -ENOENT);
     char *deep = mem_format("%s/a/b", gone);
-    assert_int_equal(archive_create(deep, NULL), 0);
-    assert_int_equal(archive_create(deep, NULL), 0);
+    assert_int_equal(folders_make(deep, NULL), 0);
+    assert_int_equal(folders_make(deep, NULL), 0);
     assert_int_equal(archive_scan(deep, &wanted, 1, false, NULL), 0);
     free(gone);
     free(deep);

@@ -1,0 +1,11 @@
+/* Folders on the disk. Blocks; any thread. */
+#ifndef BASE_FOLDERS_H
+#define BASE_FOLDERS_H
+
+#include "base/error.h"
+
+/* Makes the folder and those above it; those that are there stay. Negative errno with the reason. */
+int folders_make(const char *path, struct error *error);
+int folders_make_above(const char *path, struct error *error); /* those above it alone */
+
+#endif

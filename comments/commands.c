@@ -47,20 +47,6 @@ static void reset(void *context) {
     options->on_reset(options->context);
 }
 
-static struct decider_metrics metrics_of(struct metrics *m) {
-    return (struct decider_metrics){
-        .commands =
-            metrics_counter(m, "starling_comments_commands_total", "Commands decided, dead letters included.", NULL),
-        .queued = metrics_gauge(m, "starling_comments_commands_queued", "Commands read and not decided yet.", NULL),
-        .overlay =
-            metrics_gauge(m, "starling_comments_overlay_entries", "State that was written and is not read back.", NULL),
-        .transactions = metrics_counter(m, "starling_comments_transactions_total", "Transactions committed.", NULL),
-        .failed =
-            metrics_counter(m, "starling_comments_transactions_failed_total", "Transactions not committed.", NULL),
-        .dead = metrics_counter(m, "starling_comments_commands_dead_total", "Records that were no command.", NULL),
-    };
-}
-
 struct comment_commands *comment_commands_new(const struct comment_commands_options *options) {
     struct comment_commands *commands = mem_alloc(sizeof *commands);
     *commands = (struct comment_commands){.options = *options};
@@ -69,7 +55,7 @@ struct comment_commands *comment_commands_new(const struct comment_commands_opti
         .settings = options->kafka,
         .log = options->log,
         .registry = options->metrics,
-        .metrics = metrics_of(options->metrics),
+        .metrics = decider_metrics_of(options->metrics, "starling_comments"),
         .transactional_id = options->transactional_id,
         .partitions = options->partitions,
         .commands = COMMANDS,

@@ -103,11 +103,10 @@ static int open_kafka(struct comments *comments, struct error *error) {
 
 static int make_commands(struct comments *comments, struct error *error) {
     const struct service_settings *common = service_settings(comments->service);
-    char *file = mem_format("%s/identity", common->data_dir), *name = NULL;
-    int code = identity_load(common->group_instance_id, file, &name, error);
-    free(file);
+    char *id;
+    int code = identity_transactional(service_kafka(comments->service)->prefix, comments->settings->group_id,
+                                      common->group_instance_id, common->data_dir, &id, error);
     if (code) return code;
-    char *id = mem_format("%s%s-%s", service_kafka(comments->service)->prefix, comments->settings->group_id, name);
     comments->commands = comment_commands_new(&(struct comment_commands_options){
         .loop = service_loop(comments->service),
         .kafka = service_kafka(comments->service),
@@ -124,7 +123,6 @@ static int make_commands(struct comments *comments, struct error *error) {
         .damaged = damaged,
     });
     free(id);
-    free(name);
     return 0;
 }
 

@@ -90,19 +90,6 @@ static void reset(void *context) {
     options->on_reset(options->context);
 }
 
-static struct decider_metrics metrics_of(struct metrics *m) {
-    return (struct decider_metrics){
-        .commands =
-            metrics_counter(m, "starling_feed_commands_total", "Commands decided, dead letters included.", NULL),
-        .queued = metrics_gauge(m, "starling_feed_commands_queued", "Commands read and not decided yet.", NULL),
-        .overlay =
-            metrics_gauge(m, "starling_feed_overlay_entries", "State that was written and is not read back.", NULL),
-        .transactions = metrics_counter(m, "starling_feed_transactions_total", "Transactions committed.", NULL),
-        .failed = metrics_counter(m, "starling_feed_transactions_failed_total", "Transactions not committed.", NULL),
-        .dead = metrics_counter(m, "starling_feed_commands_dead_total", "Records that were no command.", NULL),
-    };
-}
-
 struct feed_commands *feed_commands_new(const struct feed_commands_options *options) {
     struct feed_commands *commands = mem_alloc(sizeof *commands);
     *commands = (struct feed_commands){.options = *options, .codec = codec_new()};
@@ -111,7 +98,7 @@ struct feed_commands *feed_commands_new(const struct feed_commands_options *opti
         .settings = options->kafka,
         .log = options->log,
         .registry = options->metrics,
-        .metrics = metrics_of(options->metrics),
+        .metrics = decider_metrics_of(options->metrics, "starling_feed"),
         .transactional_id = options->transactional_id,
         .partitions = options->partitions,
         .commands = COMMANDS,

@@ -159,11 +159,10 @@ static void make_timelines(struct feed *feed) {
 
 static int make_commands(struct feed *feed, struct error *error) {
     const struct service_settings *common = service_settings(feed->service);
-    char *file = mem_format("%s/identity", common->data_dir), *name = NULL;
-    int code = identity_load(common->group_instance_id, file, &name, error);
-    free(file);
+    char *id;
+    int code = identity_transactional(service_kafka(feed->service)->prefix, feed->settings->group_id,
+                                      common->group_instance_id, common->data_dir, &id, error);
     if (code) return code;
-    char *id = mem_format("%s%s-%s", service_kafka(feed->service)->prefix, feed->settings->group_id, name);
     feed->commands = feed_commands_new(&(struct feed_commands_options){
         .loop = service_loop(feed->service),
         .kafka = service_kafka(feed->service),
@@ -183,7 +182,6 @@ static int make_commands(struct feed *feed, struct error *error) {
         .damaged = damaged,
     });
     free(id);
-    free(name);
     return 0;
 }
 

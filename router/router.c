@@ -128,12 +128,8 @@ static void each_tenth(void *context) {
 /* The transactions' name of this process. The caller frees *id. */
 static int load_identity(struct router *router, char **id, struct error *error) {
     const struct service_settings *common = service_settings(router->service);
-    char *file = mem_format("%s/identity", common->data_dir), *name = NULL;
-    int code = identity_load(common->group_instance_id, file, &name, error);
-    if (!code) *id = mem_format("%s%s-%s", service_kafka(router->service)->prefix, router->settings->group_id, name);
-    free(file);
-    free(name);
-    return code;
+    return identity_transactional(service_kafka(router->service)->prefix, router->settings->group_id,
+                                  common->group_instance_id, common->data_dir, id, error);
 }
 
 /* All that needs the friend lists. */

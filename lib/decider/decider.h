@@ -59,6 +59,9 @@ struct decider_metrics {
     struct metric *dead;         /* and records that were no command */
 };
 
+/* The series PREFIX_commands_total, PREFIX_commands_queued and so on. */
+struct decider_metrics decider_metrics_of(struct metrics *registry, const char *prefix);
+
 struct decider_options {
     uv_loop_t *loop;
     const struct kafka_settings *settings;

@@ -34,7 +34,7 @@ static const struct config_property PROPERTIES[] = {
 /* One process, one configuration: written once, by config_finish, before anything reads it. */
 static struct owner_settings values;
 
-const struct config_section OWNER_SECTION = {"Processes that own partitions (router, feed)", PROPERTIES,
+const struct config_section OWNER_SECTION = {"Processes that own partitions (router, feed, comments)", PROPERTIES,
                                              ARRAY_SIZE(PROPERTIES), &values};
 
 const struct config_section *const OWNER_SECTIONS[] = {&OWNER_SECTION, NULL};

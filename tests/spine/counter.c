@@ -296,7 +296,7 @@ static int make_owner(struct daemon *d, struct error *error) {
 
 static int make_parts(struct daemon *d, int32_t routes, struct error *error) {
     const char *folder = service_settings(d->service)->data_dir;
-    char *path = mem_format("%s/counters", folder), *file = mem_format("%s/identity", folder), *name = NULL;
+    char *path = mem_format("%s/counters", folder), *id = NULL;
     struct telling_options telling = {
         .loop = service_loop(d->service),
         .kafka = service_kafka(d->service),
@@ -309,10 +309,11 @@ static int make_parts(struct daemon *d, int32_t routes, struct error *error) {
         .version = version,
     };
     int code = ledger_open(path, d->partitions, &d->ledger, error);
-    if (!code) code = identity_load(service_settings(d->service)->group_instance_id, file, &name, error);
+    if (!code)
+        code = identity_transactional(service_kafka(d->service)->prefix, settings.group_id,
+                                      service_settings(d->service)->group_instance_id, folder, &id, error);
     if (!code) code = telling_new(&telling, &d->telling, error);
     if (!code) {
-        char *id = mem_format("%s%s-%s", service_kafka(d->service)->prefix, settings.group_id, name);
         d->deciding = deciding_new(&(struct deciding_options){
             .service = d->service,
             .transactional_id = id,
@@ -323,12 +324,10 @@ static int make_parts(struct daemon *d, int32_t routes, struct error *error) {
             .handled = handled,
             .reset = reset,
         });
-        free(id);
         code = make_owner(d, error);
     }
     free(path);
-    free(file);
-    free(name);
+    free(id);
     return code;
 }
 

@@ -42,6 +42,9 @@ static void an_identity_is_kept(void **state) {
     free(a);
     free(b);
     assert_true(identity_load("", "/proc/no/such", &b, &error) < 0);
+    assert_int_equal(identity_transactional("s.", "routers", "one", folder, &b, &error), 0);
+    assert_string_equal(b, "s.routers-one");
+    free(b);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     assert_int_equal(system(command), 0);
 }

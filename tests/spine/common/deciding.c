@@ -74,17 +74,6 @@ static void reset(void *context) {
 
 /* ---- beginning and end ---- */
 
-static struct decider_metrics metrics_of(struct metrics *registry) {
-    return (struct decider_metrics){
-        .commands = metrics_counter(registry, "counter_commands_total", "Commands decided", NULL),
-        .queued = metrics_gauge(registry, "counter_queued", "Commands that wait", NULL),
-        .overlay = metrics_gauge(registry, "counter_overlay", "State not read back", NULL),
-        .transactions = metrics_counter(registry, "counter_transactions_total", "Committed", NULL),
-        .failed = metrics_counter(registry, "counter_transactions_failed_total", "Not committed", NULL),
-        .dead = metrics_counter(registry, "counter_dead_total", "Records that are no command", NULL),
-    };
-}
-
 struct deciding *deciding_new(const struct deciding_options *options) {
     struct deciding *deciding = mem_alloc(sizeof *deciding);
     struct metrics *registry = service_metrics(options->service);
@@ -93,7 +82,7 @@ struct deciding *deciding_new(const struct deciding_options *options) {
         .settings = service_kafka(options->service),
         .log = service_log(options->service),
         .registry = registry,
-        .metrics = metrics_of(registry),
+        .metrics = decider_metrics_of(registry, "counter"),
         .transactional_id = options->transactional_id,
         .partitions = options->partitions,
         .commands = COMMANDS,

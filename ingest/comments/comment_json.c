@@ -30,24 +30,6 @@ static bool want_id(const json_t *object, const char *member, int64_t *id) {
     return json_want_text(object, member, &text, NULL) == 0 && ids_parse(text, strlen(text), id);
 }
 
-/* A text, an id or a cursor, or null. */
-static bool put_nullable(struct buffer *body, const json_t *object, const char *member) {
-    const json_t *value = json_object_get(object, member);
-    buffer_format(body, ",\"%s\":", member);
-    if (json_is_string(value))
-        json_put_text(body, json_string_value(value), json_string_length(value));
-    else
-        buffer_string(body, "null");
-    return json_is_string(value) || json_is_null(value);
-}
-
-static bool put_number(struct buffer *body, const json_t *object, const char *member) {
-    int64_t value;
-    if (json_want_int(object, member, 0, INT64_MAX, &value, NULL)) return false;
-    buffer_format(body, ",\"%s\":%" PRId64, member, value);
-    return true;
-}
-
 static bool known_state(const char *state) {
     return strcmp(state, "visible") == 0 || strcmp(state, "held") == 0 || strcmp(state, "hidden") == 0 ||
            strcmp(state, "deleted") == 0;
@@ -67,10 +49,10 @@ static bool put_comment(struct shown_comments *shown, const json_t *comment, con
     known_authors_put(names->authors, id, user);
     buffer_format(body, "{\"id\":\"%" PRId64 "\",", id);
     post_put_user(body, user, names->profiles);
-    if (!put_nullable(body, comment, "text") || !put_number(body, comment, "time") ||
-        !put_number(body, comment, "floor") || !put_nullable(body, comment, "root") ||
-        !put_nullable(body, comment, "reply_to") || !put_number(body, comment, "likes") ||
-        !put_number(body, comment, "reply_count"))
+    if (!json_copy_text(body, comment, "text") || !json_copy_int(body, comment, "time") ||
+        !json_copy_int(body, comment, "floor") || !json_copy_text(body, comment, "root") ||
+        !json_copy_text(body, comment, "reply_to") || !json_copy_int(body, comment, "likes") ||
+        !json_copy_int(body, comment, "reply_count"))
         return false;
     buffer_string(body, ",\"replies\":");
     if (!put_comments(shown, json_object_get(comment, "replies"), names, levels - 1)) return false;
@@ -101,7 +83,7 @@ static bool put_items(struct shown_comments *shown, const json_t *reply, const s
     buffer_string(&shown->body, "{\"items\":");
     return json_want_bool(reply, "complete", &shown->complete, NULL) == 0 &&
            put_comments(shown, json_object_get(reply, "items"), names, LEVELS_MAX) &&
-           put_nullable(&shown->body, reply, "next");
+           json_copy_text(&shown->body, reply, "next");
 }
 
 bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
@@ -113,7 +95,7 @@ bool shown_replies(struct shown_comments *shown, const json_t *reply, const stru
 bool shown_page(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
     struct buffer *body = &shown->body;
     bool closed;
-    if (!put_items(shown, reply, names) || !put_number(body, reply, "total") ||
+    if (!put_items(shown, reply, names) || !json_copy_int(body, reply, "total") ||
         json_want_int(reply, "version", 0, INT64_MAX, &shown->version, NULL) ||
         json_want_int(reply, "counters", 0, INT64_MAX, &shown->counters, NULL) ||
         json_want_bool(reply, "closed", &closed, NULL))
@@ -121,7 +103,7 @@ bool shown_page(struct shown_comments *shown, const json_t *reply, const struct 
     buffer_format(body, ",\"version\":%" PRId64 ",\"closed\":%s", shown->version, closed ? "true" : "false");
     if (json_is_null(json_object_get(reply, "owner")))
         buffer_string(body, ",\"owner\":null");
-    else if (!put_number(body, reply, "owner"))
+    else if (!json_copy_int(body, reply, "owner"))
         return false;
     buffer_string(body, ",\"pinned\":");
     if (!put_comments(shown, json_object_get(reply, "pinned"), names, LEVELS_MAX)) return false;

@@ -85,6 +85,30 @@ void json_put_text(struct buffer *out, const char *text, size_t size) { text_quo
 
 void json_put_int(struct buffer *out, int64_t value) { text_int(out, value); }
 
+static void put_key(struct buffer *out, const char *key) {
+    buffer_string(out, ",\"");
+    buffer_string(out, key);
+    buffer_string(out, "\":");
+}
+
+bool json_copy_text(struct buffer *out, const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    put_key(out, key);
+    if (json_is_string(value))
+        json_put_text(out, json_string_value(value), json_string_length(value));
+    else
+        buffer_string(out, "null");
+    return json_is_string(value) || json_is_null(value);
+}
+
+bool json_copy_int(struct buffer *out, const json_t *object, const char *key) {
+    int64_t value;
+    if (json_want_int(object, key, 0, INT64_MAX, &value, NULL)) return false;
+    put_key(out, key);
+    json_put_int(out, value);
+    return true;
+}
+
 void json_put_degrees(struct buffer *out, int32_t e7) {
     uint32_t size = e7 < 0 ? 0 - (uint32_t)e7 : (uint32_t)e7;
     uint32_t fraction = size % 10000000;

@@ -227,12 +227,29 @@ static void any_text_is_written_as_json(void **state) {
     }
 }
 
+static void members_are_copied(void **state) {
+    static const char TEXT[] = "{\"a\":\"x\\\"y\",\"n\":null,\"i\":7,\"m\":-1}";
+    struct buffer out = {.size = 0};
+    json_t *object = json_parse(TEXT, sizeof TEXT - 1, NULL);
+    assert_true(json_copy_text(&out, object, "a"));
+    assert_true(json_copy_text(&out, object, "n"));
+    assert_true(json_copy_int(&out, object, "i"));
+    assert_string_equal(buffer_cstring(&out), ",\"a\":\"x\\\"y\",\"n\":null,\"i\":7");
+    assert_false(json_copy_text(&out, object, "i"));
+    assert_false(json_copy_text(&out, object, "none"));
+    assert_false(json_copy_int(&out, object, "m"));
+    assert_false(json_copy_int(&out, object, "a"));
+    json_decref(object);
+    buffer_free(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_text_is_refused),   cmocka_unit_test(members_are_fetched_by_type),
         cmocka_unit_test(absent_and_wrong_members),    cmocka_unit_test(degrees_are_rounded_and_limited),
         cmocka_unit_test(degrees_are_written_exactly), cmocka_unit_test(degrees_go_there_and_back),
         cmocka_unit_test(numbers_are_written),         cmocka_unit_test(any_text_is_written_as_json),
+        cmocka_unit_test(members_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

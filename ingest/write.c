@@ -112,3 +112,15 @@ void write_problem(struct http_request *request, int code) {
         http_problem(request, 503, "kafka_unavailable",
                      "Kafka does not take writes just now; nothing is lost by trying again", RETRY_AFTER_S);
 }
+
+void write_answer(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct buffer *body = context;
+    if (code)
+        write_problem(request, code);
+    else if (body)
+        http_reply_json(request, 200, body);
+    else
+        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
+    if (body) buffer_free(body);
+    free(body);
+}

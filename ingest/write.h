@@ -26,6 +26,9 @@ void write_keyed(struct write *write, const struct topic *topic, const void *key
 void write_end(
     struct write *write); /* no more records follow; done may be called inside, and the write is freed after it */
 
+/* A write_done for answers that are made before the write. context: the body, which is freed; NULL: 204. */
+void write_answer(void *context, struct http_request *request, int code, int32_t partition, int64_t offset);
+
 /* The problem for a write that failed with that code: 503 with Retry-After, or 500. */
 void write_problem(struct http_request *request, int code);
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/config.h"
@@ -13,26 +12,11 @@
 #include "ingest/write.h"
 #include "subjects/subject.h"
 
-/* context: the body of the answer; NULL: 204. */
-static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
-    struct buffer *body = context;
-    (void)partition;
-    (void)offset;
-    if (code)
-        write_problem(request, code);
-    else if (body)
-        http_reply_json(request, 200, body);
-    else
-        http_reply(request, 204, NULL, NULL, 0, NULL, 0);
-    if (body) buffer_free(body);
-    free(body);
-}
-
 static void write_ban(struct writer *writer, const struct call *call, const struct comment_ban *ban,
                       struct buffer *body) {
     struct buffer record = {0};
     event_encode_comment_ban(&record, ban);
-    struct write *write = write_new(writer, call->request, written, body);
+    struct write *write = write_new(writer, call->request, write_answer, body);
     write_user(write, &TOPIC_BANS, call->values[0].user, &record);
     write_end(write);
     buffer_free(&record);

@@ -41,19 +41,6 @@ static void get_profile(void *state, const struct call *call) { reply_profile(st
 
 static void get_profile_of(void *state, const struct call *call) { reply_profile(state, call, call->values[0].user); }
 
-/* The answer was made when the request was; it is sent when Kafka has the record. */
-static void written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
-    struct buffer *body = context;
-    (void)partition;
-    (void)offset;
-    if (code)
-        write_problem(request, code);
-    else
-        http_reply_json(request, 200, body);
-    buffer_free(body);
-    free(body);
-}
-
 static int parse_profile(const json_t *object, struct profile *profile, struct error *error) {
     const char *name, *url = "";
     if (json_want_text(object, "name", &name, error)) return -EINVAL;
@@ -80,7 +67,7 @@ static void put_profile(void *state, const struct call *call) {
         struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
         put_profile_json(body, call->claims.user, &profile);
         event_encode_profile(&record, &profile);
-        struct write *write = write_new(writes->writer, call->request, written, body);
+        struct write *write = write_new(writes->writer, call->request, write_answer, body);
         write_user(write, &TOPIC_PROFILES, call->claims.user, &record);
         write_end(write);
         buffer_free(&record);

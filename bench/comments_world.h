@@ -48,6 +48,7 @@ static inline struct event_text comments_world_text(int64_t number, char text[CO
     snprintf(text, COMMENTS_TEXT + 1, "comment %" PRId64 " ", number);
     for (size_t i = strlen(text); i < COMMENTS_TEXT; i++)
         text[i] = i % 7 == 6 ? ' ' : (char)('a' + hash_u64((uint64_t)number << 8 | i) % 26);
+    text[COMMENTS_TEXT] = '\0';
     return (struct event_text){text, COMMENTS_TEXT};
 }
 

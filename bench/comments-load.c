@@ -9,7 +9,8 @@
  *     sql       the same comments as `posts` for PostgreSQL's COPY            --path (a folder) --count --subjects
  *     token     prints what checking tokens takes                             --path (the key's file) --tokens (a file)
  *
- * A file of comments has a subject's number and a comment's id for each, as they lie in memory.
+ * A file of comments has a subject's number and a comment's id for each, as they lie in memory. So many of them are liked, spread over the
+ * file, that each gets five likes on average.
  *
  * store: the records go through threads_take, as those of the topics do, in the order in which they would be written if a thousand
  * subjects were written under at a time. A twentieth of the comments is under the first subject, of the others each third one is a reply. No offsets
@@ -30,7 +31,7 @@
 #include "ids/ids.h"
 #include "service/auth.h"
 
-enum { BATCH = 4000, TOGETHER = 1000, FIRST_SHARE = 20, KEPT_ROUNDS = 1000, LINE = 4096 };
+enum { BATCH = 4000, TOGETHER = 1000, FIRST_SHARE = 20, KEPT_ROUNDS = 1000, LINE = 4096, LIKES_EACH = 5 };
 #define MEMORY ((size_t)256 << 20)
 #define BEGIN_MS INT64_C(1767225600000) // 2026-01-01
 
@@ -77,10 +78,13 @@ static void send_command(struct sender *sender, int64_t number, int64_t subject,
 static void load_commands(const struct options *options, struct sender *sender, enum comment_command_kind kind) {
     size_t known = 0;
     struct known_comment *all = kind == COMMENT_COMMAND_POST ? NULL : read_comments(options->path, &known);
+    size_t liked = (size_t)options->count / LIKES_EACH,
+           among = kind != COMMENT_COMMAND_LIKE || liked > known ? known : liked;
     for (int64_t i = options->from; i < options->from + options->count; i++) {
         char text[COMMENTS_TEXT + 1];
         struct comment_command command = {.kind = kind};
-        const struct known_comment *about = all ? &all[comments_world_draw(i, DRAW_COMMENT, (int64_t)known)] : NULL;
+        const struct known_comment *about =
+            all ? &all[(size_t)comments_world_draw(i, DRAW_COMMENT, (int64_t)among) * (known / among)] : NULL;
         command.comment = about ? about->id : 0;
         if (kind == COMMENT_COMMAND_LIKE)
             command.text = (struct event_text){"", 0};

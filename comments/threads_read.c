@@ -34,6 +34,10 @@ int threads_read_comment(struct threads *threads, const struct threads_part *par
     if (code != 1) return code;
     if (event_decode_comment(threads->codec, threads->value.data, threads->value.size, comment, error))
         return threads_damaged(error, "a comment");
+    bool unknown;
+    if (comment->root || map_count(threads->likes) >= THREADS_LIKES_MAX) return 1;
+    uint64_t *likes = map_put(threads->likes, (uint64_t)id, &unknown); // it may be taken with more of them soon
+    if (unknown) *likes = (uint64_t)comment->likes;
     return 1;
 }
 

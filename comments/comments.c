@@ -104,6 +104,7 @@ static int open_kafka(struct comments *comments, struct error *error) {
 
 static int make_commands(struct comments *comments, struct error *error) {
     const struct service_settings *common = service_settings(comments->service);
+    int64_t rate = comments->settings->user_rate;
     char *id;
     int code = identity_transactional(service_kafka(comments->service)->prefix, comments->settings->group_id,
                                       common->group_instance_id, common->data_dir, &id, error);
@@ -117,6 +118,8 @@ static int make_commands(struct comments *comments, struct error *error) {
         .bans = comments->bans,
         .transactional_id = id,
         .partitions = comments->partitions,
+        .user_partitions = comments->user_partitions,
+        .rate = {.interval_ms = rate ? SECOND_MS / rate : 0, .burst = comments->settings->user_burst},
         .batch = (size_t)comments->settings->commands_batch,
         .context = comments,
         .on_handled = commands_decided,
@@ -284,7 +287,7 @@ static void comments_peer(void *state, struct http_request *request) {
 static const struct topic *const NEEDED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
                                              &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS,
                                              &TOPIC_MODERATION_LOG,   &TOPIC_COMMENTS_WIDE,    &TOPIC_BANS,
-                                             &TOPIC_COMMENT_WATCHES,  &TOPIC_DELIVERIES};
+                                             &TOPIC_NOTICES,          &TOPIC_COMMENT_WATCHES,  &TOPIC_DELIVERIES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition COMMENTS_SERVICE = {

@@ -213,8 +213,8 @@ void comment_replies_under(struct comment_question *question) {
     if (code >= 0) code = put_some(question, question->comment, &place, (size_t)limit, 0, &more, &error);
     if (!code) {
         put_next(body, &place, more);
-        buffer_format(body, ",\"version\":%" PRId64 ",\"complete\":%s}", state.structure,
-                      question->complete ? "true" : "false");
+        buffer_format(body, ",\"user\":%" PRId64 ",\"version\":%" PRId64 ",\"complete\":%s}", root.user,
+                      state.structure, question->complete ? "true" : "false");
     }
     finish(question, code, &error);
 }
@@ -282,8 +282,8 @@ void comment_replies_likes(struct comment_question *question) {
         size_t size = strcspn(at, ",");
         good = i < REPLIES_IDS_MAX && ids_parse(at, size, &id);
         if (!good) break;
-        int code = threads_reaction(replies->options.threads, question->partition, &question->subject, id, user,
-                                    &reaction, &error);
+        int code = decisions_reaction(comment_commands_decisions(replies->options.commands), question->partition,
+                                      &question->subject, id, user, &reaction, &error);
         if (code < 0) {
             comment_replies_failed(question, code, &error);
             return;

@@ -120,6 +120,14 @@ static int take_comments(struct threads *threads, const struct taken *taken, con
     return take_comment(threads, taken, reason, error);
 }
 
+/* The newest record of an author under a subject has the newest time. */
+static void put_rested(struct threads *threads, const struct taken *taken, const struct comment_text *text) {
+    struct threads_key key;
+    threads_key_start(&key, KIND_RESTED, &taken->subject);
+    threads_key_number(&key, text->user);
+    put_id(threads, taken, &key, text->rested_at);
+}
+
 static int take_text(struct threads *threads, const struct taken *taken, const char **reason, struct error *error) {
     const struct kafka_record *record = taken->record;
     struct comment_text text;
@@ -133,6 +141,7 @@ static int take_text(struct threads *threads, const struct taken *taken, const c
     threads_key_number(&key, text.user);
     threads_key_bytes(&key, text.key.data, text.key.size);
     put_id(threads, taken, &key, taken->parts.comment);
+    if (text.rested_at) put_rested(threads, taken, &text);
     store_batch_put(threads->batch, taken->part->texts, record->key, record->key_size, record->value,
                     record->value_size);
     return 0;
@@ -174,6 +183,7 @@ static int take_refusal(struct threads *threads, const struct taken *taken, cons
     threads_key_number(&key, refusal.user);
     threads_key_bytes(&key, refusal.key.data, refusal.key.size);
     put(threads, taken->part->index, &key, value, sizeof value);
+    if (record->timestamp < taken->part->refusals_ms) taken->part->refusals_ms = record->timestamp;
     threads_key_number(&time, record->timestamp);
     threads_key_bytes(&time, key.bytes, key.size);
     put(threads, taken->part->index, &time, "", 0);

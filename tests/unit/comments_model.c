@@ -49,7 +49,25 @@ int model_floors(const struct model_subject *subject, int64_t root) {
 
 /* ---- rules: each returns -1, or why the command is refused ---- */
 
-enum { DONE = -1 };
+enum { DONE = -1, PASSING = -2 };
+
+static void tell(struct model *model, const struct model_comment *comment, int64_t user, bool mention, int64_t time) {
+    if (user == comment->user) return;
+    for (size_t i = 0; i < model->notice_count; i++)
+        if (model->notices[i].user == user && model->notices[i].comment == comment->id) return;
+    assert(model->notice_count < MODEL_NOTICES_MAX);
+    model->notices[model->notice_count++] = (struct model_notice){
+        .user = user, .by = comment->user, .comment = comment->id, .time = time, .mention = mention};
+}
+
+/* The comment is seen for the first time. */
+static void tell_all(struct model *model, struct model_subject *subject, const struct model_comment *comment,
+                     int64_t time) {
+    const struct model_comment *answered = comment->answers ? model_find(subject, comment->answers) : NULL;
+    if (answered && answered->state == COMMENT_VISIBLE) tell(model, comment, answered->user, false, time);
+    tell(model, comment, subject->owner, false, time);
+    for (size_t i = 0; i < comment->mentions.count; i++) tell(model, comment, comment->mentions.items[i], true, time);
+}
 
 static bool unpin(struct model_subject *subject, int64_t id) {
     size_t at = 0;
@@ -82,10 +100,16 @@ static int write_comment(struct model *model, const struct model_command *drawn,
     if (!owns) {
         if (subject->who_may == COMMENT_SUBJECT_NOBODY) return COMMENT_REFUSAL_NOT_ALLOWED;
         if (subject->who_may == COMMENT_SUBJECT_FOLLOWERS && !(asked && command->follows))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
+            return asked && command->who_may == COMMENT_COMMAND_FOLLOWERS ? COMMENT_REFUSAL_NOT_ALLOWED : PASSING;
         if (subject->who_may == COMMENT_SUBJECT_FRIENDS && !(asked && command->friends))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
+            return asked ? COMMENT_REFUSAL_NOT_ALLOWED : PASSING;
         if (command->level < subject->level) return COMMENT_REFUSAL_LEVEL;
+    }
+    if (command->role == COMMENT_COMMAND_USER) {
+        int64_t *rested = &subject->rested_at[command->user];
+        int64_t next = (*rested > drawn->time_ms ? *rested : drawn->time_ms) + MODEL_INTERVAL_MS;
+        if (next > drawn->time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return PASSING;
+        *rested = next;
     }
     if (fresh) {
         subject->registered = true;
@@ -103,9 +127,13 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .answers = reply ? command->comment : 0,
         .floor = floor,
         .key = drawn->key,
+        .mentions = command->mentions,
         .state = subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD : COMMENT_VISIBLE,
     };
     subject->structure++;
+    struct model_comment *made = &subject->comments[subject->count - 1];
+    if (made->state == COMMENT_VISIBLE && command->role != COMMENT_COMMAND_SERVICE)
+        tell_all(model, subject, made, ids_time_ms(made->id));
     outcome->made = subject->comments[subject->count - 1].id;
     return DONE;
 }
@@ -136,12 +164,15 @@ static int react(struct model_subject *subject, const struct comment_command *co
     return DONE;
 }
 
-static int moderate(struct model_subject *subject, const struct comment_command *command, struct model_comment *about) {
+static int moderate(struct model *model, const struct model_command *drawn, struct model_comment *about) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
     enum comment_state to = command->kind == COMMENT_COMMAND_HIDE ? COMMENT_HIDDEN : COMMENT_VISIBLE;
     if (command->role != COMMENT_COMMAND_MODERATOR) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state == to) return DONE;
     if (about->state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (command->kind == COMMENT_COMMAND_APPROVE && about->state != COMMENT_HELD) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (about->state == COMMENT_HELD && to == COMMENT_VISIBLE) tell_all(model, subject, about, drawn->time_ms);
     become(subject, about, to);
     return DONE;
 }
@@ -185,7 +216,7 @@ static int decide(struct model *model, const struct model_command *drawn, struct
         return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
         return owns || moderator ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
-    if (kind != COMMENT_COMMAND_DELETE) return moderate(subject, command, about);
+    if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);
     return DONE;
@@ -201,6 +232,10 @@ void model_decide(struct model *model, const struct model_command *drawn) {
         if (same && (old->made ? writes : true)) return;
     }
     outcome.refused = decide(model, drawn, &outcome);
+    if (outcome.refused == PASSING) {
+        model->passing++;
+        return;
+    }
     assert(model->outcome_count < MODEL_KEYS_MAX);
     if (outcome.made || outcome.refused != DONE) model->outcomes[model->outcome_count++] = outcome;
 }

@@ -55,7 +55,7 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     buffer_format(body, ",\"user\":%" PRId64 ",\"text\":", comment->user);
     int code = put_text(question, id, comment, viewer, error);
     if (code) return code;
-    buffer_format(body, ",\"time\":%" PRId64 ",\"floor\":%d,\"root\":", ids_time_ms(id), (int)comment->floor);
+    buffer_format(body, ",\"time\":%" PRId64 ",\"floor\":%d,\"root\":", comment_time(id, comment), (int)comment->floor);
     comment_replies_put_id(body, comment->root);
     buffer_string(body, ",\"reply_to\":");
     comment_replies_put_id(body, comment->answers);
@@ -78,8 +78,10 @@ static int put_of_id(struct comment_question *question, int64_t id, size_t first
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
     bool heat = sort == THREADS_HEAT;
-    return (struct threads_place){
-        .sort = sort, .begun = true, .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor, .id = id};
+    return (struct threads_place){.sort = sort,
+                                  .begun = true,
+                                  .at = heat ? heat_of(comment->likes, comment_time(id, comment)) : comment->floor,
+                                  .id = id};
 }
 
 /* Whether the answer is long enough. The first replies of a root are not cut short for their number. */

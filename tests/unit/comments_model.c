@@ -66,27 +66,47 @@ static void become(struct model_subject *subject, struct model_comment *comment,
     subject->structure++;
 }
 
-static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
-    struct model_subject *subject = &model->subjects[drawn->subject];
+static bool imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
+
+/* The comment that a command is about; NULL: there is none. */
+static struct model_comment *named(struct model *model, const struct model_command *drawn) {
     const struct comment_command *command = &drawn->command;
-    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered;
-    struct model_comment *about = reply ? model_find(subject, command->comment) : NULL;
-    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
-    int64_t owner = fresh ? command->owner : subject->owner;
+    int64_t id = command->comment;
+    for (size_t i = 0; command->named_key.size && i < model->outcome_count; i++) {
+        const struct model_outcome *outcome = &model->outcomes[i];
+        bool same = outcome->subject == drawn->subject && outcome->key == drawn->named;
+        if (same && outcome->user == command->named_user && outcome->made) id = outcome->made;
+    }
+    return model_find(&model->subjects[drawn->subject], id);
+}
+
+static int may_write(const struct model_subject *subject, const struct comment_command *command, int64_t owner) {
     bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE, asked = command->owner == owner;
-    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
-    if (reply && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (subject->closed) return COMMENT_REFUSAL_CLOSED;
     if (command->user == MODEL_BANNED) return COMMENT_REFUSAL_BANNED;
     if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
-    if (!owns) {
-        if (subject->who_may == COMMENT_SUBJECT_NOBODY) return COMMENT_REFUSAL_NOT_ALLOWED;
-        if (subject->who_may == COMMENT_SUBJECT_FOLLOWERS && !(asked && command->follows))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
-        if (subject->who_may == COMMENT_SUBJECT_FRIENDS && !(asked && command->friends))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
-        if (command->level < subject->level) return COMMENT_REFUSAL_LEVEL;
-    }
+    if (owns) return DONE;
+    if (subject->who_may == COMMENT_SUBJECT_NOBODY) return COMMENT_REFUSAL_NOT_ALLOWED;
+    if (subject->who_may == COMMENT_SUBJECT_FOLLOWERS && !(asked && command->follows))
+        return COMMENT_REFUSAL_NOT_ALLOWED;
+    if (subject->who_may == COMMENT_SUBJECT_FRIENDS && !(asked && command->friends)) return COMMENT_REFUSAL_NOT_ALLOWED;
+    return command->level < subject->level ? COMMENT_REFUSAL_LEVEL : DONE;
+}
+
+static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
+    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered, import = imports(command);
+    struct model_comment *about = reply ? named(model, drawn) : NULL;
+    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
+    int64_t owner = fresh ? command->owner : subject->owner;
+    bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE;
+    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
+    if (reply && !import && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    int refused = import ? DONE : may_write(subject, command, owner);
+    if (refused != DONE) return refused;
     if (fresh) {
         subject->registered = true;
         subject->owner = owner;
@@ -100,10 +120,13 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .id = ids_make(*tick, drawn->partition),
         .user = command->user,
         .root = root,
-        .answers = reply ? command->comment : 0,
+        .answers = reply ? about->id : 0,
+        .written = command->written,
         .floor = floor,
         .key = drawn->key,
-        .state = subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD : COMMENT_VISIBLE,
+        .state = import                                               ? (enum comment_state)command->state
+                 : subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD
+                                                                      : COMMENT_VISIBLE,
     };
     subject->structure++;
     outcome->made = subject->comments[subject->count - 1].id;
@@ -130,7 +153,7 @@ static int react(struct model_subject *subject, const struct comment_command *co
     bool wanted = command->kind != COMMENT_COMMAND_UNLIKE, report = command->kind == COMMENT_COMMAND_REPORT;
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
-    if (wanted && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && !imports(command) && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     *mark = wanted;
     if (!report) subject->counters++;
     return DONE;
@@ -179,12 +202,12 @@ static int decide(struct model *model, const struct model_command *drawn, struct
         subject->closed = kind == COMMENT_COMMAND_CLOSE;
         return DONE;
     }
-    struct model_comment *about = model_find(subject, command->comment);
+    struct model_comment *about = named(model, drawn);
     if (!about) return COMMENT_REFUSAL_NO_COMMENT;
     if (kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE || kind == COMMENT_COMMAND_REPORT)
         return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
-        return owns || moderator ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
+        return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
     if (kind != COMMENT_COMMAND_DELETE) return moderate(subject, command, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);

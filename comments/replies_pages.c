@@ -63,7 +63,7 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     buffer_string(body, ",\"text\":");
     int code = put_text(question, id, comment, viewer, error);
     if (code) return code;
-    put_number(body, ",\"time\":", ids_time_ms(id));
+    put_number(body, ",\"time\":", comment_time(id, comment));
     put_number(body, ",\"floor\":", comment->floor);
     buffer_string(body, ",\"root\":");
     comment_replies_put_id(body, comment->root);
@@ -91,8 +91,10 @@ static int put_of_id(struct comment_question *question, int64_t id, size_t first
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
     bool heat = sort == THREADS_HEAT;
-    return (struct threads_place){
-        .sort = sort, .begun = true, .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor, .id = id};
+    return (struct threads_place){.sort = sort,
+                                  .begun = true,
+                                  .at = heat ? heat_of(comment->likes, comment_time(id, comment)) : comment->floor,
+                                  .id = id};
 }
 
 /* Whether the answer is long enough. The first replies of a root are not cut short for their number. */
@@ -226,8 +228,8 @@ void comment_replies_under(struct comment_question *question) {
     if (code >= 0) code = put_some(question, question->comment, &place, (size_t)limit, 0, &more, &error);
     if (!code) {
         put_next(body, &place, more);
-        buffer_format(body, ",\"version\":%" PRId64 ",\"complete\":%s}", state.structure,
-                      question->complete ? "true" : "false");
+        buffer_format(body, ",\"user\":%" PRId64 ",\"version\":%" PRId64 ",\"complete\":%s}", root.user,
+                      state.structure, question->complete ? "true" : "false");
     }
     finish(question, code, &error);
 }
@@ -295,8 +297,8 @@ void comment_replies_likes(struct comment_question *question) {
         size_t size = strcspn(at, ",");
         good = i < REPLIES_IDS_MAX && ids_parse(at, size, &id);
         if (!good) break;
-        int code = threads_reaction(replies->options.threads, question->partition, &question->subject, id, user,
-                                    &reaction, &error);
+        int code = decisions_reaction(comment_commands_decisions(replies->options.commands), question->partition,
+                                      &question->subject, id, user, &reaction, &error);
         if (code < 0) {
             comment_replies_failed(question, code, &error);
             return;

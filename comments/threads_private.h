@@ -12,6 +12,7 @@ enum threads_kind {
     KIND_HEAT = 'h',
     KIND_REACTION = 'r',
     KIND_KEY = 'k',
+    KIND_RESTED = 'u',
     KIND_REFUSAL = 'o',
     KIND_REFUSAL_TIME = 'p',
     KIND_META = 'm'
@@ -22,7 +23,8 @@ enum { THREADS_KEY_MAX = 2 * 8 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX, THREA
 struct threads_part {
     struct store_family *index, *texts; /* NULL: not attached */
     int64_t next[THREADS_STATES], tick, touched_ms;
-    bool moved; /* the meta value must be written */
+    int64_t refusals_ms; /* there is no refusal that is older: what was forgotten before is not walked over again */
+    bool moved;          /* the meta value must be written */
 };
 
 struct threads {
@@ -52,6 +54,5 @@ int threads_damaged(struct error *error, const char *what); /* -EBADMSG */
 /* The record of a comment in the store: 1, 0 or a negative code. */
 int threads_read_comment(struct threads *threads, const struct threads_part *part, const struct event_text *subject,
                          int64_t id, struct comment *comment, struct error *error);
-bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */
 
 #endif

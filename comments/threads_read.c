@@ -91,6 +91,14 @@ int threads_key(struct threads *threads, int32_t partition, const struct event_t
     return code;
 }
 
+int threads_rested(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                   int64_t *rested_at, struct error *error) {
+    static const struct event_text NO_KEY = {"", 0};
+    int code = read_client_key(threads, partition, KIND_RESTED, subject, user, &NO_KEY, 8, error);
+    if (code == 1) *rested_at = (int64_t)bytes_get_be64(threads->value.data);
+    return code;
+}
+
 int threads_refusal(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
                     const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                     struct error *error) {

@@ -79,8 +79,9 @@ static int indexed_likes(struct threads *threads, const struct taken *taken, int
 }
 
 /* 1: the root was there already. */
-static int index_heat(struct threads *threads, const struct taken *taken, int64_t likes, struct error *error) {
-    int64_t id = taken->parts.comment, time = ids_time_ms(id), old;
+static int index_heat(struct threads *threads, const struct taken *taken, const struct comment *comment,
+                      struct error *error) {
+    int64_t id = taken->parts.comment, time = comment_time(id, comment), likes = comment->likes, old;
     struct threads_key key;
     int code = indexed_likes(threads, taken, &old, error);
     if (code) return code;
@@ -103,9 +104,10 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     *reason = "it is no comment";
     if (!record->value) return 0;
     if (event_decode_comment(threads->codec, record->value, record->value_size, &comment, error)) return 0;
-    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0) return 0;
+    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0 || comment.time < 0)
+        return 0;
     *reason = NULL;
-    int there = comment.root ? 0 : index_heat(threads, taken, comment.likes, error);
+    int there = comment.root ? 0 : index_heat(threads, taken, &comment, error);
     if (there < 0) return there;
     if (!there) { // its floor never changes
         threads_key_start(&key, KIND_FLOOR, &taken->subject);
@@ -126,6 +128,14 @@ static int take_comments(struct threads *threads, const struct taken *taken, con
     return take_comment(threads, taken, reason, error);
 }
 
+/* The newest record of an author under a subject has the newest time. */
+static void put_rested(struct threads *threads, const struct taken *taken, const struct comment_text *text) {
+    struct threads_key key;
+    threads_key_start(&key, KIND_RESTED, &taken->subject);
+    threads_key_number(&key, text->user);
+    put_id(threads, taken, &key, text->rested_at);
+}
+
 static int take_text(struct threads *threads, const struct taken *taken, const char **reason, struct error *error) {
     const struct kafka_record *record = taken->record;
     struct comment_text text;
@@ -139,6 +149,7 @@ static int take_text(struct threads *threads, const struct taken *taken, const c
     threads_key_number(&key, text.user);
     threads_key_bytes(&key, text.key.data, text.key.size);
     put_id(threads, taken, &key, taken->parts.comment);
+    if (text.rested_at) put_rested(threads, taken, &text);
     store_batch_put(threads->batch, taken->part->texts, record->key, record->key_size, record->value,
                     record->value_size);
     return 0;
@@ -180,6 +191,7 @@ static int take_refusal(struct threads *threads, const struct taken *taken, cons
     threads_key_number(&key, refusal.user);
     threads_key_bytes(&key, refusal.key.data, refusal.key.size);
     put(threads, taken->part->index, &key, value, sizeof value);
+    if (record->timestamp < taken->part->refusals_ms) taken->part->refusals_ms = record->timestamp;
     threads_key_number(&time, record->timestamp);
     threads_key_bytes(&time, key.bytes, key.size);
     put(threads, taken->part->index, &time, "", 0);

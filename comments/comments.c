@@ -8,7 +8,7 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 
-enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000, STATE_BATCH = 4000, QUEUED_BATCHES = 10 };
+enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000, STATE_BATCH = 4000, QUEUED_BATCHES = 3 };
 
 static const char *const CONDITIONS[] = {"bans", "assigned", "restored", NULL};
 

@@ -170,7 +170,7 @@ static void read_ahead(const struct page_copy *copy) {
 
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct page_copy *copy = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    json_t *reply = code == 0 && status == 200 ? json_parse_ours(text, size) : NULL;
     bool good = reply && copy->show(&copy->shown, reply, &copy->copies->options.names);
     json_decref(reply);
     copy->copies->options.built->value++;

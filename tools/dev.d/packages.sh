@@ -67,6 +67,19 @@ need_packages() {
     trust_certificates
 }
 
+# Prometheus for the tests, unpacked beside Kafka: Debian would start it as a service if it were installed.
+PROMETHEUS=$CACHE/prometheus
+
+fetch_prometheus() {
+    [ -d "$PROMETHEUS" ] && return 0
+    refresh_package_lists
+    say "Fetching Prometheus"
+    mkdir -p "$PROMETHEUS.part"
+    (cd "$PROMETHEUS.part" && quietly "Fetching Prometheus" apt-get download prometheus &&
+        quietly "Unpacking Prometheus" dpkg -x prometheus_*.deb .)
+    mv "$PROMETHEUS.part" "$PROMETHEUS"
+}
+
 # A network may have certificates of its own, put where Debian wants them. Debian's Java reads what update-ca-certificates
 # makes; node and pip have lists of their own unless told otherwise.
 trust_certificates() {

@@ -146,7 +146,7 @@ test('an open thread is read again while it is shown: 304 while nothing is new, 
     await shows('.comment-text', ['One']);
     const passes = async (until) => {
         for (let i = 0; i < 20 && !until(); i += 1) {
-            await page.clock.fastForward(5000);
+            await page.clock.fastForward(20_000);
             await page.waitForTimeout(30);
         }
     };

@@ -100,12 +100,13 @@ export class LiveThread {
         this.#say({ type: 'watch', what: 'comments', subject: this.#subject, version: this.#version });
     }
 
+    /** @param {number} version @param {number} ms */
     #want(version, ms) {
-        const readings = this.#wanted?.version === version ? this.#wanted.readings : 0;
-        this.#wanted = { version, readings };
+        if (this.#wanted?.version !== version) this.#wanted = { version, readings: 0 };
         if (!this.#timers.has('stale')) this.#staleIn(ms);
     }
 
+    /** @param {number} ms */
     #staleIn(ms) {
         this.#timers.set('stale', ms, () => this.#listeners.emit('stale', { version: this.#wanted?.version ?? this.#version }));
     }

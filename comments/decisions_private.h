@@ -13,6 +13,7 @@ struct decisions_key {
 /* A record of `comments` that the slice has changed. */
 struct decisions_change {
     int32_t partition;
+    int64_t comment; /* 0: the key is that of a subject */
     struct decisions_key key;
 };
 

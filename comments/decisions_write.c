@@ -21,14 +21,18 @@ static void put(struct decisions *decisions, enum threads_state state, int32_t p
 
 /* ---- subjects and comments ---- */
 
-static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, const void *value,
-                   size_t size) {
+static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, int64_t comment,
+                   const void *value, size_t size) {
     put(decisions, THREADS_COMMENTS, partition, key, value, size);
     if (decisions->change_count == decisions->change_capacity) {
         decisions->change_capacity = decisions->change_capacity ? 2 * decisions->change_capacity : 256;
         decisions->changes = mem_resize(decisions->changes, decisions->change_capacity, sizeof *decisions->changes);
     }
-    decisions->changes[decisions->change_count++] = (struct decisions_change){.partition = partition, .key = *key};
+    struct decisions_change *changed = &decisions->changes[decisions->change_count++];
+    changed->partition = partition;
+    changed->comment = comment;
+    changed->key.size = key->size;
+    memcpy(changed->key.bytes, key->bytes, key->size);
 }
 
 static void change_comment(struct decisions *decisions, const struct decision *decided,
@@ -36,7 +40,7 @@ static void change_comment(struct decisions *decisions, const struct decision *d
     struct decisions_key key;
     if (!place->changed) return;
     decisions_key(&key, &decided->command->subject, 1, place->id, 0);
-    change(decisions, decided->slot->partition, &key, &place->comment, sizeof place->comment);
+    change(decisions, decided->slot->partition, &key, place->id, &place->comment, sizeof place->comment);
 }
 
 static void change_subject(struct decisions *decisions, const struct decision *decided) {
@@ -45,15 +49,17 @@ static void change_subject(struct decisions *decisions, const struct decision *d
     if (!decided->thread.subject_changed) return;
     state.command = decided->slot->offset;
     decisions_key(&key, &decided->command->subject, 0, 0, 0);
-    change(decisions, decided->slot->partition, &key, &state, sizeof state);
+    change(decisions, decided->slot->partition, &key, 0, &state, sizeof state);
 }
 
-static bool is_subject(const struct decisions_key *key) { return !memchr(key->bytes, 0, key->size); }
-
-/* Comments come before subjects: a page with a subject's version has all comments of that version. */
+/* Comments come before subjects: a page with a subject's version has all comments of that version. They come in the order of their ids, so
+ * that those which are new are known by it (threads_take). */
 static int by_key(const void *a, const void *b) {
     const struct decisions_change *x = a, *y = b;
-    if (is_subject(&x->key) != is_subject(&y->key)) return is_subject(&x->key) ? 1 : -1;
+    if (!x->comment != !y->comment) return x->comment ? -1 : 1;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    if (x->comment != y->comment) return x->comment < y->comment ? -1 : 1;
+    if (x->comment) return 0;
     if (x->key.size != y->key.size) return x->key.size < y->key.size ? -1 : 1;
     return memcmp(x->key.bytes, y->key.bytes, x->key.size);
 }
@@ -85,10 +91,10 @@ int decisions_write_slice(struct decisions *decisions) {
         if (i && !by_key(changed, changed - 1)) continue;
         const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key->bytes, key->size, NULL);
         buffer_clear(&decisions->value);
-        if (is_subject(key))
-            encode_subject(&decisions->value, newest);
-        else
+        if (changed->comment)
             event_encode_comment(&decisions->value, newest);
+        else
+            encode_subject(&decisions->value, newest);
         code = write_value(decisions, &TOPIC_COMMENTS, changed->partition, key);
     }
     decisions->change_count = 0;

@@ -120,9 +120,15 @@ static int open_part(struct threads *threads, int32_t partition, struct threads_
     return 1;
 }
 
+static void forget_likes(struct threads *threads) {
+    map_free(threads->likes);
+    threads->likes = map_new();
+}
+
 int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
     static const uint8_t FIRST[] = {0}, END[] = {0xff}; // keys begin with a letter or a digit
     struct threads_part *part = &threads->parts[partition];
+    forget_likes(threads);
     store_batch_clear(threads->batch); // of a batch that was not written, as the store is damaged
     store_batch_delete_range(threads->batch, part->index, FIRST, sizeof FIRST, END, sizeof END);
     store_batch_delete_range(threads->batch, part->texts, FIRST, sizeof FIRST, END, sizeof END);
@@ -168,10 +174,7 @@ int threads_write(struct threads *threads, struct error *error) {
         if (threads->parts[p].moved) put_meta(threads, &threads->parts[p]);
     int code = store_batch_count(threads->batch) ? store_write(threads->store, threads->batch, false, error) : 0;
     store_batch_clear(threads->batch);
-    if (map_count(threads->likes)) {
-        map_free(threads->likes);
-        threads->likes = map_new();
-    }
+    if (map_count(threads->likes) >= THREADS_LIKES_MAX) forget_likes(threads);
     return code;
 }
 

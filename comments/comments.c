@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "comments/comments_private.h"
 #include "decider/identity.h"
@@ -44,6 +45,7 @@ static void each_second(void *context) {
     struct comments *comments = context;
     owner_second(comments->owner);
     comment_states_second(comments->states);
+    checkpoints_second(comments->checkpoints, owner_restored(comments->owner), clock_wall_ms());
     thread_watches_second(comments->watches);
 }
 
@@ -71,16 +73,6 @@ static void start_metrics(struct comments *comments) {
 }
 
 /* ---- the parts ---- */
-
-static int open_store(struct comments *comments, struct error *error) {
-    struct store_options options = {.memory_bytes = (size_t)comments->settings->store_memory_mb << 20,
-                                    .point_lookups = true};
-    char *path = mem_format("%s/comments", service_settings(comments->service)->data_dir);
-    int code = store_open(path, &options, &comments->store, error);
-    if (!code) comments->threads = threads_new(comments->store, comments->partitions);
-    free(path);
-    return code;
-}
 
 static int open_kafka(struct comments *comments, struct error *error) {
     struct copy_definition bans = bans_copy(comments->bans);
@@ -140,7 +132,7 @@ static int make_owner(struct comments *comments, struct error *error) {
         .watches = comments->watches,
         .decider = comment_commands_decider(comments->commands),
         .dead_letters = comments->dead_letters,
-        .max_age_ms = settings->rebuild_after_h * HOUR_MS,
+        .max_age_ms = comments_max_age_ms(comments),
         .context = comments,
         .failed = comments_failed,
         .changed = state_changed,
@@ -199,8 +191,7 @@ static int make_watches(struct comments *comments, struct error *error) {
 }
 
 static int make_parts(struct comments *comments, struct error *error) {
-    int code = open_store(comments, error);
-    if (!code) code = open_kafka(comments, error);
+    int code = open_kafka(comments, error);
     if (!code) code = make_watches(comments, error);
     if (!code) code = make_commands(comments, error);
     if (!code) code = make_owner(comments, error);
@@ -233,9 +224,34 @@ static void comments_free(void *state) {
     kafka_producer_free(comments->dead_letters, SECOND_MS);
     bans_free(comments->bans);
     threads_free(comments->threads);
+    checkpoints_free(comments->checkpoints);
     store_close(comments->store);
     epochs_free(comments->epochs);
     free(comments);
+}
+
+int64_t comments_max_age_ms(const struct comments *comments) { return comments->settings->rebuild_after_h * HOUR_MS; }
+
+static int start_parts(struct comments *comments, struct error *error) {
+    uv_loop_t *loop = service_loop(comments->service);
+    int code = make_parts(comments, error);
+    if (code) return code;
+    start_metrics(comments);
+    comments->second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, comments);
+    comments->tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, comments);
+    comments->started = true;
+    return 0;
+}
+
+void comments_store_opened(void *context, int code, const struct error *error) {
+    struct comments *comments = context;
+    struct error reason = *error;
+    if (comments->draining) {
+        service_finished(comments->service);
+        return;
+    }
+    if (!code) code = start_parts(comments, &reason);
+    if (code) comments_failed(comments, "could not start", &reason);
 }
 
 static int comments_start(struct service *service, const struct topics_shape *shape, void **state,
@@ -255,14 +271,12 @@ static int comments_start(struct service *service, const struct topics_shape *sh
     if (comments->partitions > IDS_PARTITIONS_MAX)
         code = error_set(error, -EINVAL, "ids of comments have room for %d partitions, and the topics have %d",
                          IDS_PARTITIONS_MAX, (int)comments->partitions);
-    if (!code) code = make_parts(comments, error);
-    if (code) {
+    if (!code) code = comments_open_store(comments, error);
+    if (!code) code = start_parts(comments, error);
+    if (code < 0) {
         comments_free(comments);
         return code;
     }
-    start_metrics(comments);
-    comments->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, comments);
-    comments->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, comments);
     *state = comments;
     return 0;
 }
@@ -270,18 +284,29 @@ static int comments_start(struct service *service, const struct topics_shape *sh
 static void comments_drain(void *state) {
     struct comments *comments = state;
     comments->draining = true;
-    owner_drain(comments->owner);
+    if (comments->started) {
+        owner_drain(comments->owner);
+        return;
+    }
+    checkpoints_stop(comments->checkpoints);
+    if (!checkpoints_busy(comments->checkpoints)) service_finished(comments->service);
 }
 
 static bool comments_busy(void *state) {
     struct comments *comments = state;
     comments->draining = true;
+    bool busy = checkpoints_busy(comments->checkpoints);
+    if (!comments->started) return busy;
     owner_stop(comments->owner);
-    return owner_busy(comments->owner) || decider_busy(comment_commands_decider(comments->commands));
+    return owner_busy(comments->owner) || decider_busy(comment_commands_decider(comments->commands)) || busy;
 }
 
 static void comments_peer(void *state, struct http_request *request) {
-    comment_replies_handle(((struct comments *)state)->replies, request);
+    struct comments *comments = state;
+    if (comments->started)
+        comment_replies_handle(comments->replies, request);
+    else
+        http_problem(request, 503, "starting", "this process is opening its store", 1);
 }
 
 static const struct topic *const NEEDED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,

@@ -252,6 +252,15 @@ int decisions_passing(const struct decisions *decisions, int32_t partition, int6
     return passing->refused;
 }
 
+/* An import names comments by their keys: their ids are given by the commands before it. */
+static int resolve(struct decisions *decisions, const struct decision *decided, struct comment_command *command,
+                   struct error *error) {
+    if (!command->named_key.size) return 0;
+    int code = decisions_made(decisions, decided->slot->partition, &command->subject, command->named_user,
+                              &command->named_key, &command->comment, error);
+    return code < 0 ? code : 0;
+}
+
 static int decide_one(struct decisions *decisions, const struct decider_command *slot, struct error *error) {
     const struct comment_item *item = slot->item;
     struct comment_command command;
@@ -259,7 +268,8 @@ static int decide_one(struct decisions *decisions, const struct decider_command 
     int code = event_decode_comment_command(decisions->codec, item->value, item->size, &command, error);
     if (!code) code = is_repeated(decisions, &decided, error);
     if (code) return code < 0 ? code : 0;
-    code = decisions_find(decisions, &decided, error);
+    code = resolve(decisions, &decided, &command, error);
+    if (!code) code = decisions_find(decisions, &decided, error);
     if (code) return code;
     int refused = thread_decide(&command, &decided.thread);
     if (refused == THREAD_DONE) return decisions_write_changes(decisions, &decided, error);

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "comments/decisions_private.h"
 #include "event/topics.h"
-#include "ids/ids.h"
 
 enum { TEXTS_FEW = 1000 };
 
@@ -86,7 +85,7 @@ static int write_place(struct decisions *decisions, const struct decision *decid
         .likes = comment->likes,
         .replies = comment->replies,
         .reports = comment->reports,
-        .time = ids_time_ms(place->id),
+        .time = comment_time(place->id, comment),
     };
     struct decisions_key key;
     struct comment_text text;

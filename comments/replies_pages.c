@@ -63,7 +63,7 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     buffer_string(body, ",\"text\":");
     int code = put_text(question, id, comment, viewer, error);
     if (code) return code;
-    put_number(body, ",\"time\":", ids_time_ms(id));
+    put_number(body, ",\"time\":", comment_time(id, comment));
     put_number(body, ",\"floor\":", comment->floor);
     buffer_string(body, ",\"root\":");
     comment_replies_put_id(body, comment->root);
@@ -91,8 +91,10 @@ static int put_of_id(struct comment_question *question, int64_t id, size_t first
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
     bool heat = sort == THREADS_HEAT;
-    return (struct threads_place){
-        .sort = sort, .begun = true, .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor, .id = id};
+    return (struct threads_place){.sort = sort,
+                                  .begun = true,
+                                  .at = heat ? heat_of(comment->likes, comment_time(id, comment)) : comment->floor,
+                                  .id = id};
 }
 
 /* Whether the answer is long enough. The first replies of a root are not cut short for their number. */

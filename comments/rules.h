@@ -14,6 +14,7 @@
 #define COMMENTS_RULES_H
 
 #include "event/codec.h"
+#include "ids/ids.h"
 #include "subjects/subject.h"
 
 /* A CommentSubject of a fixed size. */
@@ -66,6 +67,17 @@ const char *comment_command_complaint(const struct comment_command *command);
 /* Whether the command writes a comment. */
 static inline bool comment_command_writes(enum comment_command_kind kind) {
     return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
+}
+
+/* Whether a service imports what was written elsewhere: then nobody's right to write is asked for, and the comment comes with its time
+ * and state. */
+static inline bool comment_command_imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
+
+/* When a comment was written, ms since the epoch. */
+static inline int64_t comment_time(int64_t id, const struct comment *comment) {
+    return comment->time ? comment->time : ids_time_ms(id);
 }
 
 /* What became of a command: these, or an enum comment_refusal_reason. TOO_FAST and OLD_FACTS are refusals that nobody remembers: the same

@@ -79,8 +79,9 @@ static int indexed_likes(struct threads *threads, const struct taken *taken, int
 }
 
 /* 1: the root was there already. */
-static int index_heat(struct threads *threads, const struct taken *taken, int64_t likes, struct error *error) {
-    int64_t id = taken->parts.comment, time = ids_time_ms(id), old;
+static int index_heat(struct threads *threads, const struct taken *taken, const struct comment *comment,
+                      struct error *error) {
+    int64_t id = taken->parts.comment, time = comment_time(id, comment), likes = comment->likes, old;
     struct threads_key key;
     int code = indexed_likes(threads, taken, &old, error);
     if (code) return code;
@@ -103,9 +104,10 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     *reason = "it is no comment";
     if (!record->value) return 0;
     if (event_decode_comment(threads->codec, record->value, record->value_size, &comment, error)) return 0;
-    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0) return 0;
+    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0 || comment.time < 0)
+        return 0;
     *reason = NULL;
-    int there = comment.root ? 0 : index_heat(threads, taken, comment.likes, error);
+    int there = comment.root ? 0 : index_heat(threads, taken, &comment, error);
     if (there < 0) return there;
     if (!there) { // its floor never changes
         threads_key_start(&key, KIND_FLOOR, &taken->subject);

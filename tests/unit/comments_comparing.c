@@ -65,6 +65,10 @@ static void compare_reactions(const struct comparing *c, const struct model_comm
     }
 }
 
+static int64_t time_of(const struct model_comment *model) {
+    return model->written ? model->written : ids_time_ms(model->id);
+}
+
 static void compare_comment(const struct comparing *c, const struct model_comment *model) {
     struct comment comment;
     struct comment_text text;
@@ -79,6 +83,7 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "answers", comment.answers, model->answers);
     check(c, "likes", comment.likes, model_likes(model));
     check(c, "reports", comment.reports, model_reports(model));
+    check(c, "the time", comment_time(model->id, &comment), time_of(model));
     check(c, "replies", comment.replies, model_replies(c->model, model));
     check(c, "reply numbers", comment.floors, model->root ? 0 : model_floors(c->model, model->id));
     found = threads_text(c->process->threads, c->partition, c->subject, model->id, &text, &error);
@@ -112,7 +117,7 @@ static size_t expected_list(const struct comparing *c, int64_t root, enum thread
     for (size_t i = 0; i < c->model->count; i++) {
         const struct model_comment *comment = &c->model->comments[i];
         if (comment->root != root) continue;
-        int64_t heat = heat_of(model_likes(comment), ids_time_ms(comment->id));
+        int64_t heat = heat_of(model_likes(comment), time_of(comment));
         int64_t first = sort == THREADS_HEAT ? -heat : sort == THREADS_NEWEST ? -comment->floor : comment->floor;
         rows[count++] = (struct row){.first = first, .id = -comment->id};
     }

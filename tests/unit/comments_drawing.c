@@ -55,6 +55,23 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->time = world->now_ms;
 }
 
+/* A service imports: the comment comes with its time and state, and others are named by the keys that made them. */
+static void draw_import(struct comments_world *world, struct model_command *drawn) {
+    struct comment_command *command = &drawn->command;
+    bool writes = comment_command_writes(command->kind);
+    if (!writes && command->kind != COMMENT_COMMAND_LIKE && command->kind != COMMENT_COMMAND_PIN) return;
+    command->role = COMMENT_COMMAND_SERVICE;
+    command->written = 1 + (int64_t)world_chance(world, 1u << 31) * 600;
+    if (writes) command->state = (enum comment_command_state)world_chance(world, COMMENT_COMMAND_DELETED + 1);
+    if (command->state == COMMENT_COMMAND_DELETED) command->text.size = 0;
+    if (!command->comment || !world_chance(world, 2)) return;
+    const struct model_command *named = &world->commands[world_chance(world, world->command_count)];
+    drawn->named = named->key;
+    command->comment = 0;
+    command->named_user = named->command.user;
+    command->named_key = named->command.key;
+}
+
 /* A command that came before, once more. */
 static void repeat(struct comments_world *world, struct model_command *drawn) {
     *drawn = world->commands[world_chance(world, world->command_count)];
@@ -74,6 +91,7 @@ void world_draw(struct comments_world *world) {
         drawn.command.subject = WORLD_SUBJECTS[drawn.subject];
         drawn.command.key = (struct event_text){world->keys[number], strlen(world->keys[number])};
         draw_fields(world, &drawn);
+        if (number && !world_chance(world, 6)) draw_import(world, &drawn);
     }
     const struct event_text *subject = &WORLD_SUBJECTS[drawn.subject];
     drawn.partition = hash_partition(subject->data, subject->size, WORLD_PARTITIONS);

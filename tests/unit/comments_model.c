@@ -84,16 +84,25 @@ static void become(struct model_subject *subject, struct model_comment *comment,
     subject->structure++;
 }
 
-static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
-    struct model_subject *subject = &model->subjects[drawn->subject];
+static bool imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
+
+/* The comment that a command is about; NULL: there is none. */
+static struct model_comment *named(struct model *model, const struct model_command *drawn) {
     const struct comment_command *command = &drawn->command;
-    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered;
-    struct model_comment *about = reply ? model_find(subject, command->comment) : NULL;
-    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
-    int64_t owner = fresh ? command->owner : subject->owner;
+    int64_t id = command->comment;
+    for (size_t i = 0; command->named_key.size && i < model->outcome_count; i++) {
+        const struct model_outcome *outcome = &model->outcomes[i];
+        bool same = outcome->subject == drawn->subject && outcome->key == drawn->named;
+        if (same && outcome->user == command->named_user && outcome->made) id = outcome->made;
+    }
+    return model_find(&model->subjects[drawn->subject], id);
+}
+
+static int may_write(struct model_subject *subject, const struct comment_command *command, int64_t owner,
+                     int64_t time_ms) {
     bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE, asked = command->owner == owner;
-    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
-    if (reply && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (subject->closed) return COMMENT_REFUSAL_CLOSED;
     if (command->user == MODEL_BANNED) return COMMENT_REFUSAL_BANNED;
     if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
@@ -107,10 +116,25 @@ static int write_comment(struct model *model, const struct model_command *drawn,
     }
     if (command->role == COMMENT_COMMAND_USER) {
         int64_t *rested = &subject->rested_at[command->user];
-        int64_t next = (*rested > drawn->time_ms ? *rested : drawn->time_ms) + MODEL_INTERVAL_MS;
-        if (next > drawn->time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return PASSING;
+        int64_t next = (*rested > time_ms ? *rested : time_ms) + MODEL_INTERVAL_MS;
+        if (next > time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return PASSING;
         *rested = next;
     }
+    return DONE;
+}
+
+static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
+    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered, import = imports(command);
+    struct model_comment *about = reply ? named(model, drawn) : NULL;
+    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
+    int64_t owner = fresh ? command->owner : subject->owner;
+    bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE;
+    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
+    if (reply && !import && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    int refused = import ? DONE : may_write(subject, command, owner, drawn->time_ms);
+    if (refused != DONE) return refused;
     if (fresh) {
         subject->registered = true;
         subject->owner = owner;
@@ -124,11 +148,14 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .id = ids_make(*tick, drawn->partition),
         .user = command->user,
         .root = root,
-        .answers = reply ? command->comment : 0,
+        .answers = reply ? about->id : 0,
+        .written = command->written,
         .floor = floor,
         .key = drawn->key,
         .mentions = command->mentions,
-        .state = subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD : COMMENT_VISIBLE,
+        .state = import                                               ? (enum comment_state)command->state
+                 : subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD
+                                                                      : COMMENT_VISIBLE,
     };
     subject->structure++;
     struct model_comment *made = &subject->comments[subject->count - 1];
@@ -158,7 +185,7 @@ static int react(struct model_subject *subject, const struct comment_command *co
     bool wanted = command->kind != COMMENT_COMMAND_UNLIKE, report = command->kind == COMMENT_COMMAND_REPORT;
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
-    if (wanted && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && !imports(command) && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     *mark = wanted;
     if (!report) subject->counters++;
     return DONE;
@@ -210,12 +237,12 @@ static int decide(struct model *model, const struct model_command *drawn, struct
         subject->closed = kind == COMMENT_COMMAND_CLOSE;
         return DONE;
     }
-    struct model_comment *about = model_find(subject, command->comment);
+    struct model_comment *about = named(model, drawn);
     if (!about) return COMMENT_REFUSAL_NO_COMMENT;
     if (kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE || kind == COMMENT_COMMAND_REPORT)
         return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
-        return owns || moderator ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
+        return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
     if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);

@@ -9,7 +9,7 @@ enum { MODEL_SUBJECTS = 4, MODEL_COMMENTS_MAX = 400, MODEL_USERS = 6, MODEL_BANN
 enum { MODEL_INTERVAL_MS = 3000, MODEL_BURST = 2, MODEL_NOTICES_MAX = 4096 };
 
 struct model_comment {
-    int64_t id, user, root, answers;
+    int64_t id, user, root, answers, written; /* written: 0: when its id says */
     int floor, key;
     enum comment_state state;
     struct event_longs mentions;
@@ -53,7 +53,7 @@ struct model {
 /* A command as the history draws it; fields as in CommentCommand. */
 struct model_command {
     struct comment_command command;
-    int subject, key; /* numbers for the model; the command has their texts */
+    int subject, key, named; /* numbers for the model; the command has their texts */
     int32_t partition;
     int64_t offset, time_ms;
 };

@@ -34,7 +34,7 @@ static void all_end_as_the_model(void **state) {
         (unsigned long long)count, sum.commands, sum.comments, sum.notices, sum.refusals, sum.passing, sum.crashes,
         sum.aborts, sum.fenced, sum.disks);
     // The histories have come to everything that they are to test.
-    assert_true(sum.comments > count && sum.refusals > count && sum.passing > count && sum.notices > count);
+    assert_true(sum.comments > count && sum.refusals > count && sum.passing > count / 2 && sum.notices > count);
     assert_true(sum.crashes && sum.aborts && sum.fenced && sum.disks);
 }
 

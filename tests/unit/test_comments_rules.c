@@ -345,6 +345,32 @@ static void a_refusal_changes_nothing(void **state) {
     }
 }
 
+/* A closed subject, a banned author and a hidden parent stand in nobody's way who imports. */
+static void an_import_comes_with_its_time_and_state(void **state) {
+    struct thread thread = with_root();
+    thread.subject.closed = thread.banned = true;
+    thread.about.comment.state = COMMENT_HIDDEN;
+    thread.subject.visible = 0;
+    struct comment_command command = command_of(COMMENT_COMMAND_REPLY, OTHER);
+    command.role = COMMENT_COMMAND_SERVICE;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_NOT_VISIBLE);
+    command.written = 1234;
+    command.state = COMMENT_COMMAND_HELD;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.made.comment.time, 1234);
+    assert_int_equal(comment_time(10, &thread.made.comment), 1234);
+    assert_int_equal(thread.made.comment.state, COMMENT_HELD);
+    assert_int_equal(thread.subject.held, 1);
+    assert_int_equal(thread.subject.visible, 0);
+    command.state = COMMENT_COMMAND_VISIBLE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.subject.visible, 1);
+    assert_int_equal(thread.about.comment.replies, 1);
+    command.kind = COMMENT_COMMAND_LIKE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.about.comment.likes, 1);
+}
+
 static void complaints(void **state) {
     struct comment_command good = command_of(COMMENT_COMMAND_REPLY, OTHER);
     static char large[COMMENT_TEXT_POINTS_MAX + 1];
@@ -369,6 +395,22 @@ static void complaints(void **state) {
     BAD(bad.kind = COMMENT_COMMAND_REPORT; bad.text = (struct event_text){large, COMMENT_REASON_POINTS_MAX + 1});
     BAD(bad.mentions = (struct event_longs){(const int64_t[]){-1}, 1});
     BAD(bad.mentions = (struct event_longs){(const int64_t[11]){0}, 11});
+    BAD(bad.written = 1);
+    BAD(bad.role = COMMENT_COMMAND_SERVICE; bad.written = -1);
+    BAD(bad.comment = 0; bad.named_key = KEY);
+    good.role = COMMENT_COMMAND_SERVICE;
+    good.written = 1;
+    BAD(bad.named_key = KEY);
+    BAD(bad.comment = 0; bad.named_key = (struct event_text){large, COMMENT_CLIENT_KEY_MAX + 1});
+    BAD(bad.state = COMMENT_COMMAND_DELETED);
+    good.comment = 0;
+    good.named_key = KEY;
+    assert_null(comment_command_complaint(&good));
+    good.state = COMMENT_COMMAND_DELETED;
+    BAD(bad.state = COMMENT_COMMAND_HIDDEN; bad.text.size = 0);
+    good.text.size = 0;
+    assert_null(comment_command_complaint(&good));
+    good.state = COMMENT_COMMAND_VISIBLE;
     good.text = (struct event_text){large, COMMENT_TEXT_POINTS_MAX};
     assert_null(comment_command_complaint(&good));
 #undef BAD
@@ -391,6 +433,7 @@ int main(void) {
         cmocka_unit_test(subjects_must_be_registered),
         cmocka_unit_test(a_registration_changes_what_it_names),
         cmocka_unit_test(a_refusal_changes_nothing),
+        cmocka_unit_test(an_import_comes_with_its_time_and_state),
         cmocka_unit_test(complaints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,12 +68,18 @@ static bool among_writers(const struct comment_command *command, const struct su
     return false;
 }
 
+/* Who is not among the writers: whether the gateway knew enough to say so. */
+static int not_allowed(const struct comment_command *command, const struct subject_state *subject) {
+    bool asked = command->owner == subject->owner && comment_command_asked(command, subject->who_may);
+    return asked || subject->who_may == COMMENT_SUBJECT_NOBODY ? COMMENT_REFUSAL_NOT_ALLOWED : THREAD_OLD_FACTS;
+}
+
 static int may_write(const struct comment_command *command, const struct thread *thread) {
     if (thread->subject.closed) return COMMENT_REFUSAL_CLOSED;
     if (thread->banned) return COMMENT_REFUSAL_BANNED;
     if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
     if (owns(command, thread)) return THREAD_DONE;
-    if (!among_writers(command, &thread->subject)) return COMMENT_REFUSAL_NOT_ALLOWED;
+    if (!among_writers(command, &thread->subject)) return not_allowed(command, &thread->subject);
     return command->level < thread->subject.level ? COMMENT_REFUSAL_LEVEL : THREAD_DONE;
 }
 
@@ -119,7 +125,10 @@ static void set_state(struct thread *thread, enum comment_state state) {
     struct comment *comment = &thread->about.comment;
     bool was = comment->state == COMMENT_VISIBLE, is = state == COMMENT_VISIBLE;
     if (was != is) count_visible(thread, if_there(&thread->root), if_there(&thread->answered), is ? 1 : -1);
-    if (comment->state == COMMENT_HELD) thread->subject.held--;
+    if (comment->state == COMMENT_HELD) {
+        thread->subject.held--;
+        thread->approved = is;
+    }
     comment->state = state;
     thread->about.changed = true;
     if (!is) unpin(thread, thread->about.id);
@@ -162,6 +171,17 @@ static void make(const struct comment_command *command, struct thread *thread) {
     change_structure(thread);
 }
 
+/* Takes one of the comments that the user may write now. False: there is none, and the thread says when there will be. */
+static bool take_turn(const struct comment_command *command, struct thread *thread) {
+    const struct comment_rate *rate = &thread->rate;
+    if (!rate->interval_ms || command->role != COMMENT_COMMAND_USER) return true;
+    int64_t from = thread->rested_at > thread->now_ms ? thread->rested_at : thread->now_ms;
+    thread->wait_ms = from + rate->interval_ms - thread->now_ms - rate->burst * rate->interval_ms;
+    if (thread->wait_ms > 0) return false;
+    thread->rested_at = from + rate->interval_ms;
+    return true;
+}
+
 static int write_comment(const struct comment_command *command, struct thread *thread) {
     if (!thread->registered && (command->kind != COMMENT_COMMAND_POST || command->owner < 0))
         return COMMENT_REFUSAL_NO_SUBJECT;
@@ -174,6 +194,10 @@ static int write_comment(const struct comment_command *command, struct thread *t
     }
     int refused = comment_command_imports(command) ? THREAD_DONE : may_write(command, &now);
     if (refused != THREAD_DONE) return refused;
+    if (!take_turn(command, &now)) {
+        thread->wait_ms = now.wait_ms;
+        return THREAD_TOO_FAST;
+    }
     make(command, &now);
     *thread = now;
     return THREAD_DONE;
@@ -294,7 +318,7 @@ int thread_decide(const struct comment_command *command, struct thread *thread) 
     return THREAD_DONE;
 }
 
-const char *comment_refusal_name(enum comment_refusal_reason reason) {
+const char *comment_refusal_name(int refused) {
     static const char *const NAMES[] = {
         [COMMENT_REFUSAL_NO_SUBJECT] = "no_subject",
         [COMMENT_REFUSAL_NO_COMMENT] = "no_comment",
@@ -308,5 +332,6 @@ const char *comment_refusal_name(enum comment_refusal_reason reason) {
         [COMMENT_REFUSAL_NO_ROOT] = "no_root",
         [COMMENT_REFUSAL_PINS] = "pins",
     };
-    return NAMES[reason];
+    if (refused == THREAD_TOO_FAST) return "too_fast";
+    return refused == THREAD_OLD_FACTS ? "old_facts" : NAMES[refused];
 }

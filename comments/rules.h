@@ -30,6 +30,13 @@ struct subject_state {
     int64_t pinned[COMMENT_PINS_MAX]; /* the newest pin first */
 };
 
+/* How fast a user may write under one subject: `burst` comments at once, and then one an interval. A user's state there is one time,
+ * `rested_at`: when the whole burst is there again. A comment of a user moves it on by an interval, from now on if it is past; it is
+ * refused, and moves nothing, if that were more than burst * interval from now. "Now" is when Kafka took the command. */
+struct comment_rate {
+    int64_t interval_ms, burst; /* interval_ms 0: there is no limit */
+};
+
 struct comment_place {
     int64_t id; /* 0: there is none */
     bool changed;
@@ -46,6 +53,11 @@ struct thread {
     struct comment_place made;              /* POST, REPLY: the id is the caller's */
     bool likes, reported, reaction_changed; /* the user's reaction to about */
     bool banned;                            /* the user */
+    bool approved;                          /* about was held, and has become visible */
+    /* POST, REPLY: */
+    struct comment_rate rate;
+    int64_t now_ms, rested_at; /* of the user; 0: has never written here */
+    int64_t wait_ms;           /* THREAD_TOO_FAST: so long the user has to wait */
 };
 
 /* NULL: the command may be decided. Else why it is a dead letter: an invalid subject, a text or key out of range, invalid UTF-8 or a NUL,
@@ -68,13 +80,24 @@ static inline int64_t comment_time(int64_t id, const struct comment *comment) {
     return comment->time ? comment->time : ids_time_ms(id);
 }
 
-/* What became of a command. */
-enum { THREAD_DONE = -1 }; /* or an enum comment_refusal_reason */
+/* What became of a command: these, or an enum comment_refusal_reason. TOO_FAST and OLD_FACTS are refusals that nobody remembers: the same
+ * command may be decided otherwise when it comes again. */
+enum {
+    THREAD_DONE = -1,
+    THREAD_TOO_FAST = -2,
+    THREAD_OLD_FACTS = -3 /* what the gateway found out is not about who may write now; see comment_command_asked */
+};
 
-/* THREAD_DONE: the thread is changed, or was so already; else why not, and the thread is as it was. */
+/* A POST or REPLY says in `who_may` by what rule the gateway went when it asked for facts: FOLLOWERS: it has asked whether the user
+ * follows the owner. Whether they are friends it has always asked. */
+static inline bool comment_command_asked(const struct comment_command *command, enum comment_subject_who who) {
+    return who != COMMENT_SUBJECT_FOLLOWERS || command->who_may == COMMENT_COMMAND_FOLLOWERS;
+}
+
+/* THREAD_DONE: the thread is changed, or was so already; else why not, and the thread is as it was, but for wait_ms. */
 int thread_decide(const struct comment_command *command, struct thread *thread);
 
 /* The name of a refusal in answers: "not_yours". */
-const char *comment_refusal_name(enum comment_refusal_reason reason);
+const char *comment_refusal_name(int refused);
 
 #endif

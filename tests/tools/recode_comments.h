@@ -71,6 +71,8 @@ static void show_comment_text(struct buffer *out, const struct comment_text *rec
     put_text(out, "text", record->text);
     put_long(out, "user", record->user);
     put_text(out, "key", record->key);
+    put_longs(out, "mentions", record->mentions);
+    put_long(out, "rested_at", record->rested_at);
 }
 
 static void show_comment_reaction(struct buffer *out, const struct comment_reaction *record) {

@@ -9,6 +9,8 @@
 
 const struct event_text WORLD_SUBJECTS[MODEL_SUBJECTS] = {{"post:1", 6}, {"post:2", 6}, {"page:a.b", 8}, {"x:y", 3}};
 
+static const int64_t MENTIONED[MODEL_USERS] = {3, 0, 4, 1, 5, 2};
+
 static enum comment_command_kind draw_kind(struct comments_world *world) {
     static const enum comment_command_kind OFTEN[] = {COMMENT_COMMAND_POST,  COMMENT_COMMAND_REPLY,
                                                       COMMENT_COMMAND_REPLY, COMMENT_COMMAND_LIKE,
@@ -41,6 +43,7 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->role = (enum comment_command_role)(world_chance(world, 3) ? (registers ? 2 : 0) : world_chance(world, 3));
     command->comment = names ? draw_comment(world, drawn->subject) : 0;
     command->text = (struct event_text){"hello", 5};
+    command->mentions = (struct event_longs){MENTIONED + world_chance(world, MODEL_USERS - 1), world_chance(world, 3)};
     command->owner = world_chance(world, 6) ? (int64_t)world_chance(world, 3) : -1;
     command->level = (int32_t)world_chance(world, 3) - registers;
     command->follows = world_chance(world, 2);

@@ -155,10 +155,14 @@ static void who_may_write(void **state) {
 #define WRITES(EXPECTED) (thread = base, assert_int_equal(thread_decide(&command, &thread), EXPECTED))
     WRITES(THREAD_DONE);
     base.subject.who_may = COMMENT_SUBJECT_FOLLOWERS;
+    WRITES(THREAD_OLD_FACTS); // the gateway has not asked whether the user follows the owner
+    command.who_may = COMMENT_COMMAND_FOLLOWERS;
     WRITES(COMMENT_REFUSAL_NOT_ALLOWED);
     command.follows = true;
     WRITES(THREAD_DONE);
     command.owner = 77; // the gateway asked about somebody else
+    WRITES(THREAD_OLD_FACTS);
+    base.subject.who_may = COMMENT_SUBJECT_NOBODY;
     WRITES(COMMENT_REFUSAL_NOT_ALLOWED);
     command.owner = OWNER;
     base.subject.who_may = COMMENT_SUBJECT_FRIENDS;
@@ -180,6 +184,35 @@ static void who_may_write(void **state) {
     base.subject.closed = true;
     WRITES(COMMENT_REFUSAL_CLOSED);
 #undef WRITES
+}
+
+/* Whether the user may write so long after the first comment. */
+static int writes_at(struct thread *thread, enum comment_command_role role, int64_t ms) {
+    struct comment_command command = command_of(COMMENT_COMMAND_POST, OTHER);
+    command.role = role;
+    thread->now_ms = 5000 + ms;
+    return thread_decide(&command, thread);
+}
+
+static void a_burst_and_then_one_an_interval(void **state) {
+    struct thread thread = registered();
+    thread.rate = (struct comment_rate){.interval_ms = 100, .burst = 3};
+    for (int i = 0; i < 3; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 0), THREAD_DONE);
+    assert_int_equal(thread.rested_at, 5300);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 30), THREAD_TOO_FAST);
+    assert_int_equal(thread.wait_ms, 70);
+    assert_int_equal(thread.rested_at, 5300); // it does not count
+    assert_int_equal(thread.subject.roots, 3);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_SERVICE, 30), THREAD_DONE);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 99), THREAD_TOO_FAST);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 100), THREAD_DONE);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 100), THREAD_TOO_FAST);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 1000), THREAD_DONE); // rested
+    assert_int_equal(thread.rested_at, 6100);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 900), THREAD_DONE); // clocks may go back
+    assert_int_equal(thread.rested_at, 6200);
+    thread.rate.interval_ms = 0;
+    for (int i = 0; i < 9; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 900), THREAD_DONE);
 }
 
 static void review_holds_comments_of_all_but_the_owner(void **state) {
@@ -392,6 +425,7 @@ int main(void) {
         cmocka_unit_test(likes_count_each_user_once),
         cmocka_unit_test(who_may_do_what),
         cmocka_unit_test(who_may_write),
+        cmocka_unit_test(a_burst_and_then_one_an_interval),
         cmocka_unit_test(review_holds_comments_of_all_but_the_owner),
         cmocka_unit_test(a_deleted_comment_keeps_its_floor_and_its_replies),
         cmocka_unit_test(ten_roots_can_be_pinned),

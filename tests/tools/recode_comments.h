@@ -97,7 +97,7 @@ static void show_comment_ban(struct buffer *out, const struct comment_ban *recor
 }
 
 static void show_moderation_entry(struct buffer *out, const struct moderation_entry *record) {
-    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE"};
+    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE", "BAN", "UNBAN"};
     static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
@@ -105,6 +105,7 @@ static void show_moderation_entry(struct buffer *out, const struct moderation_en
     put_long(out, "author", record->author);
     put_text(out, "reason", record->reason);
     put_long(out, "time", record->time);
+    put_long(out, "until", record->until);
 }
 
 static void show_comment_wide(struct buffer *out, const struct comment_wide *record) {

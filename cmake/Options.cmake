@@ -35,9 +35,10 @@ if(WARNINGS_AS_ERRORS)
 endif()
 
 if(PACKAGING)
-    # The same bytes in whatever folder and at whatever time; and all that Debian hardens programs by.
-    target_compile_options(starling_flags INTERFACE "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
-        "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=starling" -Werror=date-time -fstack-clash-protection)
+    # The same bytes in whatever folder and at whatever time (of the two maps the later one wins, and the build's folder may lie in the
+    # sources'); and all that Debian hardens programs by.
+    target_compile_options(starling_flags INTERFACE "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=starling"
+        "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build" -Werror=date-time -fstack-clash-protection)
     target_link_options(starling_flags INTERFACE -Wl,-z,relro,-z,now)
     set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # cpack packs what was built, and does not build tests and benches
 endif()

@@ -11,7 +11,7 @@ package_epoch() { git -C "$ROOT" log -1 --format=%ct 2>/dev/null || stat -c %Y "
 package_in() {
     local folder=$1 build=$1/build-package debs version
     SOURCE_DATE_EPOCH=$(package_epoch)
-    export SOURCE_DATE_EPOCH
+    export SOURCE_DATE_EPOCH CCACHE_DISABLE=1 # a cache of the compiler may put other names of files into the debug symbols
     quietly "Configuring $build" cmake -S "$folder" -B "$build" -G Ninja -DWARNINGS_AS_ERRORS=OFF -DCMAKE_BUILD_TYPE=Release \
         -DSTARLING_TESTS=OFF -DPACKAGING=ON
     quietly "Building $build" cmake --build "$build" --target "${PACKAGE_PROGRAMS[@]}" pages
@@ -26,14 +26,14 @@ package_in() {
         >"debs/starling_$version.cdx.json")
 }
 
-# The same checkout elsewhere, without the compiler's cache, gives the same bytes.
+# The same checkout elsewhere gives the same bytes.
 package_twice() {
     local copy file
     copy=$(mktemp -d)
     say "Building the packages again, in another folder"
     (cd "$ROOT" && git ls-files -coz --exclude-standard | tar --null -T - -cf -) | tar -xf - -C "$copy"
     cp -r "$ROOT/web/public/vendor" "$copy/web/public/"
-    (export CCACHE_DISABLE=1 && package_in "$copy")
+    package_in "$copy"
     for file in "$ROOT"/build-package/debs/*; do
         cmp "$file" "$copy/build-package/debs/$(basename "$file")" || die "not the same bytes: $(basename "$file")" "The other one is in $copy."
         note "same bytes: $(basename "$file")"

@@ -6,28 +6,21 @@ import time
 from harness.cluster import build_folder
 from harness.ports import free_port
 from harness.waiting import eventually
-from machine import cpu_s
+from machine import spent, wait_quiet
 
 CONNECTIONS = 16
 PAGE = '/v1/feed?limit=20'
 
 
-def read(host, port, tokens, rate, seconds) -> dict:
-    done = subprocess.run([build_folder() / 'bench-feed-http', 'read', host, str(port), PAGE, tokens, str(CONNECTIONS),
+def read(host, port, tokens, rate, seconds, path=PAGE) -> dict:
+    done = subprocess.run([build_folder() / 'bench-http', 'read', host, str(port), path, tokens, str(CONNECTIONS),
                            str(rate), str(seconds)], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def spent(processes, run) -> tuple[dict, dict]:
-    """Calls run. Returns its result, and the CPU seconds of each process meanwhile."""
-    before = {name: cpu_s(pid) for name, pid in processes.items()}
-    found = run()
-    return found, {name: cpu_s(pid) - before[name] for name, pid in processes.items()}
-
-
 def measure_floor(size, tokens, seconds) -> dict:
     port = free_port()
-    process = subprocess.Popen([build_folder() / 'bench-feed-http', 'answer', str(port), str(size)])
+    process = subprocess.Popen([build_folder() / 'bench-http', 'answer', str(port), str(size)])
     try:
         time.sleep(0.5)
         found, cpu = spent({'floor': process.pid}, lambda: read('127.0.0.1', port, tokens, 0, seconds))
@@ -37,7 +30,7 @@ def measure_floor(size, tokens, seconds) -> dict:
         process.wait()
 
 
-def measure_http(world, folder, seconds, people, wait_quiet, say) -> dict:
+def measure_http(world, folder, seconds, people, say) -> dict:
     """The world has inboxes, follows on two disks, and posts; `people` of it read."""
     cluster = world.cluster
     feeds = cluster.feeds
@@ -55,7 +48,7 @@ def measure_http(world, folder, seconds, people, wait_quiet, say) -> dict:
     eventually(whole, 120, what='pages are whole')
     read(host, port, tokens, 0, 5)  # who has no inbox on the newer process gets one
     for feed in feeds:
-        wait_quiet(feed)
+        wait_quiet(feed.pid)
     read(host, port, tokens, 0, 1)
     _, idle = spent(processes, lambda: time.sleep(seconds))
     found, cpu = spent(processes, lambda: read(host, port, tokens, 0, seconds))

@@ -46,6 +46,10 @@ struct peers {
     bool closing;
     int64_t looked_us; // when the last look began
     struct peer_request *waiting;
+    struct peer_request *expired; // those that waited for too long, until they are told
+    struct loop_timer *limit;     // goes off at limit_us, the earliest deadline of those that wait
+    int64_t limit_us;
+    bool telling; // expire is at work, and frees the directory at its end if it is closing
 };
 
 static void refresh(struct peers *peers);
@@ -56,12 +60,50 @@ static void request_done(struct peer_request *request, int code, unsigned status
     free(request);
 }
 
-static void request_wait(struct peer_request *request) {
+static void push(struct peer_request **list, struct peer_request *request) {
+    request->next = *list;
+    *list = request;
+}
+
+static struct peer_request *pop(struct peer_request **list) {
+    struct peer_request *request = *list;
+    if (request) *list = request->next;
+    return request;
+}
+
+/* Adds to those that wait, until the request's deadline at most. */
+static void keep_waiting(struct peer_request *request) {
     struct peers *peers = request->peers;
+    bool first = !peers->waiting;
+    push(&peers->waiting, request);
+    if (!first && request->deadline_us >= peers->limit_us) return;
+    int64_t left_us = request->deadline_us - clock_monotonic_us();
+    peers->limit_us = request->deadline_us;
+    loop_timer_again(peers->limit, left_us > 0 ? (uint64_t)left_us / 1000 + 1 : 1, 0);
+}
+
+static void request_wait(struct peer_request *request) {
     request->waits_since_us = clock_monotonic_us();
-    request->next = peers->waiting;
-    peers->waiting = request;
-    refresh(peers);
+    keep_waiting(request);
+    refresh(request->peers);
+}
+
+/* Kafka has not answered in time. */
+static void expire(void *context) {
+    struct peers *peers = context;
+    struct peer_request *waiting = peers->waiting, *request;
+    int64_t now_us = clock_monotonic_us();
+    peers->waiting = NULL;
+    while ((request = pop(&waiting))) {
+        if (request->deadline_us <= now_us)
+            push(&peers->expired, request);
+        else
+            keep_waiting(request);
+    }
+    peers->telling = true;
+    while ((request = pop(&peers->expired))) request_done(request, -ETIMEDOUT, 0, NULL, 0);
+    peers->telling = false;
+    if (peers->closing) question_free(peers->look); // a done has called peers_free
 }
 
 static void on_reply(void *context, int code, unsigned status, const char *reply, size_t size) {
@@ -116,12 +158,9 @@ static void owners_read(struct peers *peers) {
     find_lowest(peers);
 }
 
-static void cancel_waiting(struct peers *peers) {
-    while (peers->waiting) {
-        struct peer_request *request = peers->waiting;
-        peers->waiting = request->next;
-        request_done(request, -ECANCELED, 0, NULL, 0);
-    }
+static void cancel_all(struct peer_request **list) {
+    struct peer_request *request;
+    while ((request = pop(list))) request_done(request, -ECANCELED, 0, NULL, 0);
 }
 
 /* A request that began to wait while the look was under way may have come for what changed since; it waits for the next one,
@@ -131,8 +170,7 @@ static void request_resume(struct peer_request *request) {
     bool late = request->waits_since_us > peers->looked_us;
     const char *owner = peers->owners[request->partition];
     if (late && (request->retried || !owner)) {
-        request->next = peers->waiting;
-        peers->waiting = request;
+        keep_waiting(request);
         return;
     }
     request->retried |= !late;
@@ -143,11 +181,9 @@ static void request_resume(struct peer_request *request) {
 }
 
 static void resume_waiting(struct peers *peers) {
-    struct peer_request *waiting = peers->waiting;
+    struct peer_request *waiting = peers->waiting, *request;
     peers->waiting = NULL;
-    while (waiting) {
-        struct peer_request *request = waiting;
-        waiting = request->next;
+    while ((request = pop(&waiting))) {
         // One that is done may have called peers_free, which cannot see those that are still walked here.
         if (peers->closing)
             request_done(request, -ECANCELED, 0, NULL, 0);
@@ -224,6 +260,8 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
         .owners = mem_zero((size_t)options->partitions, sizeof *made->owners),
         .lowest = mem_zero((size_t)options->partitions, sizeof *made->lowest),
     };
+    made->limit = loop_timer_new(options->loop, 0, 0, expire, made);
+    loop_timer_stop(made->limit);
     find_lowest(made);
     // The first look is at once, so that the first request finds a directory.
     question_ask(made->look);
@@ -235,8 +273,10 @@ void peers_free(struct peers *peers) {
     if (!peers) return;
     peers->closing = true;
     peer_client_free(peers->client);
-    cancel_waiting(peers);
-    question_free(peers->look);
+    loop_timer_free(peers->limit);
+    cancel_all(&peers->waiting);
+    cancel_all(&peers->expired);
+    if (!peers->telling) question_free(peers->look);
 }
 
 const int32_t *peers_lowest(const struct peers *peers) { return peers->lowest; }

@@ -30,8 +30,8 @@ int32_t peers_of_subject(const struct peers *peers, const char *subject);
 const int32_t *peers_lowest(const struct peers *peers);
 
 /* GETs from the owner of the partition (0 to partitions - 1) and hands over its answer, as peer_client_get does; asks Kafka anew and tries once
- * more when the known process is not (or no longer) the owner. code -EHOSTUNREACH: no process owns the partition now. While Kafka does not
- * answer this may take up to 2.5 s longer than timeout_ms. path begins with "/peer/". */
+ * more when the known process is not (or no longer) the owner. code -EHOSTUNREACH: no process owns the partition now; -ETIMEDOUT: neither the
+ * owner nor Kafka answered within timeout_ms. path begins with "/peer/". */
 void peers_fetch(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                  void (*done)(void *context, int code, unsigned status, const char *reply, size_t size), void *context);
 

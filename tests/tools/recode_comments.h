@@ -12,6 +12,7 @@ static void show_comment_command(struct buffer *out, const struct comment_comman
     static const char *const who_mays[] = {"EVERYONE", "FOLLOWERS", "FRIENDS", "NOBODY", "SAME_WHO"};
     static const char *const reviews[] = {"AFTER", "BEFORE", "SAME_REVIEW"};
     static const char *const closings[] = {"OPENED", "CLOSED", "SAME_CLOSING"};
+    static const char *const states[] = {"VISIBLE", "HELD", "HIDDEN", "DELETED"};
     put_symbol(out, "kind", kinds, record->kind);
     put_text(out, "subject", record->subject);
     put_long(out, "user", record->user);
@@ -29,6 +30,10 @@ static void show_comment_command(struct buffer *out, const struct comment_comman
     put_symbol(out, "review", reviews, record->review);
     put_symbol(out, "closing", closings, record->closing);
     put_long(out, "time", record->time);
+    put_long(out, "written", record->written);
+    put_symbol(out, "state", states, record->state);
+    put_long(out, "named_user", record->named_user);
+    put_text(out, "named_key", record->named_key);
 }
 
 static void show_comment_subject(struct buffer *out, const struct comment_subject *record) {
@@ -59,12 +64,15 @@ static void show_comment(struct buffer *out, const struct comment *record) {
     put_long(out, "floors", record->floors);
     put_long(out, "replies", record->replies);
     put_long(out, "reports", record->reports);
+    put_long(out, "time", record->time);
 }
 
 static void show_comment_text(struct buffer *out, const struct comment_text *record) {
     put_text(out, "text", record->text);
     put_long(out, "user", record->user);
     put_text(out, "key", record->key);
+    put_longs(out, "mentions", record->mentions);
+    put_long(out, "rested_at", record->rested_at);
 }
 
 static void show_comment_reaction(struct buffer *out, const struct comment_reaction *record) {

@@ -298,6 +298,23 @@ static void owner_that_does_not_answer_times_out(void **state) {
     http_reply(bench->world->held[0], 200, NULL, NULL, 0, NULL, 0);
 }
 
+static void silent_kafka_holds_nobody_up(void **state) {
+    struct bench *bench = *state;
+    kafka_says(0, http_server_port(bench->right.server), 1500);
+    start(bench);
+    struct answer early = {.count = 0}, late = {.count = 0};
+    int32_t partition = peers_of_user(bench->peers, USER);
+    int64_t began_us = clock_monotonic_us();
+    peers_fetch(bench->peers, partition, "/peer/x", 5000, answer_take, &late);
+    peers_fetch(bench->peers, partition, "/peer/x", 100, answer_take, &early);
+    world_until(bench->world, early.count);
+    assert_int_equal(early.code, -ETIMEDOUT);
+    assert_true(clock_monotonic_us() - began_us < 1000000);
+    assert_int_equal(late.count, 0);
+    world_until(bench->world, late.count);
+    assert_right(late);
+}
+
 static void freed_directory_cancels(void **state) {
     struct bench *bench = *state;
     kafka_says(0, http_server_port(bench->world->server), 0);
@@ -335,7 +352,17 @@ static void callback_may_free_the_directory(void **state) {
     peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, answer_take, &answer);
     peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, free_within, bench);
     world_until(bench->world, !bench->peers && answer.count);
-    // ... and from that of a peer, while another is still asked.
+    // ... from a time-out, while another has timed out too and a third still waits ...
+    struct answer still = {.count = 0};
+    answer.count = 0;
+    kafka_says(0, 0, 300);
+    start(bench);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 5000, answer_take, &still);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 20, free_within, bench);
+    peers_fetch(bench->peers, peers_of_user(bench->peers, USER), "/peer/x", 20, answer_take, &answer);
+    world_until(bench->world, !bench->peers && answer.count && still.count);
+    assert_int_equal(still.code, -ECANCELED);
+    // ... and from the answer of a peer, while another is still asked.
     kafka_says(0, http_server_port(bench->world->server), 0);
     answer.count = 0;
     start(bench);
@@ -361,6 +388,7 @@ int main(void) {
         TEST(a_question_is_prepared),
         TEST(stale_look_is_not_believed),
         TEST(owner_that_does_not_answer_times_out),
+        TEST(silent_kafka_holds_nobody_up),
         TEST(freed_directory_cancels),
         TEST(callback_may_free_the_directory),
     };

@@ -175,6 +175,8 @@ export interface Post {
     readonly time: number;
     /** The post is there, but what it says cannot be read just now. */
     readonly unavailable: boolean;
+    /** How many comments it has, a few seconds ago at most; null: not known. */
+    readonly comments: number | null;
 }
 
 export interface Comment {

@@ -212,6 +212,15 @@ test('what is refused is said where it was tried, and the text stays', async () 
     assert.deepEqual(server.comments.reports, [{ comment: root.id, reason: 'Rude' }]);
 });
 
+test('a number that comes with the post is not asked for', async () => {
+    const post = newest();
+    server.feed.counts.set(post, 7);
+    await open();
+    await becomes(async () => [await page.textContent(`${first} .thread-toggle`), '7 comments']);
+    await becomes(async () => [await page.textContent('#home > article:nth-child(2) .thread-toggle'), 'Comment']);
+    assert.deepEqual(server.comments.asked.filter((line) => line.includes(post)), []);
+});
+
 test('a closed thread is read, and not written', async () => {
     server.comments.write(newest(), 1001, 'Root');
     server.comments.thread(newest()).closed = true;

@@ -47,11 +47,12 @@ export class Thread {
     };
 
     /**
-     * @param {{id: string, user: string, name: string | null}} post
+     * @param {{id: string, user: string, name: string | null, comments: number | null}} post
      * @param {{api: any, user: string, serverNow: () => number, drafts: import('./drafts.js').Drafts}} parts
      */
     constructor(post, parts) {
         this.#post = post;
+        this.#count = post.comments;
         this.#parts = parts;
         this.#list = new CommentList(parts.api, `post:${post.id}`, parts.serverNow);
         this.#body.id = `thread-${(made += 1)}`;
@@ -91,6 +92,11 @@ export class Thread {
         this.#count = count;
         this.#away = count === null;
         this.#render();
+    }
+
+    /** The post was read again. @param {number | null} count null: it says nothing */
+    heard(count) {
+        if (count !== null && !this.#opened) this.counted(count);
     }
 
     /** Shows the comments. @param {string | null} [at] and moves to that one */

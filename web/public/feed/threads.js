@@ -1,4 +1,4 @@
-// The threads of all posts that are shown, and how many comments each has: asked for one by one as posts come in sight.
+// The threads of all posts that are shown. How many comments a post has comes with it, or is asked for when the post comes in sight.
 
 import { Drafts } from './drafts.js';
 import { Thread, isAway } from './thread.js';

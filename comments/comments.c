@@ -44,6 +44,7 @@ static void each_second(void *context) {
     struct comments *comments = context;
     owner_second(comments->owner);
     comment_states_second(comments->states);
+    thread_watches_second(comments->watches);
 }
 
 static void each_tenth(void *context) {
@@ -133,6 +134,7 @@ static int make_owner(struct comments *comments, struct error *error) {
         .log = service_log(comments->service),
         .partitions = comments->partitions,
         .threads = comments->threads,
+        .watches = comments->watches,
         .decider = comment_commands_decider(comments->commands),
         .dead_letters = comments->dead_letters,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
@@ -168,9 +170,35 @@ static int make_owner(struct comments *comments, struct error *error) {
     return code;
 }
 
+static int make_watches(struct comments *comments, struct error *error) {
+    int code = edges_new(&(struct edges_options){.loop = service_loop(comments->service),
+                                                 .kafka = service_kafka(comments->service),
+                                                 .metrics = service_metrics(comments->service),
+                                                 .owning = comments->owning,
+                                                 .routes = comments->routes,
+                                                 .epochs = comments->epochs,
+                                                 .context = comments,
+                                                 .failed = comments_failed},
+                         &comments->edges, error);
+    if (code) return code;
+    comments->watches = thread_watches_new(&(struct thread_watches_options){
+        .loop = service_loop(comments->service),
+        .metrics = service_metrics(comments->service),
+        .partitions = comments->partitions,
+        .events_per_s = comments->settings->live_max,
+        .threads = comments->threads,
+        .edges = comments->edges,
+        .context = comments,
+        .damaged = damaged,
+        .failed = comments_failed,
+    });
+    return 0;
+}
+
 static int make_parts(struct comments *comments, struct error *error) {
     int code = open_store(comments, error);
     if (!code) code = open_kafka(comments, error);
+    if (!code) code = make_watches(comments, error);
     if (!code) code = make_commands(comments, error);
     if (!code) code = make_owner(comments, error);
     if (code) return code;
@@ -197,6 +225,8 @@ static void comments_free(void *state) {
     comment_commands_free(comments->commands);
     comment_replies_free(comments->replies);
     comment_states_free(comments->states);
+    thread_watches_free(comments->watches);
+    edges_free(comments->edges);
     kafka_producer_free(comments->dead_letters, SECOND_MS);
     bans_free(comments->bans);
     threads_free(comments->threads);
@@ -214,6 +244,7 @@ static int comments_start(struct service *service, const struct topics_shape *sh
         .owning = OWNER_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_SUBJECTS],
         .user_partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .bans = bans_new(),
     };
@@ -252,7 +283,8 @@ static void comments_peer(void *state, struct http_request *request) {
 
 static const struct topic *const NEEDED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
                                              &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS,
-                                             &TOPIC_MODERATION_LOG,   &TOPIC_COMMENTS_WIDE,    &TOPIC_BANS};
+                                             &TOPIC_MODERATION_LOG,   &TOPIC_COMMENTS_WIDE,    &TOPIC_BANS,
+                                             &TOPIC_COMMENT_WATCHES,  &TOPIC_DELIVERIES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition COMMENTS_SERVICE = {

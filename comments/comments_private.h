@@ -13,14 +13,16 @@ struct comments {
     struct service *service;
     const struct comments_settings *settings;
     const struct owner_settings *owning;
-    int32_t partitions, user_partitions;
-    struct epochs *epochs; /* the owner's: nothing is sent in them */
+    int32_t partitions, user_partitions, routes;
+    struct epochs *epochs; /* the owner's */
     struct store *store;
     struct threads *threads;
     struct kafka_producer *dead_letters;
     struct bans *bans;
     struct copies *copies; /* of bans */
     struct comment_commands *commands;
+    struct edges *edges;
+    struct thread_watches *watches;
     struct comment_states *states;
     struct owner *owner;
     struct comment_replies *replies;

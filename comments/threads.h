@@ -60,6 +60,8 @@ int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, s
 
 /* ---- what is written ---- */
 
+bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */
+
 /* Each: 1: found; 0: there is none; or a negative code. */
 int threads_subject(struct threads *threads, int32_t partition, const struct event_text *subject,
                     struct subject_state *state, struct error *error);

@@ -51,6 +51,5 @@ int threads_damaged(struct error *error, const char *what); /* -EBADMSG */
 /* The record of a comment in the store: 1, 0 or a negative code. */
 int threads_read_comment(struct threads *threads, const struct threads_part *part, const struct event_text *subject,
                          int64_t id, struct comment *comment, struct error *error);
-bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */
 
 #endif

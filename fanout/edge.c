@@ -388,8 +388,9 @@ static bool edge_busy(void *state) {
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
 static const struct topic *const NEEDED[] = {
-    &TOPIC_DELIVERIES, &TOPIC_LOCATIONS,    &TOPIC_PROFILES,
-    &TOPIC_SHARING,    &TOPIC_FEED_WATCHES, &TOPIC_POST_COMMANDS /* whose owners have the texts */};
+    &TOPIC_DELIVERIES,     &TOPIC_LOCATIONS,    &TOPIC_PROFILES,
+    &TOPIC_SHARING,        &TOPIC_FEED_WATCHES, &TOPIC_POST_COMMANDS /* whose owners have the texts */,
+    &TOPIC_COMMENT_WATCHES};
 static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const struct service_definition FANOUT_SERVICE = {

@@ -70,7 +70,7 @@ static void reply_undecided(const struct comment_wish *wish, struct http_request
 }
 
 static bool put_subject(const struct comment_wish *wish, struct buffer *body, const json_t *subject) {
-    int64_t owner, level, total, version;
+    int64_t owner, level, total, version, counters;
     const char *who, *review;
     bool closed;
     size_t type = strcspn(wish->subject, ":");
@@ -79,7 +79,8 @@ static bool put_subject(const struct comment_wish *wish, struct buffer *body, co
         json_want_text(subject, "review", &review, NULL) ||
         json_want_int(subject, "level", 0, INT32_MAX, &level, NULL) ||
         json_want_int(subject, "total", 0, INT64_MAX, &total, NULL) ||
-        json_want_int(subject, "version", 0, INT64_MAX, &version, NULL))
+        json_want_int(subject, "version", 0, INT64_MAX, &version, NULL) ||
+        json_want_int(subject, "counters", 0, INT64_MAX, &counters, NULL))
         return false;
     buffer_string(body, "{\"type\":");
     json_put_text(body, wish->subject, type);
@@ -89,7 +90,8 @@ static bool put_subject(const struct comment_wish *wish, struct buffer *body, co
     json_put_text(body, who, strlen(who));
     buffer_string(body, ",\"review\":");
     json_put_text(body, review, strlen(review));
-    buffer_format(body, ",\"level\":%" PRId64 ",\"total\":%" PRId64 ",\"version\":%" PRId64 "}", level, total, version);
+    buffer_format(body, ",\"level\":%" PRId64 ",\"total\":%" PRId64 ",\"version\":%" PRId64 "}", level, total,
+                  version + counters);
     return true;
 }
 

@@ -100,7 +100,8 @@ bool shown_page(struct shown_comments *shown, const json_t *reply, const struct 
         json_want_int(reply, "counters", 0, INT64_MAX, &shown->counters, NULL) ||
         json_want_bool(reply, "closed", &closed, NULL))
         return false;
-    buffer_format(body, ",\"version\":%" PRId64 ",\"closed\":%s", shown->version, closed ? "true" : "false");
+    buffer_format(body, ",\"version\":%" PRId64 ",\"closed\":%s", shown->version + shown->counters,
+                  closed ? "true" : "false");
     if (json_is_null(json_object_get(reply, "owner")))
         buffer_string(body, ",\"owner\":null");
     else if (!json_copy_int(body, reply, "owner"))

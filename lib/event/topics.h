@@ -48,6 +48,9 @@ extern const struct topic TOPIC_MODERATION_LOG;   /* subject, comment, offset of
 extern const struct topic TOPIC_COMMENTS_WIDE;    /* subject, comment; CommentWide */
 extern const struct topic TOPIC_BANS;             /* key: user; CommentBan */
 
+/* Key: "comments:", the subject, and watcher, in the subject's partition; Watch, RollCall */
+extern const struct topic TOPIC_COMMENT_WATCHES;
+
 /* All of them: for tools that look at everything. */
 extern const struct topic_list TOPICS_ALL;
 

@@ -51,7 +51,7 @@ static int read_other(const struct request *request, struct said *said, const ch
                           .time = nearby.report.time,
                           .accuracy = nearby.report.accuracy,
                           .after = nearby.after};
-    return result == -ENOENT ? request_unknown(code, error) : result;
+    return result == -ENOENT ? request_unknown(request, code, error) : result;
 }
 
 static int read_said(const char *text, struct said *said, const char **code, struct error *error) {

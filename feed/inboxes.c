@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "feed/inboxes_private.h"
 
-enum { PREFETCHED = 8, EVENT_BYTES = 11 };
+enum { PREFETCHED = 8, EVENT_BYTES = 11, MERGE_SHARE = 192 /* three times the bytes of a unit of weight */ };
 
 struct inboxes *inboxes_new(const struct inboxes_options *options) {
     struct inboxes *inboxes = mem_alloc(sizeof *inboxes);
-    // Chunks are merged when they hold half an inbox, or are some 60: an inbox is rewritten for hundreds of pushes.
-    size_t merge_at = options->max * EVENT_BYTES / 128;
+    // Chunks are merged when they hold a third of an inbox, or are some 45: an inbox is rewritten for hundreds of pushes.
+    size_t merge_at = options->max * EVENT_BYTES / MERGE_SHARE;
     *inboxes = (struct inboxes){
         .options = *options,
         .parts = mem_zero((size_t)options->partitions, sizeof *inboxes->parts),

@@ -91,23 +91,27 @@ static int load_for_page(struct inboxes *inboxes, const struct inboxes_part *par
     return code;
 }
 
-/* ---- rows in memory: how many posts of the merged inbox were read (4 bytes; WHOLE: all), and the inbox's bytes ---- */
+/* ---- rows in memory: how many posts the page wanted (4 bytes; WHOLE: all that there are), and the inbox's bytes ---- */
 
-enum { ROW_HEAD = 4, ROW_POSTS = 400 /* that a page of 100 needs */ };
+enum { ROW_HEAD = 4, ROW_POSTS = 400 /* that a page of 100 wants */ };
 #define WHOLE UINT32_MAX
 
 struct recent_key inboxes_row_key(const struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader) {
     return (struct recent_key){.reader = reader, .partition = (int32_t)(part - inboxes->parts)};
 }
 
+/* Keeps the newest posts, as many as were wanted: chunks may have brought many more. */
 static void keep_row(struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader, size_t newest,
                      const struct inbox *inbox) {
     struct buffer *bytes = &inboxes->bytes;
-    if (!newest || inbox->count > ROW_POSTS || !recent_largest(inboxes->rows)) return;
+    struct inbox kept = *inbox;
+    size_t most = newest < ROW_POSTS ? newest : ROW_POSTS;
+    if (!newest || !recent_largest(inboxes->rows)) return;
+    inbox_cut(&kept, most);
     buffer_clear(bytes);
-    bytes_put_be32(buffer_reserve(bytes, ROW_HEAD), inbox->cut ? (uint32_t)newest : WHOLE);
+    bytes_put_be32(buffer_reserve(bytes, ROW_HEAD), kept.cut ? (uint32_t)most : WHOLE);
     buffer_commit(bytes, ROW_HEAD);
-    inbox_write(inbox, bytes);
+    inbox_write(&kept, bytes);
     recent_put(inboxes->rows, inboxes_row_key(inboxes, part, reader), bytes->data, bytes->size);
 }
 

@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "feed/inboxes_private.h"
 
-enum { PREFETCHED = 8, EVENT_BYTES = 11, MERGE_SHARE = 192 /* three times the bytes of a unit of weight */ };
+enum { PREFETCHED = 8, EVENT_BYTES = 11, MERGE_SHARE = 224 /* 3.5 times the bytes of a unit of weight */ };
 
 struct inboxes *inboxes_new(const struct inboxes_options *options) {
     struct inboxes *inboxes = mem_alloc(sizeof *inboxes);
-    // Chunks are merged when they hold a third of an inbox, or are some 45: an inbox is rewritten for hundreds of pushes.
+    // Chunks are merged when they hold less than a third of an inbox, or are some 40: an inbox is rewritten for hundreds of pushes.
     size_t merge_at = options->max * EVENT_BYTES / MERGE_SHARE;
     *inboxes = (struct inboxes){
         .options = *options,

@@ -3,7 +3,7 @@
  *
  *     bench-feed-gateway PORT UPSTREAM BYTES
  *
- *     reader --HTTP--> this, one thread, epoll --HTTP on a kept connection--> bench-feed-http answer UPSTREAM ...
+ *     reader --HTTP--> this, one thread, epoll --HTTP on a kept connection--> bench-http answer UPSTREAM ...
  *
  * An answer is BYTES bytes, and goes out when the second process's has come whole. Runs until it is ended by a signal.
  */

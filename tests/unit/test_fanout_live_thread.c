@@ -51,8 +51,12 @@ static int64_t id_of(int64_t number) { return ids_make((number + 1) << IDS_FRACT
 /* A change with one comment (0: none), and one pair of counters (likes 0: none). */
 static struct thread_told *told(struct desk *desk, bool sampled, int64_t version, int64_t comment,
                                 enum changed_comment_state comment_state, int64_t counted, int64_t likes) {
-    struct changed_comment items[] = {
-        {.id = id_of(comment), .user = 7, .state = comment_state, .time = ids_time_ms(id_of(comment)), .floor = (int32_t)comment, .likes = 9}};
+    struct changed_comment items[] = {{.id = id_of(comment),
+                                       .user = 7,
+                                       .state = comment_state,
+                                       .time = ids_time_ms(id_of(comment)),
+                                       .floor = (int32_t)comment,
+                                       .likes = 9}};
     struct event_text texts[] = {{"hi \"you\"", comment_state == COMMENT_CHANGE_VISIBLE ? 8 : 0}};
     struct changed_counters counters[] = {{.id = id_of(counted), .likes = likes, .replies = 1}};
     const struct comment_change change = {.sampled = sampled,

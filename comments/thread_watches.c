@@ -169,7 +169,8 @@ static void put_item(struct thread_watches *watches, const struct watched_thread
                                      .root = comment->root,
                                      .answers = comment->answers,
                                      .likes = comment->likes,
-                                     .replies = comment->replies};
+                                     .replies = comment->replies,
+                                     .time = comment->time};
     if (comment->state != COMMENT_VISIBLE || threads_text(watches->options.threads, watched_thread_partition(thread),
                                                           &subject, change->id, &text, &error) != 1)
         return;

@@ -12,7 +12,7 @@
  * A file of comments has a subject's number and a comment's id for each, as they lie in memory. So many of them are liked, spread over the
  * file, that each gets five likes on average.
  *
- * store: the records go through threads_take, as those of the topics do, in the order in which they would be written if a thousand
+ * store: the records go through threads_take, as those of the topics do, in the order in which they would be written if five hundred
  * subjects were written under at a time. A twentieth of the comments is under the first subject, of the others each third one is a reply. No offsets
  * are kept, so that a process reads its topics, which are empty, from the beginning.
  */
@@ -31,7 +31,7 @@
 #include "ids/ids.h"
 #include "service/auth.h"
 
-enum { BATCH = 4000, TOGETHER = 1000, FIRST_SHARE = 20, KEPT_ROUNDS = 1000, LINE = 4096, LIKES_EACH = 5 };
+enum { BATCH = 20000, TOGETHER = 500, FIRST_SHARE = 20, KEPT_ROUNDS = 1000, LINE = 4096, LIKES_EACH = 5 };
 #define MEMORY ((size_t)256 << 20)
 #define BEGIN_MS INT64_C(1767225600000) // 2026-01-01
 

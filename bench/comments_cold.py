@@ -93,6 +93,7 @@ def measure_cold(world, folder, say) -> dict:
         forget(store)
         before = from_disk(process.pid)
         row, cpu = spent(processes, lambda: read(host, port, tokens, rate, seconds, f'@{paths}'))
+        assert row['answered'], f'no page is shown: {row}\n{process.tail()}\n{gateway.tail()}'
         row['us'] = {name: value / row['answered'] * 1e6 for name, value in cpu.items()}
         found[name] = row | {'disk_bytes': (from_disk(process.pid) - before) / row['answered']}
     return found

@@ -165,12 +165,12 @@ static void put_item(struct thread_watches *watches, const struct watched_thread
     *item = (struct changed_comment){.id = change->id,
                                      .user = comment->user,
                                      .state = (enum changed_comment_state)comment->state,
+                                     .time = comment_time(change->id, comment),
                                      .floor = comment->floor,
                                      .root = comment->root,
                                      .answers = comment->answers,
                                      .likes = comment->likes,
-                                     .replies = comment->replies,
-                                     .time = comment->time};
+                                     .replies = comment->replies};
     if (comment->state != COMMENT_VISIBLE || threads_text(watches->options.threads, watched_thread_partition(thread),
                                                           &subject, change->id, &text, &error) != 1)
         return;

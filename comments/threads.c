@@ -60,7 +60,7 @@ struct threads *threads_new(struct store *store, int32_t partitions) {
     struct threads *threads = mem_alloc(sizeof *threads);
     *threads = (struct threads){
         .store = store,
-        .batch = store_batch_new(),
+        .batch = store_batch_new_sorted(),
         .codec = codec_new(),
         .likes = map_new(),
         .parts = mem_zero((size_t)partitions, sizeof *threads->parts),

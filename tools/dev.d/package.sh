@@ -7,9 +7,19 @@ PACKAGE_PROGRAMS=(starling starling-ingest starling-router starling-fanout starl
 # The last commit's time stands for the time of a build, so that the same commit gives the same bytes.
 package_epoch() { git -C "$ROOT" log -1 --format=%ct 2>/dev/null || stat -c %Y "$ROOT/CMakeLists.txt"; }
 
+# repack_symbols FILE: cpack writes whole paths of the building machine into its checksums.
+repack_symbols() {
+    local tree
+    tree=$(mktemp -d)
+    dpkg-deb -R "$1" "$tree"
+    sed -i 's:  .*/usr/:  usr/:' "$tree/DEBIAN/md5sums"
+    dpkg-deb --root-owner-group -Zxz -b "$tree" "$1" >/dev/null
+    rm -r "$tree"
+}
+
 # package_in FOLDER: builds that checkout, and leaves packages and their bill of materials in FOLDER/build-package/debs.
 package_in() {
-    local folder=$1 build=$1/build-package debs version
+    local folder=$1 build=$1/build-package debs version symbols
     SOURCE_DATE_EPOCH=$(package_epoch)
     export SOURCE_DATE_EPOCH CCACHE_DISABLE=1 # a cache of the compiler may put other names of files into the debug symbols
     quietly "Configuring $build" cmake -S "$folder" -B "$build" -G Ninja -DWARNINGS_AS_ERRORS=OFF -DCMAKE_BUILD_TYPE=Release \
@@ -18,6 +28,7 @@ package_in() {
     debs=$build/packaging/debs
     rm -f "$debs"/*.deb "$debs"/*.ddeb
     quietly "Packing $build" env -C "$build" cpack
+    for symbols in "$debs"/*.ddeb; do repack_symbols "$symbols"; done
     mkdir -p "$build/debs"
     rm -f "$build"/debs/*.deb "$build"/debs/*.ddeb "$build"/debs/*.json
     mv "$debs"/*.deb "$debs"/*.ddeb "$build/debs"

@@ -23,7 +23,8 @@ static const struct config_property PROPERTIES[] = {
     {"topics.prefix", CONFIG_STRING, AT(prefix), "starling.", .doc = "What the names of all topics start with."},
     {"auth.hs256.key.file", CONFIG_STRING, AT(hs256_key_file), "",
      .doc = "File with the secret of the tokens signed with HS256, to sign tokens with; empty: none are signed."},
-    {"peer.token", CONFIG_STRING, AT(peer_token), "", .doc = "Secret that the daemons share, to ask them."},
+    {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
+     .doc = "Secret that the daemons share, to ask them; peer.token.file: a file that holds it."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers."},
     {"fanout.group.id", CONFIG_STRING, AT(fanout_group), "starling-fanout", .doc = "Consumer group of the edges."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
@@ -47,7 +48,11 @@ static bool variable_is_ours(const char *variable) {
         size_t same = 0;
         while (same < length && (name[same] == '.' ? '_' : toupper((unsigned char)name[same])) == variable[same])
             same++;
-        if (same == length && !name[same]) return true;
+        if (name[same]) continue;
+        static const char IN_FILE[] = "_FILE";
+        bool file = PROPERTIES[i].secret && length - same == sizeof IN_FILE - 1 &&
+                    !strncmp(variable + same, IN_FILE, sizeof IN_FILE - 1);
+        if (same == length || file) return true;
     }
     return false;
 }

@@ -28,6 +28,8 @@ static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struc
     if (result == RD_KAFKA_CONF_OK) return 0;
     if (result == RD_KAFKA_CONF_UNKNOWN)
         return error_set(error, -EINVAL, "kafka.%s: no such property of librdkafka", name);
+    // librdkafka repeats a value that it cannot use.
+    if (config_kafka_secret(name)) return error_set(error, -EINVAL, "kafka.%s: librdkafka cannot use the value", name);
     return error_set(error, -EINVAL, "kafka.%s=%s: %s", name, value, reason);
 }
 

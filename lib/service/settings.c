@@ -31,7 +31,7 @@ static const struct config_property COMMON[] = {
      .doc =
          "host:port under which other daemons reach peer.listen; empty: peer.listen itself, with this machine's name "
          "where it listens on every interface."},
-    {"peer.token", CONFIG_STRING, AT(peer_token), "",
+    {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
      .doc =
          "Secret that the daemons share: sent with requests to others and wanted in requests of others. May be empty as "
          "long as peer.listen is a loopback address."},

@@ -49,7 +49,7 @@ struct peers {
     struct peer_request *expired; // those that waited for too long, until they are told
     struct loop_timer *limit;     // goes off at limit_us, the earliest deadline of those that wait
     int64_t limit_us;
-    bool *freed; // set by peers_free, for the caller of a done; NULL: nobody asks
+    bool telling; // expire is at work, and frees the directory at its end if it is closing
 };
 
 static void refresh(struct peers *peers);
@@ -93,7 +93,6 @@ static void expire(void *context) {
     struct peers *peers = context;
     struct peer_request *waiting = peers->waiting, *request;
     int64_t now_us = clock_monotonic_us();
-    bool freed = false;
     peers->waiting = NULL;
     while ((request = pop(&waiting))) {
         if (request->deadline_us <= now_us)
@@ -101,9 +100,10 @@ static void expire(void *context) {
         else
             keep_waiting(request);
     }
-    peers->freed = &freed;
-    while (!freed && (request = pop(&peers->expired))) request_done(request, -ETIMEDOUT, 0, NULL, 0);
-    if (!freed) peers->freed = NULL;
+    peers->telling = true;
+    while ((request = pop(&peers->expired))) request_done(request, -ETIMEDOUT, 0, NULL, 0);
+    peers->telling = false;
+    if (peers->closing) question_free(peers->look); // a done has called peers_free
 }
 
 static void on_reply(void *context, int code, unsigned status, const char *reply, size_t size) {
@@ -272,12 +272,11 @@ int peers_new(const struct peers_options *options, struct peers **peers, struct 
 void peers_free(struct peers *peers) {
     if (!peers) return;
     peers->closing = true;
-    if (peers->freed) *peers->freed = true;
     peer_client_free(peers->client);
     loop_timer_free(peers->limit);
     cancel_all(&peers->waiting);
     cancel_all(&peers->expired);
-    question_free(peers->look);
+    if (!peers->telling) question_free(peers->look);
 }
 
 const int32_t *peers_lowest(const struct peers *peers) { return peers->lowest; }

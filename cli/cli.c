@@ -166,6 +166,12 @@ static int take_arguments(struct cli *cli, struct parse *parse, int argc, char *
     return 0;
 }
 
+/* Nothing that Kafka refuses comes by waiting for it. */
+static void refused(void *context, const char *reason) {
+    cli_fail(context, 1, "%s", reason);
+    exit(1);
+}
+
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done) {
     *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
@@ -194,6 +200,8 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         .client_id = "starling",
         .extra = extra,
         .extra_count = extra_count,
+        .on_refused = refused,
+        .refused_context = (void *)(uintptr_t)command,
         .log = NULL,
     };
     return 0;

@@ -48,7 +48,7 @@ JOIN posts t USING (id) ORDER BY i.id DESC;
 def command(what, *words, **run) -> str:
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **run)
     if done.returncode:
-        sys.exit(f'bench feed: {what}: {done.stdout[-2000:]}{done.stderr[-2000:]}')
+        sys.exit(f'bench: {what}: {done.stdout[-2000:]}{done.stderr[-2000:]}')
     return done.stdout
 
 
@@ -100,10 +100,10 @@ class Postgres:
         return command('psql', self.bin / 'psql', '-h', self.folder, '-U', self.user, '-qAt', '-v', 'ON_ERROR_STOP=1',
                        'postgres', input=text)
 
-    def bench(self, script, people, transactions) -> dict:
-        """us of CPU a transaction, of a person drawn evenly."""
+    def bench(self, draws, script, transactions) -> dict:
+        """us of CPU a transaction. draws: pgbench's variables, name: expression."""
         file = self.folder / 'script.sql'
-        file.write_text(f'\\set p random(0, {people - 1})\n\\set u {PERSON_ID}\n' + ' '.join(script.split()) + '\n')
+        file.write_text(''.join(f'\\set {name} {value}\n' for name, value in draws.items()) + ' '.join(script.split()) + '\n')
         words = [self.bin / 'pgbench', '-h', self.folder, '-U', self.user, '-n', '-M', 'prepared', '-f', file, 'postgres']
         command('pgbench', *words, '-t', max(transactions // 10, 10))  # into the caches
         server, client = self.cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -113,48 +113,58 @@ class Postgres:
         return {'server_us': (self.cpu_s() - server) / transactions * 1e6, 'client_us': spent / transactions * 1e6}
 
 
-def measure_postgres(world, options, folder, say) -> dict:
-    people = options.peer_people
+def readable_folder(folder) -> pathlib.Path:
+    """One for COPY: the server is another user."""
     (folder / 'sql').mkdir()
     folder.chmod(0o755)
     (folder / 'sql').chmod(0o755)
-    world.load('sql', path=folder / 'sql', people=people, count=options.peer_posts)
+    return folder / 'sql'
+
+
+def measure_postgres(world, options, folder, say) -> dict:
+    people = options.peer_people
+    a_person = {'p': f'random(0, {people - 1})', 'u': PERSON_ID}
+    world.load('sql', path=readable_folder(folder), people=people, count=options.peer_posts)
     with Postgres() as postgres:
         postgres.sql(TABLES.format(folder=folder / 'sql'))
         recent = postgres.sql('SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET 1000;').strip()
         rows = {}
         say('PostgreSQL: pull')
-        rows['pull'] = postgres.bench(PULL.format(since=''), people, 500)
-        rows['pull, of the newest posts'] = postgres.bench(PULL.format(since=f'AND id > {recent}'), people, 1000)
+        rows['pull'] = postgres.bench(a_person, PULL.format(since=''), 500)
+        rows['pull, of the newest posts'] = postgres.bench(a_person, PULL.format(since=f'AND id > {recent}'), 1000)
         say('PostgreSQL: push')
-        push = postgres.bench(PUSH, people, 1500)
+        push = postgres.bench(a_person, PUSH, 1500)
         entries = int(postgres.sql('SELECT count(*) FROM inbox;')) / int(postgres.sql("SELECT count(*) FROM posts WHERE id >= 8000000000000000000;"))
         rows['push'] = {name: value / entries for name, value in push.items()}
         postgres.sql('VACUUM ANALYZE inbox;')
-        rows['pages of the push table'] = postgres.bench(READ, people, 5000)
+        rows['pages of the push table'] = postgres.bench(a_person, READ, 5000)
         rows['version'] = postgres.sql('SHOW server_version;').strip()
     return rows
 
 
-def measure_redis(options, folder, say) -> dict | str:
-    program, socket = CACHE / 'bench-redis-feed', folder / 'redis.sock'
+def redis_program(name, folder, *arguments) -> dict | str:
+    """What a program of peers/redis prints about a Redis that keeps everything in memory; a text where it is not here."""
+    program, socket = CACHE / f'bench-redis-{name}', folder / 'redis.sock'
     if not shutil.which('redis-server') or subprocess.run(['pkg-config', '--exists', 'hiredis'], check=False).returncode:
         return 'it needs redis-server and libhiredis-dev'
-    say('Redis')
     CACHE.mkdir(parents=True, exist_ok=True)
     flags = command('looking for hiredis', 'pkg-config', '--cflags', '--libs', 'hiredis', 'libuv').split()
     root, build = PEERS.parent.parent, build_folder()
     command('building the Redis program', 'cc', '-std=gnu11', '-O2', '-DSTARLING_VERSION=""', '-o', program,
-            PEERS / 'redis/feed.c', f'-I{root}', f'-I{root}/lib', f'-I{build}/generated', build / 'libstarling_ids.a',
+            PEERS / f'redis/{name}.c', f'-I{root}', f'-I{root}/lib', f'-I{build}/generated', build / 'libstarling_ids.a',
             build / 'libstarling_base.a', *flags, '-lm', '-lpthread')
     server = subprocess.Popen(['redis-server', '--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no',
                                '--dir', folder, '--logfile', folder / 'redis.log'])
     try:
-        return json.loads(command('the Redis program', program, socket, options.peer_people, options.following,
-                                  options.peer_posts // 10, 50000, server.pid))
+        return json.loads(command('the Redis program', program, socket, *arguments, server.pid))
     finally:
         server.terminate()
         server.wait()
+
+
+def measure_redis(options, folder, say) -> dict | str:
+    say('Redis')
+    return redis_program('feed', folder, options.peer_people, options.following, options.peer_posts // 10, 50000)
 
 
 def measure_peers(world, options, folder, say) -> dict:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from harness.cluster import build_folder
 
@@ -18,11 +19,37 @@ def cpu_s(pid) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def wait_quiet(pid):
+    """Waits until the process does next to nothing for a second: RocksDB has then finished merging."""
+    before, since = cpu_s(pid), time.monotonic()
+    while time.monotonic() - since < 60:
+        time.sleep(1)
+        now = cpu_s(pid)
+        if now - before < 0.1:
+            return
+        before = now
+
+
+def spent(processes, run) -> tuple[dict, dict]:
+    """Calls run. Returns its result, and the CPU seconds of each process (name: pid) meanwhile."""
+    before = {name: cpu_s(pid) for name, pid in processes.items()}
+    found = run()
+    return found, {name: cpu_s(pid) - before[name] for name, pid in processes.items()}
+
+
 def machine() -> dict:
     models = [line.partition(':')[2].strip() for line in open('/proc/cpuinfo') if line.startswith('model name')]
     version = subprocess.run([build_folder() / 'starling-router', '--version'], capture_output=True, text=True, check=True)
     return {'cpu': models[0] if models else 'unknown processor', 'cores': os.cpu_count(), 'kernel': os.uname().release,
             'version': version.stdout.strip()}
+
+
+def program(*words) -> str:
+    """The output of a program of ours; it ends the bench if it fails."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f'bench: {pathlib.Path(words[0]).name} {words[1]}: {done.stderr}')
+    return done.stdout
 
 
 def kafka_version() -> str:

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "json/json.h"
 
 enum { WRONG_USAGE = 2 };
 
@@ -84,6 +86,36 @@ static void print_help(const struct cli_command *command, const struct cli_optio
     printf("  %-26s %s\n", "kafka.*", "Any property of librdkafka.");
 }
 
+static void put_member(struct buffer *out, const char *before, const char *key, const char *value) {
+    buffer_format(out, "%s\"%s\":", before, key);
+    if (value)
+        json_put_text(out, value, strlen(value));
+    else
+        buffer_string(out, "null");
+}
+
+/* The same as JSON. */
+static void print_tables(const struct cli_option *options, size_t count) {
+    struct buffer out = {.size = 0};
+    buffer_string(&out, "{\"options\":[");
+    for (size_t i = 0; i < count; i++) {
+        put_member(&out, i ? ",{" : "{", "name", options[i].name);
+        put_member(&out, ",", "value", options[i].value_name);
+        put_member(&out, ",", "help", options[i].help);
+        buffer_byte(&out, '}');
+    }
+    buffer_string(&out, "],\"settings\":[");
+    for (size_t i = 0; i < ARRAY_SIZE(PROPERTIES); i++) {
+        put_member(&out, i ? ",{" : "{", "name", PROPERTIES[i].name);
+        put_member(&out, ",", "default", PROPERTIES[i].fallback);
+        put_member(&out, ",", "help", PROPERTIES[i].doc);
+        buffer_byte(&out, '}');
+    }
+    buffer_string(&out, "]}");
+    puts(buffer_cstring(&out));
+    buffer_free(&out);
+}
+
 /* Whether the argument is "--name" or "--name=VALUE"; *value: the text behind the equals sign, or NULL. */
 static bool is_option(const char *argument, const char *name, const char **value) {
     size_t length = strlen(name);
@@ -99,7 +131,7 @@ struct parse {
     const struct cli_option *options;
     size_t count;
     struct config *config;
-    bool help;
+    bool help, tables; /* --help, --help=json */
 };
 
 static const struct cli_option *find_option(const struct parse *parse, const char *argument, const char **value) {
@@ -115,6 +147,10 @@ static int take_option(struct parse *parse, const char *argument, const char *ne
     const char *value = NULL;
     if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
         parse->help = true;
+        return 1;
+    }
+    if (!strcmp(argument, "--help=json")) {
+        parse->tables = true;
         return 1;
     }
     bool file = is_option(argument, "config", &value), set = !file && is_option(argument, "set", &value);
@@ -177,13 +213,16 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
     *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
     const struct config_section section = {"Command", PROPERTIES, ARRAY_SIZE(PROPERTIES), &cli->settings};
     cli->config = config_new(&section, 1);
-    struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config, .help = false};
+    struct parse parse = {.command = command, .options = options, .count = count, .config = cli->config};
     struct error error = {.text = ""};
     *done = false;
     int code = take_arguments(cli, &parse, argc, argv);
     if (code) goto finish;
-    if (parse.help) {
-        print_help(command, options, count);
+    if (parse.help || parse.tables) {
+        if (parse.tables)
+            print_tables(options, count);
+        else
+            print_help(command, options, count);
         *done = true;
         goto finish;
     }

@@ -44,7 +44,8 @@ struct cli_command {
 };
 
 /* Parses options and configuration (--config FILE, --set key=value and --help may stand anywhere, before or after arguments). 0, or the
- * exit code to return (2: wrong usage), after the reason was printed. --help prints, and sets *done for exit code 0. cli_close
+ * exit code to return (2: wrong usage), after the reason was printed. --help prints, and sets *done for exit code 0; --help=json does
+ * so for programs: {"options":[{"name","value","help"}],"settings":[{"name","default","help"}]}, value null for a flag. cli_close
  * frees everything. */
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/asking.h"
 #include "cli/comment_lines.h"
+#include "cli/comments_bulk.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
 
@@ -90,6 +91,8 @@ static bool is_sort(const char *sort) {
 }
 
 static int run(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "import") == 0) return comments_import(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "export") == 0) return comments_export(argc - 1, argv + 1);
     struct comments_options wanted = {.sort = "floor", .replies = REPLIES_DEFAULT};
     const char *limit = NULL, *replies = NULL;
     int64_t most = LIMIT_DEFAULT;
@@ -122,7 +125,7 @@ static int run(int argc, char **argv) {
 
 const struct cli_command COMMENTS_COMMAND = {
     .name = "comments",
-    .synopsis = "SUBJECT [--sort floor|newest|heat] [--limit N] [--replies N] [--json]",
-    .summary = "a thread of comments",
+    .synopsis = "SUBJECT [--sort floor|newest|heat] [--limit N] [--replies N] [--json] | import FILE | export [FILE]",
+    .summary = "a thread of comments; comments moved here and away",
     .run = run,
 };

@@ -117,7 +117,11 @@ int pairs_out_new(const char *path, struct pairs_out **out, struct error *error)
 int pairs_out_put(struct pairs_out *out, int64_t a, int64_t b, struct error *error) {
     char line[64];
     int length = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", a, b);
-    if (gzwrite(out->file, line, (unsigned)length) == length) return 0;
+    return pairs_out_write(out, line, (size_t)length, error);
+}
+
+int pairs_out_write(struct pairs_out *out, const void *bytes, size_t size, struct error *error) {
+    if (gzwrite(out->file, bytes, (unsigned)size) == (int)size) return 0;
     int number;
     const char *text = gzerror(out->file, &number);
     return error_set(error, -EIO, "%s: %s", out->path, number == Z_ERRNO ? strerror(errno) : text);

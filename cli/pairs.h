@@ -2,6 +2,7 @@
 #ifndef CLI_PAIRS_H
 #define CLI_PAIRS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -18,6 +19,8 @@ struct pairs_out;
 /* Makes or empties the file; compressed when its name ends in .gz. "-": standard output, plain. */
 int pairs_out_new(const char *path, struct pairs_out **out, struct error *error);
 int pairs_out_put(struct pairs_out *out, int64_t a, int64_t b, struct error *error);
+int pairs_out_write(struct pairs_out *out, const void *bytes, size_t size,
+                    struct error *error); /* something else, below 2 GiB */
 /* Writes the rest, closes and frees; not 0: the file is not whole. NULL is fine. */
 int pairs_out_close(struct pairs_out *out, struct error *error);
 

@@ -89,6 +89,13 @@ int setup_profile(struct setup *setup, int64_t user, const char *name, struct er
     return put(setup, &TOPIC_PROFILES, user, error);
 }
 
+int setup_comment(struct setup *setup, const struct comment_command *command, struct error *error) {
+    buffer_clear(&setup->value);
+    event_encode_comment_command(&setup->value, command);
+    return sender_put(setup->sender, &TOPIC_COMMENT_COMMANDS, KAFKA_PARTITION_BY_KEY, command->subject.data,
+                      command->subject.size, setup->value.data, setup->value.size, error);
+}
+
 int setup_flush(struct setup *setup, struct error *error) { return sender_flush(setup->sender, error); }
 
 const struct setup_deciders SETUP_ROUTERS = {
@@ -104,6 +111,14 @@ const struct setup_deciders SETUP_FEEDS = {
     .commands = &TOPIC_FOLLOW_COMMANDS,
     .results = NULL,
     .commands_left = "follow commands are not decided",
+    .results_left = NULL,
+};
+
+const struct setup_deciders SETUP_COMMENTS = {
+    .who = "comments process",
+    .commands = &TOPIC_COMMENT_COMMANDS,
+    .results = NULL,
+    .commands_left = "comment commands are not decided",
     .results_left = NULL,
 };
 
@@ -169,10 +184,10 @@ int setup_wait_decided(struct setup *setup, const struct setup_deciders *decider
     if (!code) code = kafka_admin_new(setup->settings, &handled.admin, error);
     if (!code) code = kafka_topics_verify(handled.admin, &TOPICS_ALL, &shape, ASK_MS, error);
     if (code) goto finish;
-    handled.partitions = shape.partitions[TOPIC_SPACE_USERS];
-    handled.committed = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.committed);
-    handled.end = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.end);
-    handled.target = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.target);
+    handled.partitions = shape.partitions[deciders->commands->space];
+    handled.committed = mem_zero((size_t)handled.partitions, sizeof *handled.committed);
+    handled.end = mem_zero((size_t)handled.partitions, sizeof *handled.end);
+    handled.target = mem_zero((size_t)handled.partitions, sizeof *handled.target);
     code = wait_topic(&handled, deciders->commands, deciders->commands_left, error);
     if (!code && deciders->results) code = wait_topic(&handled, deciders->results, deciders->results_left, error);
 finish:

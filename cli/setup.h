@@ -17,6 +17,8 @@ int setup_follow(struct setup *setup, int64_t a, int64_t b, struct error *error)
 int setup_share(struct setup *setup, int64_t user, enum sharing_mode mode, struct error *error);
 int setup_profile(struct setup *setup, int64_t user, const char *name, struct error *error);
 
+int setup_comment(struct setup *setup, const struct comment_command *command, struct error *error);
+
 /* Waits until everything sent is acknowledged. */
 int setup_flush(struct setup *setup, struct error *error);
 
@@ -26,7 +28,7 @@ struct setup_deciders {
     const struct topic *commands, *results;   /* results NULL: the group does not say how far it has applied them */
     const char *commands_left, *results_left; /* what records are called that the group has not come to */
 };
-extern const struct setup_deciders SETUP_ROUTERS, SETUP_FEEDS;
+extern const struct setup_deciders SETUP_ROUTERS, SETUP_FEEDS, SETUP_COMMENTS;
 
 /* Waits up to timeout_s until the group has decided all commands that are in Kafka now, and has applied the results (routers: to their
  * friend lists). Calls progress (may be NULL) about once a second with how many records are left, and of which sort. -ETIMEDOUT. */

@@ -15,6 +15,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl>=7.80)
 pkg_check_modules(JWT REQUIRED IMPORTED_TARGET libjwt>=1.10)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(LIBXML REQUIRED IMPORTED_TARGET libxml-2.0>=2.9)
 
 # rocksdb.pc describes the C++ library for static linking; all we need is the shared one and its C header.
 find_library(ROCKSDB_LIBRARY rocksdb REQUIRED)

@@ -76,6 +76,8 @@ struct comment_commands *comment_commands_new(const struct comment_commands_opti
     struct decisions_options decisions = {
         .threads = options->threads,
         .partitions = options->partitions,
+        .user_partitions = options->user_partitions,
+        .rate = options->rate,
         .context = commands,
         .write = write_record,
         .banned = banned,

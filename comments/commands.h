@@ -16,7 +16,8 @@ struct comment_commands_options {
     struct threads *threads;
     const struct bans *bans;
     const char *transactional_id;
-    int32_t partitions;
+    int32_t partitions, user_partitions;
+    struct comment_rate rate;
     size_t batch; /* commands in one transaction at most */
     void *context;
     void (*on_handled)(void *context); /* as the decider's */

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "comments/comments_private.h"
 #include "decider/identity.h"
@@ -45,6 +46,8 @@ static void each_second(void *context) {
     struct comments *comments = context;
     owner_second(comments->owner);
     comment_states_second(comments->states);
+    checkpoints_second(comments->checkpoints, owner_restored(comments->owner), clock_wall_ms());
+    thread_watches_second(comments->watches);
 }
 
 static void each_tenth(void *context) {
@@ -72,16 +75,6 @@ static void start_metrics(struct comments *comments) {
 
 /* ---- the parts ---- */
 
-static int open_store(struct comments *comments, struct error *error) {
-    struct store_options options = {.memory_bytes = (size_t)comments->settings->store_memory_mb << 20,
-                                    .point_lookups = true};
-    char *path = mem_format("%s/comments", service_settings(comments->service)->data_dir);
-    int code = store_open(path, &options, &comments->store, error);
-    if (!code) comments->threads = threads_new(comments->store, comments->partitions);
-    free(path);
-    return code;
-}
-
 static int open_kafka(struct comments *comments, struct error *error) {
     struct copy_definition bans = bans_copy(comments->bans);
     int code = kafka_producer_new(&(struct kafka_producer_options){.loop = service_loop(comments->service),
@@ -104,6 +97,7 @@ static int open_kafka(struct comments *comments, struct error *error) {
 
 static int make_commands(struct comments *comments, struct error *error) {
     const struct service_settings *common = service_settings(comments->service);
+    int64_t rate = comments->settings->user_rate;
     char *id;
     int code = identity_transactional(service_kafka(comments->service)->prefix, comments->settings->group_id,
                                       common->group_instance_id, common->data_dir, &id, error);
@@ -117,6 +111,8 @@ static int make_commands(struct comments *comments, struct error *error) {
         .bans = comments->bans,
         .transactional_id = id,
         .partitions = comments->partitions,
+        .user_partitions = comments->user_partitions,
+        .rate = {.interval_ms = rate ? SECOND_MS / rate : 0, .burst = comments->settings->user_burst},
         .batch = (size_t)comments->settings->commands_batch,
         .context = comments,
         .on_handled = commands_decided,
@@ -134,9 +130,10 @@ static int make_owner(struct comments *comments, struct error *error) {
         .log = service_log(comments->service),
         .partitions = comments->partitions,
         .threads = comments->threads,
+        .watches = comments->watches,
         .decider = comment_commands_decider(comments->commands),
         .dead_letters = comments->dead_letters,
-        .max_age_ms = settings->rebuild_after_h * HOUR_MS,
+        .max_age_ms = comments_max_age_ms(comments),
         .context = comments,
         .failed = comments_failed,
         .changed = state_changed,
@@ -169,9 +166,34 @@ static int make_owner(struct comments *comments, struct error *error) {
     return code;
 }
 
+static int make_watches(struct comments *comments, struct error *error) {
+    int code = edges_new(&(struct edges_options){.loop = service_loop(comments->service),
+                                                 .kafka = service_kafka(comments->service),
+                                                 .metrics = service_metrics(comments->service),
+                                                 .owning = comments->owning,
+                                                 .routes = comments->routes,
+                                                 .epochs = comments->epochs,
+                                                 .context = comments,
+                                                 .failed = comments_failed},
+                         &comments->edges, error);
+    if (code) return code;
+    comments->watches = thread_watches_new(&(struct thread_watches_options){
+        .loop = service_loop(comments->service),
+        .metrics = service_metrics(comments->service),
+        .partitions = comments->partitions,
+        .events_per_s = comments->settings->live_max,
+        .threads = comments->threads,
+        .edges = comments->edges,
+        .context = comments,
+        .damaged = damaged,
+        .failed = comments_failed,
+    });
+    return 0;
+}
+
 static int make_parts(struct comments *comments, struct error *error) {
-    int code = open_store(comments, error);
-    if (!code) code = open_kafka(comments, error);
+    int code = open_kafka(comments, error);
+    if (!code) code = make_watches(comments, error);
     if (!code) code = make_commands(comments, error);
     if (!code) code = make_owner(comments, error);
     if (code) return code;
@@ -198,12 +220,39 @@ static void comments_free(void *state) {
     comment_commands_free(comments->commands);
     comment_replies_free(comments->replies);
     comment_states_free(comments->states);
+    thread_watches_free(comments->watches);
+    edges_free(comments->edges);
     kafka_producer_free(comments->dead_letters, SECOND_MS);
     bans_free(comments->bans);
     threads_free(comments->threads);
+    checkpoints_free(comments->checkpoints);
     store_close(comments->store);
     epochs_free(comments->epochs);
     free(comments);
+}
+
+int64_t comments_max_age_ms(const struct comments *comments) { return comments->settings->rebuild_after_h * HOUR_MS; }
+
+static int start_parts(struct comments *comments, struct error *error) {
+    uv_loop_t *loop = service_loop(comments->service);
+    int code = make_parts(comments, error);
+    if (code) return code;
+    start_metrics(comments);
+    comments->second = loop_timer_new(loop, SECOND_MS, SECOND_MS, each_second, comments);
+    comments->tenth = loop_timer_new(loop, TENTH_MS, TENTH_MS, each_tenth, comments);
+    comments->started = true;
+    return 0;
+}
+
+void comments_store_opened(void *context, int code, const struct error *error) {
+    struct comments *comments = context;
+    struct error reason = *error;
+    if (comments->draining) {
+        service_finished(comments->service);
+        return;
+    }
+    if (!code) code = start_parts(comments, &reason);
+    if (code) comments_failed(comments, "could not start", &reason);
 }
 
 static int comments_start(struct service *service, const struct topics_shape *shape, void **state,
@@ -215,6 +264,7 @@ static int comments_start(struct service *service, const struct topics_shape *sh
         .owning = OWNER_SECTION.values,
         .partitions = shape->partitions[TOPIC_SPACE_SUBJECTS],
         .user_partitions = shape->partitions[TOPIC_SPACE_USERS],
+        .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .bans = bans_new(),
     };
@@ -222,14 +272,12 @@ static int comments_start(struct service *service, const struct topics_shape *sh
     if (comments->partitions > IDS_PARTITIONS_MAX)
         code = error_set(error, -EINVAL, "ids of comments have room for %d partitions, and the topics have %d",
                          IDS_PARTITIONS_MAX, (int)comments->partitions);
-    if (!code) code = make_parts(comments, error);
-    if (code) {
+    if (!code) code = comments_open_store(comments, error);
+    if (!code) code = start_parts(comments, error);
+    if (code < 0) {
         comments_free(comments);
         return code;
     }
-    start_metrics(comments);
-    comments->second = loop_timer_new(service_loop(service), SECOND_MS, SECOND_MS, each_second, comments);
-    comments->tenth = loop_timer_new(service_loop(service), TENTH_MS, TENTH_MS, each_tenth, comments);
     *state = comments;
     return 0;
 }
@@ -237,18 +285,29 @@ static int comments_start(struct service *service, const struct topics_shape *sh
 static void comments_drain(void *state) {
     struct comments *comments = state;
     comments->draining = true;
-    owner_drain(comments->owner);
+    if (comments->started) {
+        owner_drain(comments->owner);
+        return;
+    }
+    checkpoints_stop(comments->checkpoints);
+    if (!checkpoints_busy(comments->checkpoints)) service_finished(comments->service);
 }
 
 static bool comments_busy(void *state) {
     struct comments *comments = state;
     comments->draining = true;
+    bool busy = checkpoints_busy(comments->checkpoints);
+    if (!comments->started) return busy;
     owner_stop(comments->owner);
-    return owner_busy(comments->owner) || decider_busy(comment_commands_decider(comments->commands));
+    return owner_busy(comments->owner) || decider_busy(comment_commands_decider(comments->commands)) || busy;
 }
 
 static void comments_peer(void *state, struct http_request *request) {
-    comment_replies_handle(((struct comments *)state)->replies, request);
+    struct comments *comments = state;
+    if (comments->started)
+        comment_replies_handle(comments->replies, request);
+    else
+        http_problem(request, 503, "starting", "this process is opening its store", 1);
 }
 
 const struct service_definition COMMENTS_SERVICE = {

@@ -97,17 +97,27 @@ int decisions_refused(struct decisions *decisions, int32_t partition, const stru
     return 1;
 }
 
-static int find_reaction(struct decisions *decisions, int32_t partition, const struct comment_command *command,
-                         struct comment_reaction *reaction, struct error *error) {
+int decisions_rested(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
+                     int64_t *rested_at, struct error *error) {
+    static const struct event_text NO_KEY = {"", 0};
     struct decisions_key key;
-    decisions_key(&key, &command->subject, 2, command->comment, command->user);
+    decisions_client_key(&key, subject, user, &NO_KEY);
+    const int64_t *newest = pending(decisions, THREADS_TEXTS, &key);
+    *rested_at = newest ? *newest : 0;
+    int code = newest ? 0 : threads_rested(decisions->options.threads, partition, subject, user, rested_at, error);
+    return code < 0 ? code : 0;
+}
+
+int decisions_reaction(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
+                       int64_t user, struct comment_reaction *reaction, struct error *error) {
+    struct decisions_key key;
+    decisions_key(&key, subject, 2, id, user);
     const struct comment_reaction *newest = pending(decisions, THREADS_REACTIONS, &key);
     if (newest) {
         *reaction = *newest;
         return 1;
     }
-    return threads_reaction(decisions->options.threads, partition, &command->subject, command->comment, command->user,
-                            reaction, error);
+    return threads_reaction(decisions->options.threads, partition, subject, id, user, reaction, error);
 }
 
 /* A subject on fire always has something that is not read back yet, so its record says up to which command it is. */
@@ -173,13 +183,19 @@ int decisions_find(struct decisions *decisions, struct decision *decided, struct
     thread->registered = code;
     code = find_place(decisions, decided, command->comment, &thread->about, error);
     if (!code && thread->about.id) code = find_above(decisions, decided, error);
-    if (!code && thread->about.id) code = find_reaction(decisions, partition, command, &reaction, error);
+    if (!code && thread->about.id)
+        code = decisions_reaction(decisions, partition, &command->subject, command->comment, command->user, &reaction,
+                                  error);
     if (code < 0) return code;
     thread->likes = reaction.likes;
     thread->reported = reaction.reported;
     if (comment_command_writes(command->kind)) {
         thread->banned = options->banned(options->context, command->user, decided->arrived_ms);
         thread->made.id = next_id(decisions, decided);
+        thread->now_ms = decided->arrived_ms;
+        thread->rate = options->rate;
+        if (options->rate.interval_ms)
+            return decisions_rested(decisions, partition, &command->subject, command->user, &thread->rested_at, error);
     }
     return 0;
 }
@@ -221,6 +237,30 @@ static int is_repeated(struct decisions *decisions, const struct decision *decid
     return code;
 }
 
+/* ---- refusals that are no state ---- */
+
+static void note_passing(struct decisions *decisions, const struct decider_command *slot, int refused,
+                         int64_t wait_ms) {
+    decisions->passing[slot->offset % DECISIONS_PASSING] = (struct passing_refusal){
+        .partition = slot->partition, .refused = refused, .offset = slot->offset, .wait_ms = wait_ms};
+}
+
+int decisions_passing(const struct decisions *decisions, int32_t partition, int64_t offset, int64_t *wait_ms) {
+    const struct passing_refusal *passing = &decisions->passing[offset % DECISIONS_PASSING];
+    if (!passing->refused || passing->partition != partition || passing->offset != offset) return THREAD_DONE;
+    *wait_ms = passing->wait_ms;
+    return passing->refused;
+}
+
+/* An import names comments by their keys: their ids are given by the commands before it. */
+static int resolve(struct decisions *decisions, const struct decision *decided, struct comment_command *command,
+                   struct error *error) {
+    if (!command->named_key.size) return 0;
+    int code = decisions_made(decisions, decided->slot->partition, &command->subject, command->named_user,
+                              &command->named_key, &command->comment, error);
+    return code < 0 ? code : 0;
+}
+
 static int decide_one(struct decisions *decisions, const struct decider_command *slot, struct error *error) {
     const struct comment_item *item = slot->item;
     struct comment_command command;
@@ -228,10 +268,15 @@ static int decide_one(struct decisions *decisions, const struct decider_command 
     int code = event_decode_comment_command(decisions->codec, item->value, item->size, &command, error);
     if (!code) code = is_repeated(decisions, &decided, error);
     if (code) return code < 0 ? code : 0;
-    code = decisions_find(decisions, &decided, error);
+    code = resolve(decisions, &decided, &command, error);
+    if (!code) code = decisions_find(decisions, &decided, error);
     if (code) return code;
     int refused = thread_decide(&command, &decided.thread);
     if (refused == THREAD_DONE) return decisions_write_changes(decisions, &decided, error);
+    if (refused == THREAD_TOO_FAST || refused == THREAD_OLD_FACTS) {
+        note_passing(decisions, slot, refused, decided.thread.wait_ms);
+        return 0;
+    }
     code = decisions_write_refusal(decisions, &decided, (enum comment_refusal_reason)refused);
     return code ? error_set(error, code, "a refusal could not be written: %s", strerror(-code)) : 0;
 }

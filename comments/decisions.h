@@ -8,6 +8,7 @@
  *         reactions           of each like and report
  *         comment-refusals    why a command was refused
  *         comments-wide       a comment that was made, has changed its state or was reported, with its text
+ *         notices             to the users whom a comment answers or mentions, and to the subject's owner, once it is visible
  *         moderation-log      reports, and what moderators and subjects' owners did to comments
  *
  * Loop's thread.
@@ -28,7 +29,7 @@ struct comment_item {
 /* The overlays hold state that is written and not read back yet, under the records' own keys and these:
  *
  *     comments     subject -> struct subject_state, comment -> struct comment, 1 partition -> the highest tick
- *     texts        comment -> struct pending_key, 1 subject NUL user key -> id
+ *     texts        comment -> struct pending_key, 1 subject NUL user key -> id, 1 subject NUL user -> when the user has rested
  *     reactions    -> struct comment_reaction: neither likes nor reported: a tombstone
  *     refusals     1 subject NUL user key -> enum comment_refusal_reason
  */
@@ -42,7 +43,8 @@ extern const struct decider_state DECISIONS_STATES[THREADS_STATES]; /* in the or
 struct decisions_options {
     struct threads *threads;
     struct overlay *overlays[THREADS_STATES];
-    int32_t partitions;
+    int32_t partitions, user_partitions;
+    struct comment_rate rate;
     void *context;
     int (*write)(void *context, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
                  const void *value, size_t value_size); /* as decider_write */
@@ -77,6 +79,14 @@ int decisions_made(struct decisions *decisions, int32_t partition, const struct 
 int decisions_refused(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
                       const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                       struct error *error);
+
+/* Whether the user likes or has reported the comment. */
+int decisions_reaction(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
+                       int64_t user, struct comment_reaction *reaction, struct error *error);
+
+/* The command at the offset was refused a while ago, and nobody is to remember it: THREAD_TOO_FAST with the time to wait, THREAD_OLD_FACTS.
+ * Else, or if it is forgotten already: THREAD_DONE. */
+int decisions_passing(const struct decisions *decisions, int32_t partition, int64_t offset, int64_t *wait_ms);
 
 /* Whether the store has what this command has changed: the subject and its comments, the comment of the key, and the user's reaction to
  * `comment` (0: none). offset: the command's; -1: not known, and any change will do. 1, 0 or a negative code. */

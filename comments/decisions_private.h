@@ -13,6 +13,7 @@ struct decisions_key {
 /* A record of `comments` that the slice has changed. */
 struct decisions_change {
     int32_t partition;
+    int64_t comment; /* 0: the key is that of a subject */
     struct decisions_key key;
 };
 
@@ -20,9 +21,19 @@ struct decisions_change {
 struct pending_text {
     struct pending_text *next;
     struct decisions_key key;
+    size_t mention_count;
+    int64_t mentions[COMMENT_MENTIONS_MAX];
     size_t size;
     char bytes[];
 };
+
+/* A refusal that is no state. */
+struct passing_refusal {
+    int32_t partition;
+    int refused; /* 0: there is none */
+    int64_t offset, wait_ms;
+};
+enum { DECISIONS_PASSING = 4096 };
 
 struct decisions {
     struct decisions_options options;
@@ -33,6 +44,7 @@ struct decisions {
     struct buffer value;
     struct decisions_change *changes;
     size_t change_count, change_capacity;
+    struct passing_refusal passing[DECISIONS_PASSING]; /* by offset */
 };
 
 /* One command with the thread that it finds. */
@@ -58,9 +70,18 @@ int decisions_write_refusal(struct decisions *decisions, const struct decision *
                             enum comment_refusal_reason reason);
 int decisions_write_slice(struct decisions *decisions);
 
+/* When a user has rested; 0: has never written under the subject. */
+int decisions_rested(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
+                     int64_t *rested_at, struct error *error);
+/* comments/decisions_notices.c */
+int decisions_write_notices(struct decisions *decisions, const struct decision *decided, struct error *error);
+
 /* comments/decisions_wide.c */
 void decisions_keep_text(struct decisions *decisions, const struct decisions_key *key, int64_t id,
-                         const struct event_text *text);
+                         const struct comment_text *text);
+/* The text of a comment, and whom it mentions if it was held, as the next command finds it. Valid until the store is read again. */
+int decisions_text(struct decisions *decisions, const struct decision *decided, int64_t id, struct comment_text *text,
+                   struct error *error);
 void decisions_forget_texts(struct decisions *decisions, bool all); /* else those that are read back */
 int decisions_write_wide(struct decisions *decisions, const struct decision *decided, struct error *error);
 

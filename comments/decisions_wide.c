@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "comments/decisions_private.h"
 #include "event/topics.h"
-#include "ids/ids.h"
 
 enum { TEXTS_FEW = 1000 };
 
@@ -43,30 +42,29 @@ void decisions_forget_texts(struct decisions *decisions, bool all) {
 }
 
 void decisions_keep_text(struct decisions *decisions, const struct decisions_key *key, int64_t id,
-                         const struct event_text *text) {
-    struct pending_text *kept = mem_alloc(sizeof *kept + text->size);
-    *kept = (struct pending_text){.next = decisions->newest_text, .key = *key, .size = text->size};
-    memcpy(kept->bytes, text->data, text->size);
+                         const struct comment_text *text) {
+    size_t size = text->text.size, mentions = text->mentions.count;
+    struct pending_text *kept = mem_alloc(sizeof *kept + size);
+    *kept = (struct pending_text){.next = decisions->newest_text, .key = *key, .mention_count = mentions, .size = size};
+    if (mentions) memcpy(kept->mentions, text->mentions.items, mentions * sizeof *kept->mentions);
+    memcpy(kept->bytes, text->text.data, size);
     decisions->newest_text = kept;
     decisions->text_count++;
     *map_put(decisions->texts, (uint64_t)id, NULL) = (uint64_t)(uintptr_t)kept;
 }
 
-/* The text of a comment as the next command finds it. Valid until the store is read again. */
-static int find_text(struct decisions *decisions, const struct decision *decided, int64_t id, struct event_text *text,
-                     struct error *error) {
+int decisions_text(struct decisions *decisions, const struct decision *decided, int64_t id, struct comment_text *text,
+                   struct error *error) {
     const struct event_text *subject = &decided->command->subject;
     const struct pending_text *kept = map_pointer(decisions->texts, (uint64_t)id);
-    struct comment_text record;
     if (kept && !is_read_back(decisions, kept)) {
-        *text = (struct event_text){kept->bytes, kept->size};
+        *text =
+            (struct comment_text){.text = {kept->bytes, kept->size}, .mentions = {kept->mentions, kept->mention_count}};
         return 0;
     }
-    int code = threads_text(decisions->options.threads, decided->slot->partition, subject, id, &record, error);
+    int code = threads_text(decisions->options.threads, decided->slot->partition, subject, id, text, error);
     if (code < 0) return code;
-    if (!code) return error_set(error, -EBADMSG, "a comment has no text");
-    *text = record.text;
-    return 0;
+    return code ? 0 : error_set(error, -EBADMSG, "a comment has no text");
 }
 
 /* ---- records ---- */
@@ -87,11 +85,13 @@ static int write_place(struct decisions *decisions, const struct decision *decid
         .likes = comment->likes,
         .replies = comment->replies,
         .reports = comment->reports,
-        .time = ids_time_ms(place->id),
+        .time = comment_time(place->id, comment),
     };
     struct decisions_key key;
-    int code = find_text(decisions, decided, place->id, &wide.text, error);
+    struct comment_text text;
+    int code = decisions_text(decisions, decided, place->id, &text, error);
     if (code) return code;
+    wide.text = text.text;
     decisions_key(&key, &decided->command->subject, 1, place->id, 0);
     buffer_clear(&decisions->value);
     event_encode_comment_wide(&decisions->value, &wide);

@@ -21,14 +21,18 @@ static void put(struct decisions *decisions, enum threads_state state, int32_t p
 
 /* ---- subjects and comments ---- */
 
-static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, const void *value,
-                   size_t size) {
+static void change(struct decisions *decisions, int32_t partition, const struct decisions_key *key, int64_t comment,
+                   const void *value, size_t size) {
     put(decisions, THREADS_COMMENTS, partition, key, value, size);
     if (decisions->change_count == decisions->change_capacity) {
         decisions->change_capacity = decisions->change_capacity ? 2 * decisions->change_capacity : 256;
         decisions->changes = mem_resize(decisions->changes, decisions->change_capacity, sizeof *decisions->changes);
     }
-    decisions->changes[decisions->change_count++] = (struct decisions_change){.partition = partition, .key = *key};
+    struct decisions_change *changed = &decisions->changes[decisions->change_count++];
+    changed->partition = partition;
+    changed->comment = comment;
+    changed->key.size = key->size;
+    memcpy(changed->key.bytes, key->bytes, key->size);
 }
 
 static void change_comment(struct decisions *decisions, const struct decision *decided,
@@ -36,7 +40,7 @@ static void change_comment(struct decisions *decisions, const struct decision *d
     struct decisions_key key;
     if (!place->changed) return;
     decisions_key(&key, &decided->command->subject, 1, place->id, 0);
-    change(decisions, decided->slot->partition, &key, &place->comment, sizeof place->comment);
+    change(decisions, decided->slot->partition, &key, place->id, &place->comment, sizeof place->comment);
 }
 
 static void change_subject(struct decisions *decisions, const struct decision *decided) {
@@ -45,15 +49,17 @@ static void change_subject(struct decisions *decisions, const struct decision *d
     if (!decided->thread.subject_changed) return;
     state.command = decided->slot->offset;
     decisions_key(&key, &decided->command->subject, 0, 0, 0);
-    change(decisions, decided->slot->partition, &key, &state, sizeof state);
+    change(decisions, decided->slot->partition, &key, 0, &state, sizeof state);
 }
 
-static bool is_subject(const struct decisions_key *key) { return !memchr(key->bytes, 0, key->size); }
-
-/* Comments come before subjects: a page with a subject's version has all comments of that version. */
+/* Comments come before subjects: a page with a subject's version has all comments of that version. They come in the order of their ids, so
+ * that those which are new are known by it (threads_take). */
 static int by_key(const void *a, const void *b) {
     const struct decisions_change *x = a, *y = b;
-    if (is_subject(&x->key) != is_subject(&y->key)) return is_subject(&x->key) ? 1 : -1;
+    if (!x->comment != !y->comment) return x->comment ? -1 : 1;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    if (x->comment != y->comment) return x->comment < y->comment ? -1 : 1;
+    if (x->comment) return 0;
     if (x->key.size != y->key.size) return x->key.size < y->key.size ? -1 : 1;
     return memcmp(x->key.bytes, y->key.bytes, x->key.size);
 }
@@ -85,10 +91,10 @@ int decisions_write_slice(struct decisions *decisions) {
         if (i && !by_key(changed, changed - 1)) continue;
         const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key->bytes, key->size, NULL);
         buffer_clear(&decisions->value);
-        if (is_subject(key))
-            encode_subject(&decisions->value, newest);
-        else
+        if (changed->comment)
             event_encode_comment(&decisions->value, newest);
+        else
+            encode_subject(&decisions->value, newest);
         code = write_value(decisions, &TOPIC_COMMENTS, changed->partition, key);
     }
     decisions->change_count = 0;
@@ -97,20 +103,24 @@ int decisions_write_slice(struct decisions *decisions) {
 
 /* ---- texts ---- */
 
-static int write_text(struct decisions *decisions, const struct decision *decided, int64_t id, int64_t author,
-                      const struct event_text *text, const struct event_text *client) {
-    const struct comment_text record = {.text = *text, .user = author, .key = *client};
+static int write_text(struct decisions *decisions, const struct decision *decided, int64_t id,
+                      const struct comment_text *record) {
+    static const struct event_text NO_KEY = {"", 0};
+    const struct event_text *subject = &decided->command->subject, *client = &record->key;
     struct pending_key kept = {.size = client->size};
-    struct decisions_key key, keyed;
+    struct decisions_key key, keyed, rested;
     int32_t partition = decided->slot->partition;
     memcpy(kept.bytes, client->data, client->size);
-    decisions_key(&key, &decided->command->subject, 1, id, 0);
-    decisions_client_key(&keyed, &decided->command->subject, author, client);
+    decisions_key(&key, subject, 1, id, 0);
+    decisions_client_key(&keyed, subject, record->user, client);
+    decisions_client_key(&rested, subject, record->user, &NO_KEY);
     put(decisions, THREADS_TEXTS, partition, &key, &kept, sizeof kept);
     put(decisions, THREADS_TEXTS, partition, &keyed, &id, sizeof id);
-    decisions_keep_text(decisions, &key, id, text);
+    if (record->rested_at)
+        put(decisions, THREADS_TEXTS, partition, &rested, &record->rested_at, sizeof record->rested_at);
+    decisions_keep_text(decisions, &key, id, record);
     buffer_clear(&decisions->value);
-    event_encode_comment_text(&decisions->value, &record);
+    event_encode_comment_text(&decisions->value, record);
     return write_value(decisions, &TOPIC_COMMENT_TEXTS, partition, &key);
 }
 
@@ -120,12 +130,18 @@ static int write_made(struct decisions *decisions, const struct decision *decide
     struct decisions_key key;
     decisions_tick_key(&key, decided->slot->partition);
     put(decisions, THREADS_COMMENTS, decided->slot->partition, &key, &tick, sizeof tick);
-    return write_text(decisions, decided, id, command->user, &command->text, &command->key);
+    bool held = decided->thread.made.comment.state == COMMENT_HELD;
+    return write_text(decisions, decided, id,
+                      &(struct comment_text){.text = command->text,
+                                             .user = command->user,
+                                             .key = command->key,
+                                             .mentions = held ? command->mentions : (struct event_longs){.count = 0},
+                                             .rested_at = decided->thread.rested_at});
 }
 
-/* The text goes, its key stays: a command that is repeated does not make the comment anew. */
+/* The text goes, its key stays: a command that is repeated does not make the comment anew. So does when the author has rested, as this may
+ * be the author's newest record. */
 static int erase_text(struct decisions *decisions, const struct decision *decided, struct error *error) {
-    static const struct event_text NOTHING = {"", 0};
     const struct event_text *subject = &decided->command->subject;
     const struct comment_place *about = &decided->thread.about;
     struct pending_key kept = {.size = 0};
@@ -143,8 +159,11 @@ static int erase_text(struct decisions *decisions, const struct decision *decide
         kept.size = text.key.size;
         memcpy(kept.bytes, text.key.data, kept.size);
     }
-    const struct event_text client = {kept.bytes, kept.size};
-    int code = write_text(decisions, decided, about->id, about->comment.user, &NOTHING, &client);
+    struct comment_text erased = {
+        .text = {"", 0}, .user = about->comment.user, .key = {kept.bytes, kept.size}, .mentions = {.count = 0}};
+    int code = decisions_rested(decisions, decided->slot->partition, subject, erased.user, &erased.rested_at, error);
+    if (code) return code;
+    code = write_text(decisions, decided, about->id, &erased);
     return code ? error_set(error, code, "a text could not be deleted: %s", strerror(-code)) : 0;
 }
 
@@ -217,6 +236,8 @@ int decisions_write_changes(struct decisions *decisions, const struct decision *
     const struct thread *thread = &decided->thread;
     bool erased = thread->about.changed && decided->command->kind == COMMENT_COMMAND_DELETE;
     int code = erased ? erase_text(decisions, decided, error) : 0;
+    if (code) return code;
+    code = decisions_write_notices(decisions, decided, error);
     if (code) return code;
     if (thread->made.changed) code = write_made(decisions, decided);
     if (!code && thread->reaction_changed) code = write_reaction(decisions, decided);

@@ -1,12 +1,12 @@
-/* Comments as a product of lib/owner: the topics that it names, and the owner's callbacks. It has no effects yet that others must hear
- * of: pages are read. */
+/* Comments as a product of lib/owner: the topics that it names, and the owner's callbacks. Live threads are its only effect, and one that
+ * may get lost: roll calls repair it (comments/thread_watches.h). */
 #include "comments/comments_private.h"
 #include "event/topics.h"
 
 const struct owner_topic COMMENTS_TOPICS[] = {
     {&TOPIC_COMMENT_COMMANDS, OWNER_COMMAND}, {&TOPIC_COMMENTS, OWNER_STATE},
     {&TOPIC_COMMENT_TEXTS, OWNER_STATE},      {&TOPIC_REACTIONS, OWNER_STATE},
-    {&TOPIC_COMMENT_REFUSALS, OWNER_STATE},
+    {&TOPIC_COMMENT_REFUSALS, OWNER_STATE},   {&TOPIC_COMMENT_WATCHES, OWNER_STATE},
 };
 const size_t COMMENTS_TOPIC_COUNT = ARRAY_SIZE(COMMENTS_TOPICS);
 
@@ -44,8 +44,8 @@ static void state_live(void *context, int32_t partition) {
     comment_states_live(((struct comments *)context)->states, partition);
 }
 
-static void flush_old(void *context, int64_t now_us) {}
-static void flush(void *context) {}
+static void flush_old(void *context, int64_t now_us) { edges_flush_old(((struct comments *)context)->edges, now_us); }
+static void flush(void *context) { edges_flush(((struct comments *)context)->edges); }
 static bool blocked(void *context) { return false; }
 
 /* The group is joined when bans are known: without them a banned user could write. */

@@ -94,10 +94,11 @@ static void counts(struct comment_replies *replies, struct http_request *request
     const char *at = http_query(request, "subjects");
     int64_t partition;
     struct error error;
-    if (!at || !http_path_number(&path, &partition) || *path) {
+    if (!at || !http_path_number(&path, &partition) || *path || partition > INT32_MAX) {
         comment_replies_bad_query(request);
         return;
     }
+    if (!comment_replies_serve(replies, request, (int32_t)partition)) return;
     buffer_clear(&replies->body);
     buffer_string(&replies->body, "{\"items\":[");
     for (size_t i = 0; *at || !i; at += *at == ',', i++) {

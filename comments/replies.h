@@ -3,14 +3,15 @@
  *
  *     GET /peer/comments/page/TYPE/ID?sort&after&limit&replies    a page of roots: {items: [comment], next, total, version, counters,
  *                                                                 closed, owner, complete, pinned: [comment]}
- *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, by floor: {items: [comment], next, version,
- *                                                                 complete}
+ *     GET /peer/comments/replies/TYPE/ID/COMMENT?after&limit      the replies of a root, by floor: {items: [comment], next, user, version,
+ *                                                                 complete}; user: the root's author
  *     GET /peer/comments/one/TYPE/ID/COMMENT?around&user          {item: comment, root: comment or null, around: [comment], complete}
  *     GET /peer/comments/likes/TYPE/ID?user&ids                   {liked: [id]}: those of these comments that the user likes
  *     GET /peer/comments/subject/TYPE/ID                          {owner, closed, who_may, review, level, total, roots, held, version,
  *                                                                 counters}
  *     GET /peer/comments/counts/PARTITION?subjects                {items: [{total, version} or null]}; the subjects (post:1,post:2) may
- *                                                                 be of other partitions: false where those are not served here
+ *                                                                 be of other partitions: false where those are not served here. 421 if
+ *                                                                 the path's partition is not
  *     GET /peer/comments/outcome/TYPE/ID?user&key&comment&offset&wait_ms     what became of a command
  *
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible
@@ -37,6 +38,8 @@
  *     200 {refused: "closed", comment: null, subject: null, pinned: false}               a name of enum comment_refusal_reason: no_subject,
  *                                                        no_comment, closed, banned, not_allowed, level, blocked, not_yours, not_visible,
  *                                                        no_root, pins
+ *     200 {refused: "too_fast" or "old_facts", wait_ms, ...}      nobody remembers these: the command may be sent again, too_fast after
+ *                                                        wait_ms. old_facts: what the gateway knew of the subject is over
  *     202  in time, it was not decided, or what it made could not be read; or commands of the partition are not decided at the moment
  *     404 no-outcome    without an offset: nothing is known of this key. Its command may be under way still, or was refused more than
  *                       an hour ago. With an offset, the answer is 200 with refused and comment null

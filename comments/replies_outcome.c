@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ static int put_outcome(struct comment_wait *wait, struct error *error) {
     struct comment_replies *replies = question->replies;
     struct decisions *decisions = decisions_of(replies);
     enum comment_refusal_reason reason;
-    int64_t id = 0;
+    int64_t id = 0, wait_ms;
     buffer_clear(&replies->body);
     int made = decisions_made(decisions, question->partition, &question->subject, wait->user, &wait->key, &id, error);
     if (made < 0) return made;
@@ -83,6 +84,13 @@ static int put_outcome(struct comment_wait *wait, struct error *error) {
         return 1;
     }
     if (!made && wait->offset < 0) return 0;
+    int passing = made ? THREAD_DONE : decisions_passing(decisions, question->partition, wait->offset, &wait_ms);
+    if (passing != THREAD_DONE) {
+        buffer_format(&replies->body,
+                      "{\"refused\":\"%s\",\"wait_ms\":%" PRId64 ",\"comment\":null,\"subject\":null,\"pinned\":false}",
+                      comment_refusal_name(passing), wait_ms);
+        return 1;
+    }
     int code = put_done(question, made ? id : question->comment, wait->user, error);
     return code ? code : 1;
 }

@@ -14,11 +14,18 @@ enum { FIRST_REPLIES_DEFAULT = 3, FIRST_REPLIES_MAX = 20, AROUND_MAX = 100 };
 
 /* ---- comments ---- */
 
+static void put_number(struct buffer *body, const char *before, int64_t number) {
+    buffer_string(body, before);
+    json_put_int(body, number);
+}
+
 void comment_replies_put_id(struct buffer *body, int64_t id) {
-    if (id)
-        buffer_format(body, "\"%" PRId64 "\"", id);
-    else
+    if (id) {
+        put_number(body, "\"", id);
+        buffer_byte(body, '"');
+    } else {
         buffer_string(body, "null");
+    }
 }
 
 static int put_text(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
@@ -52,18 +59,24 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     question->put++;
     buffer_string(body, "{\"id\":");
     comment_replies_put_id(body, id);
-    buffer_format(body, ",\"user\":%" PRId64 ",\"text\":", comment->user);
+    put_number(body, ",\"user\":", comment->user);
+    buffer_string(body, ",\"text\":");
     int code = put_text(question, id, comment, viewer, error);
     if (code) return code;
-    buffer_format(body, ",\"time\":%" PRId64 ",\"floor\":%d,\"root\":", ids_time_ms(id), (int)comment->floor);
+    put_number(body, ",\"time\":", comment_time(id, comment));
+    put_number(body, ",\"floor\":", comment->floor);
+    buffer_string(body, ",\"root\":");
     comment_replies_put_id(body, comment->root);
     buffer_string(body, ",\"reply_to\":");
     comment_replies_put_id(body, comment->answers);
-    buffer_format(body, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[", comment->likes,
-                  (int)comment->replies);
-    if (!comment->root && comment->floors && first_replies)
-        code = put_some(question, id, &start, first_replies, 0, &more, error);
-    buffer_format(body, "],\"state\":\"%s\"}", STATES[comment->state]);
+    put_number(body, ",\"likes\":", comment->likes);
+    put_number(body, ",\"reply_count\":", comment->replies);
+    buffer_string(body, ",\"replies\":[");
+    size_t replies = (size_t)comment->floors < first_replies ? (size_t)comment->floors : first_replies;
+    if (!comment->root && replies) code = put_some(question, id, &start, replies, 0, &more, error);
+    buffer_string(body, "],\"state\":\"");
+    buffer_string(body, STATES[comment->state]);
+    buffer_string(body, "\"}");
     return code;
 }
 
@@ -78,8 +91,10 @@ static int put_of_id(struct comment_question *question, int64_t id, size_t first
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
     bool heat = sort == THREADS_HEAT;
-    return (struct threads_place){
-        .sort = sort, .begun = true, .at = heat ? heat_of(comment->likes, ids_time_ms(id)) : comment->floor, .id = id};
+    return (struct threads_place){.sort = sort,
+                                  .begun = true,
+                                  .at = heat ? heat_of(comment->likes, comment_time(id, comment)) : comment->floor,
+                                  .id = id};
 }
 
 /* Whether the answer is long enough. The first replies of a root are not cut short for their number. */
@@ -213,8 +228,8 @@ void comment_replies_under(struct comment_question *question) {
     if (code >= 0) code = put_some(question, question->comment, &place, (size_t)limit, 0, &more, &error);
     if (!code) {
         put_next(body, &place, more);
-        buffer_format(body, ",\"version\":%" PRId64 ",\"complete\":%s}", state.structure,
-                      question->complete ? "true" : "false");
+        buffer_format(body, ",\"user\":%" PRId64 ",\"version\":%" PRId64 ",\"complete\":%s}", root.user,
+                      state.structure, question->complete ? "true" : "false");
     }
     finish(question, code, &error);
 }
@@ -282,8 +297,8 @@ void comment_replies_likes(struct comment_question *question) {
         size_t size = strcspn(at, ",");
         good = i < REPLIES_IDS_MAX && ids_parse(at, size, &id);
         if (!good) break;
-        int code = threads_reaction(replies->options.threads, question->partition, &question->subject, id, user,
-                                    &reaction, &error);
+        int code = decisions_reaction(comment_commands_decisions(replies->options.commands), question->partition,
+                                      &question->subject, id, user, &reaction, &error);
         if (code < 0) {
             comment_replies_failed(question, code, &error);
             return;

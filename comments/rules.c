@@ -11,6 +11,8 @@ static const char *text_complaint(const struct comment_command *command) {
     if (points < 0) return "its text is not UTF-8";
     if (!comment_command_writes(command->kind))
         return points > COMMENT_REASON_POINTS_MAX ? "its reason is longer than 1000 characters" : NULL;
+    if (comment_command_imports(command) && command->state == COMMENT_COMMAND_DELETED)
+        return points ? "a deleted comment has no text" : NULL;
     return points && points <= COMMENT_TEXT_POINTS_MAX ? NULL : "its text is empty or longer than 10000 characters";
 }
 
@@ -26,14 +28,22 @@ static const char *mentions_complaint(const struct event_longs *mentions) {
     return NULL;
 }
 
+/* By its id, or in an import by its key. */
+static bool names_one(const struct comment_command *command) {
+    const struct event_text *key = &command->named_key;
+    if (!key->size) return command->comment > 0;
+    return !command->comment && comment_command_imports(command) && key->size <= COMMENT_CLIENT_KEY_MAX;
+}
+
 const char *comment_command_complaint(const struct comment_command *command) {
     if (!subject_valid(command->subject.data, command->subject.size)) return "its subject is invalid";
     if (command->user < 0) return "the user is negative";
     if (!command->key.size || command->key.size > COMMENT_CLIENT_KEY_MAX)
         return "its key is empty or longer than 64 bytes";
     if (text_utf8_points(command->key.data, command->key.size) < 0) return "its key is not UTF-8";
-    if (names_a_comment(command->kind) ? command->comment < 1 : command->comment != 0)
+    if (names_a_comment(command->kind) ? !names_one(command) : command->comment || command->named_key.size)
         return "it names no comment, or one where there must be none";
+    if (command->written && !comment_command_imports(command)) return "only a service imports, and no negative times";
     const char *complaint = text_complaint(command);
     return complaint ? complaint : mentions_complaint(&command->mentions);
 }
@@ -58,12 +68,18 @@ static bool among_writers(const struct comment_command *command, const struct su
     return false;
 }
 
+/* Who is not among the writers: whether the gateway knew enough to say so. */
+static int not_allowed(const struct comment_command *command, const struct subject_state *subject) {
+    bool asked = command->owner == subject->owner && comment_command_asked(command, subject->who_may);
+    return asked || subject->who_may == COMMENT_SUBJECT_NOBODY ? COMMENT_REFUSAL_NOT_ALLOWED : THREAD_OLD_FACTS;
+}
+
 static int may_write(const struct comment_command *command, const struct thread *thread) {
     if (thread->subject.closed) return COMMENT_REFUSAL_CLOSED;
     if (thread->banned) return COMMENT_REFUSAL_BANNED;
     if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
     if (owns(command, thread)) return THREAD_DONE;
-    if (!among_writers(command, &thread->subject)) return COMMENT_REFUSAL_NOT_ALLOWED;
+    if (!among_writers(command, &thread->subject)) return not_allowed(command, &thread->subject);
     return command->level < thread->subject.level ? COMMENT_REFUSAL_LEVEL : THREAD_DONE;
 }
 
@@ -109,7 +125,10 @@ static void set_state(struct thread *thread, enum comment_state state) {
     struct comment *comment = &thread->about.comment;
     bool was = comment->state == COMMENT_VISIBLE, is = state == COMMENT_VISIBLE;
     if (was != is) count_visible(thread, if_there(&thread->root), if_there(&thread->answered), is ? 1 : -1);
-    if (comment->state == COMMENT_HELD) thread->subject.held--;
+    if (comment->state == COMMENT_HELD) {
+        thread->subject.held--;
+        thread->approved = is;
+    }
     comment->state = state;
     thread->about.changed = true;
     if (!is) unpin(thread, thread->about.id);
@@ -126,26 +145,41 @@ static void register_post(const struct comment_command *command, struct thread *
     change_structure(thread);
 }
 
-static void make(const struct comment_command *command, struct thread *thread) {
+static enum comment_state state_of_new(const struct comment_command *command, const struct thread *thread) {
+    if (comment_command_imports(command)) return (enum comment_state)command->state;
     bool held = thread->subject.review == COMMENT_SUBJECT_BEFORE && !owns(command, thread);
+    return held ? COMMENT_HELD : COMMENT_VISIBLE;
+}
+
+static void make(const struct comment_command *command, struct thread *thread) {
     struct comment *made = &thread->made.comment;
     bool reply = command->kind == COMMENT_COMMAND_REPLY;
     struct comment_place *about = &thread->about;
     struct comment_place *root = !reply ? NULL : about->comment.root ? &thread->root : about;
     *made = (struct comment){
         .user = command->user,
-        .state = held ? COMMENT_HELD : COMMENT_VISIBLE,
+        .state = state_of_new(command, thread),
         .floor = root ? ++root->comment.floors : ++thread->subject.roots,
         .root = root ? root->id : 0,
         .answers = reply ? about->id : 0,
+        .time = command->written,
     };
     thread->made.changed = true;
     if (root) root->changed = true;
-    if (held)
-        thread->subject.held++;
-    else
-        count_visible(thread, root, root != about && reply ? about : NULL, 1);
+    if (made->state == COMMENT_HELD) thread->subject.held++;
+    if (made->state == COMMENT_VISIBLE) count_visible(thread, root, root != about && reply ? about : NULL, 1);
     change_structure(thread);
+}
+
+/* Takes one of the comments that the user may write now. False: there is none, and the thread says when there will be. */
+static bool take_turn(const struct comment_command *command, struct thread *thread) {
+    const struct comment_rate *rate = &thread->rate;
+    if (!rate->interval_ms || command->role != COMMENT_COMMAND_USER) return true;
+    int64_t from = thread->rested_at > thread->now_ms ? thread->rested_at : thread->now_ms;
+    thread->wait_ms = from + rate->interval_ms - thread->now_ms - rate->burst * rate->interval_ms;
+    if (thread->wait_ms > 0) return false;
+    thread->rested_at = from + rate->interval_ms;
+    return true;
 }
 
 static int write_comment(const struct comment_command *command, struct thread *thread) {
@@ -155,10 +189,15 @@ static int write_comment(const struct comment_command *command, struct thread *t
     if (!thread->registered) register_post(command, &now);
     if (command->kind == COMMENT_COMMAND_REPLY) {
         if (!now.about.id) return COMMENT_REFUSAL_NO_COMMENT;
-        if (now.about.comment.state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+        if (now.about.comment.state != COMMENT_VISIBLE && !comment_command_imports(command))
+            return COMMENT_REFUSAL_NOT_VISIBLE;
     }
-    int refused = may_write(command, &now);
+    int refused = comment_command_imports(command) ? THREAD_DONE : may_write(command, &now);
     if (refused != THREAD_DONE) return refused;
+    if (!take_turn(command, &now)) {
+        thread->wait_ms = now.wait_ms;
+        return THREAD_TOO_FAST;
+    }
     make(command, &now);
     *thread = now;
     return THREAD_DONE;
@@ -166,10 +205,11 @@ static int write_comment(const struct comment_command *command, struct thread *t
 
 /* ---- reactions ---- */
 
-static int like(struct thread *thread, bool wanted) {
+static int like(const struct comment_command *command, struct thread *thread, bool wanted) {
     struct comment *comment = &thread->about.comment;
     if (thread->likes == wanted) return THREAD_DONE;
-    if (wanted && comment->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && comment->state != COMMENT_VISIBLE && !comment_command_imports(command))
+        return COMMENT_REFUSAL_NOT_VISIBLE;
     thread->likes = wanted;
     comment->likes += wanted ? 1 : -1;
     thread->subject.counters++;
@@ -197,7 +237,8 @@ static int delete_comment(const struct comment_command *command, struct thread *
 
 static int pin(const struct comment_command *command, struct thread *thread) {
     struct subject_state *subject = &thread->subject;
-    if (!owns(command, thread) && !moderates(command)) return COMMENT_REFUSAL_NOT_YOURS;
+    if (!owns(command, thread) && !moderates(command) && !comment_command_imports(command))
+        return COMMENT_REFUSAL_NOT_YOURS;
     if (thread->about.comment.root) return COMMENT_REFUSAL_NO_ROOT;
     if (command->kind == COMMENT_COMMAND_UNPIN) {
         unpin(thread, thread->about.id);
@@ -259,8 +300,8 @@ int thread_decide(const struct comment_command *command, struct thread *thread) 
     if (!thread->registered) return COMMENT_REFUSAL_NO_SUBJECT;
     if (names_a_comment(command->kind) && !thread->about.id) return COMMENT_REFUSAL_NO_COMMENT;
     switch (command->kind) {
-    case COMMENT_COMMAND_LIKE: return like(thread, true);
-    case COMMENT_COMMAND_UNLIKE: return like(thread, false);
+    case COMMENT_COMMAND_LIKE: return like(command, thread, true);
+    case COMMENT_COMMAND_UNLIKE: return like(command, thread, false);
     case COMMENT_COMMAND_REPORT: return report(thread);
     case COMMENT_COMMAND_DELETE: return delete_comment(command, thread);
     case COMMENT_COMMAND_PIN:
@@ -277,7 +318,7 @@ int thread_decide(const struct comment_command *command, struct thread *thread) 
     return THREAD_DONE;
 }
 
-const char *comment_refusal_name(enum comment_refusal_reason reason) {
+const char *comment_refusal_name(int refused) {
     static const char *const NAMES[] = {
         [COMMENT_REFUSAL_NO_SUBJECT] = "no_subject",
         [COMMENT_REFUSAL_NO_COMMENT] = "no_comment",
@@ -291,5 +332,6 @@ const char *comment_refusal_name(enum comment_refusal_reason reason) {
         [COMMENT_REFUSAL_NO_ROOT] = "no_root",
         [COMMENT_REFUSAL_PINS] = "pins",
     };
-    return NAMES[reason];
+    if (refused == THREAD_TOO_FAST) return "too_fast";
+    return refused == THREAD_OLD_FACTS ? "old_facts" : NAMES[refused];
 }

@@ -14,6 +14,7 @@
 #define COMMENTS_RULES_H
 
 #include "event/codec.h"
+#include "ids/ids.h"
 #include "subjects/subject.h"
 
 /* A CommentSubject of a fixed size. */
@@ -27,6 +28,13 @@ struct subject_state {
     int64_t command; /* the offset of the last command that has changed it: the caller's */
     size_t pins;
     int64_t pinned[COMMENT_PINS_MAX]; /* the newest pin first */
+};
+
+/* How fast a user may write under one subject: `burst` comments at once, and then one an interval. A user's state there is one time,
+ * `rested_at`: when the whole burst is there again. A comment of a user moves it on by an interval, from now on if it is past; it is
+ * refused, and moves nothing, if that were more than burst * interval from now. "Now" is when Kafka took the command. */
+struct comment_rate {
+    int64_t interval_ms, burst; /* interval_ms 0: there is no limit */
 };
 
 struct comment_place {
@@ -45,6 +53,11 @@ struct thread {
     struct comment_place made;              /* POST, REPLY: the id is the caller's */
     bool likes, reported, reaction_changed; /* the user's reaction to about */
     bool banned;                            /* the user */
+    bool approved;                          /* about was held, and has become visible */
+    /* POST, REPLY: */
+    struct comment_rate rate;
+    int64_t now_ms, rested_at; /* of the user; 0: has never written here */
+    int64_t wait_ms;           /* THREAD_TOO_FAST: so long the user has to wait */
 };
 
 /* NULL: the command may be decided. Else why it is a dead letter: an invalid subject, a text or key out of range, invalid UTF-8 or a NUL,
@@ -56,13 +69,35 @@ static inline bool comment_command_writes(enum comment_command_kind kind) {
     return kind == COMMENT_COMMAND_POST || kind == COMMENT_COMMAND_REPLY;
 }
 
-/* What became of a command. */
-enum { THREAD_DONE = -1 }; /* or an enum comment_refusal_reason */
+/* Whether a service imports what was written elsewhere: then nobody's right to write is asked for, and the comment comes with its time
+ * and state. */
+static inline bool comment_command_imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
 
-/* THREAD_DONE: the thread is changed, or was so already; else why not, and the thread is as it was. */
+/* When a comment was written, ms since the epoch. */
+static inline int64_t comment_time(int64_t id, const struct comment *comment) {
+    return comment->time ? comment->time : ids_time_ms(id);
+}
+
+/* What became of a command: these, or an enum comment_refusal_reason. TOO_FAST and OLD_FACTS are refusals that nobody remembers: the same
+ * command may be decided otherwise when it comes again. */
+enum {
+    THREAD_DONE = -1,
+    THREAD_TOO_FAST = -2,
+    THREAD_OLD_FACTS = -3 /* what the gateway found out is not about who may write now; see comment_command_asked */
+};
+
+/* A POST or REPLY says in `who_may` by what rule the gateway went when it asked for facts: FOLLOWERS: it has asked whether the user
+ * follows the owner. Whether they are friends it has always asked. */
+static inline bool comment_command_asked(const struct comment_command *command, enum comment_subject_who who) {
+    return who != COMMENT_SUBJECT_FOLLOWERS || command->who_may == COMMENT_COMMAND_FOLLOWERS;
+}
+
+/* THREAD_DONE: the thread is changed, or was so already; else why not, and the thread is as it was, but for wait_ms. */
 int thread_decide(const struct comment_command *command, struct thread *thread);
 
 /* The name of a refusal in answers: "not_yours". */
-const char *comment_refusal_name(enum comment_refusal_reason reason);
+const char *comment_refusal_name(int refused);
 
 #endif

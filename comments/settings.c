@@ -15,6 +15,16 @@ static const struct config_property PROPERTIES[] = {
          "tombstones, which Kafka keeps for 7 days. At most half of that."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
+    {"comments.live.max", CONFIG_INT, AT(live_max), "200", .min = 1, .max = 100000,
+     .doc =
+         "New comments and changed counters of one subject that phones are told in a second. With more, the live thread is "
+         "sampled: the oldest new comments are left out, and phones read their page again when it is over."},
+    {"comments.user.rate", CONFIG_INT, AT(user_rate), "1", .max = 1000,
+     .doc =
+         "How many comments a user may write a second under one subject, through whichever gateways; beyond that they are answered "
+         "429. 0: any number."},
+    {"comments.user.burst", CONFIG_INT, AT(user_burst), "60", .min = 1, .max = 100000,
+     .doc = "How many of them a user who has rested may write at once."},
 };
 
 /* One process, one configuration: written once, by config_finish, before anything reads it. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "event/topics.h"
 
-enum { KEEP_S = 60 };
+enum { KEEP_S = 60, STATE_WATCHES = THREADS_STATES /* the owner's number of comment-watches */ };
 
 struct states_part {
     bool attached, live;
@@ -35,20 +35,37 @@ int comment_states_attach(struct comment_states *states, int32_t partition, int6
     int code = threads_attach(states->options.threads, partition, now, now - states->options.max_age_ms, next, error);
     if (code) return code;
     for (int s = 0; s < THREADS_STATES; s++) from[s] = next[s] < 0 ? KAFKA_OFFSET_BEGINNING : next[s];
+    from[STATE_WATCHES] = KAFKA_OFFSET_BEGINNING; // they are kept in memory
+    thread_watches_attach(states->options.watches, partition);
     states->parts[partition] = (struct states_part){.attached = true};
     return 0;
 }
 
 void comment_states_detach(struct comment_states *states, int32_t partition) {
     states->parts[partition] = (struct states_part){.attached = false};
+    thread_watches_detach(states->options.watches, partition);
 }
 
-void comment_states_silence(struct comment_states *states, int32_t partition) { states->parts[partition].live = false; }
+/* A partition that is silent forgets who watches: watches are read anew before it is live again. */
+static void quieten(struct comment_states *states, int32_t partition) {
+    struct error error;
+    if (!states->parts[partition].live) return;
+    states->parts[partition].live = false;
+    thread_watches_detach(states->options.watches, partition);
+    thread_watches_attach(states->options.watches, partition);
+    if (owner_read_again(states->owner, STATE_WATCHES, partition, KAFKA_OFFSET_BEGINNING, &error))
+        fail(states, "watches cannot be read anew", &error);
+}
 
-void comment_states_live(struct comment_states *states, int32_t partition) { states->parts[partition].live = true; }
+void comment_states_silence(struct comment_states *states, int32_t partition) { quieten(states, partition); }
+
+void comment_states_live(struct comment_states *states, int32_t partition) {
+    states->parts[partition].live = true;
+    thread_watches_live(states->options.watches, partition);
+}
 
 bool comment_states_reached(struct comment_states *states, int32_t partition, const int64_t *ends) {
-    bool all = true;
+    bool all = owner_reached(states->owner, STATE_WATCHES, partition, ends[STATE_WATCHES]);
     for (int s = 0; all && s < THREADS_STATES; s++)
         all = threads_next(states->options.threads, partition, (enum threads_state)s) >= ends[s] ||
               owner_reached(states->owner, (size_t)s, partition, ends[s]);
@@ -57,7 +74,8 @@ bool comment_states_reached(struct comment_states *states, int32_t partition, co
 
 /* Forgets everything of the partition, and reads it from the beginning. but: this state is read anew already; -1: none is. */
 static int begin_anew(struct comment_states *states, int32_t partition, int but, struct error *error) {
-    states->parts[partition].live = states->parts[partition].damaged = false;
+    quieten(states, partition);
+    states->parts[partition].damaged = false;
     int code = threads_reset(states->options.threads, partition, clock_wall_ms(), error);
     for (int s = 0; !code && s < THREADS_STATES; s++)
         if (s != but) code = owner_read_again(states->owner, (size_t)s, partition, KAFKA_OFFSET_BEGINNING, error);
@@ -66,7 +84,8 @@ static int begin_anew(struct comment_states *states, int32_t partition, int but,
 
 bool comment_states_lost(struct comment_states *states, size_t state, int32_t partition) {
     struct error error;
-    if (state == THREADS_REFUSALS) { // those that are gone are too old to be of use
+    if (state == STATE_WATCHES) return false; // roll calls find missing watches
+    if (state == THREADS_REFUSALS) {          // those that are gone are too old to be of use
         threads_lost(states->options.threads, partition, THREADS_REFUSALS);
         return false;
     }
@@ -109,14 +128,24 @@ static enum threads_state state_of(const struct topic *topic) {
 }
 
 static void take(struct comment_states *states, const struct kafka_record *record) {
+    enum threads_state state = state_of(record->topic);
     const char *reason;
     struct error error;
-    int code = threads_take(states->options.threads, state_of(record->topic), record, &reason, &error);
+    bool news = record->offset >= threads_next(states->options.threads, record->partition, state);
+    if (state == THREADS_COMMENTS && news) thread_watches_comments(states->options.watches, record);
+    int code = threads_take(states->options.threads, state, record, &reason, &error);
     if (code)
         store_failed(states, record->partition, code, &error);
     else if (reason)
         kafka_producer_send_dead(states->options.dead_letters, record, reason);
 }
+
+static void take_watch(struct comment_states *states, const struct kafka_record *record) {
+    if (thread_watches_read(states->options.watches, record))
+        kafka_producer_send_dead(states->options.dead_letters, record, "it is no watch");
+}
+
+static bool is_watch(const struct kafka_record *record) { return record->topic == &TOPIC_COMMENT_WATCHES; }
 
 static void read_back(struct comment_states *states, const struct kafka_record *record) {
     enum threads_state state = state_of(record->topic);
@@ -127,13 +156,17 @@ static void read_back(struct comment_states *states, const struct kafka_record *
 void comment_states_take(struct comment_states *states, const struct kafka_record *records, size_t count) {
     bool any_live = false;
     struct error error;
-    for (size_t i = 0; i < count && !states->failed; i++)
-        if (!states->parts[records[i].partition].damaged) take(states, &records[i]);
+    for (size_t i = 0; i < count && !states->failed; i++) {
+        if (is_watch(&records[i]))
+            take_watch(states, &records[i]);
+        else if (!states->parts[records[i].partition].damaged)
+            take(states, &records[i]);
+    }
     if (!states->failed && threads_write(states->options.threads, &error)) fail(states, "the store failed", &error);
     if (states->failed) return;
     for (size_t i = 0; i < count; i++) {
         const struct states_part *part = &states->parts[records[i].partition];
-        if (part->damaged) continue;
+        if (part->damaged || is_watch(&records[i])) continue;
         any_live = any_live || part->live;
         bool last = i + 1 == count || records[i + 1].partition != records[i].partition ||
                     records[i + 1].topic != records[i].topic;

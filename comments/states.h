@@ -1,9 +1,9 @@
-/* The state of the partitions that this process owns or stands by for: takes the records of all state topics into the store, and tells the
- * decider what is read back. The owner's callbacks about states lead here. Loop's thread. */
+/* The state of the partitions that this process owns or stands by for: takes the records of all state topics into the store, tells the
+ * decider what is read back, and live threads what changes. Watches are kept in memory. The owner's callbacks about states lead here. Loop's thread. */
 #ifndef COMMENTS_STATES_H
 #define COMMENTS_STATES_H
 
-#include "comments/threads.h"
+#include "comments/thread_watches.h"
 #include "decider/decider.h"
 #include "owner/owner.h"
 
@@ -14,6 +14,7 @@ struct comment_states_options {
     struct log *log;
     int32_t partitions;
     struct threads *threads;
+    struct thread_watches *watches;
     struct decider *decider;
     struct kafka_producer *dead_letters; /* borrowed */
     int64_t max_age_ms;                  /* state that was last up to date longer ago is read anew */

@@ -60,7 +60,7 @@ struct threads *threads_new(struct store *store, int32_t partitions) {
     struct threads *threads = mem_alloc(sizeof *threads);
     *threads = (struct threads){
         .store = store,
-        .batch = store_batch_new(),
+        .batch = store_batch_new_sorted(),
         .codec = codec_new(),
         .likes = map_new(),
         .parts = mem_zero((size_t)partitions, sizeof *threads->parts),
@@ -120,9 +120,15 @@ static int open_part(struct threads *threads, int32_t partition, struct threads_
     return 1;
 }
 
+static void forget_likes(struct threads *threads) {
+    map_free(threads->likes);
+    threads->likes = map_new();
+}
+
 int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
     static const uint8_t FIRST[] = {0}, END[] = {0xff}; // keys begin with a letter or a digit
     struct threads_part *part = &threads->parts[partition];
+    forget_likes(threads);
     store_batch_clear(threads->batch); // of a batch that was not written, as the store is damaged
     store_batch_delete_range(threads->batch, part->index, FIRST, sizeof FIRST, END, sizeof END);
     store_batch_delete_range(threads->batch, part->texts, FIRST, sizeof FIRST, END, sizeof END);
@@ -168,10 +174,7 @@ int threads_write(struct threads *threads, struct error *error) {
         if (threads->parts[p].moved) put_meta(threads, &threads->parts[p]);
     int code = store_batch_count(threads->batch) ? store_write(threads->store, threads->batch, false, error) : 0;
     store_batch_clear(threads->batch);
-    if (map_count(threads->likes)) {
-        map_free(threads->likes);
-        threads->likes = map_new();
-    }
+    if (map_count(threads->likes) >= THREADS_LIKES_MAX) forget_likes(threads);
     return code;
 }
 
@@ -189,19 +192,24 @@ static int forget_one(struct threads *threads, const struct threads_part *part, 
 }
 
 int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
-    const struct threads_part *part = &threads->parts[partition];
+    struct threads_part *part = &threads->parts[partition];
     struct store_cursor *cursor = store_cursor_new(threads->store, part->index);
-    static const uint8_t FIRST[] = {KIND_REFUSAL_TIME};
+    struct threads_key first = {.bytes = {KIND_REFUSAL_TIME}, .size = 1};
+    int64_t until_ms = now_ms - THREADS_REFUSAL_MS, at_ms = until_ms;
     int code = 0;
-    store_cursor_seek(cursor, FIRST, sizeof FIRST);
-    for (int i = 0; !code && i < FORGET_MANY && store_cursor_valid(cursor); i++, store_cursor_next(cursor)) {
+    threads_key_number(&first, part->refusals_ms);
+    store_cursor_seek(cursor, first.bytes, first.size);
+    for (int i = 0; !code && store_cursor_valid(cursor); i++, store_cursor_next(cursor)) {
         size_t size;
         const uint8_t *key = store_cursor_key(cursor, &size);
         if (size < 9 || key[0] != KIND_REFUSAL_TIME) break;
-        if ((int64_t)bytes_get_be64(key + 1) > now_ms - THREADS_REFUSAL_MS) break;
+        at_ms = (int64_t)bytes_get_be64(key + 1);
+        if (at_ms > until_ms || i == FORGET_MANY) break;
         code = forget_one(threads, part, key, size, error);
+        at_ms = until_ms;
     }
     if (!code) code = store_cursor_error(cursor, error);
+    if (!code && at_ms > part->refusals_ms) part->refusals_ms = at_ms;
     store_cursor_free(cursor);
     return code ? code : threads_write(threads, error);
 }

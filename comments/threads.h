@@ -7,6 +7,7 @@
  *                 'h' subject NUL ~heat ~id          roots, the hottest first (comments/heat.h)
  *                 'r' subject NUL id user            CommentReaction, as in the topic
  *                 'k' subject NUL user key           id: the comment of an idempotency key
+ *                 'u' subject NUL user               time: when the user has rested (struct comment_rate)
  *                 'o' subject NUL user key           time, reason: the refusal of a key; 'p' time, that key: when it is forgotten
  *                 'm'                                offsets of the four topics, the highest tick, when it was up to date, the formula
  *     texts-P     subject NUL id                     CommentText, as in the topic
@@ -60,6 +61,8 @@ int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, s
 
 /* ---- what is written ---- */
 
+bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */
+
 /* Each: 1: found; 0: there is none; or a negative code. */
 int threads_subject(struct threads *threads, int32_t partition, const struct event_text *subject,
                     struct subject_state *state, struct error *error);
@@ -72,6 +75,9 @@ int threads_text(struct threads *threads, int32_t partition, const struct event_
                  struct comment_text *text, struct error *error);
 int threads_key(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
                 const struct event_text *key, int64_t *id, struct error *error);
+/* When the user has rested from writing under the subject. */
+int threads_rested(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                   int64_t *rested_at, struct error *error);
 int threads_refusal(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
                     const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                     struct error *error);

@@ -12,24 +12,27 @@ enum threads_kind {
     KIND_HEAT = 'h',
     KIND_REACTION = 'r',
     KIND_KEY = 'k',
+    KIND_RESTED = 'u',
     KIND_REFUSAL = 'o',
     KIND_REFUSAL_TIME = 'p',
     KIND_META = 'm'
 };
 
-enum { THREADS_KEY_MAX = 2 * 8 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX };
+enum { THREADS_KEY_MAX = 2 * 8 + SUBJECT_KEY_MAX + COMMENT_CLIENT_KEY_MAX, THREADS_LIKES_MAX = 50000 };
 
 struct threads_part {
     struct store_family *index, *texts; /* NULL: not attached */
     int64_t next[THREADS_STATES], tick, touched_ms;
-    bool moved; /* the meta value must be written */
+    int64_t refusals_ms; /* there is no refusal that is older: what was forgotten before is not walked over again */
+    bool moved;          /* the meta value must be written */
 };
 
 struct threads {
     struct store *store;
     struct store_batch *batch;
     struct codec *codec;
-    struct map *likes; /* of roots whose records are in the batch: id -> likes */
+    struct map *
+        likes; /* of roots, as the index by heat has them: all that are in the batch, and some that were read: id -> likes */
     struct threads_part *parts;
     int32_t partitions;
     struct buffer value;
@@ -51,6 +54,5 @@ int threads_damaged(struct error *error, const char *what); /* -EBADMSG */
 /* The record of a comment in the store: 1, 0 or a negative code. */
 int threads_read_comment(struct threads *threads, const struct threads_part *part, const struct event_text *subject,
                          int64_t id, struct comment *comment, struct error *error);
-bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */
 
 #endif

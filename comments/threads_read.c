@@ -5,6 +5,8 @@
 #include "base/bytes.h"
 #include "comments/threads_private.h"
 
+enum { FEW = 8 };
+
 static int read_key(struct threads *threads, struct store_family *family, const struct threads_key *key,
                     struct error *error) {
     return store_get(threads->store, family, key->bytes, key->size, &threads->value, error);
@@ -32,6 +34,10 @@ int threads_read_comment(struct threads *threads, const struct threads_part *par
     if (code != 1) return code;
     if (event_decode_comment(threads->codec, threads->value.data, threads->value.size, comment, error))
         return threads_damaged(error, "a comment");
+    bool unknown;
+    if (comment->root || map_count(threads->likes) >= THREADS_LIKES_MAX) return 1;
+    uint64_t *likes = map_put(threads->likes, (uint64_t)id, &unknown); // it may be taken with more of them soon
+    if (unknown) *likes = (uint64_t)comment->likes;
     return 1;
 }
 
@@ -85,6 +91,14 @@ int threads_key(struct threads *threads, int32_t partition, const struct event_t
     return code;
 }
 
+int threads_rested(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                   int64_t *rested_at, struct error *error) {
+    static const struct event_text NO_KEY = {"", 0};
+    int code = read_client_key(threads, partition, KIND_RESTED, subject, user, &NO_KEY, 8, error);
+    if (code == 1) *rested_at = (int64_t)bytes_get_be64(threads->value.data);
+    return code;
+}
+
 int threads_refusal(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
                     const struct event_text *key, int64_t now_ms, enum comment_refusal_reason *reason,
                     struct error *error) {
@@ -123,6 +137,36 @@ static int walk(struct threads *threads, const struct threads_part *part, const 
     }
     if (!code) code = store_cursor_error(cursor, error);
     store_cursor_free(cursor);
+    return code;
+}
+
+/* The same over less than FEW floors, which are dense: by their keys, without a cursor, which costs more than it reads here. */
+static int find_few(struct threads *threads, const struct threads_part *part, const struct threads_key *from,
+                    size_t limit, int64_t *ids, size_t *count, struct threads_place *place, bool *more,
+                    struct error *error) {
+    uint8_t keys[FEW * THREADS_KEY_MAX] = {0};
+    struct store_pin pins[STORE_MANY];
+    size_t prefix = from->size - 4, wanted = limit + 1;
+    uint32_t floor = bytes_get_be32(from->bytes + prefix);
+    for (size_t i = 0; i < wanted; i++) {
+        memcpy(keys + i * from->size, from->bytes, prefix);
+        bytes_put_be32(keys + i * from->size + prefix, floor + (uint32_t)i);
+    }
+    int code = store_get_many(threads->store, part->index, keys, from->size, wanted, pins, error);
+    for (size_t i = 0; !code && i < wanted; i++) {
+        if (!pins[i].handle) continue;
+        if (pins[i].size != 8) {
+            code = threads_damaged(error, "an index of comments");
+        } else if (i == limit) {
+            *more = true;
+        } else {
+            place->begun = true;
+            place->at = floor + (int64_t)i;
+            place->id = (int64_t)bytes_get_be64(pins[i].data);
+            ids[(*count)++] = place->id;
+        }
+    }
+    for (size_t i = 0; i < wanted; i++) store_pin_release(&pins[i]);
     return code;
 }
 
@@ -180,6 +224,8 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
         prefix = key.size;
         if (place->begun && place->at == INT32_MAX) return 0;
         threads_key_floor(&key, place->begun ? (int32_t)place->at + 1 : 1);
+        if (limit < FEW && place->at < INT32_MAX - FEW)
+            return find_few(threads, &threads->parts[partition], &key, limit, ids, count, place, more, error);
     }
     return walk(threads, &threads->parts[partition], &key, prefix, limit, ids, count, place, more, error);
 }

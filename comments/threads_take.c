@@ -64,32 +64,37 @@ static int take_subject(struct threads *threads, const struct taken *taken, cons
     return 0;
 }
 
+/* Whether the comment cannot be there yet: ids of a partition rise. */
+static bool is_new(const struct taken *taken) { return ids_tick_of(taken->parts.comment) > taken->part->tick; }
+
 /* Under how many likes the root lies in the index by heat; -1: it is not there. */
 static int indexed_likes(struct threads *threads, const struct taken *taken, int64_t *likes, struct error *error) {
     const uint64_t *newest = map_find(threads->likes, (uint64_t)taken->parts.comment);
     struct comment old;
     *likes = newest ? (int64_t)*newest : -1;
-    if (newest) return 0;
+    if (newest || is_new(taken)) return 0;
     int code = threads_read_comment(threads, taken->part, &taken->subject, taken->parts.comment, &old, error);
     if (code == 1) *likes = old.likes;
     return code < 0 ? code : 0;
 }
 
-static int index_heat(struct threads *threads, const struct taken *taken, int64_t likes, struct error *error) {
-    int64_t id = taken->parts.comment, time = ids_time_ms(id), old;
+/* 1: the root was there already. */
+static int index_heat(struct threads *threads, const struct taken *taken, const struct comment *comment,
+                      struct error *error) {
+    int64_t id = taken->parts.comment, time = comment_time(id, comment), likes = comment->likes, old;
     struct threads_key key;
     int code = indexed_likes(threads, taken, &old, error);
     if (code) return code;
     *map_put(threads->likes, (uint64_t)id, NULL) = (uint64_t)likes;
     int64_t heat = heat_of(likes, time), was = old < 0 ? -1 : heat_of(old, time);
-    if (heat == was) return 0;
+    if (heat == was) return 1;
     if (old >= 0) {
         threads_key_heat(&key, &taken->subject, was, id);
         store_batch_delete(threads->batch, taken->part->index, key.bytes, key.size);
     }
     threads_key_heat(&key, &taken->subject, heat, id);
     put(threads, taken->part->index, &key, "", 0);
-    return 0;
+    return old >= 0;
 }
 
 static int take_comment(struct threads *threads, const struct taken *taken, const char **reason, struct error *error) {
@@ -99,14 +104,17 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     *reason = "it is no comment";
     if (!record->value) return 0;
     if (event_decode_comment(threads->codec, record->value, record->value_size, &comment, error)) return 0;
-    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0) return 0;
+    if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0 || comment.time < 0)
+        return 0;
     *reason = NULL;
-    int code = comment.root ? 0 : index_heat(threads, taken, comment.likes, error);
-    if (code) return code;
-    threads_key_start(&key, KIND_FLOOR, &taken->subject);
-    threads_key_number(&key, comment.root);
-    threads_key_floor(&key, comment.floor);
-    put_id(threads, taken, &key, taken->parts.comment);
+    int there = comment.root ? 0 : index_heat(threads, taken, &comment, error);
+    if (there < 0) return there;
+    if (!there) { // its floor never changes
+        threads_key_start(&key, KIND_FLOOR, &taken->subject);
+        threads_key_number(&key, comment.root);
+        threads_key_floor(&key, comment.floor);
+        put_id(threads, taken, &key, taken->parts.comment);
+    }
     threads_key_start(&key, KIND_COMMENT, &taken->subject);
     threads_key_number(&key, taken->parts.comment);
     put(threads, taken->part->index, &key, record->value, record->value_size);
@@ -118,6 +126,14 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
 static int take_comments(struct threads *threads, const struct taken *taken, const char **reason, struct error *error) {
     if (!taken->parts.numbers) return take_subject(threads, taken, reason, error);
     return take_comment(threads, taken, reason, error);
+}
+
+/* The newest record of an author under a subject has the newest time. */
+static void put_rested(struct threads *threads, const struct taken *taken, const struct comment_text *text) {
+    struct threads_key key;
+    threads_key_start(&key, KIND_RESTED, &taken->subject);
+    threads_key_number(&key, text->user);
+    put_id(threads, taken, &key, text->rested_at);
 }
 
 static int take_text(struct threads *threads, const struct taken *taken, const char **reason, struct error *error) {
@@ -133,6 +149,7 @@ static int take_text(struct threads *threads, const struct taken *taken, const c
     threads_key_number(&key, text.user);
     threads_key_bytes(&key, text.key.data, text.key.size);
     put_id(threads, taken, &key, taken->parts.comment);
+    if (text.rested_at) put_rested(threads, taken, &text);
     store_batch_put(threads->batch, taken->part->texts, record->key, record->key_size, record->value,
                     record->value_size);
     return 0;
@@ -174,6 +191,7 @@ static int take_refusal(struct threads *threads, const struct taken *taken, cons
     threads_key_number(&key, refusal.user);
     threads_key_bytes(&key, refusal.key.data, refusal.key.size);
     put(threads, taken->part->index, &key, value, sizeof value);
+    if (record->timestamp < taken->part->refusals_ms) taken->part->refusals_ms = record->timestamp;
     threads_key_number(&time, record->timestamp);
     threads_key_bytes(&time, key.bytes, key.size);
     put(threads, taken->part->index, &time, "", 0);

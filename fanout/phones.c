@@ -74,7 +74,7 @@ static int handle(struct phone_server *phones, struct session *session, const st
         return error_set(error, -EINVAL, "say hello first");
     }
     int result = screens_message(phones->options.screens, session, request->type, request->object, code, error);
-    return result == -ENOENT ? request_unknown(code, error) : result;
+    return result == -ENOENT ? request_unknown(request, code, error) : result;
 }
 
 static bool floods(struct phone_server *phones, struct session *session) {

@@ -32,7 +32,11 @@ int request_parse(const char *text, size_t size, struct request *request, const 
 
 void request_free(struct request *request) { json_decref(request->object); }
 
-int request_unknown(const char **code, struct error *error) {
+int request_unknown(const struct request *request, const char **code, struct error *error) {
+    if (strcmp(request->type, "watch") == 0 || strcmp(request->type, "unwatch") == 0) {
+        *code = "bad_what";
+        return error_set(error, -EINVAL, "what is none of feed, comments");
+    }
     *code = "unknown_type";
     return error_set(error, -EINVAL, "type is none of hello, location, more, watch, unwatch");
 }

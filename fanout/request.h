@@ -25,7 +25,8 @@ struct request { /* texts point into the object */
 int request_parse(const char *text, size_t size, struct request *request, const char **code, struct error *error);
 void request_free(struct request *request);
 
-/* Refuses a type that no screen knows: -EINVAL, with *code and error as above. */
-int request_unknown(const char **code, struct error *error);
+/* Refuses a message that is no screen's: its type is unknown, or it wants to watch what nobody can. -EINVAL, with *code and error as
+ * above. */
+int request_unknown(const struct request *request, const char **code, struct error *error);
 
 #endif

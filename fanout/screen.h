@@ -34,7 +34,11 @@ struct session;
 struct sessions;
 
 /* The kind of an envelope says which screen its item is for. A screen names its own kind; an item of no screen's kind is skipped. */
-enum screen_kind { SCREEN_NEARBY = DELIVERY_NEARBY, SCREEN_FEED = WATCH_DELIVERY_KIND };
+enum screen_kind {
+    SCREEN_NEARBY = DELIVERY_NEARBY,
+    SCREEN_FEED = WATCH_DELIVERY_KIND,
+    SCREEN_COMMENTS = DELIVERY_COMMENTS
+};
 
 struct screen_options { /* what a product may use; all of it outlives the product */
     struct service *service;
@@ -52,6 +56,7 @@ struct screen_options { /* what a product may use; all of it outlives the produc
 struct screen_filled {
     bool frame;     /* there is a frame to send; else nothing was written */
     bool more;      /* something is still owed: it goes out after another flush window */
+    bool again;     /* there is another frame, which goes out at once if the phone takes it */
     size_t entries; /* in the frame, for the metrics */
 };
 

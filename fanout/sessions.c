@@ -148,11 +148,14 @@ static void fill(struct sessions *sessions, struct session *session, size_t plac
     const struct screen_running *at = &sessions->options.screens->at[place];
     struct rest *rest = rest_of(session);
     session->owing &= (uint8_t) ~(1u << place);
-    struct screen_filled filled = at->screen->fill(at->product, session, &sessions->frame);
-    if (filled.more) session->owing |= (uint8_t)(1u << place);
-    if (!filled.frame) return;
-    rest->flushed_ms = clock_coarse_ms();
-    send_frame(sessions, rest, filled.entries);
+    struct screen_filled filled;
+    do {
+        filled = at->screen->fill(at->product, session, &sessions->frame);
+        if (!filled.frame) continue;
+        rest->flushed_ms = clock_coarse_ms();
+        send_frame(sessions, rest, filled.entries);
+    } while (filled.again && ws_ready(rest->connection));
+    if (filled.more || filled.again) session->owing |= (uint8_t)(1u << place);
 }
 
 /* A frame tells its entries, so it is built only when it is going to be sent. */

@@ -77,6 +77,7 @@ static void make_stores(struct feed *feed) {
         .folder = service_settings(feed->service)->data_dir,
         .partitions = feed->partitions,
         .memory_bytes = (size_t)settings->store_memory_mb << 20,
+        .cache_bytes = ((size_t)settings->readers_memory_mb << 20) / 2,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .checkpoint_folder = feed->owning->checkpoint_dir,
         .checkpoint_every_ms = feed->owning->checkpoint_every_s * SECOND_MS,

@@ -122,6 +122,13 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     }
 }
 
+static void blocks_changed(void *context, int64_t user) {
+    const struct gateway *gateway = context;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->blocks) PRODUCTS[i]->blocks(gateway->products[i], user);
+    }
+}
+
 static void profile_changed(void *context, int64_t user) {
     const struct gateway *gateway = context;
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
@@ -157,6 +164,8 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .outcome_wait_ms = gateway->settings.outcome_wait_ms,
         .groups = product_groups(),
         .endpoints = gateway->endpoints,
+        .gateway = gateway,
+        .blocks_changed = blocks_changed,
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {

@@ -20,5 +20,6 @@ const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};
 struct product_groups product_groups(void) {
     const struct nearby_settings *nearby = NEARBY_SECTION.values;
     const struct feed_gateway_settings *feed = FEED_GATEWAY_SECTION.values;
-    return (struct product_groups){.routers = nearby->router_group, .feeds = feed->group};
+    const struct comments_gateway_settings *comments = COMMENTS_GATEWAY_SECTION.values;
+    return (struct product_groups){.routers = nearby->router_group, .feeds = feed->group, .comments = comments->group};
 }

@@ -12,31 +12,29 @@
 #include "event/codec.h"
 #include "fanout/feed/frames.h"
 #include "fanout/feed/live.h"
+#include "fanout/screen_watch.h"
+#include "ids/ids.h"
 
 enum {
     TEXTS_GATHER_MS = 2,
     TEXTS_TIMEOUT_MS = 500,
-    WORK_EVERY_MS = 1000, /* at least */
-    WHAT_MAX = 32         /* "feed:" and a user */
+    WHAT_MAX = 32 /* "feed:" and a user */
 };
 
 struct feeds {
     struct feeds_options options;
-    struct watch_edge *edge;
+    struct screen_watch *watch;
     struct texts *texts;
     struct codec *codec;
-    struct loop_idle *worker; /* while there is work */
-    struct loop_timer *later;
     struct {
         struct metric *watching, *changes, *stales, *posts, *unavailable, *refused, *lost, *questions, *kept;
+        struct histogram *latency;
     } metrics;
 };
 
 static struct live_feed **place_of(const struct feeds *feeds, const struct session *session) {
     return session_part(session, feeds->options.offset);
 }
-
-static int64_t now_ms(void) { return clock_monotonic_us() / 1000; }
 
 /* ---- a session's pending change ---- */
 
@@ -59,7 +57,7 @@ static void texts_answered(void *context) {
 }
 
 static struct live_feed *live_of(const struct feeds *feeds, uint64_t session) {
-    return *place_of(feeds, (const struct session *)(uintptr_t)session);
+    return *place_of(feeds, screen_watch_session(session));
 }
 
 static void tell_change(void *context, uint64_t session, const void *what, size_t size, struct watch_version since,
@@ -91,6 +89,13 @@ static void tell_stale(void *context, uint64_t session, const void *what, size_t
     owe_or_wait(feeds, live);
 }
 
+/* From Kafka's time of the posts, which is in their ids. */
+static void observe_latency(struct feeds *feeds, const struct live_feed *live) {
+    int64_t now_ms = clock_wall_ms();
+    for (size_t i = 0; i < live->post_count; i++)
+        histogram_observe(feeds->metrics.latency, (double)(now_ms - ids_time_ms(live->posts[i].id)) / 1000);
+}
+
 struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame) {
     struct live_feed *live = *place_of(feeds, session);
     if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
@@ -103,34 +108,19 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
         struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
         feeds->metrics.posts->value += (double)told.posts;
         feeds->metrics.unavailable->value += (double)told.unavailable;
+        observe_latency(feeds, live);
     }
     news |= live->pending == LIVE_STALE;
     live_told(live);
     return (struct screen_filled){.frame = news};
 }
 
-/* ---- the watch_edge ---- */
+/* ---- what is watched ---- */
 
-static void work(void *context) {
-    struct feeds *feeds = context;
-    int64_t wait_ms = watch_edge_continue(feeds->edge, now_ms());
-    loop_idle_on(feeds->worker, wait_ms == 0);
-    if (wait_ms > 0) loop_timer_again(feeds->later, (uint64_t)(wait_ms < WORK_EVERY_MS ? wait_ms : WORK_EVERY_MS), 0);
-    sessions_flush_ready(feeds->options.sessions);
-}
+void feeds_route(struct feeds *feeds, int32_t route) { screen_watch_route(feeds->watch, route); }
 
-static void work_soon(struct feeds *feeds) { loop_idle_on(feeds->worker, 1); }
-
-void feeds_route(struct feeds *feeds, int32_t route) {
-    watch_edge_route(feeds->edge, route);
-    work_soon(feeds);
-}
-
-/* A delivery that finds no room is counted; roll calls make it good. */
 int feeds_take(struct feeds *feeds, const struct deliver_envelope *envelope) {
-    int code = watch_edge_take(feeds->edge, envelope->payload, envelope->payload_size);
-    work_soon(feeds);
-    return code == -EBADMSG ? code : 0;
+    return screen_watch_take(feeds->watch, envelope);
 }
 
 void feeds_profile_changed(struct feeds *feeds, int64_t user) { texts_profile_changed(feeds->texts, user); }
@@ -179,9 +169,7 @@ int feeds_watch(struct feeds *feeds, struct session *session, const struct watch
         (*live)->session = session;
     }
     forget_pending(*live);
-    int code = watch_edge_show(feeds->edge, (uintptr_t)session, what, size, version);
-    work_soon(feeds);
-    return code;
+    return screen_watch_show(feeds->watch, session, what, size, version);
 }
 
 void feeds_unwatch(struct feeds *feeds, struct session *session) {
@@ -190,19 +178,17 @@ void feeds_unwatch(struct feeds *feeds, struct session *session) {
     size_t size = what_of(session, what);
     if (!live) return;
     forget_pending(live);
-    watch_edge_hide(feeds->edge, (uintptr_t)session, what, size);
-    work_soon(feeds);
+    screen_watch_hide(feeds->watch, session, what, size);
 }
 
 void feeds_leave(struct feeds *feeds, struct session *session) {
     struct live_feed **live = place_of(feeds, session);
     if (!*live) return;
-    watch_edge_leave(feeds->edge, (uintptr_t)session);
+    screen_watch_leave(feeds->watch, session);
     text_await_end(&(*live)->wait);
     live_free(*live);
     free(*live);
     *live = NULL;
-    work_soon(feeds);
 }
 
 /* ---- the feeds themselves ---- */
@@ -211,7 +197,7 @@ static void collect(void *context) {
     struct feeds *feeds = context;
     struct watch_edge_stats stats;
     struct texts_stats texts = texts_stats_of(feeds->texts);
-    watch_edge_stats(feeds->edge, &stats);
+    screen_watch_stats(feeds->watch, &stats);
     feeds->metrics.watching->value = (double)stats.sessions;
     feeds->metrics.changes->value = (double)stats.changes;
     feeds->metrics.refused->value = (double)stats.refused;
@@ -239,6 +225,10 @@ static void metrics_start(struct feeds *feeds) {
     feeds->metrics.questions =
         metrics_counter(m, "starling_edge_feed_questions_total", "Questions for texts of posts.", NULL);
     feeds->metrics.kept = metrics_gauge(m, "starling_edge_feed_texts", "Texts of posts that are kept.", NULL);
+    static const double SECONDS[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+    feeds->metrics.latency = metrics_histogram(m, "starling_edge_feed_latency_seconds",
+                                               "From Kafka's time of a post to its frame to a watching phone.", NULL,
+                                               SECONDS, ARRAY_SIZE(SECONDS));
     metrics_on_collect(m, collect, feeds);
 }
 
@@ -259,9 +249,9 @@ struct feeds *feeds_new(const struct feeds_options *options) {
         .settled = text_settled,
         .answered = texts_answered,
     });
-    feeds->edge = watch_edge_new(
+    feeds->watch = screen_watch_new(
+        options->loop, options->sessions,
         &(struct watch_edge_options){
-            .watcher = options->watcher,
             .partitions = options->partitions,
             .things = 2 * options->sessions_max, /* some that nobody watches any more have a tombstone to be written */
             .session_things = 1,
@@ -270,19 +260,14 @@ struct feeds *feeds_new(const struct feeds_options *options) {
             .write = write_record,
             .tell_change = tell_change,
             .tell_stale = tell_stale,
-        },
-        now_ms());
-    feeds->worker = loop_idle_new(options->loop, work, feeds);
-    feeds->later = loop_timer_new(options->loop, WORK_EVERY_MS, 0, work, feeds);
+        });
     metrics_start(feeds);
     return feeds;
 }
 
 void feeds_free(struct feeds *feeds) {
     if (!feeds) return;
-    loop_idle_free(feeds->worker);
-    loop_timer_free(feeds->later);
-    watch_edge_free(feeds->edge);
+    screen_watch_free(feeds->watch);
     texts_free(feeds->texts);
     codec_free(feeds->codec);
     free(feeds);

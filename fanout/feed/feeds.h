@@ -6,7 +6,7 @@
  *                                                                 fetch: authors' owners
  *
  * A session's part of the memory is a pointer, NULL until the session watches for the first time. A session watches one thing at
- * most, "feed:USER" of its user. The watch_edge does its work in slices, one a turn of the loop. The loop's thread.
+ * most, "feed:USER" of its user. The watch_edge does its work in turns (fanout/screen_watch.h). The loop's thread.
  */
 #ifndef FANOUT_FEED_FEEDS_H
 #define FANOUT_FEED_FEEDS_H
@@ -15,7 +15,7 @@
 #include "fanout/screen.h"
 #include "fanout/sessions.h"
 #include "posts/texts.h"
-#include "watch/edge.h"
+#include "watch/watch.h"
 
 struct feeds;
 
@@ -26,7 +26,6 @@ struct feeds_options {
     struct profiles *profiles;
     size_t offset; /* of the pointer in a session */
     unsigned place;
-    uint64_t watcher;    /* a random number, another one in each process that ever ran */
     int32_t partitions;  /* of users */
     size_t sessions_max; /* that watch at once */
     size_t texts_max;

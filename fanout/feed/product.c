@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
 #include "event/topics.h"
@@ -104,7 +103,6 @@ static void stop(void *context) {
 static int start(const struct screen_options *options, void **made, struct error *error) {
     const struct feed_screen_settings *settings = FEED_SCREEN_SECTION.values;
     int32_t partitions = options->shape->partitions[TOPIC_SPACE_USERS];
-    uint64_t watcher;
     struct feed_screen *product = mem_alloc(sizeof *product);
     *product = (struct feed_screen){.core = *options};
     int code = peers_new(
@@ -121,7 +119,6 @@ static int start(const struct screen_options *options, void **made, struct error
         free(product);
         return code;
     }
-    if (getrandom(&watcher, sizeof watcher, 0) != sizeof watcher) abort();
     product->feeds = feeds_new(&(struct feeds_options){
         .loop = service_loop(options->service),
         .metrics = service_metrics(options->service),
@@ -129,7 +126,6 @@ static int start(const struct screen_options *options, void **made, struct error
         .profiles = options->profiles,
         .offset = options->offset,
         .place = options->place,
-        .watcher = watcher,
         .partitions = partitions,
         .sessions_max = (size_t)options->settings->max_sessions,
         .texts_max = (size_t)settings->texts,

@@ -19,9 +19,7 @@ int feed_request_parse(const char *type, const json_t *message, struct feed_requ
     const char *what;
     struct feed_request parsed = {.watch = strcmp(type, "watch") == 0};
     if (!parsed.watch && strcmp(type, "unwatch") != 0) return -ENOENT;
-    *code = "bad_what";
-    if (json_want_text(message, "what", &what, error)) return -EINVAL;
-    if (strcmp(what, "feed") != 0) return error_set(error, -EINVAL, "what is not feed");
+    if (json_want_text(message, "what", &what, error) || strcmp(what, "feed") != 0) return -ENOENT;
     int result = parsed.watch ? parse_version(message, &parsed, code, error) : 0;
     if (result == 0) *request = parsed;
     return result;

@@ -26,14 +26,16 @@ static const struct refusal {
     {"not_visible", 409, "comment_not_visible", "the comment is held, hidden or deleted"},
     {"no_root", 400, "not_a_root", "a reply cannot be pinned"},
     {"pins", 409, "too_many_pins", "as many comments are pinned as a subject may have"},
+    {"too_fast", 429, "too_many_writes", "the user writes faster under this subject than anybody may"},
+    {"old_facts", 503, "owner_unavailable", "who may comment has just been changed"},
 };
 
-void comment_refused(struct http_request *request, const char *refusal, enum answer_form form) {
+void comment_refused(struct http_request *request, const char *refusal, enum answer_form form, int retry_s) {
     for (size_t i = 0; i < ARRAY_SIZE(REFUSALS); i++) {
         const struct refusal *found = &REFUSALS[i];
         if (strcmp(found->name, refusal) != 0) continue;
         bool bad = form == ANSWER_MADE && strcmp(refusal, "no_comment") == 0; // the body names it
-        http_problem(request, bad ? 400 : found->status, found->code, found->detail, 0);
+        http_problem(request, bad ? 400 : found->status, found->code, found->detail, retry_s);
         return;
     }
     http_problem(request, 403, "not_allowed", "the owner of the subject does not allow this", 0);
@@ -70,7 +72,7 @@ static void reply_undecided(const struct comment_wish *wish, struct http_request
 }
 
 static bool put_subject(const struct comment_wish *wish, struct buffer *body, const json_t *subject) {
-    int64_t owner, level, total, version;
+    int64_t owner, level, total, version, counters;
     const char *who, *review;
     bool closed;
     size_t type = strcspn(wish->subject, ":");
@@ -79,7 +81,8 @@ static bool put_subject(const struct comment_wish *wish, struct buffer *body, co
         json_want_text(subject, "review", &review, NULL) ||
         json_want_int(subject, "level", 0, INT32_MAX, &level, NULL) ||
         json_want_int(subject, "total", 0, INT64_MAX, &total, NULL) ||
-        json_want_int(subject, "version", 0, INT64_MAX, &version, NULL))
+        json_want_int(subject, "version", 0, INT64_MAX, &version, NULL) ||
+        json_want_int(subject, "counters", 0, INT64_MAX, &counters, NULL))
         return false;
     buffer_string(body, "{\"type\":");
     json_put_text(body, wish->subject, type);
@@ -89,7 +92,8 @@ static bool put_subject(const struct comment_wish *wish, struct buffer *body, co
     json_put_text(body, who, strlen(who));
     buffer_string(body, ",\"review\":");
     json_put_text(body, review, strlen(review));
-    buffer_format(body, ",\"level\":%" PRId64 ",\"total\":%" PRId64 ",\"version\":%" PRId64 "}", level, total, version);
+    buffer_format(body, ",\"level\":%" PRId64 ",\"total\":%" PRId64 ",\"version\":%" PRId64 "}", level, total,
+                  version + counters);
     return true;
 }
 
@@ -97,7 +101,7 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, co
     struct shown_comments shown = {.count = 0};
     struct comment_names names = comments_names(wish->gateway);
     bool good = shown_comment(&shown, comment, &names);
-    if (good) shown_comments_put(body, &shown, NULL, 0);
+    if (good) shown_comments_put(body, &shown, &(struct shown_reader){.liked = NULL});
     shown_comments_free(&shown);
     return good;
 }
@@ -137,6 +141,15 @@ static unsigned status_of(enum answer_form form) {
     return 200;
 }
 
+/* Where the owner remembers no refusal, what the gateway knows of the subject may be over: it is asked for anew. */
+static void refuse(const struct comment_wish *wish, struct http_request *request, const json_t *reply) {
+    const char *refusal = json_string_value(json_object_get(reply, "refused"));
+    int64_t wait_ms = 0;
+    bool again = json_want_int(reply, "wait_ms", 0, INT32_MAX, &wait_ms, NULL) == 0;
+    if (again) known_subjects_forget(wish->gateway->subjects, wish->subject);
+    comment_refused(request, refusal, wish->form, !again ? 0 : wait_ms < 1000 ? 1 : (int)((wait_ms + 999) / 1000));
+}
+
 void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply) {
     const struct comment_wish *wish = context;
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
@@ -144,7 +157,7 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
     page_copies_changed(wish->gateway->pages, wish->subject);
     if (wish->form == ANSWER_SUBJECT) known_subjects_forget(wish->gateway->subjects, wish->subject);
     if (json_is_string(refused))
-        comment_refused(request, json_string_value(refused), wish->form);
+        refuse(wish, request, reply);
     else if (wish->form == ANSWER_MADE && json_is_null(refused) && json_is_null(json_object_get(reply, "comment")))
         comment_no_outcome(request); // the command is decided, and nothing is known of its key
     else if (!json_is_null(refused) || !put_outcome(wish, &body, reply))

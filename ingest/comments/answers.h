@@ -37,7 +37,7 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
 void comment_no_outcome(struct http_request *request); /* 404 */
 
 /* Answers with the problem of that refusal, or of one that this version does not know. A comment that is not there is 400 for a new
- * reply, which names it in the body, and else 404. */
-void comment_refused(struct http_request *request, const char *refusal, enum answer_form form);
+ * reply, which names it in the body, and else 404. retry_s: after which the command may be sent again; 0: it may not. */
+void comment_refused(struct http_request *request, const char *refusal, enum answer_form form, int retry_s);
 
 #endif

@@ -205,7 +205,9 @@ static void ask_follows(struct facts_question *question) {
 
 static void ask_relations(struct facts_question *question) {
     int64_t user = question->wish.user, owner = question->facts.owner, author = question->author;
-    bool followers = question->silent || question->subject.who_may == COMMENT_SUBJECT_FOLLOWERS;
+    enum comment_subject_who who = question->silent ? COMMENT_SUBJECT_FOLLOWERS : question->subject.who_may;
+    bool followers = who == COMMENT_SUBJECT_FOLLOWERS;
+    question->facts.who_may = (enum comment_command_who)who;
     if (owner >= 0 && owner != user) {
         ask_friendship(question, owner, owner_answered);
         if (followers) ask_follows(question);

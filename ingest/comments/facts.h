@@ -18,6 +18,7 @@
 struct facts {
     int64_t owner; /* of the subject; -1: nobody has registered it */
     bool follows, friends, blocked;
+    enum comment_command_who who_may; /* the rule that the follows were asked by, or not; comments/rules.h */
 };
 
 enum facts_outcome {

@@ -97,7 +97,7 @@ static void write_comment(struct new_comment *made, const struct mentions *menti
         .follows = made->facts.follows,
         .friends = made->facts.friends,
         .blocked = made->facts.blocked,
-        .who_may = COMMENT_COMMAND_SAME_WHO,
+        .who_may = made->facts.who_may,
         .review = COMMENT_COMMAND_SAME_REVIEW,
         .closing = COMMENT_COMMAND_SAME_CLOSING,
     };
@@ -126,7 +126,7 @@ static void find_mentions(struct new_comment *made) {
         write_comment(made, &(struct mentions){.count = 0});
 }
 
-static void no_subject(struct http_request *request) { comment_refused(request, "no_subject", ANSWER_MADE); }
+static void no_subject(struct http_request *request) { comment_refused(request, "no_subject", ANSWER_MADE, 0); }
 
 static void facts_found(void *context, enum facts_outcome outcome, const struct facts *facts) {
     struct new_comment *made = context;
@@ -136,7 +136,7 @@ static void facts_found(void *context, enum facts_outcome outcome, const struct 
         return;
     }
     if (outcome == FACTS_NO_COMMENT)
-        comment_refused(made->request, "no_comment", ANSWER_MADE);
+        comment_refused(made->request, "no_comment", ANSWER_MADE, 0);
     else if (outcome == FACTS_NO_POST && made->given) // it may have been there when this was written first
         ask_outcome(made->wish, made->request, made->user, no_subject);
     else if (outcome == FACTS_NO_POST)

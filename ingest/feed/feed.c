@@ -25,29 +25,40 @@ static bool ready(const void *of) {
     return user_copies_ready(gateway->copies);
 }
 
-static int start_owners(struct feed_gateway *gateway, struct service *service, struct error *error) {
+static int start_owners(struct feed_gateway *gateway, const struct product_options *options, struct error *error) {
     const struct feed_gateway_settings *settings = FEED_GATEWAY_SECTION.values;
-    return peers_new(
-        &(struct peers_options){
-            .loop = service_loop(service),
-            .settings = service_kafka(service),
-            .group = settings->group,
-            .topic = &TOPIC_POST_COMMANDS,
-            .partitions = gateway->partitions,
-            .token = service_settings(service)->peer_token,
-        },
-        &gateway->owners, error);
+    struct service *service = options->service;
+    struct peers_options peers = {
+        .loop = service_loop(service),
+        .settings = service_kafka(service),
+        .group = settings->group,
+        .topic = &TOPIC_POST_COMMANDS,
+        .partitions = gateway->partitions,
+        .token = service_settings(service)->peer_token,
+    };
+    int code = peers_new(&peers, &gateway->owners, error);
+    if (code) return code;
+    peers.group = options->groups.comments;
+    peers.topic = &TOPIC_COMMENT_COMMANDS;
+    peers.partitions = options->shape->partitions[TOPIC_SPACE_SUBJECTS];
+    code = peers_new(&peers, &gateway->comments, error);
+    if (!code) gateway->counts = comment_counts_new(peers.loop, gateway->comments, peers.partitions);
+    return code;
 }
 
 /* Questions under way end, and their requests are answered. */
 static void feed_stop(void *state) {
     struct feed_gateway *gateway = state;
     if (!gateway) return;
+    comment_counts_stop(gateway->counts);
+    peers_free(gateway->comments);
     peers_free(gateway->owners);
-    gateway->owners = NULL;
+    gateway->comments = gateway->owners = NULL;
     if (gateway->texts) texts_stop(gateway->texts);
     texts_free(gateway->texts);
     gateway->texts = NULL;
+    comment_counts_free(gateway->counts);
+    gateway->counts = NULL;
 }
 
 static void profile_changed(void *state, int64_t user) {
@@ -62,8 +73,9 @@ static int feed_start(const struct product_options *options, void **state, struc
         .partitions = options->shape->partitions[TOPIC_SPACE_USERS],
         .chance = chance_new(),
     };
-    int code = start_owners(gateway, options->service, error);
+    int code = start_owners(gateway, options, error);
     if (code) {
+        peers_free(gateway->owners);
         free(gateway);
         return code;
     }

@@ -36,7 +36,7 @@ struct home_request {
     char version[33]; /* of the newest page, as the owner says it */
     struct page_refs refs;
     struct home_post *posts;    /* of the first refs */
-    size_t post_count, waiting; /* waiting: texts that are not settled, and one for the asker itself */
+    size_t post_count, waiting; /* waiting: texts that are not settled, the counts, and one for the asker itself */
 };
 
 static void home_free(struct home_request *home) {
@@ -48,6 +48,11 @@ static void home_free(struct home_request *home) {
 
 /* ---- the page ---- */
 
+static void put_post(const struct feed_gateway *gateway, int64_t id, struct shared_text *text, struct buffer *body) {
+    text_put(gateway->texts, text, body);
+    comment_counts_put(gateway->counts, id, body);
+}
+
 /* Appends the item, unless the post is gone. */
 static bool put_item(const struct home_request *home, size_t number, bool first, struct buffer *body) {
     struct shared_text *text = home->posts[number].text;
@@ -55,7 +60,7 @@ static bool put_item(const struct home_request *home, size_t number, bool first,
     if (text_state_of(text) == TEXT_NONE) return false;
     if (!first) buffer_byte(body, ',');
     if (text_state_of(text) == TEXT_THERE)
-        text_put(home->gateway->texts, text, body);
+        put_post(home->gateway, ref->id, text, body);
     else
         post_put_unavailable(body, ref->id, ref->user);
     return true;
@@ -101,11 +106,21 @@ static void text_settled(void *context, struct text_wait *wait) {
     settle(((struct home_post *)(void *)wait)->home);
 }
 
+static void counted(void *context) { settle(context); }
+
+static void ask_for_counts(struct home_request *home) {
+    int64_t *ids = mem_alloc((home->post_count + 1) * sizeof *ids);
+    for (size_t i = 0; i < home->post_count; i++) ids[i] = home->refs.items[i].id;
+    comment_counts_ask(home->gateway->counts, ids, home->post_count, home, counted);
+    free(ids);
+}
+
 static void ask_for_posts(struct home_request *home) {
     size_t most = home->limit + SPARE;
     home->post_count = home->refs.count < most ? home->refs.count : most;
     home->posts = mem_zero(home->post_count + 1, sizeof *home->posts);
-    home->waiting = 1;
+    home->waiting = 2;
+    ask_for_counts(home);
     for (size_t i = 0; i < home->post_count; i++) {
         struct home_post *post = &home->posts[i];
         *post = (struct home_post){.home = home, .text = texts_get(home->gateway->texts, home->refs.items[i].id)};

@@ -4,6 +4,7 @@
 
 #include "base/chance.h"
 #include "ingest/command.h"
+#include "ingest/feed/comment_counts.h"
 #include "posts/texts.h"
 #include "service/peers.h"
 #include "users/user_copies.h"
@@ -11,9 +12,11 @@
 struct feed_gateway {
     struct command_sender sender;
     struct user_copies *copies;
-    struct peers *owners; /* the feed processes */
-    struct texts *texts;  /* of posts, for pages of home timelines */
-    int32_t partitions;   /* of users */
+    struct peers *owners;          /* the feed processes */
+    struct peers *comments;        /* the comments processes */
+    struct texts *texts;           /* of posts, for pages of home timelines */
+    struct comment_counts *counts; /* of posts, for all pages */
+    int32_t partitions;            /* of users */
     struct chance chance;
 };
 

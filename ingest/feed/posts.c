@@ -21,10 +21,12 @@ enum { PEER_TIMEOUT_MS = 3000 };
 static void reply_post(struct feed_gateway *gateway, struct http_request *request, unsigned status,
                        const json_t *post) {
     struct buffer body = {0};
-    if (post_put(&body, post, user_copies_profiles(gateway->copies)))
+    if (post_put(&body, post, user_copies_profiles(gateway->copies))) {
+        comment_counts_put(gateway->counts, post_id(post), &body);
         http_reply_json(request, status, &body);
-    else
+    } else {
         feed_owner_away(request);
+    }
     buffer_free(&body);
 }
 
@@ -135,11 +137,12 @@ static void post_post(void *state, const struct call *call) {
 
 /* ---- one that is there ---- */
 
-/* A request about a post, while its author's owner is asked who wrote it. */
+/* A request about a post, while its author's owner is asked who wrote it, and then how many comments it has. */
 struct post_request {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t user, id; /* user: the caller, who deletes it; -1: it is read */
+    json_t *post;     /* that is read, from its owner's answer on */
 };
 
 /* A post that is being deleted. */
@@ -194,10 +197,17 @@ static void delete_found(const struct post_request *asked, const json_t *post) {
         write_deletion(asked);
 }
 
+static void counted(void *context) {
+    struct post_request *asked = context;
+    reply_post(asked->gateway, asked->request, 200, asked->post);
+    json_decref(asked->post);
+    free(asked);
+}
+
 static void found(void *context, int code, unsigned status, const char *text, size_t size) {
     struct post_request *asked = context;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    const json_t *post = json_array_get(json_object_get(reply, "items"), 0);
+    json_t *post = json_array_get(json_object_get(reply, "items"), 0);
     if (!post)
         feed_owner_away(asked->request);
     else if (asked->user >= 0)
@@ -205,9 +215,12 @@ static void found(void *context, int code, unsigned status, const char *text, si
     else if (json_is_null(post))
         no_post(asked->request);
     else
-        reply_post(asked->gateway, asked->request, 200, post);
+        asked->post = json_incref(post);
     json_decref(reply);
-    free(asked);
+    if (asked->post)
+        comment_counts_ask(asked->gateway->counts, &asked->id, 1, asked, counted);
+    else
+        free(asked);
 }
 
 static void ask_for(struct feed_gateway *gateway, struct http_request *request, int64_t id, int64_t user) {

@@ -17,12 +17,13 @@ enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LI
 
 /* ---- profile and counts ---- */
 
-/* A request about a user, while the user's owner is asked. */
+/* A request about a user, while the user's owner is asked; about posts, then also how many comments they have. */
 struct user_request {
     struct feed_gateway *gateway;
     struct http_request *request;
     int64_t user;
     char handle[HANDLE_SIZE]; /* by which the user was found; empty: by the id */
+    json_t *page;             /* of posts */
 };
 
 static void put_counts(struct buffer *body, const json_t *counts) {
@@ -97,13 +98,15 @@ static void get_user(void *state, const struct call *call) {
 
 /* ---- posts ---- */
 
-static bool put_posts(struct buffer *body, const json_t *page, struct profiles *profiles) {
+static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway) {
     const json_t *items = json_object_get(page, "items"), *next = json_object_get(page, "next");
     if (!json_is_array(items) || !(json_is_string(next) || json_is_null(next))) return false;
     buffer_string(body, "{\"items\":[");
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
-        if (!post_put(body, json_array_get(items, i), profiles)) return false;
+        const json_t *post = json_array_get(items, i);
+        if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
+        comment_counts_put(gateway->counts, post_id(post), body);
     }
     buffer_string(body, "],\"next\":");
     if (json_is_string(next))
@@ -114,17 +117,26 @@ static bool put_posts(struct buffer *body, const json_t *page, struct profiles *
     return true;
 }
 
-static void listed(void *context, int code, unsigned status, const char *text, size_t size) {
+static void posts_counted(void *context) {
     struct user_request *asked = context;
-    json_t *page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     struct buffer body = {0};
-    if (page && put_posts(&body, page, user_copies_profiles(asked->gateway->copies)))
+    if (asked->page && put_posts(&body, asked->page, asked->gateway))
         http_reply_json(asked->request, 200, &body);
     else
         feed_owner_away(asked->request);
     buffer_free(&body);
-    json_decref(page);
+    json_decref(asked->page);
     free(asked);
+}
+
+static void listed(void *context, int code, unsigned status, const char *text, size_t size) {
+    struct user_request *asked = context;
+    asked->page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    const json_t *items = json_object_get(asked->page, "items");
+    int64_t *ids = mem_alloc((json_array_size(items) + 1) * sizeof *ids);
+    for (size_t i = 0; i < json_array_size(items); i++) ids[i] = post_id(json_array_get(items, i));
+    comment_counts_ask(asked->gateway->counts, ids, json_array_size(items), asked, posts_counted);
+    free(ids);
 }
 
 static void reply_no_posts(struct http_request *request) {

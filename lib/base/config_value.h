@@ -1,4 +1,4 @@
-/* One value of the configuration, from text to the caller's struct. Used by config.c alone. Pure; any thread. */
+/* One value of the configuration, from text to the caller's struct. Used by config.c and by what documents it. Pure; any thread. */
 #ifndef BASE_CONFIG_VALUE_H
 #define BASE_CONFIG_VALUE_H
 

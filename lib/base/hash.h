@@ -25,6 +25,9 @@ static inline uint64_t hash_fold(uint64_t x) {
 /* Murmur2 as Kafka's Java clients compute it over the key's bytes. */
 uint32_t hash_murmur2(const void *bytes, size_t size);
 
+/* SipHash-2-4: who does not know the key cannot tell which bytes a hash is of. */
+uint64_t hash_sip(const uint8_t key[16], const void *bytes, size_t size);
+
 /* The partition that Java's default partitioner, and ours, chooses for a key. */
 int32_t hash_partition(const void *key, size_t size, int32_t partitions);
 

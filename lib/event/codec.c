@@ -89,6 +89,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_POST] = POST_SCHEMA_ID,
         [EVENT_POST_TEXT] = POST_TEXT_SCHEMA_ID,
         [EVENT_FEED_CHANGE] = FEED_CHANGE_SCHEMA_ID,
+        [EVENT_COMMENT_CHANGE] = COMMENT_CHANGE_SCHEMA_ID,
         [EVENT_TIMELINE_ITEM] = TIMELINE_ITEM_SCHEMA_ID,
         [EVENT_NAME_COMMAND] = NAME_COMMAND_SCHEMA_ID,
         [EVENT_USER_NAME] = USER_NAME_SCHEMA_ID,
@@ -162,6 +163,7 @@ DEFINE_RECORD(post_command, "post-command", EVENT_POST_COMMAND)
 DEFINE_RECORD(post, "post", EVENT_POST)
 DEFINE_RECORD(post_text, "post-text", EVENT_POST_TEXT)
 DEFINE_RECORD(feed_change, "feed-change", EVENT_FEED_CHANGE)
+DEFINE_RECORD(comment_change, "comment-change", EVENT_COMMENT_CHANGE)
 DEFINE_RECORD(name_command, "name-command", EVENT_NAME_COMMAND)
 DEFINE_RECORD(user_name, "user-name", EVENT_USER_NAME)
 DEFINE_RECORD(handle_user, "handle-user", EVENT_HANDLE_USER)

@@ -8,7 +8,7 @@
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
  * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
  * handle_user, notice, feed_change, comment_command, comment_subject, comment, comment_text, comment_reaction, comment_refusal,
- * comment_ban, moderation_entry, comment_wide):
+ * comment_ban, moderation_entry, comment_wide, comment_change):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -61,6 +61,7 @@ enum event_record {
     EVENT_POST_TEXT,
     EVENT_TIMELINE_ITEM,
     EVENT_FEED_CHANGE,
+    EVENT_COMMENT_CHANGE,
     EVENT_NAME_COMMAND,
     EVENT_USER_NAME,
     EVENT_HANDLE_USER,
@@ -117,6 +118,8 @@ int event_decode_post_text(struct codec *codec, const void *value, size_t size, 
                            struct error *error);
 int event_decode_feed_change(struct codec *codec, const void *value, size_t size, struct feed_change *record,
                              struct error *error);
+int event_decode_comment_change(struct codec *codec, const void *value, size_t size, struct comment_change *record,
+                                struct error *error);
 int event_decode_name_command(struct codec *codec, const void *value, size_t size, struct name_command *record,
                               struct error *error);
 int event_decode_user_name(struct codec *codec, const void *value, size_t size, struct user_name *record,
@@ -158,6 +161,7 @@ void event_encode_post_command(struct buffer *out, const struct post_command *re
 void event_encode_post(struct buffer *out, const struct post *record);
 void event_encode_post_text(struct buffer *out, const struct post_text *record);
 void event_encode_feed_change(struct buffer *out, const struct feed_change *record);
+void event_encode_comment_change(struct buffer *out, const struct comment_change *record);
 void event_encode_name_command(struct buffer *out, const struct name_command *record);
 void event_encode_user_name(struct buffer *out, const struct user_name *record);
 void event_encode_handle_user(struct buffer *out, const struct handle_user *record);

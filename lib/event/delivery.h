@@ -12,7 +12,8 @@
 
 enum delivery_kind {
     DELIVERY_NEARBY = 1,   /* nearby-item. Move and Left have any number of recipients, the others have one */
-    DELIVERY_TIMELINE = 3, /* timeline-item, between feed processes. 2 is lib/watch's */
+    DELIVERY_TIMELINE = 3, /* timeline-item, between feed processes. 2 is lib/watch's, about feeds */
+    DELIVERY_COMMENTS = 4, /* lib/watch's, about comments: watch-note, with comment-change as content */
 };
 
 /* Reads the payload of a DELIVERY_NEARBY envelope. 0 or -EBADMSG (item then is undefined). */

@@ -18,6 +18,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_COMMENT_COMMANDS, WRITE},
     {&TOPIC_COMMENTS_WIDE, 0}, // its owners answer searches
     {&TOPIC_BANS, WRITE},
+    {&TOPIC_MODERATION_LOG, WRITE},
 };
 
 static const struct topic_use ROUTER[] = {
@@ -33,6 +34,7 @@ static const struct topic_use FANOUT[] = {
     {&TOPIC_DELIVERIES, READ_OR_BURY}, {&TOPIC_LOCATIONS, WRITE},
     {&TOPIC_PROFILES, READ_OR_BURY},   {&TOPIC_SHARING, READ_OR_BURY},
     {&TOPIC_FEED_WATCHES, WRITE},      {&TOPIC_POST_COMMANDS, 0}, // its owners have the texts
+    {&TOPIC_COMMENT_WATCHES, WRITE},
 };
 
 static const struct topic_use FEED[] = {
@@ -64,6 +66,9 @@ static const struct topic_use COMMENTS[] = {
     {&TOPIC_MODERATION_LOG, WRITE},
     {&TOPIC_COMMENTS_WIDE, WRITE},
     {&TOPIC_BANS, READ_OR_BURY},
+    {&TOPIC_NOTICES, WRITE},
+    {&TOPIC_COMMENT_WATCHES, READ_OR_BURY | WRITE},
+    {&TOPIC_DELIVERIES, WRITE},
 };
 
 static const struct topic_use HISTORY_SINK[] = {{&TOPIC_LOCATIONS, READ_OR_BURY}};

@@ -111,6 +111,13 @@ const struct topic TOPIC_FEED_WATCHES = {
     .retention_ms = DAY_MS,
 };
 
+const struct topic TOPIC_COMMENT_WATCHES = {
+    .name = "comment-watches",
+    .space = TOPIC_SPACE_SUBJECTS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = DAY_MS,
+};
+
 const struct topic TOPIC_NAME_COMMANDS = {
     .name = "name-commands",
     .space = TOPIC_SPACE_USERS,
@@ -177,7 +184,7 @@ static const struct topic *const ALL[] = {
     &TOPIC_HOT_POSTS,      &TOPIC_NAME_COMMANDS,    &TOPIC_NAMES,           &TOPIC_NOTICES,
     &TOPIC_FEED_WATCHES,   &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,
     &TOPIC_REACTIONS,      &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_BANS,
-    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,
+    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,    &TOPIC_COMMENT_WATCHES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

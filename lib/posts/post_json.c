@@ -18,6 +18,12 @@ void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles)
     json_put_text(body, profile.avatar_url.data, profile.avatar_url.size);
 }
 
+int64_t post_id(const json_t *post) {
+    const char *text;
+    int64_t id;
+    return json_want_text(post, "id", &text, NULL) == 0 && ids_parse(text, strlen(text), &id) ? id : 0;
+}
+
 static void put_media(struct buffer *body, const json_t *media) {
     buffer_string(body, ",\"media\":[");
     for (size_t i = 0; i < json_array_size(media); i++) {

@@ -21,6 +21,9 @@ struct post_shown {
 /* Appends the post as post_put does, from its bytes. False: they are no post. */
 bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles *profiles, struct post_shown *shown);
 
+/* The id in an owner's post; 0: it is none. */
+int64_t post_id(const json_t *post);
+
 /* Appends a post that cannot be read now. */
 void post_put_unavailable(struct buffer *body, int64_t id, int64_t user);
 

@@ -3,6 +3,7 @@
 #ifndef SERVICE_INTERNAL_H
 #define SERVICE_INTERNAL_H
 
+#include "service/notify.h"
 #include "service/service.h"
 
 struct condition {
@@ -36,8 +37,9 @@ struct service {
     struct condition *conditions; // the first one is "kafka"
     size_t condition_count;
     bool was_ready; // what was last logged
-    void *state;    // the daemon's; NULL before start
-    bool checks;    // --check: only the configuration is wanted
+    struct notify *notify;
+    void *state; // the daemon's; NULL before start
+    bool checks; // --check: only the configuration is wanted
     bool started, draining, finished;
     uint64_t signalled_ms; // uv_now of the first signal to end; 0: none
     int exit_code;
@@ -50,7 +52,7 @@ int service_configure(struct service *service, int argc, char **argv);
 int service_open_ops(struct service *service, struct error *error);
 int service_open_peers(struct service *service, struct error *error);
 void service_close_http(struct service *service);
-void service_make_conditions(struct service *service);
+void service_make_conditions(struct service *service); /* and tells the service manager what it waits for */
 
 /* service.c */
 void service_begin(struct service *service,

@@ -79,6 +79,21 @@ static bool all_ready(const struct service *service) {
     return ready;
 }
 
+/* What a service manager shows of us: "ready", or "waiting for kafka, warm". */
+static void tell_manager(const struct service *service) {
+    struct buffer lines = {.size = 0};
+    bool ready = all_ready(service);
+    buffer_string(&lines, ready ? "READY=1\nSTATUS=ready" : "STATUS=waiting for");
+    const char *before = " ";
+    for (size_t i = 0; !ready && i < service->condition_count; i++) {
+        if (service->conditions[i].ready) continue;
+        buffer_format(&lines, "%s%s", before, service->conditions[i].name);
+        before = ", ";
+    }
+    notify_tell(service->notify, buffer_cstring(&lines));
+    buffer_free(&lines);
+}
+
 static void condition_make(struct service *service, const char *name) {
     char *labels = mem_format("condition=\"%s\"", name);
     service->conditions[service->condition_count++] = (struct condition){
@@ -96,6 +111,7 @@ void service_make_conditions(struct service *service) {
     service->conditions = mem_zero(count, sizeof *service->conditions);
     condition_make(service, "kafka");
     for (size_t i = 0; i + 1 < count; i++) condition_make(service, names[i]);
+    tell_manager(service);
 }
 
 static void tell_readiness(struct service *service, const char *condition) {
@@ -112,8 +128,10 @@ void service_ready(struct service *service, const char *condition, bool ready) {
     for (size_t i = 0; i < service->condition_count; i++) {
         struct condition *found = &service->conditions[i];
         if (strcmp(found->name, condition)) continue;
+        bool changed = found->ready != ready;
         found->ready = ready;
         found->gauge->value = ready;
+        if (changed && !service->draining) tell_manager(service);
         tell_readiness(service, condition);
         return;
     }

@@ -6,6 +6,8 @@
  *     group.instance.id          with -i behind it, if there is one
  *     client.id.suffix           with -i behind it
  *
+ * A service manager is told that they have been started, not whether each is ready.
+ *
  * They die with us (SIGTERM), and are in sessions of their own, so that a terminal's ^C comes to them once, through us.
  */
 #include <errno.h>
@@ -184,7 +186,10 @@ static void on_signal(uv_signal_t *handle, int number) {
         return;
     }
     log_info(all->service->log, "signal handed on", LOG_INT("signal", number));
-    if (number != SIGHUP) all->ending = true;
+    if (number != SIGHUP) {
+        all->ending = true;
+        notify_tell(all->service->notify, "STOPPING=1\nSTATUS=draining");
+    }
     for (unsigned i = 0; i < all->count; i++)
         if (all->list[i].pid) kill(all->list[i].pid, number);
     if (all->ending) end_if_all_have(all);
@@ -204,7 +209,10 @@ int processes_run(struct service *service, int argc, char **argv, unsigned count
         process_start(process);
         if (!process->pid) restart_later(process);
     }
+    notify_watch(service->notify, &service->loop);
+    notify_tell(service->notify, "READY=1\nSTATUS=processes started");
     uv_run(&service->loop, UV_RUN_DEFAULT);
+    notify_rest(service->notify);
     for (unsigned i = 0; i < count; i++) {
         loop_timer_free(all.list[i].restart);
         arguments_free(all.list[i].arguments);

@@ -35,6 +35,7 @@ void service_drain(struct service *service, const char *cause) {
     if (service->draining) return;
     service->draining = true;
     log_info(service->log, "draining", LOG_TEXT("cause", cause));
+    notify_tell(service->notify, "STOPPING=1\nSTATUS=draining");
     if (service->state && service->definition->drain)
         service->definition->drain(service->state);
     else
@@ -201,6 +202,7 @@ static void service_close(struct service *service) {
     keys_free(service);
     service_close_http(service);
     broker_free(service->broker);
+    notify_rest(service->notify);
     close_loop(service);
     metrics_free(service->metrics);
     free(service->process);
@@ -214,6 +216,7 @@ static void service_run(struct service *service) {
     struct error error = {.text = ""};
     uv_loop_init(&service->loop);
     watch_signals(service);
+    notify_watch(service->notify, &service->loop);
     raise_descriptor_limit();
     if (service_open(service, &error)) {
         log_error(service->log, "could not start", LOG_TEXT("reason", error.text));
@@ -231,11 +234,13 @@ int service_main(int argc, char **argv, const struct service_definition *definit
     if (code == 0) {
         service->log = log_new(stderr, definition->name, (enum log_level)service->settings.log_level,
                                (enum log_format)service->settings.log_format);
+        service->notify = notify_new();
         int64_t processes = processes_wanted(definition);
         if (processes == 1) service_run(service);
         code = processes == 1 ? service->exit_code : processes_run(service, argc, argv, (unsigned)processes);
     } else
         code = code > 0 ? EXIT_SUCCESS : service->checks ? EXIT_FAILURE : EXIT_REFUSED;
+    notify_free(service->notify);
     log_free(service->log);
     config_free(service->config);
     service_section_free(&service->common);

@@ -7,7 +7,8 @@
  *      503 naming those that do not), POST /drain;
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
  *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
- *   4. calls start; the daemon marks its conditions by service_ready;
+ *   4. calls start; the daemon marks its conditions by service_ready; the first time that all hold, a service manager that asked for
+ *      it is told READY=1 (service/notify.h);
  *   5. on SIGHUP: reads keys of tokens again and calls reload;
  *   6. on SIGTERM, SIGINT or POST /drain: not ready, calls drain once; the daemon calls service_finished when it is done;
  *      a second signal ends the process at once (exit 1), unless it comes within SERVICE_SIGNAL_PAUSE_MS: `timeout` sends two;

@@ -39,6 +39,9 @@ rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options); /*
 rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, const struct store_options *shared,
                                            rocksdb_cache_t *cache);
 
+/* What the batch holds, as RocksDB takes it. */
+rocksdb_writebatch_t *store_batch_rows(struct store_batch *batch);
+
 /* RocksDB's message as an error; frees it. 0 when there is none. */
 int store_failed(char *message, const char *doing, struct error *error);
 

@@ -11,6 +11,8 @@
 /* Of all memtables, what may be written before they are measured again. */
 enum { CHECK_SHARE = 16 };
 
+enum { COMPACT_LAST_LEVEL_TOO = 3 }; /* RocksDB's kForceOptimized, which its C API has no name for */
+
 static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
 static bool ends(const char *text, const char *with) {
@@ -213,45 +215,12 @@ static int throttle(struct store *store, struct error *error) {
     return 0;
 }
 
-struct store_batch {
-    rocksdb_writebatch_t *batch;
-};
-
-struct store_batch *store_batch_new(void) {
-    struct store_batch *batch = mem_alloc(sizeof *batch);
-    *batch = (struct store_batch){.batch = rocksdb_writebatch_create()};
-    return batch;
-}
-
-void store_batch_free(struct store_batch *batch) {
-    if (!batch) return;
-    rocksdb_writebatch_destroy(batch->batch);
-    free(batch);
-}
-
-void store_batch_clear(struct store_batch *batch) { rocksdb_writebatch_clear(batch->batch); }
-
-size_t store_batch_count(const struct store_batch *batch) { return (size_t)rocksdb_writebatch_count(batch->batch); }
-
-void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size,
-                     const void *value, size_t value_size) {
-    rocksdb_writebatch_put_cf(batch->batch, family->handle, key, key_size, value, value_size);
-}
-
-void store_batch_delete(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size) {
-    rocksdb_writebatch_delete_cf(batch->batch, family->handle, key, key_size);
-}
-
-void store_batch_delete_range(struct store_batch *batch, struct store_family *family, const void *from,
-                              size_t from_size, const void *to, size_t to_size) {
-    rocksdb_writebatch_delete_range_cf(batch->batch, family->handle, from, from_size, to, to_size);
-}
-
 int store_write(struct store *store, struct store_batch *batch, bool sync, struct error *error) {
     size_t size = 0;
-    rocksdb_writebatch_data(batch->batch, &size);
+    rocksdb_writebatch_t *rows = store_batch_rows(batch);
+    rocksdb_writebatch_data(rows, &size);
     char *failure = NULL;
-    rocksdb_write(store->db, sync ? store->write_sync : store->write, batch->batch, &failure);
+    rocksdb_write(store->db, sync ? store->write_sync : store->write, rows, &failure);
     int code = store_failed(failure, "writing to the store", error);
     if (code) return code;
     store->unchecked_bytes += size;
@@ -340,6 +309,11 @@ int store_compact(struct store *store, struct store_family *family) {
     char *failure = NULL;
     rocksdb_flush_cf(store->db, store->flush, family->handle, &failure);
     int code = store_failed(failure, "compacting", NULL);
-    if (!code) rocksdb_compact_range_cf(store->db, family->handle, NULL, 0, NULL, 0);
-    return code;
+    if (code) return code;
+    // By itself RocksDB moves a table whose keys no other has to the last level as it is, tombstones included.
+    rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
+    rocksdb_compactoptions_set_bottommost_level_compaction(options, COMPACT_LAST_LEVEL_TOO);
+    rocksdb_compact_range_cf_opt(store->db, family->handle, options, NULL, 0, NULL, 0);
+    rocksdb_compactoptions_destroy(options);
+    return 0;
 }

@@ -47,6 +47,9 @@ int store_family_drop(struct store *store, const char *name,
 bool store_family_exists(struct store *store, const char *name);
 
 struct store_batch *store_batch_new(void);
+/* One whose puts and deletions are written in the order of their keys, whatever order they came in; of those of the same key only the last
+ * counts. A memtable takes many scattered keys faster that way. Ranges are deleted before all of them. */
+struct store_batch *store_batch_new_sorted(void);
 void store_batch_free(struct store_batch *batch);
 void store_batch_clear(struct store_batch *batch);
 size_t store_batch_count(const struct store_batch *batch);

@@ -22,6 +22,7 @@ struct watch_edge *watch_edge_new(const struct watch_edge_options *options, int6
     if (!o->session_things) o->session_things = 32;
     if (!o->slice) o->slice = 1000;
     if (!o->queue_bytes) o->queue_bytes = 8 << 20;
+    if (!o->replay_total) o->replay_total = 32 << 20;
     if (!o->stale_step_ms) o->stale_step_ms = 5;
     if (!o->stale_spread_ms) o->stale_spread_ms = 5000;
     watch_link_init(&edge->busy);
@@ -53,6 +54,7 @@ static void free_seats(void *first) {
 static void free_names(void *first) {
     for (struct watch_name *name = first, *next; name; name = next) {
         next = name->same;
+        buffer_free(&((struct shown *)name)->replay);
         free(name);
     }
 }
@@ -100,6 +102,7 @@ void watch_edge_shown_free(struct watch_edge *edge, struct shown *shown) {
     watch_link_out(&shown->by_state);
     watch_link_out(&shown->by_news);
     if (edge->telling == shown) edge->telling = NULL;
+    watch_edge_drop_kept(edge, shown);
     free(shown);
     edge->stats.things--;
 }

@@ -9,9 +9,10 @@
  * watch_edge_continue does long work in slices: writing changed watches, telling the sessions of a popular thing, and roll calls. Each
  * partition has its roll call at another moment of the minute.
  *
- * Memory is bounded by `things`, by `session_things` for each session, and by `queue_bytes` of deliveries.
+ * Memory is bounded by `things`, by `session_things` for each session, by `queue_bytes` of deliveries, and by `replay_bytes`.
  *
- * Callbacks may call watch_edge_show, watch_edge_hide and watch_edge_leave, and no other function here. One thread.
+ * Callbacks may call watch_edge_show, watch_edge_hide and watch_edge_leave, and no other function here; those that come from within
+ * watch_edge_show may call none. One thread.
  */
 #ifndef WATCH_EDGE_H
 #define WATCH_EDGE_H
@@ -21,12 +22,15 @@
 struct watch_edge;
 
 struct watch_edge_options {
-    uint64_t watcher;        /* a random number, another one in each process that ever ran */
-    int32_t partitions;      /* of the topic of watches; more than 0 */
-    size_t things;           /* the most things that the edge shows; 0: 100,000 */
-    size_t session_things;   /* the most that one session shows; 0: 32 */
-    size_t slice;            /* records written or sessions told in one call of watch_edge_continue; 0: 1,000 */
-    size_t queue_bytes;      /* of deliveries that wait; 0: 8 MiB */
+    uint64_t watcher;      /* a random number, another one in each process that ever ran */
+    int32_t partitions;    /* of the topic of watches; more than 0 */
+    size_t things;         /* the most things that the edge shows; 0: 100,000 */
+    size_t session_things; /* the most that one session shows; 0: 32 */
+    size_t slice;          /* records written or sessions told in one call of watch_edge_continue; 0: 1,000 */
+    size_t queue_bytes;    /* of deliveries that wait; 0: 8 MiB */
+    size_t
+        replay_bytes; /* of the latest changes of a thing, which are told to pages that are a little older; 0: none */
+    size_t replay_total;     /* of all things together; 0: 32 MiB */
     int64_t stale_step_ms;   /* n sessions whose pages become stale at once are spread over n times that; 0: 5 */
     int64_t stale_spread_ms; /* but over no more than this; 0: 5,000 */
     void *context;
@@ -37,9 +41,15 @@ struct watch_edge_options {
      * tries again. Records of one partition must keep their order. */
     int (*write)(void *context, int32_t partition, const void *key, size_t key_size, const void *value,
                  size_t value_size);
+    /* The content of the calls of tell_change and tell_any that follow, so that a product may read it once for all sessions. It is
+     * valid until this callback returns. NULL: not wanted. */
+    void (*content)(void *context, const void *content, size_t size);
     /* The session's page has the version `since`, and becomes one of `version` by the content. */
     void (*tell_change)(void *context, uint64_t session, const void *what, size_t size, struct watch_version since,
                         struct watch_version version, const void *content, size_t content_size);
+    /* The content is for every page. NULL: such content is left out. */
+    void (*tell_any)(void *context, uint64_t session, const void *what, size_t size, const void *content,
+                     size_t content_size);
     /* The session is to read its page after so many milliseconds; the page is to have `version`. */
     void (*tell_stale)(void *context, uint64_t session, const void *what, size_t size, struct watch_version version,
                        int64_t after_ms);
@@ -73,6 +83,8 @@ struct watch_edge_stats {
     size_t queued_bytes;            /* now: deliveries that wait */
     uint64_t written, roll_calls;   /* records so far: watches and tombstones; roll calls */
     uint64_t changes, stales;       /* told to sessions so far */
+    uint64_t replayed;              /* of the changes, those that were told again to a page that was older */
+    size_t replay_bytes;            /* now: of the latest changes that are kept */
     uint64_t rewrites;              /* times that an owner asked for a partition's watches anew */
     uint64_t refused;               /* deliveries that found no room */
 };

@@ -30,6 +30,15 @@ struct shown {
     int32_t written; /* the route in the watch record that stands; -1: none does */
     bool heard_any;  /* an owner has said a version, which is: */
     struct watch_version heard;
+    struct buffer
+        replay; /* its latest changes, each behind a struct replayed; each follows the one before it, the last one led to
+                             `heard` */
+};
+
+/* Head of a change in `replay`; the content follows. */
+struct replayed {
+    struct watch_version since, version;
+    size_t size;
 };
 
 /* One session that shows one thing. */
@@ -71,13 +80,23 @@ struct watch_edge {
     struct shown *telling;
     struct watch_link *next_seat;
     size_t telling_seats;
+    uint64_t serial; /* of contents: each delivery and each change that is told again has the next one */
+    uint64_t telling_serial,
+        announced; /* of the delivery that is being told; of the content that the product was given */
     struct watch_edge_stats stats;
 };
 
 /* edge_telling.c */
 void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat); /* the session said which version it has */
+void watch_edge_announce(struct watch_edge *edge, uint64_t serial, const void *content, size_t size);
 size_t watch_edge_tell(struct watch_edge *edge, size_t budget); /* deliveries that wait; returns what is left of it */
 void watch_edge_forget_seat(struct watch_edge *edge, struct seat *seat); /* it goes away: telling goes on without it */
+
+/* edge_replay.c */
+void watch_edge_keep(struct watch_edge *edge, struct shown *shown, const struct watch_delivery *delivery);
+void watch_edge_drop_kept(struct watch_edge *edge, struct shown *shown);
+/* Tells the session the kept changes that follow its page's version, if they lead to the version that was heard. False: they do not. */
+bool watch_edge_replay(struct watch_edge *edge, struct seat *seat);
 
 /* edge_writing.c */
 void watch_edge_unwritten(struct watch_edge *edge, struct shown *shown); /* its record or tombstone is to be written */

@@ -12,6 +12,12 @@ enum { AHEAD_MS = 1000 };
 
 /* ---- one session ---- */
 
+void watch_edge_announce(struct watch_edge *edge, uint64_t serial, const void *content, size_t size) {
+    if (edge->announced == serial || !edge->options.content) return;
+    edge->announced = serial;
+    edge->options.content(edge->options.context, content, size);
+}
+
 static void tell_stale(struct watch_edge *edge, struct seat *seat, size_t many) {
     const struct shown *shown = seat->shown;
     const struct watch_edge_options *o = &edge->options;
@@ -30,8 +36,22 @@ static void tell_change(struct watch_edge *edge, struct seat *seat, const struct
     struct watch_version since = seat->known;
     seat->known = change->version;
     edge->stats.changes++;
+    watch_edge_announce(edge, edge->telling_serial, change->content, change->content_size);
     o->tell_change(o->context, seat->session, change->what, change->what_size, since, change->version, change->content,
                    change->content_size);
+}
+
+static void tell_any(struct watch_edge *edge, const struct seat *seat, const struct watch_delivery *delivery) {
+    const struct watch_edge_options *o = &edge->options;
+    if (!o->tell_any) return;
+    edge->stats.changes++;
+    watch_edge_announce(edge, edge->telling_serial, delivery->content, delivery->content_size);
+    o->tell_any(o->context, seat->session, delivery->what, delivery->what_size, delivery->content,
+                delivery->content_size);
+}
+
+static bool is_any(const struct watch_delivery *delivery) {
+    return watch_version_same(delivery->version, WATCH_VERSION_ANY);
 }
 
 /* Whether the session must read its page, now that the edge has heard a version. */
@@ -43,7 +63,7 @@ static bool is_stale(const struct seat *seat) {
 }
 
 void watch_edge_tell_second(struct watch_edge *edge, struct seat *seat) {
-    if (seat->shown->heard_any && is_stale(seat)) tell_stale(edge, seat, 1);
+    if (seat->shown->heard_any && is_stale(seat) && !watch_edge_replay(edge, seat)) tell_stale(edge, seat, 1);
 }
 
 /* ---- the sessions of a thing ---- */
@@ -63,8 +83,10 @@ static bool hear(struct shown *shown, const struct watch_delivery *delivery) {
 }
 
 static void tell_seat(struct watch_edge *edge, struct seat *seat, const struct watch_delivery *delivery) {
-    if (delivery->is == WATCH_NOTE_IS_TOLD && seat->knows &&
-        watch_version_follows(seat->known, delivery->since, delivery->version))
+    if (is_any(delivery))
+        tell_any(edge, seat, delivery);
+    else if (delivery->is == WATCH_NOTE_IS_TOLD && seat->knows &&
+             watch_version_follows(seat->known, delivery->since, delivery->version))
         tell_change(edge, seat, delivery);
     else if (is_stale(seat))
         tell_stale(edge, seat, edge->telling_seats);
@@ -88,9 +110,13 @@ static void begin(struct watch_edge *edge, const struct watch_delivery *delivery
     uint64_t hash = watch_hash(delivery->what, delivery->what_size);
     struct shown *shown = (struct shown *)watch_names_find(edge->names, hash, delivery->what, delivery->what_size);
     if (!shown) return;
-    bool news = hear(shown, delivery);
-    watch_edge_news(edge, shown);
-    if (!news) return;
+    if (!is_any(delivery)) {
+        bool news = hear(shown, delivery);
+        watch_edge_news(edge, shown);
+        if (!news) return;
+        watch_edge_keep(edge, shown, delivery);
+    }
+    edge->telling_serial = ++edge->serial;
     edge->telling = shown;
     edge->telling_seats = shown->seat_count;
     edge->next_seat = shown->seats.next;

@@ -68,6 +68,11 @@ size_t watch_owner_change(struct watch_owner *owner, int32_t partition, const vo
 size_t watch_owner_name(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
                         struct watch_version version);
 
+/* Tells content to every page of the thing, whatever its version. Versions stay as they are: a caller that has left something out names
+ * the version afterwards. Nothing finds out that such a message was lost, but for that. Returns to how many routes it went. */
+size_t watch_owner_show(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
+                        const void *content, size_t content_size);
+
 /* Whether any edge watches the thing. If none does, the caller need not prepare a change's content. */
 bool watch_owner_watched(const struct watch_owner *owner, int32_t partition, const void *what, size_t size);
 

@@ -18,14 +18,15 @@ static void send(struct watch_owner *owner, int32_t route) {
     owner->options.deliver(owner->options.context, route, owner->payload.data, owner->payload.size);
 }
 
-/* Delivers what is encoded once to each route that watches the thing; returns to how many. */
-static size_t send_all(struct watch_owner *owner, struct thing *thing) {
+/* Delivers what is encoded once to each route that watches the thing; returns to how many. version: it names one, which the watchers are
+ * to acknowledge. */
+static size_t send_all(struct watch_owner *owner, struct thing *thing, bool version) {
     size_t routes = 0;
     owner->round++;
     for (struct watch_link *link = thing->watchings.next; link != &thing->watchings; link = link->next) {
         struct watching *watching = watch_item(link, struct watching, by_thing);
         if (watching->watcher->dropped) continue;
-        watch_owner_pend(watching);
+        if (version) watch_owner_pend(watching);
         uint64_t *last = map_put(owner->routes, (uint64_t)watching->route, NULL);
         if (*last == owner->round) continue;
         *last = owner->round;
@@ -57,7 +58,7 @@ size_t watch_owner_name_thing(struct watch_owner *owner, struct watch_owner_part
         return 0;
     }
     encode_name(owner, thing);
-    size_t routes = send_all(owner, thing);
+    size_t routes = send_all(owner, thing, true);
     owner->stats.named += routes;
     return routes;
 }
@@ -101,7 +102,23 @@ size_t watch_owner_change(struct watch_owner *owner, int32_t partition, const vo
                                            .version = version,
                                            .content = content,
                                            .content_size = content_size});
-    size_t routes = send_all(owner, thing);
+    size_t routes = send_all(owner, thing, true);
+    owner->stats.told += routes;
+    return routes;
+}
+
+size_t watch_owner_show(struct watch_owner *owner, int32_t partition, const void *what, size_t size,
+                        const void *content, size_t content_size) {
+    struct thing *thing = live_thing(owner, partition, what, size);
+    if (!thing) return 0;
+    encode(owner, &(struct watch_delivery){.is = WATCH_NOTE_IS_TOLD,
+                                           .what = what,
+                                           .what_size = size,
+                                           .since = WATCH_VERSION_ANY,
+                                           .version = WATCH_VERSION_ANY,
+                                           .content = content,
+                                           .content_size = content_size});
+    size_t routes = send_all(owner, thing, false);
     owner->stats.told += routes;
     return routes;
 }

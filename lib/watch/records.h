@@ -62,7 +62,7 @@ bool watch_roll_next(struct watch_roll *roll, struct watch_ack *ack);          /
 
 /* A delivery from an owner to an edge: the payload of an envelope of WATCH_DELIVERY_KIND. */
 enum watch_note_is {
-    WATCH_NOTE_IS_TOLD,  /* the thing changed: what, since, version, content */
+    WATCH_NOTE_IS_TOLD, /* the thing changed: what, since, version, content. version WATCH_VERSION_ANY: content for every page */
     WATCH_NOTE_IS_NAMED, /* the thing's version now: what, version */
     WATCH_NOTE_IS_AGAIN  /* write all watches anew: watcher, partition */
 };

@@ -27,6 +27,10 @@
  *   TOLD {since, version} with content that only the product understands. After a take-over it names all versions.
  * - The edge tells the change to those sessions whose page has the version `since`. To the others it says that their page is
  *   *stale*, and names the version.
+ * - A page may be a little older than what the edge has heard: from a gateway's copy, or because a change came while it was on its
+ *   way. An edge that keeps the latest changes of a thing (watch/edge.h, replay_bytes) tells such a page those that follow its version.
+ * - A thing that changes too often may be *sampled*: the owner sends some content to every page (WATCH_VERSION_ANY), leaves the rest out,
+ *   and names the version once that is over. Then all pages are read again.
  *
  * Deliveries, watch records and roll calls may get lost, be repeated, or come from a former owner; an edge may crash; a page may
  * come from a copy that a gateway keeps. Four rules repair all of it within three minutes, and each of them is needed
@@ -63,9 +67,10 @@
 #include <stdint.h>
 
 enum {
-    WATCH_WHAT_MAX = 200,      /* bytes of a what; at least 1 */
-    WATCH_ROUTE_MAX = 65535,   /* routes are 0 to this */
-    WATCH_DELIVERY_KIND = 2,   /* of the envelopes that carry deliveries from owner to edge */
+    WATCH_WHAT_MAX = 200,    /* bytes of a what; at least 1 */
+    WATCH_ROUTE_MAX = 65535, /* routes are 0 to this */
+    WATCH_DELIVERY_KIND =
+        2, /* of the envelopes of deliveries from owner to edge, if the product has no kind of its own */
     WATCH_ROLL_CALL_MS = 60000 /* an edge writes one roll call to each partition in that time */
 };
 
@@ -79,6 +84,9 @@ struct watch_version {
     int64_t number;
     uint64_t hash;
 };
+
+/* The version of a delivery whose content is for every page of the thing, whatever its version: no page's version changes by it. */
+#define WATCH_VERSION_ANY ((struct watch_version){.number = -1})
 
 static inline bool watch_version_same(struct watch_version a, struct watch_version b) {
     return a.number == b.number && a.hash == b.hash;

@@ -87,7 +87,10 @@ def test_refusals_and_repeats(start):
     assert told['refused'] is None
     assert told['subject'] | {'version': 0} == {'owner': 1, 'closed': False, 'who_may': 'followers', 'review': 'before',
                                                 'level': 0, 'total': 0, 'roots': 0, 'held': 0, 'version': 0, 'counters': 0}
-    assert comments.tell('POST', 'page:a', 5, text='x', owner=1)['refused'] == 'not_allowed'
+    assert comments.tell('POST', 'page:a', 5, text='x', owner=1, who_may='FOLLOWERS')['refused'] == 'not_allowed'
+    passing = comments.write('POST', 'page:a', 5, text='x', owner=1, who_may='EVERYONE')  # who did not ask for follows
+    assert comments.outcome('page:a', 5, *passing)[1]['refused'] == 'old_facts'
+    assert comments.outcome('page:a', 5, passing[0])[0] == 404  # nobody remembers it
     key, offset = comments.write('POST', 'page:a', 5, text='held', owner=1, follows=True)
     status, told = comments.outcome('page:a', 5, key, offset)
     held = told['comment']

@@ -15,7 +15,7 @@ SESSION = {'kafka.session.timeout.ms': 6000, 'kafka.heartbeat.interval.ms': 500}
 @pytest.fixture(scope='module')
 def comments(make_module_cluster):
     cluster = make_module_cluster(settings={
-        'ingest:ingest.outcome.wait.ms': 8000, 'ingest:comments.user.rate': 0,
+        'ingest:ingest.outcome.wait.ms': 8000, 'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0,
         **{f'comments:{key}': value for key, value in SESSION.items()}})
     return Commenting(cluster.start(feeds=1, fanouts=0, sinks=0, comments=1))
 
@@ -126,6 +126,46 @@ def test_refusals_have_names(comments, subject, users):
     refused(http.post(comments.path(name), json={'text': 'a'}), 403, 'blocked')
 
 
+DECIDED = 'comments', 'comment-texts', 'reactions', 'comments-wide', 'moderation-log'
+
+
+def test_bad_input_gets_a_named_error_and_nothing_is_written(comments, subject, users):
+    site, name = subject
+    ada, ben, banned = users(3)
+    one = comments.write(name, ada, 'a')
+    comments.write(name, ada, 'b')
+    elsewhere, closed, probe = (comments.new_subject(site) for _ in range(3))
+    comments.register(closed, closed=True)
+    comments.cluster.topics.produce('bans', banned, ('comment-ban', {'until': 0, 'moderator': 9, 'reason': 'spam', 'time': 1}))
+    eventually(lambda: comments.http(banned).post(comments.path(probe), json={'text': 'a'}).status_code == 403, 20)
+    cursor = comments.http(ben).ok('GET', comments.path(name), params={'limit': 1})['next']
+    path, like = comments.path(name), comments.path(name, one['id'], 'like')
+
+    def ends():
+        return {topic: comments.cluster.topics.ends(topic) for topic in DECIDED}
+
+    before = ends()
+    for user, method, where, rest, status, code in (
+            (ben, 'POST', path, {'json': {'text': 'x' * 10001}}, 400, 'bad_text'),
+            (ben, 'POST', path, {'json': {'text': ''}}, 400, 'bad_text'),
+            (ben, 'POST', path, {'data': b'{"text":"\xff"}'}, 400, 'bad_message'),
+            (ben, 'POST', path, {'json': {'text': 'a', 'reply_to': '12345'}}, 400, 'no_comment'),
+            (ben, 'POST', comments.path(elsewhere), {'json': {'text': 'a', 'reply_to': one['id']}}, 400, 'no_comment'),
+            (ben, 'GET', path, {'params': {'sort': 'newest', 'after': cursor}}, 400, 'wrong_cursor'),
+            (ben, 'GET', path, {'params': {'sort': 'heat', 'after': cursor}}, 400, 'wrong_cursor'),
+            (ben, 'POST', comments.path(closed), {'json': {'text': 'a'}}, 409, 'subject_closed'),
+            (banned, 'POST', path, {'json': {'text': 'a'}}, 403, 'banned'),
+            (banned, 'POST', path, {'json': {'text': 'a', 'reply_to': one['id']}}, 403, 'banned'),
+            (ben, 'DELETE', comments.path(name, one['id']), {}, 403, 'not_your_comment'),
+            (ada, 'PUT', comments.path(name, one['id'], 'pin'), {}, 403, 'not_your_comment'),
+            (ben, 'PUT', like.replace(one['id'], '12345'), {}, 404, 'no_comment'),
+            (ben, 'PUT', like.replace(name.split(':')[1], elsewhere.split(':')[1]), {}, 404, 'no_comment')):
+        refused(comments.http(user).request(method, where, **rest), status, code)
+    assert ends() == before
+    for each in (name, elsewhere, closed):
+        comments.check(each)
+
+
 def write_until_made(comments, user, subject, text, key):
     def made():
         response = comments.http(user).post(comments.path(subject), json={'text': text, 'key': key})
@@ -150,12 +190,9 @@ def test_floors_are_dense_after_a_kill_and_each_comment_is_there_once(comments, 
         daemon.start()
         made = [comment for life in lives for comment in life.result()]
     assert sorted(comment['floor'] for comment in made) == list(range(1, 101))
-    for comment in made:
-        comments.threads.write(name, int(comment['id']), comment['user'], comment['text'], comment['time'])
-    known = comments.threads.subjects[name]
-    known.comments = dict(sorted(known.comments.items()))
-    for comment in known.comments.values():
-        comment.floor = next(one['floor'] for one in made if int(one['id']) == comment.id)
+    for comment in sorted(made, key=lambda comment: int(comment['id'])):
+        noted = comments.threads.write(name, int(comment['id']), comment['user'], comment['text'], comment['time'])
+        assert noted.floor == comment['floor']
     comments.check(name, sorts=('floor', 'newest'))
 
 

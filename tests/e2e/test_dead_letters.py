@@ -96,7 +96,7 @@ def test_a_queue_that_takes_less_is_no_trouble(cluster, users, throw):
             future.result(10)
     value = os.urandom(150_000)
     offset = throw('friend-commands', partition, value)
-    assert cluster.http(ada).ok('PUT', f'/v1/friends/{ben}')['state'] == 'requested'
+    eventually(lambda: cluster.http(ada).ok('PUT', f'/v1/friends/{ben}')['state'] == 'requested', 30)
     assert_cut(*letter_of(cluster, 'friend-commands', partition, offset), b'abcdefgh', value)
     # Outside of a transaction there is no second try, but it is counted.
     throw('profiles', partition, os.urandom(60_000))

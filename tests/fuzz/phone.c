@@ -64,7 +64,7 @@ static int check_other(const struct request *request, const char **code, struct 
         struct feed_request feed;
         int watched = feed_request_parse(request->type, request->object, &feed, code, error);
         if (watched == 0) check_watch(request, &feed);
-        return watched == -ENOENT ? request_unknown(code, error) : watched;
+        return watched == -ENOENT ? request_unknown(request, code, error) : watched;
     }
     if (result == 0 && nearby.type == NEARBY_MORE) check_cursor(nearby.after);
     if (result == 0 && nearby.type == NEARBY_LOCATION) check_report(&nearby.report);

@@ -339,7 +339,7 @@ static void test_ends_and_times(void **state) {
     reader_close(&reader);
 }
 
-enum { HOARD = 600000, PAUSE_EVERY = 100000, PAUSE_MS = 100, LONG_MS = 400 };
+enum { HOARD = 600000, PAUSE_EVERY = 100000, PAUSE_MS = 100, LONG_MS = 800 };
 
 /* Handles records, with a long pause now and then; and how often nothing came for long although there was more. */
 struct slow {

@@ -25,6 +25,15 @@ static void check(const struct comparing *c, const char *what, int64_t is, int64
                     (int)(c->process - c->world->processes), (long long)is, (long long)expected);
 }
 
+static void compare_rest(const struct comparing *c) {
+    struct error error;
+    for (int64_t user = 0; user < MODEL_USERS; user++) {
+        int64_t rested_at = 0;
+        threads_rested(c->process->threads, c->partition, c->subject, user, &rested_at, &error);
+        check(c, "when a user has rested", rested_at, c->model->rested_at[user]);
+    }
+}
+
 static void compare_subject(const struct comparing *c) {
     struct subject_state state;
     struct error error;
@@ -56,6 +65,10 @@ static void compare_reactions(const struct comparing *c, const struct model_comm
     }
 }
 
+static int64_t time_of(const struct model_comment *model) {
+    return model->written ? model->written : ids_time_ms(model->id);
+}
+
 static void compare_comment(const struct comparing *c, const struct model_comment *model) {
     struct comment comment;
     struct comment_text text;
@@ -70,6 +83,7 @@ static void compare_comment(const struct comparing *c, const struct model_commen
     check(c, "answers", comment.answers, model->answers);
     check(c, "likes", comment.likes, model_likes(model));
     check(c, "reports", comment.reports, model_reports(model));
+    check(c, "the time", comment_time(model->id, &comment), time_of(model));
     check(c, "replies", comment.replies, model_replies(c->model, model));
     check(c, "reply numbers", comment.floors, model->root ? 0 : model_floors(c->model, model->id));
     found = threads_text(c->process->threads, c->partition, c->subject, model->id, &text, &error);
@@ -103,7 +117,7 @@ static size_t expected_list(const struct comparing *c, int64_t root, enum thread
     for (size_t i = 0; i < c->model->count; i++) {
         const struct model_comment *comment = &c->model->comments[i];
         if (comment->root != root) continue;
-        int64_t heat = heat_of(model_likes(comment), ids_time_ms(comment->id));
+        int64_t heat = heat_of(model_likes(comment), time_of(comment));
         int64_t first = sort == THREADS_HEAT ? -heat : sort == THREADS_NEWEST ? -comment->floor : comment->floor;
         rows[count++] = (struct row){.first = first, .id = -comment->id};
     }
@@ -153,6 +167,7 @@ static void compare_outcome(const struct comparing *c, const struct model_outcom
 
 static void compare_all(const struct comparing *c) {
     compare_subject(c);
+    compare_rest(c);
     for (size_t i = 0; i < c->model->count; i++) compare_comment(c, &c->model->comments[i]);
     for (int s = THREADS_FLOOR; s <= THREADS_HEAT; s++) compare_list(c, 0, (enum threads_sort)s);
     for (size_t i = 0; i < c->model->count; i++)
@@ -171,5 +186,24 @@ void world_compare(struct comments_world *world, struct world_process *process, 
                                         .number = s,
                                         .subject = subject,
                                         .model = &world->model.subjects[s]});
+    }
+}
+
+/* Each notice of the model was told, and no other one. */
+void world_compare_notices(struct comments_world *world) {
+    const struct model *model = &world->model;
+    if (world->notice_count != model->notice_count)
+        world_wrong(world, "%zu notices, not %zu", world->notice_count, model->notice_count);
+    for (size_t i = 0; i < model->notice_count; i++) {
+        const struct model_notice *wanted = &model->notices[i];
+        bool found = false;
+        for (size_t j = 0; !found && j < world->notice_count; j++) {
+            const struct model_notice *is = &world->notices[j];
+            found = is->user == wanted->user && is->comment == wanted->comment && is->by == wanted->by &&
+                    is->time == wanted->time && is->mention == wanted->mention;
+        }
+        if (!found)
+            world_wrong(world, "user %lld is not told of comment %lld", (long long)wanted->user,
+                        (long long)wanted->comment);
     }
 }

@@ -9,6 +9,8 @@
 
 const struct event_text WORLD_SUBJECTS[MODEL_SUBJECTS] = {{"post:1", 6}, {"post:2", 6}, {"page:a.b", 8}, {"x:y", 3}};
 
+static const int64_t MENTIONED[MODEL_USERS] = {3, 0, 4, 1, 5, 2};
+
 static enum comment_command_kind draw_kind(struct comments_world *world) {
     static const enum comment_command_kind OFTEN[] = {COMMENT_COMMAND_POST,  COMMENT_COMMAND_REPLY,
                                                       COMMENT_COMMAND_REPLY, COMMENT_COMMAND_LIKE,
@@ -41,6 +43,7 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->role = (enum comment_command_role)(world_chance(world, 3) ? (registers ? 2 : 0) : world_chance(world, 3));
     command->comment = names ? draw_comment(world, drawn->subject) : 0;
     command->text = (struct event_text){"hello", 5};
+    command->mentions = (struct event_longs){MENTIONED + world_chance(world, MODEL_USERS - 1), world_chance(world, 3)};
     command->owner = world_chance(world, 6) ? (int64_t)world_chance(world, 3) : -1;
     command->level = (int32_t)world_chance(world, 3) - registers;
     command->follows = world_chance(world, 2);
@@ -50,6 +53,23 @@ static void draw_fields(struct comments_world *world, struct model_command *draw
     command->review = (enum comment_command_review)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->closing = (enum comment_command_closing)(world_chance(world, 4) ? 0 : world_chance(world, 3));
     command->time = world->now_ms;
+}
+
+/* A service imports: the comment comes with its time and state, and others are named by the keys that made them. */
+static void draw_import(struct comments_world *world, struct model_command *drawn) {
+    struct comment_command *command = &drawn->command;
+    bool writes = comment_command_writes(command->kind);
+    if (!writes && command->kind != COMMENT_COMMAND_LIKE && command->kind != COMMENT_COMMAND_PIN) return;
+    command->role = COMMENT_COMMAND_SERVICE;
+    command->written = 1 + (int64_t)world_chance(world, 1u << 31) * 600;
+    if (writes) command->state = (enum comment_command_state)world_chance(world, COMMENT_COMMAND_DELETED + 1);
+    if (command->state == COMMENT_COMMAND_DELETED) command->text.size = 0;
+    if (!command->comment || !world_chance(world, 2)) return;
+    const struct model_command *named = &world->commands[world_chance(world, world->command_count)];
+    drawn->named = named->key;
+    command->comment = 0;
+    command->named_user = named->command.user;
+    command->named_key = named->command.key;
 }
 
 /* A command that came before, once more. */
@@ -71,6 +91,7 @@ void world_draw(struct comments_world *world) {
         drawn.command.subject = WORLD_SUBJECTS[drawn.subject];
         drawn.command.key = (struct event_text){world->keys[number], strlen(world->keys[number])};
         draw_fields(world, &drawn);
+        if (number && !world_chance(world, 6)) draw_import(world, &drawn);
     }
     const struct event_text *subject = &WORLD_SUBJECTS[drawn.subject];
     drawn.partition = hash_partition(subject->data, subject->size, WORLD_PARTITIONS);

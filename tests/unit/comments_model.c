@@ -49,7 +49,25 @@ int model_floors(const struct model_subject *subject, int64_t root) {
 
 /* ---- rules: each returns -1, or why the command is refused ---- */
 
-enum { DONE = -1 };
+enum { DONE = -1, PASSING = -2 };
+
+static void tell(struct model *model, const struct model_comment *comment, int64_t user, bool mention, int64_t time) {
+    if (user == comment->user) return;
+    for (size_t i = 0; i < model->notice_count; i++)
+        if (model->notices[i].user == user && model->notices[i].comment == comment->id) return;
+    assert(model->notice_count < MODEL_NOTICES_MAX);
+    model->notices[model->notice_count++] = (struct model_notice){
+        .user = user, .by = comment->user, .comment = comment->id, .time = time, .mention = mention};
+}
+
+/* The comment is seen for the first time. */
+static void tell_all(struct model *model, struct model_subject *subject, const struct model_comment *comment,
+                     int64_t time) {
+    const struct model_comment *answered = comment->answers ? model_find(subject, comment->answers) : NULL;
+    if (answered && answered->state == COMMENT_VISIBLE) tell(model, comment, answered->user, false, time);
+    tell(model, comment, subject->owner, false, time);
+    for (size_t i = 0; i < comment->mentions.count; i++) tell(model, comment, comment->mentions.items[i], true, time);
+}
 
 static bool unpin(struct model_subject *subject, int64_t id) {
     size_t at = 0;
@@ -66,27 +84,57 @@ static void become(struct model_subject *subject, struct model_comment *comment,
     subject->structure++;
 }
 
-static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
-    struct model_subject *subject = &model->subjects[drawn->subject];
+static bool imports(const struct comment_command *command) {
+    return command->role == COMMENT_COMMAND_SERVICE && command->written > 0;
+}
+
+/* The comment that a command is about; NULL: there is none. */
+static struct model_comment *named(struct model *model, const struct model_command *drawn) {
     const struct comment_command *command = &drawn->command;
-    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered;
-    struct model_comment *about = reply ? model_find(subject, command->comment) : NULL;
-    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
-    int64_t owner = fresh ? command->owner : subject->owner;
+    int64_t id = command->comment;
+    for (size_t i = 0; command->named_key.size && i < model->outcome_count; i++) {
+        const struct model_outcome *outcome = &model->outcomes[i];
+        bool same = outcome->subject == drawn->subject && outcome->key == drawn->named;
+        if (same && outcome->user == command->named_user && outcome->made) id = outcome->made;
+    }
+    return model_find(&model->subjects[drawn->subject], id);
+}
+
+static int may_write(struct model_subject *subject, const struct comment_command *command, int64_t owner,
+                     int64_t time_ms) {
     bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE, asked = command->owner == owner;
-    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
-    if (reply && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (subject->closed) return COMMENT_REFUSAL_CLOSED;
     if (command->user == MODEL_BANNED) return COMMENT_REFUSAL_BANNED;
     if (command->blocked) return COMMENT_REFUSAL_BLOCKED;
     if (!owns) {
         if (subject->who_may == COMMENT_SUBJECT_NOBODY) return COMMENT_REFUSAL_NOT_ALLOWED;
         if (subject->who_may == COMMENT_SUBJECT_FOLLOWERS && !(asked && command->follows))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
+            return asked && command->who_may == COMMENT_COMMAND_FOLLOWERS ? COMMENT_REFUSAL_NOT_ALLOWED : PASSING;
         if (subject->who_may == COMMENT_SUBJECT_FRIENDS && !(asked && command->friends))
-            return COMMENT_REFUSAL_NOT_ALLOWED;
+            return asked ? COMMENT_REFUSAL_NOT_ALLOWED : PASSING;
         if (command->level < subject->level) return COMMENT_REFUSAL_LEVEL;
     }
+    if (command->role == COMMENT_COMMAND_USER) {
+        int64_t *rested = &subject->rested_at[command->user];
+        int64_t next = (*rested > time_ms ? *rested : time_ms) + MODEL_INTERVAL_MS;
+        if (next > time_ms + MODEL_BURST * MODEL_INTERVAL_MS) return PASSING;
+        *rested = next;
+    }
+    return DONE;
+}
+
+static int write_comment(struct model *model, const struct model_command *drawn, struct model_outcome *outcome) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
+    bool reply = command->kind == COMMENT_COMMAND_REPLY, fresh = !subject->registered, import = imports(command);
+    struct model_comment *about = reply ? named(model, drawn) : NULL;
+    if (fresh && (reply || command->owner < 0)) return COMMENT_REFUSAL_NO_SUBJECT;
+    int64_t owner = fresh ? command->owner : subject->owner;
+    bool owns = command->user == owner && command->role != COMMENT_COMMAND_SERVICE;
+    if (reply && !about) return COMMENT_REFUSAL_NO_COMMENT;
+    if (reply && !import && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    int refused = import ? DONE : may_write(subject, command, owner, drawn->time_ms);
+    if (refused != DONE) return refused;
     if (fresh) {
         subject->registered = true;
         subject->owner = owner;
@@ -100,12 +148,19 @@ static int write_comment(struct model *model, const struct model_command *drawn,
         .id = ids_make(*tick, drawn->partition),
         .user = command->user,
         .root = root,
-        .answers = reply ? command->comment : 0,
+        .answers = reply ? about->id : 0,
+        .written = command->written,
         .floor = floor,
         .key = drawn->key,
-        .state = subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD : COMMENT_VISIBLE,
+        .mentions = command->mentions,
+        .state = import                                               ? (enum comment_state)command->state
+                 : subject->review == COMMENT_SUBJECT_BEFORE && !owns ? COMMENT_HELD
+                                                                      : COMMENT_VISIBLE,
     };
     subject->structure++;
+    struct model_comment *made = &subject->comments[subject->count - 1];
+    if (made->state == COMMENT_VISIBLE && command->role != COMMENT_COMMAND_SERVICE)
+        tell_all(model, subject, made, ids_time_ms(made->id));
     outcome->made = subject->comments[subject->count - 1].id;
     return DONE;
 }
@@ -130,18 +185,21 @@ static int react(struct model_subject *subject, const struct comment_command *co
     bool wanted = command->kind != COMMENT_COMMAND_UNLIKE, report = command->kind == COMMENT_COMMAND_REPORT;
     bool *mark = report ? &about->reported[command->user] : &about->likes[command->user];
     if (*mark == wanted) return DONE;
-    if (wanted && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (wanted && !imports(command) && about->state != COMMENT_VISIBLE) return COMMENT_REFUSAL_NOT_VISIBLE;
     *mark = wanted;
     if (!report) subject->counters++;
     return DONE;
 }
 
-static int moderate(struct model_subject *subject, const struct comment_command *command, struct model_comment *about) {
+static int moderate(struct model *model, const struct model_command *drawn, struct model_comment *about) {
+    struct model_subject *subject = &model->subjects[drawn->subject];
+    const struct comment_command *command = &drawn->command;
     enum comment_state to = command->kind == COMMENT_COMMAND_HIDE ? COMMENT_HIDDEN : COMMENT_VISIBLE;
     if (command->role != COMMENT_COMMAND_MODERATOR) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state == to) return DONE;
     if (about->state == COMMENT_DELETED) return COMMENT_REFUSAL_NOT_VISIBLE;
     if (command->kind == COMMENT_COMMAND_APPROVE && about->state != COMMENT_HELD) return COMMENT_REFUSAL_NOT_VISIBLE;
+    if (about->state == COMMENT_HELD && to == COMMENT_VISIBLE) tell_all(model, subject, about, drawn->time_ms);
     become(subject, about, to);
     return DONE;
 }
@@ -179,13 +237,13 @@ static int decide(struct model *model, const struct model_command *drawn, struct
         subject->closed = kind == COMMENT_COMMAND_CLOSE;
         return DONE;
     }
-    struct model_comment *about = model_find(subject, command->comment);
+    struct model_comment *about = named(model, drawn);
     if (!about) return COMMENT_REFUSAL_NO_COMMENT;
     if (kind == COMMENT_COMMAND_LIKE || kind == COMMENT_COMMAND_UNLIKE || kind == COMMENT_COMMAND_REPORT)
         return react(subject, command, about);
     if (kind == COMMENT_COMMAND_PIN || kind == COMMENT_COMMAND_UNPIN)
-        return owns || moderator ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
-    if (kind != COMMENT_COMMAND_DELETE) return moderate(subject, command, about);
+        return owns || moderator || imports(command) ? pin(subject, command, about) : COMMENT_REFUSAL_NOT_YOURS;
+    if (kind != COMMENT_COMMAND_DELETE) return moderate(model, drawn, about);
     if (!owns && !moderator && (service || command->user != about->user)) return COMMENT_REFUSAL_NOT_YOURS;
     if (about->state != COMMENT_DELETED) become(subject, about, COMMENT_DELETED);
     return DONE;
@@ -201,6 +259,10 @@ void model_decide(struct model *model, const struct model_command *drawn) {
         if (same && (old->made ? writes : true)) return;
     }
     outcome.refused = decide(model, drawn, &outcome);
+    if (outcome.refused == PASSING) {
+        model->passing++;
+        return;
+    }
     assert(model->outcome_count < MODEL_KEYS_MAX);
     if (outcome.made || outcome.refused != DONE) model->outcomes[model->outcome_count++] = outcome;
 }

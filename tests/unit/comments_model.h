@@ -6,11 +6,13 @@
 #include "event/codec.h"
 
 enum { MODEL_SUBJECTS = 4, MODEL_COMMENTS_MAX = 400, MODEL_USERS = 6, MODEL_BANNED = 5, MODEL_KEYS_MAX = 2000 };
+enum { MODEL_INTERVAL_MS = 3000, MODEL_BURST = 2, MODEL_NOTICES_MAX = 4096 };
 
 struct model_comment {
-    int64_t id, user, root, answers;
+    int64_t id, user, root, answers, written; /* written: 0: when its id says */
     int floor, key;
     enum comment_state state;
+    struct event_longs mentions;
     bool likes[MODEL_USERS], reported[MODEL_USERS];
 };
 
@@ -22,6 +24,13 @@ struct model_subject {
     size_t count;
     int64_t pinned[16];
     size_t pins;
+    int64_t rested_at[MODEL_USERS];
+};
+
+/* A notice that was told. */
+struct model_notice {
+    int64_t user, by, comment, time;
+    bool mention; /* else: an answer, or a comment under the user's subject */
 };
 
 /* What became of a key of a user under a subject. */
@@ -36,12 +45,15 @@ struct model {
     struct model_outcome outcomes[MODEL_KEYS_MAX];
     size_t outcome_count;
     int64_t ticks[8]; /* by partition; -1: none */
+    struct model_notice notices[MODEL_NOTICES_MAX];
+    size_t notice_count;
+    unsigned passing; /* refusals that nobody remembers */
 };
 
 /* A command as the history draws it; fields as in CommentCommand. */
 struct model_command {
     struct comment_command command;
-    int subject, key; /* numbers for the model; the command has their texts */
+    int subject, key, named; /* numbers for the model; the command has their texts */
     int32_t partition;
     int64_t offset, time_ms;
 };

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "comments_world_private.h"
 #include "event/topics.h"
+#include "users/notice.h"
 
 enum { SLICE = 12, APPLY = 25 };
 static const int64_t BEGIN_MS = INT64_C(1780000000000);
@@ -87,12 +88,37 @@ static void take_wide(struct comments_world *world, const struct world_record *r
         (struct world_wide){.id = wide.id, .state = wide.state, .text_size = wide.text.size, .reports = wide.reports};
 }
 
+static void take_notice(struct comments_world *world, int partition, const struct world_record *record) {
+    struct notice_key key = {.user = -1};
+    struct notice notice;
+    struct error error;
+    size_t at = 0;
+    if (record->topic != &TOPIC_NOTICES) return;
+    must(event_decode_notice(world->codec, record->bytes + record->key_size, record->value_size, &notice, &error),
+         &error);
+    if (!notice_key_read(record->bytes, record->key_size, &key) ||
+        hash_user_partition(key.user, WORLD_PARTITIONS) != partition || key.number != notice.comment ||
+        key.time != notice.time || (key.kind == NOTICE_OF_MENTION) != (notice.what == NOTICE_MENTION))
+        world_wrong(world, "a notice to %lld is in a wrong place", (long long)key.user);
+    while (at < world->notice_count &&
+           (world->notices[at].user != key.user || world->notices[at].comment != key.number ||
+            world->notices[at].time != key.time))
+        at++; // what is told once more replaces itself
+    if (at == world->notice_count) world->notice_count++;
+    world->notices[at] = (struct model_notice){.user = key.user,
+                                               .by = notice.user,
+                                               .comment = key.number,
+                                               .time = key.time,
+                                               .mention = key.kind == NOTICE_OF_MENTION};
+}
+
 static void commit(struct comments_world *world) {
     for (size_t i = 0; i < world->open.count; i++) {
         int state = state_of(world->open.items[i].topic);
         if (state < THREADS_STATES) log_add(&world->logs[state][world->open_partition[i]], world->open.items[i]);
         if (state == THREADS_STATES) {
             take_wide(world, &world->open.items[i]);
+            take_notice(world, world->open_partition[i], &world->open.items[i]);
             free(world->open.items[i].bytes);
         }
     }
@@ -118,6 +144,8 @@ static void start(struct comments_world *world, struct world_process *process, b
         process->overlays[s] = overlay_new(DECISIONS_STATES[s].key_max, DECISIONS_STATES[s].value_max);
     struct decisions_options options = {.threads = process->threads,
                                         .partitions = WORLD_PARTITIONS,
+                                        .user_partitions = WORLD_PARTITIONS,
+                                        .rate = {MODEL_INTERVAL_MS, MODEL_BURST},
                                         .context = process,
                                         .write = write_record,
                                         .banned = banned};
@@ -312,7 +340,7 @@ static void reset(struct comments_world *world, uint64_t seed, enum comments_rul
     world->random = seed;
     world->without = without;
     world->now_ms = BEGIN_MS;
-    world->command_count = world->wide_count = 0;
+    world->command_count = world->wide_count = world->notice_count = 0;
     memset(world->partition_count, 0, sizeof world->partition_count);
     memset(world->committed, 0, sizeof world->committed);
     memset(world->generation, 0, sizeof world->generation);
@@ -331,7 +359,10 @@ struct comments_history comments_history_run(struct comments_world *world, uint6
     for (size_t i = 0; i < world->command_count; i++) model_decide(&world->model, &world->commands[i]);
     for (int i = 0; i < WORLD_PROCESSES; i++)
         for (int32_t p = 0; p < WORLD_PARTITIONS; p++) world_compare(world, &world->processes[i], p);
+    world_compare_notices(world);
     world->history.commands = (unsigned)world->command_count;
+    world->history.passing = world->model.passing;
+    world->history.notices = (unsigned)world->model.notice_count;
     for (size_t s = 0; s < MODEL_SUBJECTS; s++) world->history.comments += (unsigned)world->model.subjects[s].count;
     for (size_t i = 0; i < world->model.outcome_count; i++) world->history.refusals += !world->model.outcomes[i].made;
     return world->history;

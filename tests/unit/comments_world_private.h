@@ -58,6 +58,8 @@ struct comments_world {
     char keys[WORLD_COMMANDS_MAX][16];
     struct world_wide wide[4 * WORLD_COMMANDS_MAX];
     size_t wide_count;
+    struct model_notice notices[MODEL_NOTICES_MAX]; /* as their records say */
+    size_t notice_count;
     struct codec *codec;
     struct model model;
     struct comments_history history;
@@ -71,6 +73,7 @@ void world_draw(struct comments_world *world);                           /* writ
 
 /* Notes the first difference. */
 void world_wrong(struct comments_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void world_compare_notices(struct comments_world *world);
 void world_compare(struct comments_world *world, struct world_process *process, int32_t partition);
 
 #endif

@@ -263,6 +263,21 @@ static int recode_post_command_v1(struct codec *codec, const uint8_t *value, siz
     return 0;
 }
 
+enum { COMMENT_TEXT_V1_SCHEMA_ID = 35 };
+
+/* Version 1 of comment texts had neither mentions nor rested_at. */
+static int recode_comment_text_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
+    struct comment_text text;
+    struct buffer newest = {.data = NULL};
+    int rc = event_decode_comment_text(codec, value, size, &text, NULL);
+    if (rc || text.mentions.count || text.rested_at) return rc ? rc : -EBADMSG;
+    event_encode_comment_text(&newest, &text);
+    buffer_append(out, value, EVENT_HEADER_SIZE);
+    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 2);
+    buffer_free(&newest);
+    return 0;
+}
+
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
@@ -336,12 +351,14 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
+    case COMMENT_TEXT_V1_SCHEMA_ID: return recode_comment_text_v1(codec, value, size, out);
     case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
     case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
     case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -67,6 +67,15 @@ static void varints_beyond_64_bits_are_refused(void **state) {
     assert_true(value == 5);
 }
 
+/* The paper's example: key 00 01 ... 0f, message 00 01 ... 0e. And the first ones of the reference's list. */
+static void siphash_as_in_its_paper(void **state) {
+    uint8_t bytes[16];
+    for (uint8_t i = 0; i < 16; i++) bytes[i] = i;
+    assert_true(hash_sip(bytes, bytes, 15) == 0xa129ca6149be45e5u);
+    assert_true(hash_sip(bytes, bytes, 0) == 0x726fdb47dd0e0e31u);
+    assert_true(hash_sip(bytes, bytes, 8) == 0x93f5f5799a932462u);
+}
+
 static void murmur2_as_in_java(void **state) {
     // From Kafka's own UtilsTest.
     static const struct {
@@ -118,6 +127,7 @@ int main(void) {
         cmocka_unit_test(varints_as_avro_writes_them),
         cmocka_unit_test(varints_beyond_64_bits_are_refused),
         cmocka_unit_test(murmur2_as_in_java),
+        cmocka_unit_test(siphash_as_in_its_paper),
         cmocka_unit_test(users_are_partitioned_by_their_big_endian_id),
         cmocka_unit_test(digest_hash_never_changes),
         cmocka_unit_test(clock_moves_forward),

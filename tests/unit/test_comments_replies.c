@@ -16,7 +16,7 @@
 #include "event/topics.h"
 #include "json/json.h"
 
-enum { USER = 7, ROOTS = 200, REPLIES = 20, PUT_MAX = 2000, OFFSET = 4, RECORDS_MAX = 16 };
+enum { USER = 7, ROOTS = 200, REPLIES = 20, PUT_MAX = 2000, OFFSET = 4, RECORDS_MAX = 16, INTERVAL_MS = 1500 };
 #define SUBJECT "site:1"
 
 /* A record that was written, and is not read back yet. */
@@ -130,7 +130,12 @@ static bool nobody_is_banned(void *context, int64_t user, int64_t now_ms) { retu
 static int set_up(void **state) {
     struct replies_world *world = mem_zero(1, sizeof *world);
     const struct store_options store = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
-    struct decisions_options options = {.partitions = 1, .context = world, .write = keep, .banned = nobody_is_banned};
+    struct decisions_options options = {.partitions = 1,
+                                        .user_partitions = 1,
+                                        .rate = {INTERVAL_MS, 1},
+                                        .context = world,
+                                        .write = keep,
+                                        .banned = nobody_is_banned};
     struct error error;
     world->folder = mem_format("/tmp/comments-replies-%d", (int)getpid());
     assert_int_equal(store_open(world->folder, &store, &world->store, &error), 0);
@@ -230,16 +235,17 @@ static void a_page_with_many_replies_ends_early(void **state) {
 
 /* ---- outcomes ---- */
 
-/* A comment of the user's, with the key "k", as the command of OFFSET. */
-static void post(struct replies_world *world) {
+/* Decides a command of the user's with that key, as the one at the offset. comment 0: it writes one. */
+static void command(struct replies_world *world, int64_t comment, const char *key, int64_t offset) {
     struct buffer value = {0};
     struct comment_item item;
     struct error error;
     int32_t failed;
-    const struct comment_command command = {.kind = COMMENT_COMMAND_POST,
+    const struct comment_command command = {.kind = comment ? COMMENT_COMMAND_LIKE : COMMENT_COMMAND_POST,
                                             .subject = {SUBJECT, strlen(SUBJECT)},
+                                            .comment = comment,
                                             .user = USER,
-                                            .key = {"k", 1},
+                                            .key = {key, strlen(key)},
                                             .text = {"a", 1},
                                             .owner = USER,
                                             .role = COMMENT_COMMAND_USER,
@@ -248,14 +254,14 @@ static void post(struct replies_world *world) {
                                             .closing = COMMENT_COMMAND_SAME_CLOSING};
     event_encode_comment_command(&value, &command);
     const struct kafka_record record = {.topic = &TOPIC_COMMENT_COMMANDS,
-                                        .offset = OFFSET,
+                                        .offset = offset,
                                         .timestamp = 2000,
                                         .key = (const uint8_t *)SUBJECT,
                                         .key_size = strlen(SUBJECT),
                                         .value = value.data,
                                         .value_size = value.size};
     assert_int_equal(decisions_read(world->decisions, &record, &item, &error), 0);
-    const struct decider_command slice = {.topic = record.topic, .offset = OFFSET, .item = &item};
+    const struct decider_command slice = {.topic = record.topic, .offset = offset, .item = &item};
     assert_int_equal(decisions_run(world->decisions, &slice, 1, &failed, &error), 0);
     decisions_release(&item);
     buffer_free(&value);
@@ -263,7 +269,7 @@ static void post(struct replies_world *world) {
 
 static void an_outcome_is_not_told_from_older_state(void **state) {
     struct replies_world *world = *state;
-    post(world);
+    command(world, 0, "k", OFFSET);
     handled = OFFSET + 1;
     ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=4&wait_ms=30000");
     assert_int_equal(status, 0);
@@ -286,9 +292,45 @@ static void an_outcome_is_not_told_from_older_state(void **state) {
     assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "comment"), "text")), "a");
 }
 
+static const char *outcome(const char *member) { return json_string_value(json_object_get(reply, member)); }
+
+static void a_refusal_for_now_says_how_long_and_is_not_remembered(void **state) {
+    struct replies_world *world = *state;
+    command(world, 0, "k", OFFSET);
+    command(world, 0, "too fast", OFFSET + 1);
+    for (size_t i = 0; i < world->written_count; i++) take(world, &world->written[i]);
+    write_all(world);
+    for (int s = 0; s < THREADS_STATES; s++) overlay_clear(world->overlays[s]); // all is read back
+    handled = OFFSET + 2;
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=too fast&offset=5&wait_ms=0");
+    assert_int_equal(status, 200);
+    assert_string_equal(outcome("refused"), "too_fast");
+    assert_int_equal(json_integer_value(json_object_get(reply, "wait_ms")), INTERVAL_MS);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=too fast&wait_ms=0");
+    assert_int_equal(status, 404);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=4&wait_ms=0");
+    assert_null(outcome("refused"));
+}
+
+static void a_like_that_is_not_read_back_is_seen(void **state) {
+    struct replies_world *world = *state;
+    put_comment(world, 100, (struct comment){.user = USER, .floor = 1});
+    write_all(world);
+    command(world, 0, "k", OFFSET);
+    command(world, 100, "l", OFFSET + 1);
+    for (size_t i = 0; i < world->written_count; i++)
+        if (world->written[i].topic == &TOPIC_COMMENTS) take(world, &world->written[i]);
+    write_all(world);
+    ask(world, "/peer/comments/likes/site/1", "user=7&ids=100");
+    assert_int_equal(status, 200);
+    assert_int_equal(json_array_size(json_object_get(reply, "liked")), 1); // as the page's counter has it
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_page_with_many_replies_ends_early, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refusal_for_now_says_how_long_and_is_not_remembered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,10 +155,14 @@ static void who_may_write(void **state) {
 #define WRITES(EXPECTED) (thread = base, assert_int_equal(thread_decide(&command, &thread), EXPECTED))
     WRITES(THREAD_DONE);
     base.subject.who_may = COMMENT_SUBJECT_FOLLOWERS;
+    WRITES(THREAD_OLD_FACTS); // the gateway has not asked whether the user follows the owner
+    command.who_may = COMMENT_COMMAND_FOLLOWERS;
     WRITES(COMMENT_REFUSAL_NOT_ALLOWED);
     command.follows = true;
     WRITES(THREAD_DONE);
     command.owner = 77; // the gateway asked about somebody else
+    WRITES(THREAD_OLD_FACTS);
+    base.subject.who_may = COMMENT_SUBJECT_NOBODY;
     WRITES(COMMENT_REFUSAL_NOT_ALLOWED);
     command.owner = OWNER;
     base.subject.who_may = COMMENT_SUBJECT_FRIENDS;
@@ -180,6 +184,35 @@ static void who_may_write(void **state) {
     base.subject.closed = true;
     WRITES(COMMENT_REFUSAL_CLOSED);
 #undef WRITES
+}
+
+/* Whether the user may write so long after the first comment. */
+static int writes_at(struct thread *thread, enum comment_command_role role, int64_t ms) {
+    struct comment_command command = command_of(COMMENT_COMMAND_POST, OTHER);
+    command.role = role;
+    thread->now_ms = 5000 + ms;
+    return thread_decide(&command, thread);
+}
+
+static void a_burst_and_then_one_an_interval(void **state) {
+    struct thread thread = registered();
+    thread.rate = (struct comment_rate){.interval_ms = 100, .burst = 3};
+    for (int i = 0; i < 3; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 0), THREAD_DONE);
+    assert_int_equal(thread.rested_at, 5300);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 30), THREAD_TOO_FAST);
+    assert_int_equal(thread.wait_ms, 70);
+    assert_int_equal(thread.rested_at, 5300); // it does not count
+    assert_int_equal(thread.subject.roots, 3);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_SERVICE, 30), THREAD_DONE);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 99), THREAD_TOO_FAST);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 100), THREAD_DONE);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 100), THREAD_TOO_FAST);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 1000), THREAD_DONE); // rested
+    assert_int_equal(thread.rested_at, 6100);
+    assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 900), THREAD_DONE); // clocks may go back
+    assert_int_equal(thread.rested_at, 6200);
+    thread.rate.interval_ms = 0;
+    for (int i = 0; i < 9; i++) assert_int_equal(writes_at(&thread, COMMENT_COMMAND_USER, 900), THREAD_DONE);
 }
 
 static void review_holds_comments_of_all_but_the_owner(void **state) {
@@ -312,6 +345,32 @@ static void a_refusal_changes_nothing(void **state) {
     }
 }
 
+/* A closed subject, a banned author and a hidden parent stand in nobody's way who imports. */
+static void an_import_comes_with_its_time_and_state(void **state) {
+    struct thread thread = with_root();
+    thread.subject.closed = thread.banned = true;
+    thread.about.comment.state = COMMENT_HIDDEN;
+    thread.subject.visible = 0;
+    struct comment_command command = command_of(COMMENT_COMMAND_REPLY, OTHER);
+    command.role = COMMENT_COMMAND_SERVICE;
+    assert_int_equal(thread_decide(&command, &thread), COMMENT_REFUSAL_NOT_VISIBLE);
+    command.written = 1234;
+    command.state = COMMENT_COMMAND_HELD;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.made.comment.time, 1234);
+    assert_int_equal(comment_time(10, &thread.made.comment), 1234);
+    assert_int_equal(thread.made.comment.state, COMMENT_HELD);
+    assert_int_equal(thread.subject.held, 1);
+    assert_int_equal(thread.subject.visible, 0);
+    command.state = COMMENT_COMMAND_VISIBLE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.subject.visible, 1);
+    assert_int_equal(thread.about.comment.replies, 1);
+    command.kind = COMMENT_COMMAND_LIKE;
+    assert_int_equal(thread_decide(&command, &thread), THREAD_DONE);
+    assert_int_equal(thread.about.comment.likes, 1);
+}
+
 static void complaints(void **state) {
     struct comment_command good = command_of(COMMENT_COMMAND_REPLY, OTHER);
     static char large[COMMENT_TEXT_POINTS_MAX + 1];
@@ -336,6 +395,22 @@ static void complaints(void **state) {
     BAD(bad.kind = COMMENT_COMMAND_REPORT; bad.text = (struct event_text){large, COMMENT_REASON_POINTS_MAX + 1});
     BAD(bad.mentions = (struct event_longs){(const int64_t[]){-1}, 1});
     BAD(bad.mentions = (struct event_longs){(const int64_t[11]){0}, 11});
+    BAD(bad.written = 1);
+    BAD(bad.role = COMMENT_COMMAND_SERVICE; bad.written = -1);
+    BAD(bad.comment = 0; bad.named_key = KEY);
+    good.role = COMMENT_COMMAND_SERVICE;
+    good.written = 1;
+    BAD(bad.named_key = KEY);
+    BAD(bad.comment = 0; bad.named_key = (struct event_text){large, COMMENT_CLIENT_KEY_MAX + 1});
+    BAD(bad.state = COMMENT_COMMAND_DELETED);
+    good.comment = 0;
+    good.named_key = KEY;
+    assert_null(comment_command_complaint(&good));
+    good.state = COMMENT_COMMAND_DELETED;
+    BAD(bad.state = COMMENT_COMMAND_HIDDEN; bad.text.size = 0);
+    good.text.size = 0;
+    assert_null(comment_command_complaint(&good));
+    good.state = COMMENT_COMMAND_VISIBLE;
     good.text = (struct event_text){large, COMMENT_TEXT_POINTS_MAX};
     assert_null(comment_command_complaint(&good));
 #undef BAD
@@ -350,6 +425,7 @@ int main(void) {
         cmocka_unit_test(likes_count_each_user_once),
         cmocka_unit_test(who_may_do_what),
         cmocka_unit_test(who_may_write),
+        cmocka_unit_test(a_burst_and_then_one_an_interval),
         cmocka_unit_test(review_holds_comments_of_all_but_the_owner),
         cmocka_unit_test(a_deleted_comment_keeps_its_floor_and_its_replies),
         cmocka_unit_test(ten_roots_can_be_pinned),
@@ -357,6 +433,7 @@ int main(void) {
         cmocka_unit_test(subjects_must_be_registered),
         cmocka_unit_test(a_registration_changes_what_it_names),
         cmocka_unit_test(a_refusal_changes_nothing),
+        cmocka_unit_test(an_import_comes_with_its_time_and_state),
         cmocka_unit_test(complaints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,7 @@ static void only_what_the_subject_needs_is_asked(void **state) {
     assert_int_equal(open_questions(), 2);
     say_friendship(USER, OWNER, "none", "none");
     assert_known(world, OWNER, false, false, false);
+    assert_int_equal(world->facts.who_may, COMMENT_COMMAND_EVERYONE);
 
     known_subjects_forget(world->gateway.subjects, "site:1");
     ask(world, "site:1", USER, 0);
@@ -162,6 +163,7 @@ static void only_what_the_subject_needs_is_asked(void **state) {
     say("/peer/list/60?relation=following&limit=1&after=49", 0, 200, "{\"items\":[{\"user\":50}],\"next\":null}");
     say_friendship(USER, OWNER, "friends", "friends");
     assert_known(world, OWNER, true, true, false);
+    assert_int_equal(world->facts.who_may, COMMENT_COMMAND_FOLLOWERS);
 
     ask(world, "site:1", USER, 0); /* the subject is known for a while */
     assert_int_equal(asked_count, 3);

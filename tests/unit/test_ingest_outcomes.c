@@ -15,12 +15,14 @@
 
 static struct {
     unsigned status, count;
+    int retry_after;
     char code[32], location[200];
 } answered;
 
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,
                   int retry_after) {
     answered.status = status;
+    answered.retry_after = retry_after;
     answered.count++;
     snprintf(answered.code, sizeof answered.code, "%s", code);
     assert_non_null(detail);
@@ -56,14 +58,19 @@ struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){.profiles = NULL};
 }
 
+static bool still_known; /* the subject, after the answer */
+
 /* The owner's reply; NULL: none. */
 static void say(enum answer_form form, int64_t offset, const char *text) {
-    struct comments_gateway gateway = {.user_partitions = 8};
+    struct comments_gateway gateway = {.user_partitions = 8, .subjects = known_subjects_new()};
+    known_subjects_put(gateway.subjects, &(struct known_subject){.subject = "post:1", .owner = 5});
     struct comment_wish wish = {.gateway = &gateway, .form = form, .subject = "post:1", .key = "a b", .offset = offset};
     json_t *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
     memset(&answered, 0, sizeof answered);
     comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply);
     assert_int_equal(answered.count, 1);
+    still_known = known_subjects_find(gateway.subjects, "post:1") != NULL;
+    known_subjects_free(gateway.subjects);
     json_decref(reply);
 }
 
@@ -98,10 +105,29 @@ static void a_wrong_comment_in_the_body_is_a_bad_request(void **state) {
     assert_int_equal(answered.status, 409);
 }
 
+/* What nobody remembers may be sent again. */
+static void a_refusal_for_now_says_when_to_come_again(void **state) {
+    static const char *const FAST = "{\"refused\":\"too_fast\",\"wait_ms\":2001,\"comment\":null}";
+    static const char *const FACTS = "{\"refused\":\"old_facts\",\"wait_ms\":0,\"comment\":null}";
+    say(ANSWER_MADE, 7, FAST);
+    assert_int_equal(answered.status, 429);
+    assert_string_equal(answered.code, "too_many_writes");
+    assert_int_equal(answered.retry_after, 3);
+    say(ANSWER_MADE, 7, FACTS);
+    assert_int_equal(answered.status, 503);
+    assert_int_equal(answered.retry_after, 1);
+    assert_false(still_known); // it is asked for anew
+    say(ANSWER_MADE, 7, REFUSED("not_allowed"));
+    assert_int_equal(answered.status, 403);
+    assert_int_equal(answered.retry_after, 0);
+    assert_true(still_known);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_comment_whose_key_is_unknown_is_not_waited_for),
         cmocka_unit_test(the_address_of_an_outcome_has_the_offset_if_there_is_one),
+        cmocka_unit_test(a_refusal_for_now_says_when_to_come_again),
         cmocka_unit_test(a_wrong_comment_in_the_body_is_a_bad_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -380,6 +382,40 @@ static void becomes_ready_and_drains(void **state) {
     assert_int_equal(shared->freed, 1);
 }
 
+static void is_told(int manager, const char *wanted) {
+    char message[256];
+    struct pollfd readable = {.fd = manager, .events = POLLIN};
+    if (poll(&readable, 1, 20000) != 1) fail_msg("never told: %s", wanted);
+    ssize_t size = recv(manager, message, sizeof message - 1, 0);
+    assert_true(size > 0);
+    message[size] = '\0';
+    assert_string_equal(message, wanted);
+}
+
+/* A service manager hears each state, in the protocol of systemd. */
+static void tells_the_service_manager(void **state) {
+    static const char PATH[] = "/tmp/starling-manager";
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s-%d", PATH, getpid());
+    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(manager, (struct sockaddr *)&address, sizeof address), 0);
+    setenv("NOTIFY_SOCKET", address.sun_path, 1);
+    struct child child = run(NULL);
+    unsetenv("NOTIFY_SOCKET");
+    is_told(manager, "STATUS=waiting for kafka, warm");
+    is_told(manager, "STATUS=waiting for warm");
+    wait_for(shared->started);
+    expect(child.peer_port, "/peer/warm", HTTP_OK);
+    is_told(manager, "READY=1\nSTATUS=ready");
+    expect(child.peer_port, "/peer/cold", HTTP_OK);
+    is_told(manager, "STATUS=waiting for warm");
+    kill(child.pid, SIGTERM);
+    is_told(manager, "STOPPING=1\nSTATUS=draining");
+    ends(&child, 0);
+    close(manager);
+    unlink(address.sun_path);
+}
+
 static void drains_by_http(void **state) {
     struct child child = run(NULL);
     wait_for(shared->started);
@@ -629,6 +665,7 @@ int main(void) {
         TEST(command_line_is_checked),
         TEST(waits_for_kafka_and_the_topics),
         TEST(becomes_ready_and_drains),
+        TEST(tells_the_service_manager),
         TEST(drains_by_http),
         TEST(a_signal_after_a_drain_by_http_is_the_first),
         TEST(reloads_and_goes_on),

@@ -104,6 +104,70 @@ static void test_batch_is_atomic_and_lasts(void **state) {
     assert_value(f, b, "empty", "");
 }
 
+/* What is drawn is written as it comes into one family, and sorted into another: both hold the same. */
+static void test_a_sorted_batch_writes_what_came_last(void **state) {
+    struct fixture *f = *state;
+    struct store_family *plain = family(f, "plain"), *sorted = family(f, "sorted"), *other = family(f, "other");
+    struct store_batch *batches[] = {store_batch_new(), store_batch_new_sorted()};
+    struct store_family *families[] = {plain, sorted};
+    srand(3);
+    for (int round = 0; round < 20; round++) {
+        for (int n = 0; n < 500; n++) {
+            char key[24], value[24];
+            int size = snprintf(key, sizeof key, "%.*d", 1 + rand() % 12, rand() % 100);
+            snprintf(value, sizeof value, "%d", round * 1000 + n);
+            bool deletes = rand() % 4 == 0;
+            for (int b = 0; b < 2; b++) {
+                if (deletes)
+                    store_batch_delete(batches[b], families[b], key, (size_t)size);
+                else
+                    store_batch_put(batches[b], families[b], key, (size_t)size, value, strlen(value));
+            }
+            store_batch_put(batches[1], other, key, (size_t)size, "", 0);
+        }
+        for (int b = 0; b < 2; b++) {
+            assert_int_equal(store_batch_count(batches[b]), b ? 1000 : 500);
+            assert_int_equal(store_write(f->store, batches[b], false, NULL), 0);
+            store_batch_clear(batches[b]);
+            assert_int_equal(store_batch_count(batches[b]), 0);
+        }
+    }
+    struct store_cursor *a = store_cursor_new(f->store, plain), *b = store_cursor_new(f->store, sorted);
+    store_cursor_first(a);
+    store_cursor_first(b);
+    size_t count = 0;
+    for (; store_cursor_valid(a) && store_cursor_valid(b); store_cursor_next(a), store_cursor_next(b), count++) {
+        size_t sizes[2];
+        const uint8_t *keys[] = {store_cursor_key(a, &sizes[0]), store_cursor_key(b, &sizes[1])};
+        assert_int_equal(sizes[0], sizes[1]);
+        assert_memory_equal(keys[0], keys[1], sizes[0]);
+        const uint8_t *values[] = {store_cursor_value(a, &sizes[0]), store_cursor_value(b, &sizes[1])};
+        assert_int_equal(sizes[0], sizes[1]);
+        assert_memory_equal(values[0], values[1], sizes[0]);
+    }
+    assert_true(count > 100);
+    assert_true(!store_cursor_valid(a) && !store_cursor_valid(b));
+    store_cursor_free(a);
+    store_cursor_free(b);
+    for (int i = 0; i < 2; i++) store_batch_free(batches[i]);
+}
+
+static void test_a_sorted_batch_deletes_ranges_first(void **state) {
+    struct fixture *f = *state;
+    struct store_family *numbers = family(f, "numbers");
+    struct store_batch *batch = store_batch_new_sorted();
+    put(f, numbers, "b", "old");
+    put(f, numbers, "c", "old");
+    store_batch_put(batch, numbers, "b", 1, "dropped", 7);
+    store_batch_clear(batch);
+    store_batch_put(batch, numbers, "c", 1, "new", 3);
+    store_batch_delete_range(batch, numbers, "a", 1, "z", 1);
+    assert_int_equal(store_write(f->store, batch, false, NULL), 0);
+    assert_value(f, numbers, "b", NULL);
+    assert_value(f, numbers, "c", "new");
+    store_batch_free(batch);
+}
+
 static void test_family_pointer_stays(void **state) {
     struct fixture *f = *state;
     struct store_family *first = family(f, "f0");
@@ -506,6 +570,8 @@ static void test_what_a_deleted_range_takes_is_given_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_batch_is_atomic_and_lasts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_sorted_batch_writes_what_came_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_sorted_batch_deletes_ranges_first, setup, teardown),
         cmocka_unit_test_setup_teardown(test_family_pointer_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dropped_family_is_empty_when_made_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pin_outlives_overwriting, setup, teardown),

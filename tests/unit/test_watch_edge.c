@@ -23,7 +23,7 @@ enum { PARTITIONS = 4, WATCHER = 77, SLICE = 100 };
 struct desk {
     struct watch_edge *edge;
     struct buffer said;
-    size_t writes, tells, roll_calls;
+    size_t writes, tells, roll_calls, contents;
     int64_t after_max;
     int full;                    /* so many writes find no room */
     uint64_t hang_up;            /* the session that leaves when it is told something; 0: none */
@@ -86,6 +86,18 @@ static void tell_change(void *context, uint64_t session, const void *what, size_
     maybe_hang_up(desk, session);
 }
 
+static void tell_any(void *context, uint64_t session, const void *what, size_t size, const void *content,
+                     size_t content_size) {
+    struct desk *desk = context;
+    buffer_format(&desk->said, "%d: %.*s any %.*s\n", (int)session, (int)size, (const char *)what, (int)content_size,
+                  (const char *)content);
+}
+
+static void say_content(void *context, const void *content, size_t size) {
+    struct desk *desk = context;
+    desk->contents++;
+}
+
 static void tell_stale(void *context, uint64_t session, const void *what, size_t size, struct watch_version version,
                        int64_t after_ms) {
     struct desk *desk = context;
@@ -103,6 +115,8 @@ static void new_desk(struct desk *desk, struct watch_edge_options options) {
     options.partition = partition_of;
     options.write = write_record;
     options.tell_change = tell_change;
+    options.tell_any = tell_any;
+    options.content = say_content;
     options.tell_stale = tell_stale;
     desk->edge = watch_edge_new(&options, 0);
 }
@@ -448,6 +462,57 @@ static void test_what_an_edge_takes_is_bounded(void **state) {
     free_desk(&desk);
 }
 
+static void test_a_page_that_is_a_little_older_is_told_what_followed(void **state) {
+    struct desk desk;
+    new_desk(&desk, (struct watch_edge_options){.replay_bytes = 4 * (3 + sizeof(struct watch_version) * 3)});
+    show(&desk, 1, "a", 4);
+    told(&desk, "a", counter(4), counter(6));
+    told(&desk, "a", counter(6), counter(7));
+    told(&desk, "a", counter(6), counter(7)); // twice
+    assert_says(&desk, 0, "1: a 4>6 new\n1: a 6>7 new\n");
+    assert_int_equal(desk.contents, 2);
+    show(&desk, 2, "a", 5);
+    assert_says(&desk, 0, "2: a 5>6 new\n2: a 6>7 new\n");
+    show(&desk, 1, "a", 6);
+    assert_says(&desk, 0, "1: a 6>7 new\n");
+    show(&desk, 1, "a", 7);
+    show(&desk, 1, "a", 9);
+    assert_says(&desk, 0, "");
+    // A page from before what is kept is read again, and so is one across a gap.
+    for (int64_t version = 7; version < 12; version++) told(&desk, "a", counter(version), counter(version + 1));
+    says(&desk, 0);
+    buffer_clear(&desk.said);
+    show(&desk, 3, "a", 5);
+    assert_says(&desk, 0, "3: a stale 12\n");
+    show(&desk, 3, "a", 11);
+    assert_says(&desk, 0, "3: a 11>12 new\n");
+    named(&desk, "a", 20);
+    says(&desk, 0);
+    buffer_clear(&desk.said);
+    show(&desk, 3, "a", 11);
+    assert_says(&desk, 0, "3: a stale 20\n");
+    struct watch_edge_stats stats;
+    watch_edge_stats(desk.edge, &stats);
+    assert_int_equal(stats.replay_bytes, 0);
+    free_desk(&desk);
+}
+
+static void test_what_is_for_every_page_changes_no_version(void **state) {
+    struct desk desk;
+    new_desk(&desk, (struct watch_edge_options){.things = 0});
+    show(&desk, 1, "a", 4);
+    show(&desk, 2, "a", 9);
+    named(&desk, "a", 4);
+    told(&desk, "a", WATCH_VERSION_ANY, WATCH_VERSION_ANY);
+    assert_says(&desk, 0, "2: a any new\n1: a any new\n");
+    assert_int_equal(desk.contents, 1);
+    told(&desk, "a", counter(4), counter(5));
+    assert_says(&desk, 0, "1: a 4>5 new\n");
+    named(&desk, "a", 12);
+    assert_says(&desk, 0, "2: a stale 12\n1: a stale 12\n");
+    free_desk(&desk);
+}
+
 static void test_twenty_thousand_things_go_in_slices(void **state) {
     struct desk desk;
     char what[24];
@@ -480,6 +545,8 @@ int main(void) {
         cmocka_unit_test(test_many_sessions_are_told_in_slices_and_read_spread_over_seconds),
         cmocka_unit_test(test_a_session_may_leave_while_it_is_told),
         cmocka_unit_test(test_what_an_edge_takes_is_bounded),
+        cmocka_unit_test(test_a_page_that_is_a_little_older_is_told_what_followed),
+        cmocka_unit_test(test_what_is_for_every_page_changes_no_version),
         cmocka_unit_test(test_twenty_thousand_things_go_in_slices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ pytest_in() {
     shift
     (cd "$ROOT/tests/e2e" &&
         STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB STARLING_KAFKA_TOOLS_LIB=$KAFKA_TOOLS_LIB \
-            "$VENV/bin/python" -m pytest "$@")
+            STARLING_PROMETHEUS=$PROMETHEUS "$VENV/bin/python" -m pytest "$@")
 }
 
 # The unit tests of the libraries that every product stands on (docs/SPINE.md), and the counters that stand on them alone.
@@ -91,6 +91,7 @@ prepare_e2e() {
     build_web tests
     fetch_kafka
     fetch_kafka_tools
+    fetch_prometheus
     need_venv
 }
 

@@ -1,35 +1,26 @@
-/* Prints docs/CONFIGURATION.md from the tables that the daemons read their configuration by. */
+/* Prints docs/CONFIGURATION.md from the tables that the daemons read their configuration by; with the argument `tables`, these as
+ * JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/mem.h"
-#include "comments/comments.h"
-#include "fanout/fanout.h"
-#include "feed/feed.h"
-#include "history-sink/history_sink.h"
-#include "ingest/ingest.h"
-#include "moderation/moderation.h"
-#include "router/router.h"
 #include "service/service.h"
+#include "tools/document/document.h"
 
 enum { SECTIONS_MAX = 64 };
-
-static const struct service_definition *const DAEMONS[] = {&INGEST_SERVICE,    &ROUTER_SERVICE,   &FANOUT_SERVICE,
-                                                           &FEED_SERVICE,      &COMMENTS_SERVICE, &HISTORY_SINK_SERVICE,
-                                                           &MODERATION_SERVICE};
 
 /* A default that each daemon has its own of: "127.0.0.1:9110 (starling-ingest), ..." */
 static char *each_fallback(const char *property) {
     struct buffer text = {.size = 0};
-    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) {
+    for (size_t i = 0; DOCUMENT_DAEMONS[i]; i++) {
         struct service_settings settings;
-        struct config_section section = service_section(DAEMONS[i], &settings);
+        struct config_section section = service_section(DOCUMENT_DAEMONS[i], &settings);
         for (size_t j = 0; j < section.count; j++)
             if (!strcmp(section.properties[j].name, property) && *section.properties[j].fallback)
                 buffer_format(&text, "%s%s (%s)", text.size ? ", " : "", section.properties[j].fallback,
-                              DAEMONS[i]->name);
+                              DOCUMENT_DAEMONS[i]->name);
         service_section_free(&section);
     }
     char *copy = mem_string(buffer_cstring(&text));
@@ -56,7 +47,7 @@ static void add_sections(struct sections *to, const struct service_definition *d
         add_section(to, daemon->more_sections[i]);
 }
 
-int main(void) {
+static void print_page(void) {
     static const char *const OWN[] = {"ops.listen", "peer.listen", "data.dir"};
     struct service_settings settings;
     struct config_section common = service_section(NULL, &settings);
@@ -71,11 +62,18 @@ int main(void) {
     }
 
     add_section(&sections, &(struct config_section){common.title, properties, common.count, &settings});
-    for (size_t i = 0; i < ARRAY_SIZE(DAEMONS); i++) add_sections(&sections, DAEMONS[i]);
+    for (size_t i = 0; DOCUMENT_DAEMONS[i]; i++) add_sections(&sections, DOCUMENT_DAEMONS[i]);
     config_document(sections.items, sections.count, stdout);
 
     for (size_t i = 0; i < ARRAY_SIZE(OWN); i++) free(fallbacks[i]);
     free(properties);
     service_section_free(&common);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && !strcmp(argv[1], "tables"))
+        document_tables();
+    else
+        print_page();
     return fflush(stdout) ? 1 : 0;
 }

@@ -14,6 +14,8 @@ const SAID = [
 ];
 
 export class FakeFeed {
+    /** post -> how many comments it has. Other posts say nothing about it. */
+    counts = new Map();
     /** user -> name */
     people = new Map();
     following = new Set();
@@ -166,7 +168,7 @@ export class FakeFeed {
     }
 
     #shown({ id, user, text, media, time, away }) {
-        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time };
+        return away ? { id, user, time, unavailable: true } : { id, user, ...this.profile(user), text, media, time, ...(this.counts.has(id) && { comments: this.counts.get(id) }) };
     }
 
     /** The author's part of a post or comment. @param {number} user */

@@ -27,6 +27,8 @@ class Post:
     """ms since the epoch."""
     unavailable: bool
     """The post is there, but what it says cannot be read just now."""
+    comments: int | None = None
+    """How many comments it has, a few seconds ago at most; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,11 @@ def read_post(item: Any) -> Post | None:
     """None: unusable."""
     if not isinstance(item, dict) or type(item.get('user')) is not int or not is_id(item.get('id')):
         return None
-    text, media = item.get('text'), item.get('media')
+    text, media, comments = item.get('text'), item.get('media'), item.get('comments')
     return Post(item['id'], item['user'], text_or_none(item.get('name')), text_or_none(item.get('avatar_url')),
                 text if isinstance(text, str) else None,
                 tuple(url for url in media if isinstance(url, str)) if isinstance(media, list) else (),
-                int(number(item.get('time'), 0)), not isinstance(text, str))
+                int(number(item.get('time'), 0)), not isinstance(text, str), comments if type(comments) is int else None)
 
 
 def read_posts(items: Any) -> List[Post]:

@@ -58,7 +58,7 @@ def to_its_end(coroutine):
         pool.submit(asyncio.run, coroutine).result()
 
 
-async def until(check, timeout=5):
+async def until(check, timeout=30):
     end = time.monotonic() + timeout
     while not check():
         assert time.monotonic() < end, 'it does not become true'

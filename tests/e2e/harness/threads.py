@@ -13,12 +13,17 @@ class Subject:
         self.comments = {}  # id -> Comment, in the order in which they were made
         self.pinned = []    # ids, the newest pin first
         self.version = self.counters = 0
+        self._under = collections.defaultdict(list)  # root -> its replies; None -> the roots
+
+    def add(self, comment):
+        self.comments[comment.id] = comment
+        self._under[comment.root].append(comment)
 
     def roots(self):
-        return [comment for comment in self.comments.values() if comment.root is None]
+        return self._under[None]
 
     def replies(self, root):
-        return [comment for comment in self.comments.values() if comment.root == root]
+        return self._under.get(root, [])
 
     def total(self):
         return sum(comment.state == 'visible' for comment in self.comments.values())
@@ -76,7 +81,7 @@ class Threads:
         root = None if answered is None else answered.id if answered.root is None else answered.root
         floor = 1 + (len(known.roots()) if root is None else len(known.replies(root)))
         held = known.review == 'before' and user != known.owner
-        known.comments[id] = Comment(id, user, text, time, floor, root, reply_to, 'held' if held else 'visible')
+        known.add(Comment(id, user, text, time, floor, root, reply_to, 'held' if held else 'visible'))
         known.version += 1
         return known.comments[id]
 
@@ -151,7 +156,7 @@ class Threads:
         if comment.root is None:
             answers = [reply for reply in known.replies(id) if reply.state == 'visible']
         else:
-            answers = [reply for reply in known.comments.values() if reply.reply_to == id and reply.state == 'visible']
+            answers = [reply for reply in known.replies(comment.root) if reply.reply_to == id and reply.state == 'visible']
         under = known.replies(id)[:replies] if comment.root is None else []
         return {'id': str(id), 'user': comment.user, 'text': comment.text if comment.state == 'visible' else None,
                 'time': comment.time, 'floor': comment.floor, 'root': comment.root and str(comment.root),

@@ -18,6 +18,7 @@ export function readPost(item) {
         media: Object.freeze(Array.isArray(item.media) ? item.media.filter((/** @type {unknown} */ url) => typeof url === 'string') : []),
         time: Number.isFinite(item.time) ? item.time : 0,
         unavailable,
+        comments: Number.isSafeInteger(item.comments) && item.comments >= 0 ? item.comments : null,
     });
 }
 

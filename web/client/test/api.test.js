@@ -38,7 +38,7 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
     answers = [
         [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
         [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
-        [200, { items: [item(4), { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
+        [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
     ];
     const page = await api.getFeed({ after: '9', limit: 50 });
     assert.equal(asked[0].url, 'http://host:8080/v1/feed?after=9&limit=50');
@@ -47,6 +47,7 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
     assert.deepEqual(await api.getFollowing('7'), { items: ['9223372036854775807', '3'], next: '9223372036854775807', total: 31 });
     const { items, next } = await api.getPosts('7', { from: 1, to: 9 });
     assert.equal(asked[2].url, 'http://host:8080/v1/users/7/posts?from=1&to=9');
+    assert.deepEqual([items[0].comments, items[1].comments], [2, null]);
     assert.deepEqual([items[0].text, items[1].text, items[1].unavailable, next], ['post 4', null, true, null]);
 });
 

@@ -5,7 +5,7 @@ import { ApiError } from '../index.js';
 
 export const post = (id, more = {}) =>
     Object.freeze({
-        id: String(id), user: '7', name: 'Ada', avatarUrl: null, text: `post ${id}`, media: [], time: id, unavailable: false, ...more,
+        id: String(id), user: '7', name: 'Ada', avatarUrl: null, text: `post ${id}`, media: [], time: id, unavailable: false, comments: null, ...more,
     });
 
 /** As on the wire. */

@@ -131,6 +131,7 @@ class Article {
     }
 
     update(post, position, size, now) {
+        if (post !== this.#post) this.thread.heard(post.comments);
         this.#post = post;
         this.element.setAttribute('aria-posinset', String(position));
         this.element.setAttribute('aria-setsize', String(size));

@@ -1,11 +1,13 @@
-/* HTTP for `./dev bench feed`: who reads pages, and a bare libmicrohttpd that answers.
+/* HTTP for `./dev bench feed` and `./dev bench comments`: who reads pages, and a bare libmicrohttpd that answers.
  *
- *     bench-feed-http read HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS
- *     bench-feed-http answer PORT BYTES
+ *     bench-http read HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS
+ *     bench-http once HOST PORT PATH TOKENS CONNECTIONS
+ *     bench-http answer PORT BYTES
  *
  * read: GETs the path over kept-alive connections, each with one request under way, each with the next token of the file TOKENS (one a
- * line). RATE a second, evenly; a request's time counts from when it was due. 0: as many as are answered. Prints how many were
- * answered 200, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * line). PATH may be @FILE: the next path of a file, one a line. RATE a second, evenly; a request's time counts from when it was due. 0: as
+ * many as are answered. Prints how many were answered 200, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * once: all connections are opened first; then each asks once, all at the same time. Ends when all are answered; prints the same.
  * answer: answers everything with BYTES bytes, until it is ended by a signal.
  */
 #define _GNU_SOURCE // strcasestr
@@ -20,10 +22,10 @@
 #include "base/mem.h"
 #include "bench/machine.h"
 
-enum { LINE = 4096, ANSWER = 1 << 20, EVENTS = 256, CONNECTIONS_MAX = 1000 };
+enum { LINE = 4096, ANSWER = 1 << 20, ANSWER_ONCE = 1 << 17, EVENTS = 256, CONNECTIONS_MAX = 12000 };
 
 static void fail(const char *what) {
-    fprintf(stderr, "bench-feed-http: %s\n", what);
+    fprintf(stderr, "bench-http: %s\n", what);
     exit(1);
 }
 
@@ -34,48 +36,60 @@ struct connection {
     bool busy;
     int64_t due_us;
     char *answer;
-    size_t size;
+    size_t size, room;
+};
+
+/* They are taken in turn. */
+struct lines {
+    char **lines;
+    size_t count, next;
 };
 
 struct reader {
     struct connection connections[CONNECTIONS_MAX];
     int count, poll;
     struct sockaddr_in address;
-    const char *host, *path;
-    char **tokens;
-    size_t token_count, next_token;
+    const char *host;
+    struct lines paths, tokens;
     double *times_ms;
     size_t answered, room, bytes, bad;
 };
 
-static void load_tokens(struct reader *reader, const char *path) {
+static void add_line(struct lines *lines, const char *line) {
+    lines->lines = mem_resize(lines->lines, lines->count + 1, sizeof *lines->lines);
+    lines->lines[lines->count++] = mem_string(line);
+}
+
+static void load_lines(struct lines *lines, const char *path) {
     char line[LINE];
     FILE *file = fopen(path, "r");
     if (!file) fail(path);
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
-        reader->tokens = mem_resize(reader->tokens, reader->token_count + 1, sizeof *reader->tokens);
-        reader->tokens[reader->token_count++] = mem_string(line);
+        add_line(lines, line);
     }
     fclose(file);
-    if (!reader->token_count) fail("there are no tokens");
+    if (!lines->count) fail("a file is empty");
 }
 
-static void connect_one(struct reader *reader, struct connection *connection) {
+static const char *next_line(struct lines *lines) { return lines->lines[lines->next++ % lines->count]; }
+
+static void connect_one(struct reader *reader, struct connection *connection, size_t room) {
     int on = 1;
     connection->socket = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(connection->socket, (struct sockaddr *)&reader->address, sizeof reader->address)) fail("connecting");
     setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    connection->answer = mem_alloc(ANSWER);
+    connection->answer = mem_alloc(room);
+    connection->room = room;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     epoll_ctl(reader->poll, EPOLL_CTL_ADD, connection->socket, &event);
 }
 
 static void ask(struct reader *reader, struct connection *connection, int64_t due_us) {
     char text[LINE];
-    const char *token = reader->tokens[reader->next_token++ % reader->token_count];
-    int size = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n",
-                        reader->path, reader->host, token);
+    const char *path = next_line(&reader->paths), *token = next_line(&reader->tokens);
+    int size = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path,
+                        reader->host, token);
     connection->busy = true;
     connection->due_us = due_us;
     connection->size = 0;
@@ -103,7 +117,8 @@ static void note(struct reader *reader, const struct connection *connection) {
 }
 
 static void receive(struct reader *reader, struct connection *connection) {
-    ssize_t got = recv(connection->socket, connection->answer + connection->size, ANSWER - 1 - connection->size, 0);
+    ssize_t got =
+        recv(connection->socket, connection->answer + connection->size, connection->room - 1 - connection->size, 0);
     if (got <= 0) fail("a connection was closed");
     connection->size += (size_t)got;
     connection->answer[connection->size] = '\0';
@@ -126,17 +141,39 @@ static double quantile(const struct reader *reader, double share) {
     return reader->answered ? reader->times_ms[(size_t)((double)(reader->answered - 1) * share)] : 0;
 }
 
-static int read_pages(char **words) {
+static void receive_some(struct reader *reader) {
+    struct epoll_event events[EVENTS];
+    int ready = epoll_wait(reader->poll, events, EVENTS, 1);
+    for (int i = 0; i < ready; i++) receive(reader, events[i].data.ptr);
+}
+
+static struct reader *reader_of(char **words, size_t room) {
     struct reader *reader = mem_zero(1, sizeof *reader);
     reader->host = words[0];
-    reader->path = words[2];
     reader->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1]))};
     if (inet_pton(AF_INET, words[0], &reader->address.sin_addr) != 1) fail("the host must be an address");
-    load_tokens(reader, words[3]);
+    if (words[2][0] == '@')
+        load_lines(&reader->paths, words[2] + 1);
+    else
+        add_line(&reader->paths, words[2]);
+    load_lines(&reader->tokens, words[3]);
     reader->poll = epoll_create1(0);
     reader->count = atoi(words[4]);
-    if (reader->count < 1 || reader->count > CONNECTIONS_MAX) fail("from 1 to 1000 connections");
-    for (int i = 0; i < reader->count; i++) connect_one(reader, &reader->connections[i]);
+    if (reader->count < 1 || reader->count > CONNECTIONS_MAX) fail("too many connections, or none");
+    for (int i = 0; i < reader->count; i++) connect_one(reader, &reader->connections[i], room);
+    return reader;
+}
+
+static void print(struct reader *reader, double seconds, double cpu) {
+    if (reader->answered) qsort(reader->times_ms, reader->answered, sizeof *reader->times_ms, by_value);
+    printf(
+        "{\"answered\":%zu,\"bad\":%zu,\"bytes\":%.0f,\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"cpu_s\":%.3f}\n",
+        reader->answered, reader->bad, reader->answered ? (double)reader->bytes / (double)reader->answered : 0,
+        (double)reader->answered / seconds, quantile(reader, 0.5), quantile(reader, 0.99), bench_cpu_s() - cpu);
+} // the process ends, and all that it has with it
+
+static int read_pages(char **words) {
+    struct reader *reader = reader_of(words, ANSWER);
     double rate = atof(words[5]), cpu = bench_cpu_s();
     int64_t begin = clock_monotonic_us(), end = begin + (int64_t)(atof(words[6]) * 1e6), asked = 0, now = begin;
     while ((now = clock_monotonic_us()) < end) {
@@ -147,17 +184,20 @@ static int read_pages(char **words) {
             ask(reader, idle, due);
             asked++;
         }
-        struct epoll_event events[EVENTS];
-        int ready = epoll_wait(reader->poll, events, EVENTS, 1);
-        for (int i = 0; i < ready; i++) receive(reader, events[i].data.ptr);
+        receive_some(reader);
     }
-    double seconds = (double)(now - begin) / 1e6;
-    if (reader->answered) qsort(reader->times_ms, reader->answered, sizeof *reader->times_ms, by_value);
-    printf(
-        "{\"answered\":%zu,\"bad\":%zu,\"bytes\":%.0f,\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"cpu_s\":%.3f}\n",
-        reader->answered, reader->bad, reader->answered ? (double)reader->bytes / (double)reader->answered : 0,
-        (double)reader->answered / seconds, quantile(reader, 0.5), quantile(reader, 0.99), bench_cpu_s() - cpu);
-    return 0; // the process ends, and all that it has with it
+    print(reader, (double)(now - begin) / 1e6, cpu);
+    return 0;
+}
+
+static int read_once(char **words) {
+    struct reader *reader = reader_of(words, ANSWER_ONCE);
+    double cpu = bench_cpu_s();
+    int64_t begin = clock_monotonic_us();
+    for (int i = 0; i < reader->count; i++) ask(reader, &reader->connections[i], begin);
+    while (reader->answered + reader->bad < (size_t)reader->count) receive_some(reader);
+    print(reader, (double)(clock_monotonic_us() - begin) / 1e6, cpu);
+    return 0;
 }
 
 /* ---- the answerer ---- */
@@ -187,6 +227,7 @@ static int answer(char **words) {
 
 int main(int argc, char **argv) {
     if (argc == 9 && strcmp(argv[1], "read") == 0) return read_pages(argv + 2);
+    if (argc == 7 && strcmp(argv[1], "once") == 0) return read_once(argv + 2);
     if (argc == 4 && strcmp(argv[1], "answer") == 0) return answer(argv + 2);
     fail("its head says which arguments there are");
 }

@@ -1,0 +1,122 @@
+/* Our own lines of JSON, as `starling comments export` writes them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "cli/moving_private.h"
+#include "json/json.h"
+
+enum { LINE_MAX_BYTES = 1 << 20, PART_BYTES = 4096 };
+
+/* Reads one of a few words; absent: the first one. */
+static int want_word(const json_t *line, const char *key, const char *const *words, size_t count, int *value,
+                     struct error *error) {
+    const char *text;
+    *value = 0;
+    int code = json_want_text(line, key, &text, error);
+    if (code == -ENOENT) return 0;
+    for (size_t i = 0; !code && i < count; i++) {
+        if (strcmp(text, words[i]) != 0) continue;
+        *value = (int)i;
+        return 0;
+    }
+    return code ? code : error_set(error, -EINVAL, "%s: %.32s is none of its words", key, text);
+}
+
+static int take_subject(struct moving_file *file, const json_t *line, struct error *error) {
+    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after",
+                                                                                                        "before"};
+    struct moving_subject subject = {.level = 0};
+    int who = 0, review = 0;
+    int code = json_want_text(line, "subject", &subject.subject, error);
+    if (!code) code = json_want_int(line, "owner", 0, INT64_MAX, &subject.owner, error);
+    if (!code && json_given(line, "closed")) code = json_want_bool(line, "closed", &subject.closed, error);
+    if (!code && json_given(line, "level")) code = json_want_int(line, "level", 0, INT32_MAX, &subject.level, error);
+    if (!code) code = want_word(line, "who_may", WHO, ARRAY_SIZE(WHO), &who, error);
+    if (!code) code = want_word(line, "review", REVIEW, ARRAY_SIZE(REVIEW), &review, error);
+    if (code) return code;
+    subject.who_may = (enum comment_command_who)who;
+    subject.review = (enum comment_command_review)review;
+    return moving_begin(file->moving, &subject, error);
+}
+
+static int want_author(const json_t *line, struct moving_comment *comment, struct error *error) {
+    const struct {
+        const char *key;
+        const char **value;
+    } TEXTS[] = {{"email", &comment->author.email}, {"login", &comment->author.login}, {"name", &comment->author.name}};
+    int code = 0;
+    if (json_given(line, "user")) return json_want_int(line, "user", 0, INT64_MAX, &comment->user, error);
+    for (size_t i = 0; !code && i < ARRAY_SIZE(TEXTS); i++)
+        if (json_given(line, TEXTS[i].key)) code = json_want_text(line, TEXTS[i].key, TEXTS[i].value, error);
+    if (!code && !comment->author.email && !comment->author.login && !comment->author.name)
+        code = error_set(error, -EINVAL, "user: a number, or email, login or name must be there");
+    return code;
+}
+
+static int take_comment(struct moving_file *file, const json_t *line, struct error *error) {
+    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
+    struct moving_comment comment = {.user = -1, .text = ""};
+    int state = 0;
+    int code = json_want_text(line, "id", &comment.id, error);
+    comment.key = comment.id;
+    if (!code && json_given(line, "key")) code = json_want_text(line, "key", &comment.key, error);
+    if (!code && json_given(line, "reply_to")) code = json_want_text(line, "reply_to", &comment.parent, error);
+    if (!code) code = want_author(line, &comment, error);
+    if (!code) code = json_want_int(line, "time", 1, INT64_MAX, &comment.time, error);
+    if (!code) code = want_word(line, "state", STATES, ARRAY_SIZE(STATES), &state, error);
+    if (!code && json_given(line, "text")) code = json_want_text(line, "text", &comment.text, error);
+    comment.state = (enum comment_command_state)state;
+    return code ? code : moving_take(file->moving, &comment, error);
+}
+
+static int take_mark(struct moving_file *file, const json_t *line, bool like, struct error *error) {
+    const char *comment;
+    int64_t user = 0;
+    int code = json_want_text(line, "comment", &comment, error);
+    if (!code && like) code = json_want_int(line, "user", 0, INT64_MAX, &user, error);
+    if (code) return code;
+    return like ? moving_like(file->moving, comment, user, error) : moving_pin(file->moving, comment, error);
+}
+
+static int take_line(struct moving_file *file, struct error *error) {
+    static const char *const TYPES[] = {"subject", "comment", "like", "pin"};
+    int type = 0;
+    json_t *line = json_parse(file->text.data, file->text.size, error);
+    if (!line) return -EINVAL;
+    int code = json_given(line, "type") ? want_word(line, "type", TYPES, ARRAY_SIZE(TYPES), &type, error)
+                                        : error_set(error, -EINVAL, "type: must be there");
+    if (!code && type == 0) code = take_subject(file, line, error);
+    if (!code && type == 1) code = take_comment(file, line, error);
+    if (!code && type > 1) code = take_mark(file, line, type == 2, error);
+    json_decref(line);
+    return code == -ENOENT ? -EINVAL : code;
+}
+
+/* 1: a line is in the scratch text; 0: the end. */
+static int next_line(struct moving_file *file, struct error *error) {
+    char part[PART_BYTES];
+    buffer_clear(&file->text);
+    while (gzgets(file->file, part, sizeof part)) {
+        size_t size = strlen(part);
+        buffer_append(&file->text, part, size);
+        if (file->text.size > LINE_MAX_BYTES) return error_set(error, -EINVAL, "the line is longer than 1 MiB");
+        if (size && part[size - 1] == '\n') break;
+    }
+    return file->text.size > 0;
+}
+
+int moving_lines(struct moving_file *file, struct error *error) {
+    int code;
+    file->line = 1;
+    while ((code = next_line(file, error)) == 1) {
+        bool blank = strspn(buffer_cstring(&file->text), " \t\r\n") == file->text.size;
+        code = blank ? 0 : take_line(file, error);
+        if (code) return code;
+        file->line++;
+        moving_file_share(file);
+    }
+    return code;
+}

@@ -1,0 +1,369 @@
+#include "comments/thread_watches.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "comments/watched_threads.h"
+#include "watch/owner.h"
+
+enum {
+    WORK_MS = 10,  /* between two turns, when there is nothing left over */
+    THREADS = 40,  /* of which one turn tells edges */
+    WATCHES = 500, /* that lib/watch looks at in one turn */
+};
+
+static const char PREFIX[] = "comments:";
+enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
+
+struct thread_watches {
+    struct thread_watches_options options;
+    struct watch_owner *owner;
+    struct watched_threads *watched;
+    struct codec *codec;
+    struct loop_timer *work;
+    bool *live; /* by partition */
+    struct buffer content, bytes;
+    struct changed_comment *items;
+    struct event_text *texts;
+    struct changed_counters *counters;
+    int64_t *gone;
+    size_t item_room, counter_room;
+    struct {
+        struct metric *threads, *told, *named, *asked, *sampled;
+    } metrics;
+};
+
+static int64_t now_ms(void) { return clock_monotonic_us() / 1000; }
+
+static void soon(struct thread_watches *watches) { loop_timer_again(watches->work, 0, WORK_MS); }
+
+static struct event_text text_of(const char *subject) { return (struct event_text){subject, strlen(subject)}; }
+
+static void trouble(struct thread_watches *watches, int32_t partition, int code, const struct error *error) {
+    const struct thread_watches_options *options = &watches->options;
+    if (code == -EBADMSG)
+        options->damaged(options->context, partition, error);
+    else
+        options->failed(options->context, "a watched thread cannot be read", error);
+}
+
+/* ---- names ---- */
+
+static size_t what_of(const struct watched_thread *thread, char what[WHAT_SIZE + 1]) {
+    const char *subject = watched_thread_subject(thread);
+    size_t size = strlen(subject);
+    memcpy(what, PREFIX, PREFIX_SIZE);
+    memcpy(what + PREFIX_SIZE, subject, size + 1);
+    return PREFIX_SIZE + size;
+}
+
+/* Reads the subject from the name of a thing. False: it names no subject of the partition. */
+static bool subject_of(const struct thread_watches *watches, int32_t partition, const void *what, size_t size,
+                       struct event_text *subject) {
+    if (size <= PREFIX_SIZE || memcmp(what, PREFIX, PREFIX_SIZE) != 0) return false;
+    *subject = (struct event_text){(const char *)what + PREFIX_SIZE, size - PREFIX_SIZE};
+    return subject_valid(subject->data, subject->size) &&
+           hash_partition(subject->data, subject->size, watches->options.partitions) == partition;
+}
+
+/* ---- lib/watch ---- */
+
+/* A thread's version is read in a later turn, when the records of this one are in the store. */
+static bool version_of(void *context, int32_t partition, const void *what, size_t size, struct watch_version *version) {
+    struct thread_watches *watches = context;
+    struct event_text subject;
+    if (!subject_of(watches, partition, what, size, &subject)) return false;
+    *version = (struct watch_version){.number = 0};
+    bool known = watched_thread_version(watched_threads_put(watches->watched, &subject, partition), &version->number);
+    if (!known) soon(watches);
+    return known;
+}
+
+static void deliver(void *context, int32_t route, const void *payload, size_t size) {
+    edges_deliver(((struct thread_watches *)context)->options.edges, route, payload, size);
+}
+
+static void forget(void *context, int32_t partition, const void *key, size_t size) {
+    edges_forget_watch(((struct thread_watches *)context)->options.edges, partition, key, size);
+}
+
+static void watched_or_not(void *context, int32_t partition, const void *what, size_t size, bool now) {
+    struct thread_watches *watches = context;
+    struct event_text subject;
+    if (now || !subject_of(watches, partition, what, size, &subject)) return;
+    struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
+    if (thread) watched_threads_remove(watches->watched, thread);
+}
+
+/* ---- records ---- */
+
+static void take_comment(struct thread_watches *watches, struct watched_thread *thread,
+                         const struct kafka_record *record, const struct event_text *subject, int64_t id) {
+    struct comment now, was;
+    struct error error;
+    int found = 0;
+    if (!record->value || event_decode_comment(watches->codec, record->value, record->value_size, &now, &error))
+        return; // the store refuses it, too
+    if (!watched_thread_has(thread, id))
+        found = threads_comment(watches->options.threads, record->partition, subject, id, &was, &error);
+    if (found < 0)
+        trouble(watches, record->partition, found, &error);
+    else
+        watched_threads_comment(watches->watched, thread, id, found ? &was : NULL, &now);
+}
+
+static void take_subject(struct thread_watches *watches, struct watched_thread *thread,
+                         const struct kafka_record *record) {
+    struct comment_subject subject;
+    struct subject_state state;
+    struct error error;
+    if (!record->value ||
+        event_decode_comment_subject(watches->codec, record->value, record->value_size, &subject, &error) ||
+        !threads_subject_of(&subject, &state))
+        return;
+    watched_threads_subject(watches->watched, thread, &state);
+    soon(watches);
+}
+
+void thread_watches_comments(struct thread_watches *watches, const struct kafka_record *record) {
+    struct subject_key parts;
+    if (!subject_key_read(record->key, record->key_size, &parts) || parts.numbers > 1) return;
+    watched_threads_passed(watches->watched, record->partition, !parts.numbers);
+    if (!watches->live[record->partition]) return;
+    struct event_text subject = {parts.subject, parts.size};
+    struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
+    if (thread && parts.numbers)
+        take_comment(watches, thread, record, &subject, parts.comment);
+    else if (thread)
+        take_subject(watches, thread, record);
+}
+
+/* ---- telling ---- */
+
+/* The size of a comment's text; -1: it is not read yet. */
+static int64_t text_size(void *context, const struct watched_thread *thread, int64_t id) {
+    struct thread_watches *watches = context;
+    struct event_text subject = text_of(watched_thread_subject(thread));
+    struct comment_text text;
+    struct error error;
+    int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
+    if (code < 0) trouble(watches, watched_thread_partition(thread), code, &error);
+    return code == 1 && text.text.size ? (int64_t)text.text.size : -1;
+}
+
+static void put_item(struct thread_watches *watches, const struct watched_thread *thread,
+                     const struct thread_change *change, struct changed_comment *item, struct event_text *kept) {
+    const struct comment *comment = &change->now;
+    struct event_text subject = text_of(watched_thread_subject(thread));
+    struct comment_text text;
+    struct error error;
+    *kept = (struct event_text){"", 0};
+    *item = (struct changed_comment){.id = change->id,
+                                     .user = comment->user,
+                                     .state = (enum changed_comment_state)comment->state,
+                                     .time = comment_time(change->id, comment),
+                                     .floor = comment->floor,
+                                     .root = comment->root,
+                                     .answers = comment->answers,
+                                     .likes = comment->likes,
+                                     .replies = comment->replies};
+    if (comment->state != COMMENT_VISIBLE || threads_text(watches->options.threads, watched_thread_partition(thread),
+                                                          &subject, change->id, &text, &error) != 1)
+        return;
+    kept->size = text.text.size;
+    buffer_append(&watches->bytes, text.text.data, text.text.size);
+}
+
+/* Texts are gathered in a buffer that grows; where each one lies is set once it does not any more. */
+static void put_items(struct thread_watches *watches, const struct watched_thread *thread,
+                      const struct thread_news *news) {
+    if (watches->item_room < news->item_count) {
+        watches->item_room = news->item_count;
+        watches->items = mem_resize(watches->items, watches->item_room, sizeof *watches->items);
+        watches->texts = mem_resize(watches->texts, watches->item_room, sizeof *watches->texts);
+        watches->gone = mem_resize(watches->gone, watches->item_room, sizeof *watches->gone);
+    }
+    buffer_clear(&watches->bytes);
+    for (size_t i = 0; i < news->item_count; i++)
+        put_item(watches, thread, &news->items[i], &watches->items[i], &watches->texts[i]);
+    size_t at = 0;
+    for (size_t i = 0; i < news->item_count; i++) {
+        struct event_text *text = &watches->texts[i];
+        if (text->size) text->data = (const char *)watches->bytes.data + at;
+        at += text->size;
+    }
+}
+
+static void put_counters(struct thread_watches *watches, const struct thread_news *news) {
+    if (watches->counter_room < news->counter_count) {
+        watches->counter_room = news->counter_count;
+        watches->counters = mem_resize(watches->counters, watches->counter_room, sizeof *watches->counters);
+    }
+    for (size_t i = 0; i < news->counter_count; i++)
+        watches->counters[i] = (struct changed_counters){
+            .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};
+}
+
+static void put_content(struct thread_watches *watches, const struct watched_thread *thread,
+                        const struct thread_news *news) {
+    size_t gone = 0;
+    put_items(watches, thread, news);
+    put_counters(watches, news);
+    for (size_t i = 0; i < news->item_count; i++)
+        if (news->items[i].now.state != COMMENT_VISIBLE) watches->gone[gone++] = news->items[i].id;
+    const struct comment_change change = {.sampled = news->is == THREAD_NEWS_SHOW,
+                                          .since = news->since,
+                                          .version = news->version,
+                                          .total = news->total,
+                                          .items = {.items = watches->items, .count = news->item_count},
+                                          .texts = {.items = watches->texts, .count = news->item_count},
+                                          .gone = {.items = watches->gone, .count = gone},
+                                          .counters = {.items = watches->counters, .count = news->counter_count}};
+    buffer_clear(&watches->content);
+    event_encode_comment_change(&watches->content, &change);
+}
+
+/* Looks the state of a thread up; a subject that nobody has registered has empty pages. False: it cannot be read. */
+static bool look_up(struct thread_watches *watches, struct watched_thread *thread) {
+    struct event_text subject = text_of(watched_thread_subject(thread));
+    struct subject_state state = {.owner = 0};
+    struct error error;
+    int code = threads_subject(watches->options.threads, watched_thread_partition(thread), &subject, &state, &error);
+    if (code < 0)
+        trouble(watches, watched_thread_partition(thread), code, &error);
+    else
+        watched_thread_known(thread, &state);
+    return code >= 0;
+}
+
+static void tell(struct thread_watches *watches, struct watched_thread *thread) {
+    char what[WHAT_SIZE + 1];
+    size_t size = what_of(thread, what);
+    int32_t partition = watched_thread_partition(thread);
+    if (watched_thread_is_anew(thread) && !look_up(watches, thread)) return;
+    struct thread_news news = watched_thread_news(watches->watched, thread, now_ms(), text_size, watches);
+    struct watch_version since = {.number = news.since}, version = {.number = news.version};
+    if (news.is == THREAD_NEWS_NAME) watch_owner_name(watches->owner, partition, what, size, version);
+    if (news.is == THREAD_NEWS_NAME || news.is == THREAD_NEWS_NONE) return;
+    put_content(watches, thread, &news);
+    const struct buffer *content = &watches->content;
+    if (news.is == THREAD_NEWS_CHANGE)
+        watch_owner_change(watches->owner, partition, what, size, since, version, content->data, content->size);
+    else
+        watch_owner_show(watches->owner, partition, what, size, content->data, content->size);
+    watches->metrics.sampled->value += news.is == THREAD_NEWS_SHOW;
+}
+
+/* True: others are left. */
+static bool tell_some(struct thread_watches *watches) {
+    for (int i = 0; i < THREADS; i++) {
+        struct watched_thread *thread = watched_threads_due(watches->watched, now_ms());
+        if (!thread) return false;
+        tell(watches, thread);
+    }
+    return true;
+}
+
+static void work(void *context) {
+    struct thread_watches *watches = context;
+    if (edges_blocked(watches->options.edges)) return; // until there is room
+    bool more = watch_owner_continue(watches->owner, now_ms()) == 0;
+    more = tell_some(watches) || more;
+    if (more)
+        soon(watches);
+    else
+        edges_flush(watches->options.edges);
+}
+
+/* ---- partitions ---- */
+
+void thread_watches_attach(struct thread_watches *watches, int32_t partition) {
+    bool first = threads_next(watches->options.threads, partition, THREADS_COMMENTS) <= 0;
+    watched_threads_begin(watches->watched, partition, first);
+    watch_owner_attach(watches->owner, partition, now_ms());
+}
+
+int thread_watches_read(struct thread_watches *watches, const struct kafka_record *record) {
+    soon(watches);
+    return watch_owner_read(watches->owner, record->partition, record->key, record->key_size, record->value,
+                            record->value_size);
+}
+
+void thread_watches_live(struct thread_watches *watches, int32_t partition) {
+    watches->live[partition] = true;
+    watch_owner_live(watches->owner, partition);
+    soon(watches);
+}
+
+void thread_watches_detach(struct thread_watches *watches, int32_t partition) {
+    watches->live[partition] = false;
+    watch_owner_detach(watches->owner, partition);
+    watched_threads_remove_all(watches->watched, partition);
+}
+
+/* ---- metrics, beginning and end ---- */
+
+void thread_watches_second(struct thread_watches *watches) {
+    struct watch_owner_stats stats;
+    watch_owner_stats(watches->owner, &stats);
+    watches->metrics.threads->value = (double)watched_threads_count(watches->watched);
+    watches->metrics.told->value = (double)stats.told;
+    watches->metrics.named->value = (double)stats.named;
+    watches->metrics.asked->value = (double)stats.asked_again;
+}
+
+static void make_metrics(struct thread_watches *watches) {
+    struct metrics *m = watches->options.metrics;
+    watches->metrics.threads =
+        metrics_gauge(m, "starling_comments_watched", "Subjects whose comments are watched by some edge.", NULL);
+    watches->metrics.told =
+        metrics_counter(m, "starling_comments_changes_told_total", "Changes of threads told to edges.", NULL);
+    watches->metrics.named =
+        metrics_counter(m, "starling_comments_versions_told_total", "Versions of threads told to edges.", NULL);
+    watches->metrics.asked = metrics_counter(m, "starling_comments_watches_asked_total",
+                                             "Times that an edge was asked to write its watches anew.", NULL);
+    watches->metrics.sampled =
+        metrics_counter(m, "starling_comments_sampled_total",
+                        "Times that edges were told only a part of what happened under a subject.", NULL);
+}
+
+struct thread_watches *thread_watches_new(const struct thread_watches_options *options) {
+    struct thread_watches *watches = mem_alloc(sizeof *watches);
+    *watches = (struct thread_watches){.options = *options,
+                                       .watched = watched_threads_new(options->partitions, options->events_per_s),
+                                       .codec = codec_new(),
+                                       .live = mem_zero((size_t)options->partitions, sizeof(bool))};
+    watches->owner = watch_owner_new(&(struct watch_owner_options){
+        .partitions = options->partitions,
+        .slice = WATCHES,
+        .context = watches,
+        .version = version_of,
+        .deliver = deliver,
+        .forget = forget,
+        .watched = watched_or_not,
+    });
+    watches->work = loop_timer_new(options->loop, WORK_MS, WORK_MS, work, watches);
+    loop_timer_stop(watches->work); // until there is a record or a partition to work on
+    make_metrics(watches);
+    return watches;
+}
+
+void thread_watches_free(struct thread_watches *watches) {
+    if (!watches) return;
+    loop_timer_free(watches->work);
+    watch_owner_free(watches->owner);
+    watched_threads_free(watches->watched);
+    codec_free(watches->codec);
+    buffer_free(&watches->content);
+    buffer_free(&watches->bytes);
+    free(watches->live);
+    free(watches->items);
+    free(watches->texts);
+    free(watches->counters);
+    free(watches->gone);
+    free(watches);
+}

@@ -1,0 +1,45 @@
+/* Live threads: tells edges of what happens under watched subjects of this process's partitions.
+ *
+ *     comment-watches --> lib/watch (watch/owner.h): who watches what, versions, roll calls --+
+ *     comments ---------> changes of threads that are watched (comments/watched_threads.h) ---+--> deliveries (comments/edges.h)
+ *
+ * A thing is named "comments:SUBJECT"; its version is thread_version. New comments, and comments that changed their state, are told whole;
+ * likes and numbers of replies as counters. Other changes of pages (pins, closing) are told as a version: phones read their page
+ * again. Loop's thread.
+ */
+#ifndef COMMENTS_THREAD_WATCHES_H
+#define COMMENTS_THREAD_WATCHES_H
+
+#include "base/loop.h"
+#include "comments/edges.h"
+#include "comments/threads.h"
+
+struct thread_watches;
+
+struct thread_watches_options { /* all of it is longer-lived */
+    uv_loop_t *loop;
+    struct metrics *metrics;
+    int32_t partitions;
+    int64_t events_per_s; /* of one subject; with more, it is sampled */
+    struct threads *threads;
+    struct edges *edges;
+    void *context;
+    void (*damaged)(void *context, int32_t partition, const struct error *error); /* a value in the store is damaged */
+    void (*failed)(void *context, const char *doing, const struct error *error);  /* the process must end */
+};
+
+struct thread_watches *thread_watches_new(const struct thread_watches_options *options);
+void thread_watches_free(struct thread_watches *watches); /* NULL is fine */
+
+/* A partition: its watches are read from the beginning of the topic on, and nobody is told anything before it is live. */
+void thread_watches_attach(struct thread_watches *watches, int32_t partition);
+int thread_watches_read(struct thread_watches *watches, const struct kafka_record *record); /* -EBADMSG: no watch */
+void thread_watches_live(struct thread_watches *watches, int32_t partition);
+void thread_watches_detach(struct thread_watches *watches, int32_t partition);
+
+/* A record of `comments` that is about to be taken into the store. */
+void thread_watches_comments(struct thread_watches *watches, const struct kafka_record *record);
+
+void thread_watches_second(struct thread_watches *watches); /* metrics */
+
+#endif

@@ -1,0 +1,54 @@
+/* The changes of one thread that one phone is not told yet. The next frame tells them.
+ *
+ *     live_thread_change --> pending: since, version, items, counters --+
+ *     live_thread_show ----> the same, and sampled                      +--> a frame, live_thread_drop
+ *     live_thread_stale ---> pending: stale, version -------------------+
+ *
+ * - Changes that follow each other become one, with the newest state of each comment. A stale replaces pending changes; later changes then
+ *   only replace its version.
+ * - What is shown to every page makes the frame a sampled one: the phone's page keeps its version.
+ * - Of a sampled frame, the oldest new comments are left out where they are too many. Else the phone then reads its page.
+ *
+ * Pure. One thread. */
+#ifndef FANOUT_COMMENTS_LIVE_THREAD_H
+#define FANOUT_COMMENTS_LIVE_THREAD_H
+
+#include "fanout/comments/change.h"
+#include "subjects/subject.h"
+#include "watch/watch.h"
+
+enum { LIVE_THREAD_PENDING_MAX = 1000 /* items, and as many counters, of one frame */ };
+
+enum live_thread_pending { LIVE_THREAD_NOTHING, LIVE_THREAD_CHANGE, LIVE_THREAD_STALE };
+
+/* A pending item: the item of a change. */
+struct live_comment {
+    int64_t id;
+    struct thread_told *told;
+    size_t place;
+};
+
+/* Zero-initialised: nothing is pending. Written by live_thread.c, but for `next` and `subject`. */
+struct live_thread {
+    enum live_thread_pending pending;
+    bool sampled;
+    int64_t since, version, total; /* STALE: version only */
+    int64_t after_ms;              /* STALE */
+    struct live_comment *items;    /* CHANGE: by rising id */
+    struct thread_counters *counters;
+    size_t item_count, item_room, counter_count, counter_room;
+    struct live_thread *next; /* of the session */
+    char subject[SUBJECT_MAX + 1];
+};
+
+void live_thread_drop(struct live_thread *thread); /* nothing is pending any more, and no memory is held */
+
+void live_thread_change(struct live_thread *thread, struct thread_told *told, int64_t since, int64_t version);
+void live_thread_show(struct live_thread *thread, struct thread_told *told);
+void live_thread_stale(struct live_thread *thread, int64_t version, int64_t after_ms);
+
+static inline const struct thread_item *live_comment_item(const struct live_comment *comment) {
+    return &comment->told->items[comment->place];
+}
+
+#endif

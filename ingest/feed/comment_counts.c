@@ -1,0 +1,323 @@
+#include "ingest/feed/comment_counts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "ingest/gather.h"
+
+enum { FRESH_MS = 1000, SHOWN_MS = 5000, AGAIN_MS = 2000 };
+enum { GATHER_MS = 1, LIMIT_MS = 40, TIMEOUT_MS = 1000, QUESTION_POSTS = 200 /* 5 KB of a URL */ };
+enum { SETS = 32768, WAYS = 4 };
+
+/* Posts lie in the set of their hash. */
+struct post_count {
+    int64_t post; /* 0: the place is free */
+    int64_t total, heard_ms, asked_ms;
+};
+
+/* The process that owns the partition, and the partitions with the same lowest one. */
+struct counts_owner {
+    bool silent;      /* it did not answer in time */
+    bool alone;       /* another process was asked for this partition, and does not own it: its own owner is asked */
+    int64_t again_ms; /* silent: not before that it is asked again */
+};
+
+struct wanted_post {
+    int64_t post;
+    int32_t partition; /* whose owner is asked */
+};
+
+struct counts_waiter {
+    struct counts_waiter *next;
+    void *context;
+    void (*done)(void *context);
+};
+
+/* Posts that are asked for at the same time, and the pages that wait for them. */
+struct counts_round {
+    struct comment_counts *counts;
+    struct counts_round *next; /* among those that pages wait for */
+    struct wanted_post *posts;
+    size_t count, capacity;
+    int64_t deadline_ms;
+    struct counts_waiter *waiters;
+};
+
+struct comment_counts {
+    struct peers *owners;
+    int32_t partitions;
+    struct counts_owner *states;                 /* by partition */
+    struct counts_round *gathered;               /* not asked yet; NULL: nothing is gathered */
+    struct counts_round *waited_for, **last_end; /* oldest first */
+    struct loop_timer *gather, *limit;
+    bool stopped;
+    struct post_count *table;
+};
+
+/* ---- the table ---- */
+
+static struct post_count *set_of(const struct comment_counts *counts, int64_t post) {
+    return &counts->table[WAYS * (hash_u64((uint64_t)post) % SETS)];
+}
+
+static struct post_count *find(const struct comment_counts *counts, int64_t post) {
+    struct post_count *set = set_of(counts, post);
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].post == post) return &set[i];
+    return NULL;
+}
+
+static void put(struct comment_counts *counts, int64_t post, int64_t total) {
+    struct post_count *set = set_of(counts, post), *place = find(counts, post);
+    if (!place) {
+        place = set;
+        for (int i = 1; i < WAYS; i++)
+            if (set[i].heard_ms < place->heard_ms) place = &set[i];
+    }
+    *place = (struct post_count){.post = post, .total = total, .heard_ms = clock_coarse_ms()};
+}
+
+void comment_counts_put(const struct comment_counts *counts, int64_t post, struct buffer *body) {
+    const struct post_count *known = find(counts, post);
+    if (!known || clock_coarse_ms() - known->heard_ms > SHOWN_MS + LIMIT_MS) return;
+    body->size--; // the brace
+    buffer_format(body, ",\"comments\":%" PRId64 "}", known->total);
+}
+
+/* ---- rounds ---- */
+
+static void tell(struct counts_round *round) {
+    struct counts_waiter *waiters = round->waiters;
+    round->waiters = NULL;
+    while (waiters) {
+        struct counts_waiter *waiter = waiters;
+        waiters = waiter->next;
+        waiter->done(waiter->context);
+        free(waiter);
+    }
+}
+
+static void round_free(struct counts_round *round) {
+    free(round->posts);
+    free(round);
+}
+
+static void wait_no_more(struct counts_round *round) {
+    struct comment_counts *counts = round->counts;
+    struct counts_round **at = &counts->waited_for;
+    while (*at && *at != round) at = &(*at)->next;
+    if (!*at) return;
+    *at = round->next;
+    if (counts->last_end == &round->next) counts->last_end = at;
+    tell(round);
+}
+
+static void limit_reached(void *context) {
+    struct comment_counts *counts = context;
+    int64_t now_ms = clock_coarse_ms();
+    while (counts->waited_for && counts->waited_for->deadline_ms <= now_ms) wait_no_more(counts->waited_for);
+    if (counts->waited_for && !counts->stopped)
+        loop_timer_again(counts->limit, (uint64_t)(counts->waited_for->deadline_ms - now_ms), 0);
+}
+
+static void wait_for(struct counts_round *round) {
+    struct comment_counts *counts = round->counts;
+    if (!round->waiters) return;
+    round->deadline_ms = clock_coarse_ms() + LIMIT_MS;
+    if (!counts->waited_for) loop_timer_again(counts->limit, LIMIT_MS, 0);
+    *counts->last_end = round;
+    counts->last_end = &round->next;
+}
+
+/* ---- answers ---- */
+
+/* How many posts, from this one on, one question is about. */
+static size_t run_of(const struct counts_round *round, size_t from) {
+    size_t end = from;
+    while (end < round->count && end - from < QUESTION_POSTS &&
+           round->posts[end].partition == round->posts[from].partition)
+        end++;
+    return end - from;
+}
+
+static int32_t partition_of(const struct comment_counts *counts, int64_t post) {
+    char subject[32];
+    int size = snprintf(subject, sizeof subject, "post:%" PRId64, post);
+    return hash_partition(subject, (size_t)size, counts->partitions);
+}
+
+/* {"total": so many, "version"}; null: no comment was ever written; false: the process does not own the subject. */
+static bool read_item(struct comment_counts *counts, int64_t post, struct json_scan *scan) {
+    struct json_bytes item, key;
+    int64_t total = 0;
+    if (!json_scan_value(scan, &item)) return false;
+    struct counts_owner *state = &counts->states[partition_of(counts, post)];
+    state->alone = json_bytes_are(&item, "false");
+    if (state->alone) return true;
+    struct json_scan members = json_scan_of(item.data, item.size);
+    bool counted = json_bytes_are(&item, "null");
+    if (!counted) json_scan_object(&members);
+    while (!counted && json_scan_member(&members, &key))
+        counted = json_bytes_are(&key, "total") && json_scan_int(&members, &total);
+    if (counted) put(counts, post, total);
+    return counted;
+}
+
+static bool read_items(struct comment_counts *counts, const struct wanted_post *posts, size_t count,
+                       struct json_bytes reply) {
+    struct json_scan scan = json_scan_of(reply.data, reply.size);
+    struct json_bytes key;
+    bool good = json_scan_object(&scan) && json_scan_member(&scan, &key) && json_bytes_are(&key, "items") &&
+                json_scan_array(&scan);
+    for (size_t i = 0; good && i < count; i++)
+        good = json_scan_element(&scan) && read_item(counts, posts[i].post, &scan);
+    return good;
+}
+
+static void answered(void *context, size_t from, struct json_bytes reply) {
+    const struct counts_round *round = context;
+    struct comment_counts *counts = round->counts;
+    struct counts_owner *state = &counts->states[round->posts[from].partition];
+    bool good = reply.size && read_items(counts, &round->posts[from], run_of(round, from), reply);
+    state->silent = !good;
+    if (!good) state->again_ms = clock_coarse_ms() + AGAIN_MS;
+}
+
+static void all_answered(void *context, bool stopping) {
+    struct counts_round *round = context;
+    (void)stopping;
+    wait_no_more(round);
+    round_free(round);
+}
+
+/* ---- questions ---- */
+
+static int by_partition(const void *a, const void *b) {
+    const struct wanted_post *x = a, *y = b;
+    if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
+    return (x->post > y->post) - (x->post < y->post);
+}
+
+/* Each post once, those of a process behind each other. */
+static void sort(struct counts_round *round) {
+    size_t kept = 0;
+    qsort(round->posts, round->count, sizeof *round->posts, by_partition);
+    for (size_t i = 0; i < round->count; i++)
+        if (!kept || round->posts[i].post != round->posts[kept - 1].post) round->posts[kept++] = round->posts[i];
+    round->count = kept;
+}
+
+static void ask_gathered(void *context) {
+    struct comment_counts *counts = context;
+    struct counts_round *round = counts->gathered;
+    counts->gathered = NULL;
+    sort(round);
+    wait_for(round);
+    struct gather *gather = gather_new(&(struct gather_options){.owners = counts->owners,
+                                                                .timeout_ms = TIMEOUT_MS,
+                                                                .context = round,
+                                                                .answer = answered,
+                                                                .done = all_answered});
+    for (size_t from = 0, run; from < round->count; from += run) {
+        struct buffer path = {0};
+        run = run_of(round, from);
+        buffer_format(&path, "/peer/comments/counts/%d?subjects=", (int)round->posts[from].partition);
+        for (size_t i = 0; i < run; i++)
+            buffer_format(&path, "%spost:%" PRId64, i ? "," : "", round->posts[from + i].post);
+        gather_ask(gather, round->posts[from].partition, buffer_cstring(&path), from);
+        buffer_free(&path);
+    }
+    gather_end(gather);
+}
+
+static struct counts_round *gathered(struct comment_counts *counts) {
+    if (counts->gathered) return counts->gathered;
+    counts->gathered = mem_alloc(sizeof *counts->gathered);
+    *counts->gathered = (struct counts_round){.counts = counts};
+    loop_timer_again(counts->gather, GATHER_MS, 0);
+    return counts->gathered;
+}
+
+static void add(struct comment_counts *counts, int64_t post, int32_t partition) {
+    struct counts_round *round = gathered(counts);
+    if (round->count == round->capacity) {
+        round->capacity = round->capacity ? 2 * round->capacity : 64;
+        round->posts = mem_resize(round->posts, round->capacity, sizeof *round->posts);
+    }
+    round->posts[round->count++] = (struct wanted_post){post, partition};
+}
+
+/* Whether a page waits for the post's count, which is asked for if need be. */
+static bool want(struct comment_counts *counts, int64_t post) {
+    int64_t now_ms = clock_coarse_ms();
+    if (!post) return false;
+    struct post_count *known = find(counts, post);
+    bool shown = known && now_ms - known->heard_ms <= SHOWN_MS;
+    if (known && (now_ms - known->heard_ms < FRESH_MS || now_ms - known->asked_ms < FRESH_MS)) return false;
+    int32_t own = partition_of(counts, post);
+    int32_t partition = counts->states[own].alone ? own : peers_lowest(counts->owners)[own];
+    struct counts_owner *state = &counts->states[partition];
+    bool silent = state->silent;
+    if (silent && now_ms < state->again_ms) return false;
+    if (silent) state->again_ms = now_ms + AGAIN_MS;
+    if (shown) known->asked_ms = now_ms;
+    add(counts, post, partition);
+    return !shown && !silent;
+}
+
+void comment_counts_ask(struct comment_counts *counts, const int64_t *posts, size_t count, void *context,
+                        void (*done)(void *context)) {
+    bool waits = false;
+    for (size_t i = 0; i < count && !counts->stopped; i++) waits = want(counts, posts[i]) || waits;
+    if (!waits) {
+        done(context);
+        return;
+    }
+    struct counts_waiter *waiter = mem_alloc(sizeof *waiter);
+    *waiter = (struct counts_waiter){.next = counts->gathered->waiters, .context = context, .done = done};
+    counts->gathered->waiters = waiter;
+}
+
+/* ---- beginning and end ---- */
+
+struct comment_counts *comment_counts_new(uv_loop_t *loop, struct peers *owners, int32_t partitions) {
+    struct comment_counts *counts = mem_alloc(sizeof *counts);
+    *counts = (struct comment_counts){
+        .owners = owners,
+        .partitions = partitions,
+        .states = mem_zero((size_t)partitions, sizeof *counts->states),
+        .gather = loop_timer_new(loop, 1, 0, ask_gathered, counts),
+        .limit = loop_timer_new(loop, 1, 0, limit_reached, counts),
+        .table = mem_zero((size_t)SETS * WAYS, sizeof *counts->table),
+    };
+    counts->last_end = &counts->waited_for;
+    loop_timer_stop(counts->gather);
+    loop_timer_stop(counts->limit);
+    return counts;
+}
+
+void comment_counts_stop(struct comment_counts *counts) {
+    if (!counts) return;
+    counts->stopped = true;
+    loop_timer_stop(counts->gather);
+    loop_timer_stop(counts->limit);
+    while (counts->waited_for) wait_no_more(counts->waited_for);
+    if (!counts->gathered) return;
+    tell(counts->gathered);
+    round_free(counts->gathered);
+    counts->gathered = NULL;
+}
+
+void comment_counts_free(struct comment_counts *counts) {
+    if (!counts) return;
+    loop_timer_free(counts->gather);
+    loop_timer_free(counts->limit);
+    free(counts->states);
+    free(counts->table);
+    free(counts);
+}

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Manual pages and completion, from the tables that the programs read their settings and arguments by.
+
+    pages.py DOCUMENT STARLING OUT_DIR DATE      the two programs; the date of the pages, as 2026-01-31
+
+Writes OUT_DIR/man/starling.1, starling-DAEMON.8 and starling.properties.5, and OUT_DIR/completion/PROGRAM for bash.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+COMMON = 'All daemons'
+
+DAEMONS = {  # what each is, and what it does
+    'starling-ingest': ('HTTP gateway of starling',
+                        'serves the HTTP API: positions, friendships, profiles, posts, follows, timelines, comments and moderation. '
+                        'It also serves the web page.'),
+    'starling-router': ('decides friendships and finds nearby friends',
+                        'owns the users of its partitions: it joins their positions with their friend lists and sends changes to edges.'),
+    'starling-fanout': ('WebSocket edge of starling', 'keeps the WebSocket sessions of phones and sends them what their screens show.'),
+    'starling-feed': ('decides posts and follows, answers home timelines',
+                      'owns the posts, follows and inboxes of its partitions and answers pages of home timelines.'),
+    'starling-comments': ('decides comments and likes, answers threads',
+                          'owns the subjects of its partitions: it decides all comments and likes of one in their order.'),
+    'starling-history-sink': ('writes and answers the history of positions',
+                              'writes reported positions to hourly Avro files, and answers questions about one user.'),
+    'starling-moderation': ('search index of all comments', 'reads all comments and answers searches of moderators.'),
+}
+
+SOURCES = ('Settings come from, later ones winning: the defaults; files given by --config; the environment, where '
+           '\\fIflush.window.ms\\fR is \\fISTARLING_FLUSH_WINDOW_MS\\fR; and --set. A key that starts with \\fIkafka.\\fR and is not '
+           'listed goes to librdkafka without that prefix. An unknown key or a malformed value stops the start.')
+
+
+def roff(text):
+    """Text as roff prints it unchanged."""
+    text = text.replace('\\', '\\e').replace('-', '\\-').replace("'", '\\(aq').replace('`', '')
+    return re.sub(r'^\.', '\\\\&.', text, flags=re.MULTILINE)
+
+
+class Page:
+    def __init__(self, name, section, version, date, title):
+        self.lines = [f'.TH {name.upper()} {section} {date} "starling {version}" "starling"',
+                      '.\\" Generated from the tables of the programs.', '.SH NAME', f'{roff(name)} \\- {roff(title)}']
+
+    def head(self, title):
+        self.lines.append(f'.SH {title}')
+
+    def sub(self, title):
+        self.lines.append(f'.SS "{roff(title)}"')
+
+    def text(self, *paragraphs):
+        for number, paragraph in enumerate(paragraphs):
+            self.lines += ['.PP'] * (number > 0) + [paragraph]
+
+    def entry(self, term, text):
+        self.lines += ['.TP', term, text]
+
+    def write(self, path):
+        path.write_text('\n'.join(self.lines) + '\n')
+
+
+def bold(*words):
+    return ' '.join(f'\\fB{roff(word)}\\fR' for word in words)
+
+
+def option(name, value):
+    return bold('--' + name) + (f' \\fI{roff(value)}\\fR' if value else '')
+
+
+def setting(page, property):
+    default = property['default']
+    facts = ['must be given' if default is None else f'Default: {default}' if default else 'Default: empty']
+    if property.get('allowed'):
+        facts.append('allowed: ' + property['allowed'])
+    page.entry(bold(property['name']), roff(f'{property["help"]} {"; ".join(facts)}.'))
+
+
+def see_also(page, *others):
+    page.head('SEE ALSO')
+    page.text(', '.join(f'\\fB{roff(name)}\\fR({section})' for name, section in others))
+
+
+def daemon_page(daemon, version, date):
+    name = daemon['name']
+    title, what = DAEMONS[name]
+    kind = name.removeprefix('starling-')
+    page = Page(name, 8, version, date, title)
+    page.head('SYNOPSIS')
+    page.text(f'{bold(name)} [{option("config", "FILE")}]... [{option("set", "KEY=VALUE")}]... '
+              f'[{bold("--check")}] [{bold("--help")}] [{bold("--version")}]')
+    page.head('DESCRIPTION')
+    page.text(f'{bold(name)} {roff(what)}',
+              'It runs in the foreground, logs to standard error, and tells a service manager when it is ready. '
+              'Its ops address serves /metrics, /healthz, /readyz and POST /drain.')
+    page.head('OPTIONS')
+    page.entry(option('config', 'FILE'), 'reads settings from a .properties file')
+    page.entry(option('set', 'KEY=VALUE'), 'sets one; stronger than files and than the environment')
+    page.entry(bold('--check'), 'reads the configuration and says whether the daemon could start with it')
+    page.entry(bold('--help'), 'prints all settings with their defaults')
+    page.entry(bold('--version'), 'prints the version')
+    page.head('SETTINGS')
+    page.text(SOURCES, 'The settings that all daemons have are in \\fBstarling.properties\\fR(5). Those of this one are:')
+    for section in daemon['sections']:
+        if section['title'] != COMMON:
+            page.sub(section['title'])
+            for property in section['properties']:
+                setting(page, property)
+    page.head('SIGNALS')
+    page.entry(bold('SIGTERM'), 'The daemon is no longer ready, hands over, and ends. A second signal ends it at once.')
+    page.entry(bold('SIGHUP'), 'The daemon reads keys and certificates again.')
+    page.head('EXIT STATUS')
+    page.text('0 after an orderly end; 1 after a failure; 2 where the configuration is refused.')
+    page.head('FILES')
+    page.entry(f'\\fI/etc/starling/starling.properties\\fR, \\fI/etc/starling/{roff(kind)}.properties\\fR',
+               f'settings of the unit {roff(name)}.service')
+    page.entry(f'\\fI/etc/starling/{roff(kind)}@N.properties\\fR', f'what {roff(name)}@N.service has of its own beside them')
+    page.entry('\\fI/var/lib/starling\\fR', 'data')
+    see_also(page, ('starling', 1), ('starling.properties', 5))
+    return page
+
+
+def settings_page(daemons, version, date):
+    page = Page('starling.properties', 5, version, date, 'settings of the starling daemons')
+    page.head('DESCRIPTION')
+    page.text(SOURCES,
+              'Files have the format of Java\\(aqs .properties: KEY=VALUE lines; # and ! begin comments; a backslash continues a line. '
+              'They are UTF\\-8.',
+              '\\fI/etc/starling/starling.properties\\fR is read by all units, and holds only keys that the \\fBstarling\\fR(1) command '
+              'has, too, so that the command can read it.')
+    page.head('SETTINGS')
+    own = {}  # a default that each daemon has its own of
+    for daemon in daemons:
+        for property in daemon['sections'][0]['properties']:
+            own.setdefault(property['name'], {})[daemon['name']] = property['default']
+    seen = set()
+    for daemon in daemons:
+        for section in daemon['sections']:
+            if section['title'] in seen:
+                continue
+            seen.add(section['title'])
+            page.sub(section['title'])
+            for property in section['properties']:
+                if section['title'] == COMMON and len(set(own[property['name']].values())) > 1:
+                    each = ', '.join(f'{default} ({name})' for name, default in own[property['name']].items() if default)
+                    property = {**property, 'default': each}
+                setting(page, property)
+    see_also(page, ('starling', 1), *((daemon['name'], 8) for daemon in daemons))
+    return page
+
+
+def command_page(commands, daemons, version, date):
+    page = Page('starling', 1, version, date, 'operate and analyse starling')
+    page.head('SYNOPSIS')
+    page.text(f'{bold("starling")} \\fICOMMAND\\fR ... [{option("config", "FILE")}]... [{option("set", "KEY=VALUE")}]...')
+    page.head('DESCRIPTION')
+    page.text(f'{bold("starling")} makes and watches the topics of starling, moves data in and out, shows what users see, and simulates '
+              'them.')
+    page.head('COMMANDS')
+    for command in commands:
+        page.sub(f'{command["name"]} {command["synopsis"]}')
+        page.text(f'\\fB{roff(command["name"])}\\fR: {roff(command["summary"])}.')
+        for each in command['tables']['options']:
+            page.entry(option(each['name'], each['value']), roff(each['help']))
+    page.head('OPTIONS')
+    page.text('Every command takes:')
+    page.entry(option('config', 'FILE'), 'settings from a .properties file; repeatable')
+    page.entry(option('set', 'KEY=VALUE'), 'one setting; stronger than files and than the environment')
+    page.entry(bold('--help'), 'prints the command\\(aqs options and settings; --help=json prints them for programs')
+    page.head('SETTINGS')
+    page.text(SOURCES)
+    for each in commands[0]['tables']['settings']:
+        setting(page, each)
+    page.head('EXIT STATUS')
+    page.text('0: done; 1: failed, with the reason on standard error; 2: wrong usage.')
+    see_also(page, ('starling.properties', 5), *((daemon['name'], 8) for daemon in daemons))
+    return page
+
+
+# ---- completion ----
+
+FUNCTION = '''# bash completion of {programs}. Generated from the tables of the programs.
+{name}() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} keys={keys} words=
+    COMPREPLY=()
+    case $before in
+    --config{file_options})
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+    --set)
+        compopt -o nospace
+        mapfile -t COMPREPLY < <(compgen -S = -W "$keys" -- "$word")
+        return
+        ;;
+{choices}    esac
+{words}
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    if [ "${{#COMPREPLY[@]}}" -eq 0 ] && [[ $word != -* ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}}
+complete -F {name} {programs}
+'''
+
+
+def quoted(words):
+    return "'" + ' '.join(words) + "'"
+
+
+def daemon_completion(daemon):
+    keys = [property['name'] for section in daemon['sections'] for property in section['properties']]
+    name = '_' + daemon['name'].replace('-', '_')
+    return FUNCTION.format(name=name, programs=daemon['name'], keys=quoted(keys), file_options='', choices='',
+                           words='    words=' + quoted(['--config', '--set', '--check', '--help', '--version']))
+
+
+def first_words(synopsis):
+    """The words with which a command's arguments may begin: of 'list | show TOPIC', list and show."""
+    starts = (part.strip().split(' ')[0] for part in synopsis.split(' | '))
+    return [word for word in starts if re.fullmatch('[a-z]+', word)]
+
+
+def command_completion(commands):
+    options = [option for command in commands for option in command['tables']['options']]
+    files = sorted({option['name'] for option in options if option['value'] in ('FILE', 'STATE')})
+    choices = {option['name']: option['value'].split('|') for option in options
+               if re.fullmatch(r'[a-z]+(\|[a-z]+)+', option['value'] or '')}
+    cases = []
+    for command in commands:
+        own = ['--' + option['name'] for option in command['tables']['options']]
+        cases.append(f'    {command["name"]}) words={quoted(first_words(command["synopsis"]) + own)} ;;\n')
+    words = ('    if [ "$COMP_CWORD" = 1 ]; then\n'
+             f'        words={quoted([command["name"] for command in commands] + ["--help", "--version"])}\n'
+             '    else\n        case ${COMP_WORDS[1]} in\n' + ''.join('    ' + case for case in cases) +
+             '        esac\n        words="$words --config --set --help"\n    fi')
+    return FUNCTION.format(
+        name='_starling', programs='starling', keys=quoted(each['name'] for each in commands[0]['tables']['settings']),
+        file_options=''.join(f' | --{name}' for name in files), words=words,
+        choices=''.join(f'    --{name}) words={quoted(values)} ;;\n' for name, values in sorted(choices.items())).replace(
+            ' ;;\n', '\n        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")\n        return\n        ;;\n'))
+
+
+def main():
+    document, starling, out, date = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
+    tables = json.loads(subprocess.check_output([document, 'tables']))
+    version, daemons = tables['version'], tables['daemons']
+    commands = json.loads(subprocess.check_output([starling, '--help=json']))['commands']
+    (out / 'man').mkdir(parents=True, exist_ok=True)
+    (out / 'completion').mkdir(exist_ok=True)
+    command_page(commands, daemons, version, date).write(out / 'man' / 'starling.1')
+    settings_page(daemons, version, date).write(out / 'man' / 'starling.properties.5')
+    (out / 'completion' / 'starling').write_text(command_completion(commands))
+    for daemon in daemons:
+        daemon_page(daemon, version, date).write(out / 'man' / f'{daemon["name"]}.8')
+        (out / 'completion' / daemon['name']).write_text(daemon_completion(daemon))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,143 @@
+"""Somebody who watches the comments of a subject, by the rules that docs/PROTOCOL.md gives to clients."""
+import threading
+import time
+
+import requests
+
+FIRST_REPLIES = 20  # that come along with each root, and the most that may
+MEMBERS = {'type', 'subject', 'since', 'version', 'total', 'sampled', 'items', 'gone', 'counters'}
+
+
+class ThreadWatcher:
+    """
+    watcher = ThreadWatcher(cluster, ada, 'post:123')    # a session without a position; it has read the thread and watches
+    watcher.thread()                                     # {id: comment without its replies}, held ones left out
+    watcher.total, watcher.rereads, watcher.frames
+
+    A thread of its own reads frames and pages. It notes in `broken` frames that break the protocol.
+    """
+
+    def __init__(self, cluster, user, subject, phone=None):
+        """phone: of a session that is greeted already, which is shared with other watchers."""
+        self.cluster, self.user, self.subject = cluster, user, subject
+        self.http = cluster.http(user)
+        self.path = f'/v1/comments/{subject.replace(":", "/")}'
+        self.comments, self.version, self.total = {}, None, None
+        self.broken, self.frames, self.stales, self.rereads = [], [], 0, 0
+        self._wanted = None  # [version to have, when to read, pause after that]
+        self._lock, self._end, self._own = threading.Lock(), threading.Event(), phone is None
+        self.phone = phone or cluster.phone(user)
+        if self._own:
+            self.phone.send({'type': 'hello', 'token': self.phone.token})
+            self.phone.expect('welcome')
+        self._at = len(self.phone.frames)
+        while not self._read():
+            time.sleep(0.2)
+        self._watch()
+        self._thread = threading.Thread(target=self._run, daemon=True, name=f'thread-watcher-{user}')
+        self._thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self._end.set()
+        self._thread.join(10)
+        if self._own:
+            self.phone.close()
+
+    def thread(self) -> dict[int, dict]:
+        with self._lock:
+            return {id: comment for id, comment in self.comments.items() if comment['state'] != 'held'}
+
+    def told(self, type='comments') -> list[dict]:
+        return [frame for frame in list(self.frames) if frame['type'] == type]
+
+    def _watch(self):
+        self.phone.send({'type': 'watch', 'what': 'comments', 'subject': self.subject, 'version': self.version})
+
+    def _all(self, path, **query):
+        after = None
+        while True:
+            page = self.http.ok('GET', path, params={**query, **({} if after is None else {'after': after})})
+            yield page
+            after = page['next']
+            if after is None:
+                return
+
+    def _read(self) -> bool:
+        """The whole thread. Its version is that of the first page: changes after that do no harm on the other pages."""
+        comments, first = {}, None
+        try:
+            for page in self._all(self.path, sort='floor', limit=1000, replies=FIRST_REPLIES):
+                first = first or page
+                comments.update((int(one['id']), one) for root in page['items'] for one in (root, *root['replies']))
+            for id in [id for id, comment in comments.items() if len(comment['replies']) == FIRST_REPLIES]:
+                for page in self._all(f'{self.path}/{id}/replies', limit=1000):
+                    comments.update((int(reply['id']), reply) for reply in page['items'])
+        except (AssertionError, requests.RequestException):
+            return False  # nobody owns the subject just now
+        with self._lock:
+            self.comments = {id: {**comment, 'replies': []} for id, comment in comments.items()}
+            self.version, self.total = first['version'], first['total']
+        self.rereads += 1
+        return True
+
+    def _apply(self, frame):
+        if set(frame) != MEMBERS:
+            self.broken.append(f'members: {frame}')
+        if any(item['state'] == 'held' for item in frame['items']):
+            self.broken.append(f'held: {frame}')
+        if {item['id'] for item in frame['items'] if item['text'] is None} != set(frame['gone']):
+            self.broken.append(f'gone: {frame}')
+        if not frame['sampled'] and frame['version'] <= self.version:
+            return
+        if not frame['sampled'] and frame['since'] > self.version:
+            self._want(frame['version'], 0)
+            return
+        with self._lock:
+            for gone in frame['gone']:
+                self.comments.pop(int(gone), None)
+            for item in frame['items']:
+                self.comments[int(item['id'])] = item
+            for counters in frame['counters']:
+                if int(counters['id']) in self.comments:
+                    self.comments[int(counters['id'])] |= {'likes': counters['likes'], 'reply_count': counters['reply_count']}
+            self.total = frame['total']
+            if not frame['sampled']:
+                self.version = frame['version']
+
+    def _want(self, version, after_ms):
+        self._wanted = [version, time.monotonic() + after_ms / 1000, 0.2]
+
+    def _reread(self):
+        version, _, pause = self._wanted
+        if self._read():
+            self._watch()
+            if self.version >= version:
+                self._wanted = None
+                return
+        self._wanted = [version, time.monotonic() + pause, min(2 * pause, 5)]
+
+    def _run(self):
+        while not self._end.wait(0.01):
+            while self._at < len(self.phone.frames):
+                frame = self.phone.frames[self._at]
+                self._at += 1
+                if frame.get('subject') == self.subject and frame['type'] in ('comments', 'stale'):
+                    self.frames.append(frame)
+                if frame.get('subject') == self.subject and frame['type'] == 'comments':
+                    self._apply(frame)
+                elif frame.get('subject') == self.subject and frame['type'] == 'stale':
+                    self.stales += 1
+                    if set(frame) != {'type', 'what', 'subject', 'version', 'after_ms'} or frame['what'] != 'comments':
+                        self.broken.append(f'members: {frame}')
+                    if frame['version'] > self.version:
+                        self._want(frame['version'], frame['after_ms'])
+                elif frame['type'] == 'error':
+                    self.broken.append(str(frame))
+            if self._wanted and time.monotonic() >= self._wanted[1]:
+                self._reread()

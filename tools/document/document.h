@@ -1,0 +1,14 @@
+/* What the two kinds of documents are made of. One thread. */
+#ifndef TOOLS_DOCUMENT_DOCUMENT_H
+#define TOOLS_DOCUMENT_DOCUMENT_H
+
+#include "service/service.h"
+
+extern const struct service_definition *const DOCUMENT_DAEMONS[]; /* the end is NULL */
+
+/* Prints the daemons' tables on standard output, as one JSON object:
+ *     {"version", "daemons": [{"name", "sections": [{"title", "properties": [{"name", "default", "allowed", "help"}]}]}]}
+ * default: null where it must be given; allowed: empty where it is any text. */
+void document_tables(void);
+
+#endif

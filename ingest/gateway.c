@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/programs.h"
 #include "ingest/description.h"
 #include "ingest/ingest.h"
 #include "ingest/products.h"
@@ -262,7 +263,7 @@ const struct service_definition INGEST_SERVICE = {
     .ops_listen = "127.0.0.1:9110",
     .section = &INGEST_SECTION,
     .more_sections = PRODUCT_SECTIONS,
-    .topics = &PRODUCT_TOPICS,
+    .uses = &PROGRAM_INGEST.uses,
     .conditions = PRODUCT_CONDITIONS,
     .check = gateway_check,
     .start = gateway_start,

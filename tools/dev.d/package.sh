@@ -68,6 +68,13 @@ fresh_debian() {
     as_root cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
 }
 
+# in_debian FOLDER COMMAND: as root of that Debian; the mount ends with the command.
+in_debian() {
+    # shellcheck disable=SC2016 # the inner shell expands them
+    as_root unshare --mount sh -c 'mount -t proc proc "$1/proc" && exec chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -c "$2"' sh "$1" "$2"
+}
+
 # Installs the packages in a fresh Debian and starts each unit's daemon there, against a real Kafka.
 package_check() {
     local root
@@ -78,11 +85,11 @@ package_check() {
     as_root mkdir "$root/debs"
     as_root cp "$ROOT"/build-package/debs/*.deb "$root/debs/"
     say "Installing the packages in $root"
-    quietly "Installing the packages" as_root chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c \
+    quietly "Installing the packages" in_debian "$root" \
         'apt-get update -q && apt-get install -y -q --no-install-recommends /debs/*.deb'
     say "Starting each unit's daemon"
     as_root unshare --net --mount --pid --fork --kill-child "$VENV/bin/python" "$ROOT/tests/package/installed.py" "$root" "$KAFKA_LIB"
-    quietly "Removing the packages" as_root chroot "$root" dpkg --purge starling starling-cli
+    quietly "Removing the packages" in_debian "$root" 'dpkg --purge starling starling-cli'
     as_root rm -rf "$root"
 }
 

@@ -217,7 +217,7 @@ def run_hot(options, folder, stack, broker, result):
         result['stopped'] = measure_stopped(world, say)
         report_stopped(result['stopped'])
     if 'once' in options.stages:
-        result['once'] = measure_once(world, folder, say)
+        result['once'] = measure_once(world, say)
         report_once(result['once'])
 
 

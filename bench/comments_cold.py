@@ -75,7 +75,7 @@ def measure_cold(world, folder, say) -> dict:
     process.start()
     gateway = cluster.add('ingest', settings={'comments.hot.reads': 1_000_000_000})  # no copies
     host, port = address(gateway)
-    tokens, paths = tokens_of(cluster, folder), folder / 'paths'
+    tokens, paths = tokens_of(cluster), folder / 'paths'
     write_paths(paths, subjects, loaded['first'])
     lines = paths.read_text().splitlines()
 

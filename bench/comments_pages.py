@@ -19,7 +19,7 @@ READERS = 1000
 HOT = '/v1/comments/site/000000000?limit=20'
 CONNECTIONS = 16
 WRITERS, WRITTEN_UNDER = 100, 50
-STOPPED_S = 2
+STOPPED_S = 1.5
 NGINX = '''
 daemon off;
 worker_processes 1;
@@ -49,8 +49,8 @@ def gateway_metric(cluster, name) -> float:
     return cluster.ingest.metrics().total(f'starling_ingest_{name}')
 
 
-def tokens_of(cluster, folder) -> pathlib.Path:
-    path = folder / 'tokens'
+def tokens_of(cluster) -> pathlib.Path:
+    path = cluster.folder / 'tokens'  # each cluster has a key of its own
     if not path.exists():
         path.write_text(''.join(cluster.token(10_000_000 + reader) + '\n' for reader in range(READERS)))
     return path
@@ -99,7 +99,7 @@ def measure_nginx(folder, body, tokens, seconds) -> dict | str:
 
 def measure_pages(world, folder, say) -> dict:
     cluster, seconds = world.cluster, world.options.seconds
-    gateway, process, tokens = cluster.ingest, cluster.comments[0], tokens_of(cluster, folder)
+    gateway, process, tokens = cluster.ingest, cluster.comments[0], tokens_of(cluster)
     processes = {'gateway': gateway.pid, 'comments': process.pid}
     host, port = address(gateway)
     eventually(lambda: cluster.http(2).get(HOT).status_code == 200, 60, what='a page is shown')
@@ -195,23 +195,24 @@ def report_stopped(stopped):
 
 # many readers of one page
 
-def measure_once(world, folder, say) -> dict:
+def measure_once(world, say) -> dict:
     """The owner is stopped until everybody has asked, but no longer than a gateway waits for a page."""
     cluster, readers = world.cluster, world.options.readers
-    process, tokens = cluster.comments[0], tokens_of(cluster, folder)
+    process, tokens = cluster.comments[0], tokens_of(cluster)
     host, port = address(cluster.ingest)
     path = '/v1/comments/site/000000003?limit=1000&replies=0'
     say(f'{readers:,} readers of one page')
     built, shared = (gateway_metric(cluster, f'comment_pages_{name}_total') for name in ('built', 'shared'))
     process.pause()
-    asked, began = 0, None
+    asked = 0
     try:
         reader = subprocess.Popen([build_folder() / 'bench-http', 'once', host, port, path, tokens, str(readers)],
                                   stdout=subprocess.PIPE, text=True)
-        while asked < readers and (began is None or time.monotonic() < began + STOPPED_S):
+        reader.stdout.readline()  # all are connected
+        end = time.monotonic() + STOPPED_S
+        while asked < readers and time.monotonic() < end:
+            time.sleep(0.1)
             asked = gateway_metric(cluster, 'comment_pages_shared_total') - shared + 1
-            began = began or (time.monotonic() if asked > 1 else None)
-            time.sleep(0.02)
     finally:
         process.resume()
     found = json.loads(reader.communicate(timeout=60)[0])

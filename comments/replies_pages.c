@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "comments/heat.h"
 #include "comments/places.h"
@@ -11,6 +12,7 @@
 #include "json/json.h"
 
 enum { FIRST_REPLIES_DEFAULT = 3, FIRST_REPLIES_MAX = 20, AROUND_MAX = 100 };
+enum { TOGETHER = 20 /* comments that are found at once */ };
 
 /* ---- comments ---- */
 
@@ -28,41 +30,26 @@ void comment_replies_put_id(struct buffer *body, int64_t id) {
     }
 }
 
-static int put_text(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
-                    struct error *error) {
+/* The text of a comment that is shown, or of somebody's own held one; where it is missing, the topics are read one ahead of the other. */
+static void put_text(struct comment_question *question, const struct event_text *text, bool shown) {
     struct buffer *body = &question->replies->body;
-    struct comment_text text;
-    bool own = comment->state == COMMENT_HELD && comment->user == viewer;
-    int code = 0;
-    if (comment->state == COMMENT_VISIBLE || own) {
-        code =
-            threads_text(question->replies->options.threads, question->partition, &question->subject, id, &text, error);
-        if (code < 0) return code;
-        if (!code || !text.text.size) question->complete = false; // the topics are read one ahead of the other
-    }
-    if (code && text.text.size)
-        json_put_text(body, text.text.data, text.text.size);
-    else
+    if (shown && text->size) {
+        json_put_text(body, text->data, text->size);
+    } else {
         buffer_string(body, "null");
-    return 0;
+        question->complete = question->complete && !shown;
+    }
 }
 
-static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
-                    size_t first_replies, bool *more, struct error *error);
-
-int comment_replies_put(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
-                        size_t first_replies, struct error *error) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
+static void put_begin(struct comment_question *question, int64_t id, const struct comment *comment,
+                      const struct event_text *text, bool shown) {
     struct buffer *body = &question->replies->body;
-    struct threads_place start = {.sort = THREADS_FLOOR};
-    bool more;
     question->put++;
     buffer_string(body, "{\"id\":");
     comment_replies_put_id(body, id);
     put_number(body, ",\"user\":", comment->user);
     buffer_string(body, ",\"text\":");
-    int code = put_text(question, id, comment, viewer, error);
-    if (code) return code;
+    put_text(question, text, shown);
     put_number(body, ",\"time\":", comment_time(id, comment));
     put_number(body, ",\"floor\":", comment->floor);
     buffer_string(body, ",\"root\":");
@@ -72,21 +59,79 @@ int comment_replies_put(struct comment_question *question, int64_t id, const str
     put_number(body, ",\"likes\":", comment->likes);
     put_number(body, ",\"reply_count\":", comment->replies);
     buffer_string(body, ",\"replies\":[");
-    size_t replies = (size_t)comment->floors < first_replies ? (size_t)comment->floors : first_replies;
-    if (!comment->root && replies) code = put_some(question, id, &start, replies, 0, &more, error);
+}
+
+static void put_end(struct buffer *body, const struct comment *comment) {
+    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     buffer_string(body, "],\"state\":\"");
     buffer_string(body, STATES[comment->state]);
     buffer_string(body, "\"}");
+}
+
+/* Its replies, if it has some, are the next to be appended. */
+static void put_row(struct comment_question *question, const struct threads_row *row) {
+    put_begin(question, row->id, &row->comment, &row->text, row->comment.state == COMMENT_VISIBLE);
+}
+
+/* All that an index names is there. */
+static int find_rows(struct comment_question *question, struct threads_row *rows, size_t count, struct error *error) {
+    int code =
+        threads_many(question->replies->options.threads, question->partition, &question->subject, rows, count, error);
+    for (size_t i = 0; !code && i < count; i++) {
+        if (rows[i].there) continue;
+        threads_many_release(rows, count);
+        code = error_set(error, -EBADMSG, "an index names a comment that is not there");
+    }
+    return code;
+}
+
+/* Finds the first replies of some roots. The caller frees *replies, and releases *count of them. */
+static int find_replies(struct comment_question *question, struct threads_row *roots, size_t root_count, size_t first,
+                        struct threads_row **replies, size_t *count, struct error *error) {
+    *replies = mem_zero(root_count * first + 1, sizeof **replies);
+    int code = threads_first_replies(question->replies->options.threads, question->partition, &question->subject, roots,
+                                     root_count, first, *replies, count, error);
+    if (!code) code = find_rows(question, *replies, *count, error);
+    if (code) *count = 0;
+    return code;
+}
+
+static void put_replies(struct comment_question *question, const struct threads_row *root,
+                        const struct threads_row *replies) {
+    for (size_t i = 0; i < root->reply_count; i++) {
+        const struct threads_row *reply = &replies[root->replies + i];
+        if (i) buffer_byte(&question->replies->body, ',');
+        put_row(question, reply);
+        put_end(&question->replies->body, &reply->comment);
+    }
+}
+
+/* Appends a root with its first replies, or a reply. */
+int comment_replies_put(struct comment_question *question, int64_t id, const struct comment *comment, int64_t viewer,
+                        size_t first_replies, struct error *error) {
+    struct threads *threads = question->replies->options.threads;
+    bool shown = comment->state == COMMENT_VISIBLE || (comment->state == COMMENT_HELD && comment->user == viewer);
+    struct threads_row root = {.id = id, .there = true, .comment = *comment}, *replies = NULL;
+    struct comment_text text = {.text = {.data = "", .size = 0}};
+    size_t count = 0;
+    int code = shown ? threads_text(threads, question->partition, &question->subject, id, &text, error) : 0;
+    if (code < 0) return code;
+    put_begin(question, id, comment, &text.text, shown);
+    code =
+        comment->root || !first_replies ? 0 : find_replies(question, &root, 1, first_replies, &replies, &count, error);
+    if (!code) put_replies(question, &root, replies);
+    put_end(&question->replies->body, comment);
+    threads_many_release(replies, count);
+    free(replies);
     return code;
 }
 
 /* Appends the comment of an id. It is in an index, so it is there. */
-static int put_of_id(struct comment_question *question, int64_t id, size_t first_replies, struct comment *comment,
-                     struct error *error) {
+static int put_of_id(struct comment_question *question, int64_t id, struct comment *comment, struct error *error) {
     int code = threads_comment(question->replies->options.threads, question->partition, &question->subject, id, comment,
                                error);
     if (!code) return error_set(error, -EBADMSG, "an index names a comment that is not there");
-    return code < 0 ? code : comment_replies_put(question, id, comment, -1, first_replies, error);
+    return code < 0 ? code : comment_replies_put(question, id, comment, -1, 0, error);
 }
 
 static struct threads_place place_behind(enum threads_sort sort, int64_t id, const struct comment *comment) {
@@ -102,20 +147,44 @@ static bool is_full(const struct comment_question *question, int64_t root) {
     return question->replies->body.size > REPLIES_BODY_MAX || (!root && question->put >= REPLIES_PUT_MAX);
 }
 
+/* Appends comments of one list, of roots with their first replies. *put: how many, as the answer may be full before. */
+static int put_ids(struct comment_question *question, int64_t root, const int64_t *ids, size_t count,
+                   size_t first_replies, size_t *put, struct comment *last, struct error *error) {
+    struct threads_row rows[TOGETHER] = {{.id = 0}}, *replies = NULL;
+    size_t reply_count = 0;
+    for (size_t i = 0; i < count; i++) rows[i].id = ids[i];
+    int code = find_rows(question, rows, count, error);
+    if (code) return code;
+    if (!root && first_replies)
+        code = find_replies(question, rows, count, first_replies, &replies, &reply_count, error);
+    for (*put = 0; !code && *put < count && !(*put && is_full(question, root)); ++*put) {
+        const struct threads_row *row = &rows[*put];
+        if (*put) buffer_byte(&question->replies->body, ',');
+        put_row(question, row);
+        put_replies(question, row, replies);
+        put_end(&question->replies->body, &row->comment);
+        *last = row->comment;
+    }
+    threads_many_release(rows, count);
+    threads_many_release(replies, reply_count);
+    free(replies);
+    return code;
+}
+
 /* Appends comments behind the place, and moves it: fewer than the limit if they are very long, or many. */
 static int put_some(struct comment_question *question, int64_t root, struct threads_place *place, size_t limit,
                     size_t first_replies, bool *more, struct error *error) {
     struct comment_replies *replies = question->replies;
-    int64_t few[FIRST_REPLIES_MAX], *ids = limit > FIRST_REPLIES_MAX ? replies->ids : few;
-    size_t count;
-    struct comment comment;
-    int code = threads_list(replies->options.threads, question->partition, &question->subject, root, place, limit, ids,
-                            &count, more, error);
-    for (size_t i = 0; !code && i < count; i++) {
-        if (i) buffer_byte(&replies->body, ',');
-        code = put_of_id(question, ids[i], first_replies, &comment, error);
-        if (!code && i + 1 < count && is_full(question, root)) {
-            *place = place_behind(place->sort, ids[i], &comment);
+    size_t count, put = 0;
+    struct comment last;
+    int code = threads_list(replies->options.threads, question->partition, &question->subject, root, place, limit,
+                            replies->ids, &count, more, error);
+    for (size_t at = 0; !code && at < count; at += put) {
+        if (at) buffer_byte(&replies->body, ',');
+        size_t some = count - at < TOGETHER ? count - at : TOGETHER;
+        code = put_ids(question, root, replies->ids + at, some, first_replies, &put, &last, error);
+        if (!code && at + put < count && is_full(question, root)) {
+            *place = place_behind(place->sort, replies->ids[at + put - 1], &last);
             *more = true;
             break;
         }
@@ -171,7 +240,7 @@ static int put_about(struct comment_question *question, const struct subject_sta
     buffer_string(body, ",\"pinned\":[");
     for (size_t i = 0; !code && i < state->pins; i++) {
         if (i) buffer_byte(body, ',');
-        code = put_of_id(question, state->pinned[i], 0, &comment, error);
+        code = put_of_id(question, state->pinned[i], &comment, error);
     }
     buffer_format(body, "],\"complete\":%s}", question->complete ? "true" : "false");
     return code;
@@ -249,7 +318,7 @@ static int put_around(struct comment_question *question, const struct comment *c
     for (size_t i = 0; !code && i < count && replies->body.size <= REPLIES_BODY_MAX; i++) {
         if (replies->ids[i] == question->comment) continue;
         if (put++) buffer_byte(&replies->body, ',');
-        code = put_of_id(question, replies->ids[i], 0, &other, error);
+        code = put_of_id(question, replies->ids[i], &other, error);
     }
     return code;
 }
@@ -272,7 +341,7 @@ void comment_replies_one(struct comment_question *question) {
         code = comment_replies_put(question, question->comment, &comment, viewer, FIRST_REPLIES_DEFAULT, &error);
     buffer_string(body, ",\"root\":");
     if (!code && comment.root)
-        code = put_of_id(question, comment.root, 0, &root, &error);
+        code = put_of_id(question, comment.root, &root, &error);
     else
         buffer_string(body, "null");
     buffer_string(body, ",\"around\":[");

@@ -89,4 +89,26 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
                  struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
                  struct error *error);
 
+/* ---- many at once ---- */
+
+/* A comment that is wanted with others. */
+struct threads_row {
+    int64_t id; /* the caller's */
+    bool there;
+    struct comment comment;
+    struct event_text text;      /* of a visible one; size 0: it is not there */
+    struct store_pin pin;        /* holds the text */
+    size_t replies, reply_count; /* of a root: where its first replies are among all */
+};
+
+/* Finds the comments of all ids, and their texts: valid until they are released. 0, or a negative code with nothing to release. */
+int threads_many(struct threads *threads, int32_t partition, const struct event_text *subject, struct threads_row *rows,
+                 size_t count, struct error *error);
+void threads_many_release(struct threads_row *rows, size_t count);
+
+/* Finds the ids of up to `first` replies of each root, by number. replies: room for count * first. 0 or a negative code. */
+int threads_first_replies(struct threads *threads, int32_t partition, const struct event_text *subject,
+                          struct threads_row *roots, size_t count, size_t first, struct threads_row *replies,
+                          size_t *found, struct error *error);
+
 #endif

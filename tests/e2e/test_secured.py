@@ -10,11 +10,13 @@ from harness.feed import Feed
 from harness.geo import north_of
 from harness.records import decode
 from harness.secured import acls_in_line, make_authority
+from harness.thread_watcher import ThreadWatcher
 from harness.waiting import eventually
 from harness.watcher import Watcher
 
 RARE = {  # what the others cannot bring about in a minute
     ('User:starling-feed', 'WRITE', 'feed-watches'): 'an edge died, and its watches are forgotten minutes later',
+    ('User:starling-comments', 'WRITE', 'comment-watches'): 'the same, of threads',
     ('User:starling-feed', 'WRITE', 'post-commands'): 'a post was deleted a day ago',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
 }
@@ -90,7 +92,14 @@ def test_comments_are_read_and_found(secured, users):
     subject = f'post:{post["id"]}'
     made = comments.write(subject, ada, 'unheard-of', owner=author)
     comments.like(subject, author, made['id'])
+    with ThreadWatcher(secured, author, subject) as watcher:
+        def live():
+            comments.write(subject, ada, 'do you watch?')
+            return eventually(watcher.told, 2)
+
+        eventually(live, 30, what='new comments come to him who watches them')
     comments.check(subject)
+    eventually(lambda: secured.http(author).ok('GET', '/v1/notices')['items'], what='the author hears of it')
     found = lambda: secured.http(moderator, scope='moderator').ok('GET', '/v1/moderation/comments',
                                                                   params={'text': 'unheard'})['items']
     eventually(lambda: [item['id'] for item in found()] == [made['id']], what='the comment is found')

@@ -3,7 +3,8 @@
  *     bench-feed-pages [--authors N] [--posts N] [--readers N] [--pages N] [--rounds N] [--json FILE]
  *
  * A page costs all that starling-feed does for it in its stores: it reads the reader's lists of follows and of mutes, finds the inbox,
- * and merges (feed/timelines.c). Lists and inboxes are in RocksDB's cache.
+ * and merges (feed/timelines.c). Lists and inboxes are in RocksDB's cache; the rows "reader in memory" have them in the process's own
+ * memory (feed/recent.h), as those of readers who have read a page lately are.
  *
  *     hot       every author's posts are in the lists of hot posts; inboxes are complete and empty
  *     inbox     the newest 800 posts of whom the reader follows are in the inbox; there are no hot posts
@@ -35,6 +36,7 @@ enum {
 };
 enum { ROUNDS_MAX = 99, AHEAD = 12, INBOX_BYTES = 8, LIST_BYTES = 4, DAY_MS = 86400000 };
 #define MEMORY ((size_t)2 << 30)
+#define CACHE ((size_t)256 << 20) /* of lists, and of inboxes */
 
 struct options {
     int64_t posts, readers, pages;
@@ -46,6 +48,7 @@ struct options {
 /* Readers 0 to options.readers - 1 follow FEW, MANY_READERS behind them follow MANY. */
 struct bench {
     const struct options *options;
+    const char *folder;
     struct relation_lists *lists;
     struct store *store;
     struct inboxes *inboxes;
@@ -64,11 +67,14 @@ static void fail(const char *what, const struct error *error) {
 
 /* ---- the stores ---- */
 
-static void open_stores(struct bench *bench, const char *folder) {
+static void open_stores(struct bench *bench, size_t cache_bytes) {
     struct error error;
-    char *lists = mem_format("%s/follows", folder), *posts = mem_format("%s/posts", folder);
-    struct relation_lists_options options = {
-        .path = lists, .partitions = PARTITIONS, .memory_bytes = MEMORY, .max_age_ms = DAY_MS};
+    char *lists = mem_format("%s/follows", bench->folder), *posts = mem_format("%s/posts", bench->folder);
+    struct relation_lists_options options = {.path = lists,
+                                             .partitions = PARTITIONS,
+                                             .memory_bytes = MEMORY,
+                                             .max_age_ms = DAY_MS,
+                                             .cache_bytes = cache_bytes};
     struct store_options store = {.memory_bytes = MEMORY, .point_lookups = true};
     if (relation_lists_open(&options, &bench->lists, &error)) fail(lists, &error);
     if (store_open(posts, &store, &bench->store, &error)) fail(posts, &error);
@@ -76,7 +82,8 @@ static void open_stores(struct bench *bench, const char *folder) {
                                                            .partitions = PARTITIONS,
                                                            .max = INBOX_MAX,
                                                            .memory_bytes = MEMORY,
-                                                           .away_ms = (int64_t)30 * DAY_MS});
+                                                           .away_ms = (int64_t)30 * DAY_MS,
+                                                           .cache_bytes = cache_bytes});
     for (int32_t p = 0; p < PARTITIONS; p++) {
         int64_t next;
         if (relation_lists_attach(bench->lists, p, clock_wall_ms(), &next, &error)) fail(lists, &error);
@@ -84,6 +91,12 @@ static void open_stores(struct bench *bench, const char *folder) {
     }
     free(lists);
     free(posts);
+}
+
+static void close_stores(struct bench *bench) {
+    inboxes_free(bench->inboxes);
+    store_close(bench->store);
+    relation_lists_close(bench->lists);
 }
 
 static void load_list(struct bench *bench, int64_t person, int64_t following, int64_t *offset) {
@@ -273,10 +286,15 @@ struct row {
     double target;
 };
 
+/* Everything into the caches. */
+static void warm(struct bench *bench, const struct row *row) {
+    for (int64_t i = 0; i < row->readers; i++) make_page(bench, row->hot, row->first + i, 3);
+}
+
 static void measure(struct bench *bench, const struct row *row, bool first) {
     double whole[ROUNDS_MAX], lists[ROUNDS_MAX], inbox[ROUNDS_MAX], floor[ROUNDS_MAX];
     const struct options *options = bench->options;
-    pages_seconds(bench, row->hot, row->first, row->readers, row->pages, 3, 1); // into the caches
+    warm(bench, row);
     for (int i = 0; i < options->rounds; i++) {
         uint64_t seed = hash_u64((uint64_t)i) >> 1;
         double us = 1e6 / (double)row->pages;
@@ -299,7 +317,10 @@ static void measure(struct bench *bench, const struct row *row, bool first) {
 }
 
 static void measure_all(struct bench *bench) {
+    static const char *const CACHED[] = {"500, hot, reader in memory", "500, inbox, reader in memory",
+                                         "500, both, reader in memory", "5,000, hot, reader in memory"};
     const struct options *options = bench->options;
+    struct error error;
     struct hot *none = hot_new();
     struct store_family *family;
     int64_t few = options->readers / 2;
@@ -324,7 +345,7 @@ static void measure_all(struct bench *bench) {
         fprintf(options->json,
                 "\"hot_ids\":%zu,\"hot_authors\":%zu,\"bytes_per_hot_id\":%.2f,\"hot_ids_per_s_core\":%.0f,\"rows\":[",
                 used.ids, used.authors, (double)used.bytes / (double)used.ids, (double)used.ids / fill);
-    const struct row rows[] = {
+    struct row rows[] = {
         {.name = "500 followed, all hot",
          .hot = bench->hot,
          .first = few,
@@ -360,7 +381,16 @@ static void measure_all(struct bench *bench) {
          .lines = lines,
          .target = 8000},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) measure(bench, &rows[i], i == 0);
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    for (size_t i = 0; i < ROWS; i++) measure(bench, &rows[i], i == 0);
+    close_stores(bench);
+    open_stores(bench, CACHE);
+    if (store_family(bench->store, "floor", &family, &error)) fail("floor", &error);
+    for (size_t i = 0; i < ROWS; i++) {
+        rows[i].name = CACHED[i];
+        if (rows[i].family) rows[i].family = family;
+        measure(bench, &rows[i], false);
+    }
     if (options->json) fputc(']', options->json);
     mem_pages_free(table, bytes);
     hot_free(none);
@@ -396,17 +426,18 @@ int main(int argc, char **argv) {
     if (!mkdtemp(folder)) fail(folder, &error);
     if (options.json) fputc('{', options.json);
     bench_print_machine(stdout, options.json, "feed pages");
-    struct bench bench = {
-        .options = &options, .hot = hot_new(), .scratch = page_scratch_new(), .inbox = {.request = -1}};
-    open_stores(&bench, folder);
+    struct bench bench = {.options = &options,
+                          .folder = folder,
+                          .hot = hot_new(),
+                          .scratch = page_scratch_new(),
+                          .inbox = {.request = -1}};
+    open_stores(&bench, 0);
     measure_all(&bench);
     if (options.json) {
         fputs("}\n", options.json);
         fclose(options.json);
     }
-    inboxes_free(bench.inboxes);
-    store_close(bench.store);
-    relation_lists_close(bench.lists);
+    close_stores(&bench);
     hot_free(bench.hot);
     page_scratch_free(bench.scratch);
     page_free(&bench.page);

@@ -25,7 +25,8 @@ static const struct config_property PROPERTIES[] = {
     {"topics.prefix", CONFIG_STRING, AT(prefix), "starling.", .doc = "What the names of all topics start with."},
     {"auth.hs256.key.file", CONFIG_STRING, AT(hs256_key_file), "",
      .doc = "File with the secret of the tokens signed with HS256, to sign tokens with; empty: none are signed."},
-    {"peer.token", CONFIG_STRING, AT(peer_token), "", .doc = "Secret that the daemons share, to ask them."},
+    {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
+     .doc = "Secret that the daemons share, to ask them; peer.token.file: a file that holds it."},
     {"router.group.id", CONFIG_STRING, AT(router_group), "starling-router", .doc = "Consumer group of the routers."},
     {"fanout.group.id", CONFIG_STRING, AT(fanout_group), "starling-fanout", .doc = "Consumer group of the edges."},
     {"history.group.id", CONFIG_STRING, AT(history_group), "starling-history-sink",
@@ -49,7 +50,11 @@ static bool variable_is_ours(const char *variable) {
         size_t same = 0;
         while (same < length && (name[same] == '.' ? '_' : toupper((unsigned char)name[same])) == variable[same])
             same++;
-        if (same == length && !name[same]) return true;
+        if (name[same]) continue;
+        static const char IN_FILE[] = "_FILE";
+        bool file = PROPERTIES[i].secret && length - same == sizeof IN_FILE - 1 &&
+                    !strncmp(variable + same, IN_FILE, sizeof IN_FILE - 1);
+        if (same == length || file) return true;
     }
     return false;
 }
@@ -197,6 +202,12 @@ static int take_arguments(struct cli *cli, struct parse *parse, int argc, char *
     return 0;
 }
 
+/* Nothing that Kafka refuses comes by waiting for it. */
+static void refused(void *context, const char *reason) {
+    cli_fail(context, 1, "%s", reason);
+    exit(1);
+}
+
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,
              const struct cli_option *options, size_t count, bool *done) {
     *cli = (struct cli){.config = NULL, .arguments = argv + 1, .argument_count = 0};
@@ -228,6 +239,8 @@ int cli_open(struct cli *cli, const struct cli_command *command, int argc, char 
         .client_id = "starling",
         .extra = extra,
         .extra_count = extra_count,
+        .on_refused = refused,
+        .refused_context = (void *)(uintptr_t)command,
         .log = NULL,
     };
     return 0;

@@ -74,8 +74,8 @@ static int export_all(const struct cli *cli, const char *path, struct error *err
     struct codec *codec = codec_new();
     export.records = comments_records_new();
     progress_start(&export.progress, "comments export");
-    for (int32_t p = 0; !code && p < shape.partitions[TOPIC_SPACE_USERS]; p++) {
-        code = read_partition(&export, &cli->kafka, shape.partitions[TOPIC_SPACE_USERS], p);
+    for (int32_t p = 0; !code && p < shape.partitions[TOPIC_SPACE_SUBJECTS]; p++) {
+        code = read_partition(&export, &cli->kafka, shape.partitions[TOPIC_SPACE_SUBJECTS], p);
         if (!code) code = comments_records_each(export.records, codec, put_line, &export, &export.counts);
     }
     // The first reason is the one to tell.

@@ -71,7 +71,7 @@ static int import_file(struct importing *import, const struct moving_options *mo
     if (!code) code = setup_new(&cli->kafka, &import->setup, error);
     if (!code)
         code = pace_new(&cli->kafka, cli->settings.comments_group, &TOPIC_COMMENT_COMMANDS,
-                        shape.partitions[TOPIC_SPACE_USERS], &import->pace, error);
+                        shape.partitions[TOPIC_SPACE_SUBJECTS], &import->pace, error);
     if (code) return code;
     progress_start(&import->progress, "comments import");
     code = moving_file_read(file, import->moving, error);

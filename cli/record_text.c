@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/config.h"
 #include "base/text.h"
 #include "cli/delivery_text.h"
 #include "event/topics.h"
+#include "subjects/subject.h"
 #include "users/handle.h"
 #include "users/notice.h"
 #include "users/relation.h"
@@ -70,13 +72,43 @@ static bool put_notice_key(struct buffer *out, const struct kafka_record *record
     return true;
 }
 
+/* A topic whose keys begin with a subject. */
+static bool is_of_subjects(const struct topic *topic) {
+    static const struct topic *const KEYED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
+                                                &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_MODERATION_LOG,
+                                                &TOPIC_COMMENTS_WIDE};
+    for (size_t i = 0; i < ARRAY_SIZE(KEYED); i++)
+        if (topic == KEYED[i]) return true;
+    return false;
+}
+
+/* "post:1", ["post:1","id"] of a comment, or ["post:1","id",number] with a user or an offset; false: it is no key of a subject. */
+static bool put_subject_key(struct buffer *out, const struct kafka_record *record) {
+    struct subject_key key;
+    if (!subject_key_read(record->key, record->key_size, &key)) return false;
+    if (key.numbers) buffer_byte(out, '[');
+    text_quote(out, key.subject, key.size);
+    if (key.numbers) buffer_format(out, ",\"%" PRId64 "\"", key.comment);
+    if (key.numbers == 2) buffer_format(out, ",%" PRId64, key.second);
+    if (key.numbers) buffer_byte(out, ']');
+    return true;
+}
+
+static bool is_of_offsets(const struct topic *topic) {
+    return topic == &TOPIC_COMMAND_OFFSETS || topic == &TOPIC_FEED_OFFSETS || topic == &TOPIC_COMMENT_OFFSETS;
+}
+
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
     bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
-    bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES;
+    bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES || topic == &TOPIC_COMMENT_WATCHES;
     bool name = topic == &TOPIC_NAMES || topic == &TOPIC_NAME_COMMANDS;
     if (!record->key) {
         buffer_string(out, "null");
+    } else if (is_of_offsets(topic)) { // the name of a topic
+        text_quote(out, (const char *)record->key, record->key_size);
+    } else if (is_of_subjects(topic)) {
+        if (!put_subject_key(out, record)) text_hex(out, record->key, record->key_size);
     } else if (pair && record->key_size == PAIR_KEY) {
         buffer_format(out, "[%" PRId64 ",%" PRId64 "]", number_at(record->key), number_at(record->key + USER_KEY));
     } else if (post && record->key_size == PAIR_KEY) { // ids of posts are strings wherever there is JSON
@@ -141,10 +173,45 @@ static bool has_batches(const struct topic *topic) {
            topic == &TOPIC_HOT_POSTS;
 }
 
+/* Whether a record of a topic of subjects names the user. */
+static bool names_user(struct codec *codec, const struct kafka_record *record, int64_t user) {
+    const void *value = record->value;
+    size_t size = record->value_size;
+    union {
+        struct comment_command command;
+        struct comment_subject subject;
+        struct comment comment;
+        struct comment_text text;
+        struct comment_refusal refusal;
+        struct moderation_entry entry;
+        struct comment_wide wide;
+    } is;
+    struct subject_key key;
+    if (!subject_key_read(record->key, record->key_size, &key)) return false;
+    if (record->topic == &TOPIC_REACTIONS) return key.second == user;
+    if (!value) return false;
+    if (record->topic == &TOPIC_COMMENT_COMMANDS)
+        return !event_decode_comment_command(codec, value, size, &is.command, NULL) && is.command.user == user;
+    if (record->topic == &TOPIC_COMMENTS && !key.numbers)
+        return !event_decode_comment_subject(codec, value, size, &is.subject, NULL) && is.subject.owner == user;
+    if (record->topic == &TOPIC_COMMENTS)
+        return !event_decode_comment(codec, value, size, &is.comment, NULL) && is.comment.user == user;
+    if (record->topic == &TOPIC_COMMENT_TEXTS)
+        return !event_decode_comment_text(codec, value, size, &is.text, NULL) && is.text.user == user;
+    if (record->topic == &TOPIC_COMMENT_REFUSALS)
+        return !event_decode_comment_refusal(codec, value, size, &is.refusal, NULL) && is.refusal.user == user;
+    if (record->topic == &TOPIC_MODERATION_LOG)
+        return !event_decode_moderation_entry(codec, value, size, &is.entry, NULL) &&
+               (is.entry.user == user || is.entry.author == user);
+    return !event_decode_comment_wide(codec, value, size, &is.wide, NULL) &&
+           (is.wide.user == user || is.wide.owner == user);
+}
+
 bool record_concerns(struct codec *codec, const struct kafka_record *record, int64_t user) {
     const void *value = record->value;
     size_t size = record->value_size;
     if (has_batches(record->topic)) return value && delivery_concerns(codec, value, size, user);
+    if (is_of_subjects(record->topic)) return names_user(codec, record, user);
     if (record->topic == &TOPIC_FEED_WATCHES) return is_watch_of(record, user);
     if (record->key && record->key_size >= USER_KEY && number_at(record->key) == user) return true;
     if (value && record->topic == &TOPIC_FRIEND_COMMANDS) {

@@ -184,10 +184,10 @@ int setup_wait_decided(struct setup *setup, const struct setup_deciders *decider
     if (!code) code = kafka_admin_new(setup->settings, &handled.admin, error);
     if (!code) code = kafka_topics_verify(handled.admin, &TOPICS_ALL, &shape, ASK_MS, error);
     if (code) goto finish;
-    handled.partitions = shape.partitions[TOPIC_SPACE_USERS];
-    handled.committed = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.committed);
-    handled.end = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.end);
-    handled.target = mem_zero((size_t)shape.partitions[TOPIC_SPACE_USERS], sizeof *handled.target);
+    handled.partitions = shape.partitions[deciders->commands->space];
+    handled.committed = mem_zero((size_t)handled.partitions, sizeof *handled.committed);
+    handled.end = mem_zero((size_t)handled.partitions, sizeof *handled.end);
+    handled.target = mem_zero((size_t)handled.partitions, sizeof *handled.target);
     code = wait_topic(&handled, deciders->commands, deciders->commands_left, error);
     if (!code && deciders->results) code = wait_topic(&handled, deciders->results, deciders->results_left, error);
 finish:

@@ -264,6 +264,8 @@ static int social_begin(struct simulation *s, struct error *error) {
             .posts = o->posts,
             .follows = o->follows,
             .reads = o->reads,
+            .comments = o->comments,
+            .fire_us = o->fire_us,
             .check = o->check,
             .margin_us = o->margin_us,
             .patience_us = o->patience_us,

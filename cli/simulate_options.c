@@ -10,7 +10,7 @@ enum { LONGEST_S = 86400 * 365, RATE_MAX = 100000 };
 /* The values as the user wrote them. */
 struct option_texts {
     const char *from, *until, *speed, *city, *seed, *every, *duration, *settle, *ws, *http;
-    const char *authors, *posts, *follows, *reads, *margin, *patience;
+    const char *authors, *posts, *follows, *reads, *comments, *fire, *margin, *patience;
 };
 
 static int wrong(const char *reason) { return cli_fail(&SIMULATE_COMMAND, 2, "%s", reason); }
@@ -61,15 +61,18 @@ static int check_people(const struct simulate_options *o, const struct option_te
 }
 
 static int check_feed(struct simulate_options *o, const struct option_texts *texts) {
-    double margin_s, patience_s;
+    double margin_s, patience_s, fire_s;
     if (!cli_real(texts->posts, 0, RATE_MAX, &o->posts) || !cli_real(texts->follows, 0, RATE_MAX, &o->follows) ||
-        !cli_real(texts->reads, 0, RATE_MAX, &o->reads))
-        return wrong("--posts, --follows and --reads are numbers a second");
+        !cli_real(texts->reads, 0, RATE_MAX, &o->reads) || !cli_real(texts->comments, 0, RATE_MAX, &o->comments))
+        return wrong("--posts, --follows, --reads and --comments are numbers a second");
+    if (!cli_real(texts->fire, 0, LONGEST_S, &fire_s)) return wrong("--fire is a number of seconds");
+    if (o->comments > 0 && o->posts <= 0) return wrong("--comments need --posts: people talk under them");
     if (!cli_int(texts->authors, 0, 1000, &o->authors)) return wrong("--authors is a number up to 1000");
     if (!cli_real(texts->margin, 0, 3600, &margin_s)) return wrong("--margin is a number of seconds");
     if (!cli_real(texts->patience, 0.1, 3600, &patience_s)) return wrong("--patience is a number of seconds");
     o->patience_us = (int64_t)(patience_s * 1e6);
     o->margin_us = (int64_t)(margin_s * 1e6);
+    o->fire_us = (int64_t)(fire_s * 1e6);
     o->social = o->posts > 0 || o->follows > 0 || o->reads > 0 || o->check || o->feed;
     if (o->no_phones && !o->social)
         return wrong("--no-phones leaves nothing to do: give --posts, --follows, --reads, --check or --feed");
@@ -101,6 +104,8 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         .posts = "0",
         .follows = "0",
         .reads = "0",
+        .comments = "0",
+        .fire = "180",
         .margin = "30",
         .patience = "120",
     };
@@ -127,6 +132,10 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         {"posts", "X", "posts a second, of all people together; some are deleted (0)", &texts.posts, NULL},
         {"follows", "X", "follows a second that begin or end (0)", &texts.follows, NULL},
         {"reads", "X", "newest pages read a second (0)", &texts.reads, NULL},
+        {"comments", "X", "comments, replies, likes and their ends a second, under the posts (0)", &texts.comments,
+         NULL},
+        {"fire", "S", "so often a post catches fire: ten times as much, all under it (180; 0: never)", &texts.fire,
+         NULL},
         {"authors", "N", "the first N people are followed by everybody, and write more (3)", &texts.authors, NULL},
         {"check", NULL, "hold every page against brute force, and fail if one is wrong", NULL, &o->check},
         {"margin", "S", "how long a post, a deletion or a follow may take to be on all pages (30)", &texts.margin,

@@ -28,9 +28,9 @@ struct simulate_options {
     /* People in the feed. */
     bool social; /* they use the feed */
     int64_t authors;
-    double posts, follows, reads; /* a second */
+    double posts, follows, reads, comments; /* a second */
     bool check;
-    int64_t margin_us, patience_us;
+    int64_t margin_us, patience_us, fire_us;
     const char *feed; /* file; NULL: not given */
 };
 

@@ -165,8 +165,7 @@ static void change_follow(struct social *social, struct citizen *citizen) {
 
 /* ---- living ---- */
 
-/* Draws a citizen who is not busy from the first `among`; NULL: none was found. */
-static struct citizen *somebody(struct social *social, size_t among) {
+struct citizen *social_somebody(struct social *social, size_t among) {
     for (int i = 0; among && i < TRIES; i++) {
         struct citizen *citizen = &social->citizens[draw(social) % among];
         if (!citizen->busy) return citizen;
@@ -177,7 +176,7 @@ static struct citizen *somebody(struct social *social, size_t among) {
 static void somebody_posts(struct social *social) {
     size_t authors = crowd_authors(social->options.crowd);
     bool author = authors && draw(social) % AUTHOR_SHARE == 0;
-    struct citizen *citizen = somebody(social, author ? authors : social->count);
+    struct citizen *citizen = social_somebody(social, author ? authors : social->count);
     if (!citizen) return;
     if (citizen->latest_count && draw(social) % DELETION_SHARE == 0)
         delete_post(social, citizen);
@@ -186,7 +185,7 @@ static void somebody_posts(struct social *social) {
 }
 
 static void somebody_follows(struct social *social) {
-    struct citizen *citizen = somebody(social, social->count);
+    struct citizen *citizen = social_somebody(social, social->count);
     if (citizen) change_follow(social, citizen);
 }
 
@@ -209,6 +208,9 @@ static void live(struct social *social, int64_t passed_us) {
     keep_rate(social, &social->posts, passed_us, somebody_posts);
     keep_rate(social, &social->follows, passed_us, somebody_follows);
     keep_rate(social, &social->reads, passed_us, somebody_reads);
+    social_fire(social);
+    keep_rate(social, &social->talking, passed_us, social_talks);
+    keep_rate(social, &social->hearing, passed_us, social_read_talk);
 }
 
 /* ---- the end ---- */
@@ -273,7 +275,10 @@ static void on_tick(void *context) {
     case SOCIAL_LEARNING: social_learn(social); break;
     case SOCIAL_LIVING: live(social, passed_us); break;
     case SOCIAL_RESTING:
-        if (!home_api_under_way(social->api)) begin_reading(social);
+        if (!home_api_under_way(social->api)) social_enter(social, SOCIAL_HEARING);
+        break;
+    case SOCIAL_HEARING:
+        if (!social->options.check || social_talks_checked(social)) begin_reading(social);
         break;
     case SOCIAL_READING: go_on_reading(social); break;
     case SOCIAL_OVER: break;
@@ -304,6 +309,8 @@ int social_new(const struct social_options *options, struct social **out, struct
         .posts = {.a_second = options->posts},
         .follows = {.a_second = options->follows},
         .reads = {.a_second = options->reads},
+        .talking = {.a_second = options->comments},
+        .hearing = {.a_second = options->comments / 4},
     };
     social->citizens = mem_zero(social->count + 1, sizeof *social->citizens);
     for (size_t i = 0; i < social->count; i++) {
@@ -322,6 +329,7 @@ void social_free(struct social *social) {
     loop_timer_free(social->tick);
     home_api_free(social->api);
     page_check_free(social->check);
+    social_talks_free(social);
     buffer_free(&social->scratch);
     buffer_free(&social->why);
     free(social->citizens);
@@ -345,6 +353,11 @@ void social_say(const struct social *social) {
             " pages read, %" PRIu64 " without answer, %" PRIu64 " not complete\n",
             social->counts.posted, social->counts.deleted, social->counts.followed, social->counts.unfollowed,
             social->counts.read, social->counts.unanswered, social->counts.incomplete);
+    if (social->options.comments > 0)
+        fprintf(stderr,
+                "simulate: %" PRIu64 " comments, %" PRIu64 " likes given or taken back, %zu threads, %" PRIu64
+                " fires\n",
+                social->counts.commented, social->counts.liked, social->talk_count, social->counts.fires);
     if (social->options.check) fprintf(stderr, "simulate: %" PRIu64 " pages were wrong\n", social->counts.wrong);
     if (social->counts.refused)
         fprintf(stderr, "simulate: %" PRIu64 " requests were refused\n", social->counts.refused);

@@ -25,7 +25,8 @@ struct social_options {
     size_t url_count;
     const char *hs256_key_file;
     uint64_t seed;
-    double posts, follows, reads; /* a second, all people together */
+    double posts, follows, reads, comments; /* a second, all people together */
+    int64_t fire_us; /* so often a post catches fire: ten times as much happens under it; 0: never */
     bool check;
     int64_t margin_us;     /* see cli/page_check.h */
     int64_t patience_us;   /* with timelines that are not right at the end, and with a gateway that does not answer */

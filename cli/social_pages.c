@@ -10,7 +10,7 @@
 #include "ids/ids.h"
 #include "json/json.h"
 
-enum { WHOLE_PAGE = 200, SHOWN_WRONG_MAX = 5 };
+enum { WHOLE_PAGE = 200 };
 
 /* A timeline while it is read, page by page. */
 struct page_look {
@@ -58,7 +58,7 @@ static bool read_page(struct page_look *look, const char *reply, size_t size) {
 /* ---- judging ---- */
 
 static void say_wrong(struct social *social, int64_t user) {
-    if (++social->counts.wrong > SHOWN_WRONG_MAX) return;
+    if (++social->counts.wrong > SOCIAL_SHOWN_WRONG_MAX) return;
     fprintf(stderr, "simulate: user %" PRId64 "'s page is wrong:\n%s", user, buffer_cstring(&social->why));
 }
 

@@ -3,12 +3,19 @@
 #define CLI_SOCIAL_PRIVATE_H
 
 #include "cli/home_api.h"
-#include "cli/social.h"
 #include "cli/page_check.h"
+#include "cli/social.h"
+#include "cli/talk_check.h"
 
-enum { SOCIAL_PAGE = 20, SOCIAL_LATEST = 8, SOCIAL_UNDER_WAY_MAX = 256, SOCIAL_AT_ONCE = 64 };
+enum {
+    SOCIAL_PAGE = 20,
+    SOCIAL_LATEST = 8,
+    SOCIAL_UNDER_WAY_MAX = 256,
+    SOCIAL_AT_ONCE = 64,
+    SOCIAL_SHOWN_WRONG_MAX = 5
+};
 
-enum social_phase { SOCIAL_LEARNING, SOCIAL_LIVING, SOCIAL_RESTING, SOCIAL_READING, SOCIAL_OVER };
+enum social_phase { SOCIAL_LEARNING, SOCIAL_LIVING, SOCIAL_RESTING, SOCIAL_HEARING, SOCIAL_READING, SOCIAL_OVER };
 
 struct citizen {
     int64_t user;
@@ -38,10 +45,16 @@ struct social {
     bool rest_wanted, last_turn, closing;
     uint64_t chance, number; /* number: of posts */
     int64_t run;             /* tells this simulation's idempotency keys from another's */
-    struct social_rate posts, follows, reads;
+    struct social_rate posts, follows, reads, talking, hearing;
+    struct talk **talks; /* threads under posts */
+    size_t talk_count, talks_right;
+    bool talks_asked;
+    struct talk *burning; /* the one on fire; NULL: none */
+    int64_t fire_us;      /* when it began to burn, or when the last one did */
     struct buffer scratch, why;
     struct {
-        uint64_t posted, deleted, followed, unfollowed, read, unanswered, incomplete, wrong, refused, failed;
+        uint64_t posted, deleted, followed, unfollowed, read, unanswered, incomplete, wrong, refused, failed, commented,
+            liked, fires;
     } counts;
 };
 
@@ -49,6 +62,16 @@ void social_enter(struct social *social, enum social_phase phase);
 
 /* Counts a refusal, and prints the first few. */
 void social_refused(struct social *social, const char *what, int64_t user, unsigned status, const char *reply);
+
+/* A citizen of the first `among` who is not busy; NULL: none was found. */
+struct citizen *social_somebody(struct social *social, size_t among);
+
+/* Somebody comments, replies, likes or deletes under a post. */
+void social_talks(struct social *social);
+void social_fire(struct social *social);          /* begins and ends fires when it is time */
+void social_read_talk(struct social *social);     /* reads and checks the newest page of a thread */
+bool social_talks_checked(struct social *social); /* at the end; false: some threads are still to be read */
+void social_talks_free(struct social *social);
 
 /* A turn asks about all citizens that are open, a few at a time. False: the turn is over. */
 bool social_turn(struct social *social, void (*ask)(struct social *social, struct citizen *citizen));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/acls.h"
 #include "cli/cli.h"
 #include "cli/reader.h"
 #include "event/topics.h"
@@ -16,7 +17,7 @@ static int create(const struct cli *cli, const struct topics_plan *plan) {
     struct topics_shape shape;
     int before = reader_shape(&cli->kafka, &shape, &error);
     // Whatever else is wrong with the topics, creating them cures it or says why not.
-    int code = before == -EHOSTDOWN ? before : kafka_admin_new(&cli->kafka, &admin, &error);
+    int code = before == -EHOSTDOWN || before == -EACCES ? before : kafka_admin_new(&cli->kafka, &admin, &error);
     if (!code) code = kafka_topics_create(admin, plan, CREATE_MS, &error);
     if (!code) code = kafka_topics_verify(admin, &TOPICS_ALL, &shape, ASK_MS, &error);
     if (code) goto finish;
@@ -36,46 +37,69 @@ finish:
 /* With three copies, one may be lost while records go on being written and none that was acknowledged is lost. */
 static int64_t default_insync(int64_t copies) { return copies < 0 ? 0 : copies >= 3 ? 2 : 1; }
 
+struct numbers {
+    const char *partitions, *delivery_partitions, *replication, *min_insync; /* the last two: NULL if not given */
+};
+
+static int create_as_asked(const struct cli *cli, const struct numbers *numbers) {
+    int64_t count, delivery_count, copies = -1, insync = 0;
+    if (!cli_int(numbers->partitions, 1, 10000, &count))
+        return cli_fail(&TOPICS_COMMAND, 2, "--partitions %s: must be a number from 1 to 10000", numbers->partitions);
+    if (!cli_int(numbers->delivery_partitions, 1, 10000, &delivery_count))
+        return cli_fail(&TOPICS_COMMAND, 2, "--delivery-partitions %s: must be a number from 1 to 10000",
+                        numbers->delivery_partitions);
+    if (numbers->replication && !cli_int(numbers->replication, 1, 1000, &copies))
+        return cli_fail(&TOPICS_COMMAND, 2, "--replication %s: must be a number from 1 to 1000", numbers->replication);
+    if (numbers->min_insync && !cli_int(numbers->min_insync, 1, copies < 0 ? 1000 : copies, &insync))
+        return cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be from 1 to the number of copies",
+                        numbers->min_insync);
+    return create(cli, &(struct topics_plan){.topics = &TOPICS_ALL,
+                                             .partitions = {[TOPIC_SPACE_USERS] = (int)count,
+                                                            [TOPIC_SPACE_SUBJECTS] = (int)count,
+                                                            [TOPIC_SPACE_ROUTES] = (int)delivery_count},
+                                             .replication = (int)copies,
+                                             .min_insync = (int)(insync ? insync : default_insync(copies))});
+}
+
 static int run(int argc, char **argv) {
-    const char *partitions = "16", *delivery_partitions = "64", *replication = NULL, *min_insync = NULL;
+    struct numbers numbers = {.partitions = "16", .delivery_partitions = "64"};
+    struct acls_form form = {.principal = "User:%", .command_config = ""};
+    const char *format = "kafka-acls";
     const struct cli_option options[] = {
-        {"partitions", "N", "of all topics but deliveries (16)", &partitions, NULL},
-        {"delivery-partitions", "N", "of deliveries: routes to edges (64)", &delivery_partitions, NULL},
-        {"replication", "N", "copies of each record (the broker's default)", &replication, NULL},
-        {"min-insync", "N", "copies that must be written before a record counts (2 from 3 copies on)", &min_insync,
+        {"partitions", "N", "create: of all topics but deliveries (16)", &numbers.partitions, NULL},
+        {"delivery-partitions", "N", "create: of deliveries: routes to edges (64)", &numbers.delivery_partitions, NULL},
+        {"replication", "N", "create: copies of each record (the broker's default)", &numbers.replication, NULL},
+        {"min-insync", "N", "create: copies that must be written before a record counts (2 from 3 copies on)",
+         &numbers.min_insync, NULL},
+        {"principal", "NAME", "acls: whom they are for, with the program's name for a % (User:%)", &form.principal,
          NULL},
+        {"format", "FORMAT", "acls: kafka-acls, for command lines, or json (kafka-acls)", &format, NULL},
+        {"command-config", "FILE", "acls: properties that kafka-acls.sh is to connect with (none)",
+         &form.command_config, NULL},
     };
     struct cli cli;
     bool done;
     int code = cli_open(&cli, &TOPICS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    int64_t count, delivery_count, copies = -1, insync = 0;
-    if (cli.argument_count != 1 || strcmp(cli.arguments[0], "create")) {
-        code = cli_fail(&TOPICS_COMMAND, 2, "the one thing to do with topics is: create");
-    } else if (!cli_int(partitions, 1, 10000, &count)) {
-        code = cli_fail(&TOPICS_COMMAND, 2, "--partitions %s: must be a number from 1 to 10000", partitions);
-    } else if (!cli_int(delivery_partitions, 1, 10000, &delivery_count)) {
-        code = cli_fail(&TOPICS_COMMAND, 2, "--delivery-partitions %s: must be a number from 1 to 10000",
-                        delivery_partitions);
-    } else if (replication && !cli_int(replication, 1, 1000, &copies)) {
-        code = cli_fail(&TOPICS_COMMAND, 2, "--replication %s: must be a number from 1 to 1000", replication);
-    } else if (min_insync && !cli_int(min_insync, 1, copies < 0 ? 1000 : copies, &insync)) {
-        code = cli_fail(&TOPICS_COMMAND, 2, "--min-insync %s: must be from 1 to the number of copies", min_insync);
-    } else {
-        code = create(&cli, &(struct topics_plan){.topics = &TOPICS_ALL,
-                                                  .partitions = {[TOPIC_SPACE_USERS] = (int)count,
-                                                                 [TOPIC_SPACE_SUBJECTS] = (int)count,
-                                                                 [TOPIC_SPACE_ROUTES] = (int)delivery_count},
-                                                  .replication = (int)copies,
-                                                  .min_insync = (int)(insync ? insync : default_insync(copies))});
-    }
+    const char *what = cli.argument_count ? cli.arguments[0] : "";
+    bool json = !strcmp(format, "json");
+    form.bootstrap = cli.settings.bootstrap;
+    if (!strcmp(what, "create") && cli.argument_count == 1)
+        code = create_as_asked(&cli, &numbers);
+    else if (strcmp(what, "acls"))
+        code = cli_fail(&TOPICS_COMMAND, 2, "what can be done with topics is: create, acls");
+    else if (!json && strcmp(format, "kafka-acls"))
+        code = cli_fail(&TOPICS_COMMAND, 2, "--format %s: must be kafka-acls or json", format);
+    else
+        code = acls_show(&cli, cli.arguments + 1, cli.argument_count - 1, &form, json);
     cli_close(&cli);
     return code;
 }
 
 const struct cli_command TOPICS_COMMAND = {
     .name = "topics",
-    .synopsis = "create [--partitions N] [--delivery-partitions N] [--replication N] [--min-insync N]",
-    .summary = "makes the topics with the right settings; safe to repeat",
+    .synopsis = "create [--partitions N] [--delivery-partitions N] [--replication N] [--min-insync N] | "
+                "acls [PROGRAM...] [--principal NAME] [--format kafka-acls|json] [--command-config FILE]",
+    .summary = "makes the topics with the right settings, safe to repeat; prints the ACLs that each program needs",
     .run = run,
 };

@@ -3,6 +3,7 @@
 set(SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread; empty for none")
 option(WARNINGS_AS_ERRORS "Refuse code with warnings" ON)
 option(STARLING_TESTS "Build the unit tests" ON)
+option(PACKAGING "Prepare Debian packages (cmake/Packages.cmake)" OFF)
 option(FUZZERS "Build the fuzz targets with libFuzzer; needs clang" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -33,6 +34,14 @@ if(WARNINGS_AS_ERRORS)
     target_compile_options(starling_flags INTERFACE -Werror)
 endif()
 
+if(PACKAGING)
+    # The same bytes in whatever folder and at whatever time (of the two maps the later one wins, and the build's folder may lie in the
+    # sources'); and all that Debian hardens programs by.
+    target_compile_options(starling_flags INTERFACE "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=starling"
+        "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build" -Werror=date-time -fstack-clash-protection)
+    target_link_options(starling_flags INTERFACE -Wl,-z,relro,-z,now)
+    set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # cpack packs what was built, and does not build tests and benches
+endif()
 if(FUZZERS)
     if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
         message(FATAL_ERROR "FUZZERS needs clang: -DCMAKE_C_COMPILER=clang")

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "comments/comments_private.h"
 #include "decider/identity.h"
+#include "event/programs.h"
 #include "event/topics.h"
 #include "ids/ids.h"
 
@@ -309,19 +310,13 @@ static void comments_peer(void *state, struct http_request *request) {
         http_problem(request, 503, "starting", "this process is opening its store", 1);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,         &TOPIC_COMMENT_TEXTS,
-                                             &TOPIC_REACTIONS,        &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS,
-                                             &TOPIC_MODERATION_LOG,   &TOPIC_COMMENTS_WIDE,    &TOPIC_BANS,
-                                             &TOPIC_NOTICES,          &TOPIC_COMMENT_WATCHES,  &TOPIC_DELIVERIES};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition COMMENTS_SERVICE = {
     .name = "starling-comments",
     .ops_listen = "127.0.0.1:9160",
     .peer_listen = "127.0.0.1:9260",
     .section = &COMMENTS_SECTION,
     .more_sections = OWNER_SECTIONS,
-    .topics = &TOPICS,
+    .uses = &PROGRAM_COMMENTS.uses,
     .conditions = CONDITIONS,
     .start = comments_start,
     .drain = comments_drain,

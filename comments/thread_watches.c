@@ -165,6 +165,7 @@ static void put_item(struct thread_watches *watches, const struct watched_thread
     *item = (struct changed_comment){.id = change->id,
                                      .user = comment->user,
                                      .state = (enum changed_comment_state)comment->state,
+                                     .time = comment_time(change->id, comment),
                                      .floor = comment->floor,
                                      .root = comment->root,
                                      .answers = comment->answers,

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/programs.h"
 #include "event/topics.h"
 #include "fanout/deliveries.h"
 #include "fanout/door.h"
@@ -387,19 +388,13 @@ static bool edge_busy(void *state) {
 
 static const char *const CONDITIONS[] = {"copies", "routes", "listener", NULL};
 
-static const struct topic *const NEEDED[] = {
-    &TOPIC_DELIVERIES,     &TOPIC_LOCATIONS,    &TOPIC_PROFILES,
-    &TOPIC_SHARING,        &TOPIC_FEED_WATCHES, &TOPIC_POST_COMMANDS /* whose owners have the texts */,
-    &TOPIC_COMMENT_WATCHES};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition FANOUT_SERVICE = {
     .name = "starling-fanout",
     .ops_listen = "127.0.0.1:9130",
     .section = &FANOUT_SECTION,
     .more_sections = SCREEN_SECTIONS,
     .processes = "edge.processes",
-    .topics = &TOPICS,
+    .uses = &PROGRAM_FANOUT.uses,
     .conditions = CONDITIONS,
     .start = edge_start,
     .reload = edge_reload,

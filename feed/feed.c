@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "event/topics.h"
+#include "event/programs.h"
 #include "feed/feed_private.h"
 #include "ids/ids.h"
 
@@ -77,6 +77,7 @@ static void make_stores(struct feed *feed) {
         .folder = service_settings(feed->service)->data_dir,
         .partitions = feed->partitions,
         .memory_bytes = (size_t)settings->store_memory_mb << 20,
+        .cache_bytes = ((size_t)settings->readers_memory_mb << 20) / 2,
         .max_age_ms = settings->rebuild_after_h * HOUR_MS,
         .checkpoint_folder = feed->owning->checkpoint_dir,
         .checkpoint_every_ms = feed->owning->checkpoint_every_s * SECOND_MS,
@@ -165,20 +166,13 @@ static void feed_peer(void *state, struct http_request *request) {
         http_problem(request, 503, "starting", "this process is opening its stores", 1);
 }
 
-static const struct topic *const NEEDED[] = {
-    &TOPIC_FOLLOW_COMMANDS,   &TOPIC_FOLLOWS,      &TOPIC_POST_COMMANDS, &TOPIC_POSTS,
-    &TOPIC_POST_TEXTS,        &TOPIC_FRIENDSHIPS,  &TOPIC_FEED_OFFSETS,  &TOPIC_TIMELINES,
-    &TOPIC_TIMELINE_REQUESTS, &TOPIC_HOT_POSTS,    &TOPIC_NAME_COMMANDS, &TOPIC_NAMES,
-    &TOPIC_NOTICES,           &TOPIC_FEED_WATCHES, &TOPIC_DELIVERIES,    &TOPIC_FOLLOW_REFUSALS};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition FEED_SERVICE = {
     .name = "starling-feed",
     .ops_listen = "127.0.0.1:9150",
     .peer_listen = "127.0.0.1:9250",
     .section = &FEED_SECTION,
     .more_sections = OWNER_SECTIONS,
-    .topics = &TOPICS,
+    .uses = &PROGRAM_FEED.uses,
     .conditions = CONDITIONS,
     .start = feed_start,
     .drain = feed_drain,

@@ -4,6 +4,7 @@
 static void collect(void *context) {
     struct feed *feed = context;
     struct inboxes_usage inboxes = inboxes_used(feed->inboxes);
+    struct recent_usage lists = relation_lists_cached(feed->relations);
     struct store_usage store = store_usage(feed->store);
     feed->metrics.inboxes->value = (double)inboxes.inboxes;
     feed->metrics.unwritten->value = (double)inboxes.bytes;
@@ -13,6 +14,9 @@ static void collect(void *context) {
     feed->metrics.requests->value = (double)effects_waiting_authors(feed->effects);
     feed->metrics.cache->value = (double)store.block_cache;
     feed->metrics.files->value = (double)store.sst_files;
+    feed->metrics.rows->value = (double)(inboxes.cache.bytes + lists.bytes);
+    feed->metrics.hits->value = (double)(inboxes.cache.hits + lists.hits);
+    feed->metrics.misses->value = (double)(inboxes.cache.misses + lists.misses);
 }
 
 void feed_metrics_start(struct feed *feed) {
@@ -29,5 +33,12 @@ void feed_metrics_start(struct feed *feed) {
                                            "Authors in requests for posts that wait for their answer.", NULL);
     feed->metrics.cache = metrics_gauge(m, "starling_feed_store_cache_bytes", "Block cache of the posts' store.", NULL);
     feed->metrics.files = metrics_gauge(m, "starling_feed_store_disk_bytes", "The posts' store on the disk.", NULL);
+    feed->metrics.rows = metrics_gauge(m, "starling_feed_readers_bytes",
+                                       "Memory of follow lists and inboxes that pages have read lately.", NULL);
+    feed->metrics.hits = metrics_counter(m, "starling_feed_readers_hits_total",
+                                         "Lists and inboxes that pages have found in that memory.", NULL);
+    feed->metrics.misses =
+        metrics_counter(m, "starling_feed_readers_misses_total",
+                        "Lists and inboxes that were not there, and were read from the store.", NULL);
     metrics_on_collect(m, collect, feed);
 }

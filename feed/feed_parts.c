@@ -79,6 +79,7 @@ static int make_state(struct feed *feed, struct error *error) {
         .max = (size_t)settings->inbox_max,
         .memory_bytes = (size_t)settings->inbox_memory_mb << 20,
         .away_ms = settings->away_days * DAY_MS,
+        .cache_bytes = ((size_t)settings->readers_memory_mb << 20) / 2,
     });
     return 0;
 }

@@ -42,7 +42,8 @@ struct feed {
     bool started; /* the stores are open, and all parts are there */
     bool prepared, hot_read, draining;
     struct {
-        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files;
+        struct metric *inboxes, *unwritten, *entries, *dropped, *pushes, *requests, *cache, *files, *rows, *hits,
+            *misses;
     } metrics;
 };
 

@@ -7,7 +7,7 @@
 #include "feed/id_table.h"
 
 /* Tables are a few, chosen by the highest bits of the author's hash: one that grows is copied, which takes some 10 ns an author. */
-enum { PART_BITS = 3, PARTS = 1 << PART_BITS, BOUND_BITS_MIN = 6 };
+enum { PART_BITS = 3, PARTS = 1 << PART_BITS };
 
 struct hot_older {
     uint32_t count, capacity;
@@ -22,32 +22,16 @@ struct hot_author {
 
 struct hot {
     struct id_table parts[PARTS];
-    uint32_t *bounds; /* by the highest bits of the author's hash; 2^bound_bits of them */
-    unsigned bound_bits;
+    struct hot_bounds bounds;
     int64_t horizon;
     struct id_table gone; /* ids of posts that were here and are deleted */
     size_t at_part, at;   /* of hot_expire; the part behind the last one is `gone` */
     size_t authors, ids, bytes;
 };
 
-static size_t bounds_bytes(unsigned bits) { return sizeof(uint32_t) << bits; }
-
-static uint32_t *bounds_new(unsigned bits) {
-    size_t bytes = bounds_bytes(bits);
-    return bytes < MEM_LARGE_PAGE ? mem_zero(bytes, 1) : mem_pages(bytes, true);
-}
-
-static void bounds_free(uint32_t *bounds, unsigned bits) {
-    if (bounds_bytes(bits) < MEM_LARGE_PAGE)
-        free(bounds);
-    else
-        mem_pages_free(bounds, bounds_bytes(bits));
-}
-
 struct hot *hot_new(void) {
     struct hot *hot = mem_zero(1, sizeof *hot);
-    hot->bounds = bounds_new(BOUND_BITS_MIN);
-    hot->bound_bits = BOUND_BITS_MIN;
+    hot_bounds_init(&hot->bounds);
     for (size_t i = 0; i < PARTS; i++)
         hot->parts[i] = (struct id_table){.size = sizeof(struct hot_author), .skip = PART_BITS};
     hot->gone = (struct id_table){.size = sizeof(uint64_t)};
@@ -62,41 +46,11 @@ void hot_free(struct hot *hot) {
         id_table_free(&hot->parts[i]);
     }
     id_table_free(&hot->gone);
-    bounds_free(hot->bounds, hot->bound_bits);
+    hot_bounds_free(&hot->bounds);
     free(hot);
 }
 
 static size_t part_of(int64_t author) { return hash_fold((uint64_t)author + 1) >> (64 - PART_BITS); }
-
-static const struct hot_author *find(const struct hot *hot, int64_t author) {
-    return author < 0 ? NULL : id_table_find(&hot->parts[part_of(author)], author);
-}
-
-/* ---- bounds ---- */
-
-static uint32_t *bound_at(const struct hot *hot, int64_t author) {
-    return &hot->bounds[hash_fold((uint64_t)author + 1) >> (64 - hot->bound_bits)];
-}
-
-/* Doubles the number of bounds. Each old bound becomes two equal ones, each for about half of its authors. */
-static void double_bounds(struct hot *hot) {
-    uint32_t *bounds = bounds_new(hot->bound_bits + 1);
-    for (size_t i = 0; i < (size_t)2 << hot->bound_bits; i++) bounds[i] = hot->bounds[i / 2];
-    bounds_free(hot->bounds, hot->bound_bits);
-    hot->bounds = bounds;
-    hot->bound_bits++;
-}
-
-static void raise_bound(struct hot *hot, int64_t author, int64_t id) {
-    if (hot->authors > (size_t)1 << hot->bound_bits) double_bounds(hot);
-    uint32_t *bound = bound_at(hot, author), now = hot_bound(id);
-    if (now > *bound) *bound = now;
-}
-
-/* One random read each: many of them are under way at once. */
-void hot_bounds(const struct hot *hot, const int64_t *authors, size_t count, uint32_t *bounds) {
-    for (size_t i = 0; i < count; i++) bounds[i] = *bound_at(hot, authors[i]);
-}
 
 /* ---- putting ---- */
 
@@ -141,7 +95,7 @@ void hot_put(struct hot *hot, int64_t author, int64_t id) {
     struct hot_author *slot = id_table_put(part, author, &created);
     hot->bytes += id_table_bytes(part) - bytes;
     hot->authors += created;
-    raise_bound(hot, author, id);
+    hot_bounds_raise(&hot->bounds, hot->authors, author, id);
     if (created) {
         slot->newest = id;
     } else if (id > slot->newest) {
@@ -159,36 +113,42 @@ void hot_prefetch(const struct hot *hot, int64_t author) {
     if (author >= 0) id_table_prefetch(&hot->parts[part_of(author)], author);
 }
 
-void hot_prefetch_older(const struct hot *hot, int64_t author) {
-    const struct hot_author *slot = find(hot, author);
-    const uint8_t *older = slot ? (const uint8_t *)slot->older : NULL;
+const struct hot_author *hot_find(const struct hot *hot, int64_t author) {
+    return author < 0 ? NULL : id_table_find(&hot->parts[part_of(author)], author);
+}
+
+int64_t hot_newest_of(const struct hot *hot, const struct hot_author *author) {
+    return author->newest > hot->horizon ? author->newest : 0;
+}
+
+int64_t hot_newest(const struct hot *hot, int64_t author) {
+    const struct hot_author *slot = hot_find(hot, author);
+    return slot ? hot_newest_of(hot, slot) : 0;
+}
+
+void hot_prefetch_older(const struct hot_author *author) {
+    const uint8_t *older = (const uint8_t *)author->older;
     if (!older) return;
     __builtin_prefetch(older);
     __builtin_prefetch(older + 64);
 }
 
-int64_t hot_newest(const struct hot *hot, int64_t author) {
-    const struct hot_author *slot = find(hot, author);
-    return slot && slot->newest > hot->horizon ? slot->newest : 0;
-}
-
-size_t hot_of(const struct hot *hot, int64_t author, int64_t above, int64_t before, int64_t *ids, size_t max) {
-    const struct hot_author *slot = find(hot, author);
-    size_t count = 0;
-    if (above < hot->horizon) above = hot->horizon;
-    if (!slot || slot->newest <= above) return 0;
-    if (slot->newest < before && max) ids[count++] = slot->newest;
-    const struct hot_older *older = slot->older;
-    if (!older) return count;
-    uint32_t at = slot->newest < before ? older->count : count_below(older, before);
-    while (at && count < max && older->ids[at - 1] > above) ids[count++] = older->ids[--at];
-    return count;
+int64_t hot_before(const struct hot *hot, const struct hot_author *author, int64_t above, int64_t before) {
+    const struct hot_older *older = author->older;
+    int64_t id = author->newest;
+    if (id >= before) {
+        uint32_t at = count_below(older, before);
+        id = at ? older->ids[at - 1] : 0;
+    }
+    return id > above && id > hot->horizon ? id : 0;
 }
 
 bool hot_has(const struct hot *hot, int64_t author, int64_t id) {
-    int64_t found;
-    return hot_of(hot, author, id - 1, id + 1, &found, 1) > 0;
+    const struct hot_author *slot = hot_find(hot, author);
+    return slot && hot_before(hot, slot, id - 1, id + 1) == id;
 }
+
+const struct hot_bounds *hot_all_bounds(const struct hot *hot) { return &hot->bounds; }
 
 bool hot_is_gone(const struct hot *hot, int64_t id) { return hot->gone.count && id_table_find(&hot->gone, id); }
 
@@ -275,6 +235,6 @@ struct hot_usage hot_used(const struct hot *hot) {
     return (struct hot_usage){.authors = hot->authors,
                               .ids = hot->ids,
                               .gone = hot->gone.count,
-                              .bytes = sizeof *hot + bounds_bytes(hot->bound_bits) + id_table_bytes(&hot->gone) +
+                              .bytes = sizeof *hot + hot_bounds_bytes(&hot->bounds) + id_table_bytes(&hot->gone) +
                                        hot->bytes};
 }

@@ -157,6 +157,13 @@ void inbox_answer(struct inbox *inbox, int64_t request, int32_t partition, const
     if (stop_waiting(inbox, partition) && !inbox->waiting_count) inbox->horizon = inbox->rebuilt;
 }
 
+void inbox_cut(struct inbox *inbox, size_t newest) {
+    if (inbox->count <= newest) return;
+    left_out(inbox, inbox->posts[newest].id);
+    inbox->count = newest;
+    inbox->cut = true;
+}
+
 /* ---- as bytes: numbers as varints; partitions and ids as differences from the one before ---- */
 
 enum { VERSION = 1, NUMBERS = 6 };

@@ -40,7 +40,7 @@ struct inbox {
     size_t count, capacity;
     int16_t *waiting; /* rising */
     size_t waiting_count, waiting_capacity;
-    bool cut; /* inbox_read has skipped posts, as there were too many */
+    bool cut; /* inbox_read or inbox_cut has left out posts, as there were too many */
 };
 
 void inbox_free(struct inbox *inbox);  /* what it points to; {.request = -1} is an empty one */
@@ -62,6 +62,9 @@ void inbox_remove(struct inbox *inbox, int64_t id); /* an id that is not there i
 void inbox_backlog(struct inbox *inbox, int64_t author, const int64_t *ids, size_t count, int64_t cut, size_t max);
 void inbox_answer(struct inbox *inbox, int64_t request, int32_t partition, const struct inbox_post *posts, size_t count,
                   int64_t cut, size_t max);
+
+/* Leaves out all but the newest posts, as inbox_read does. */
+void inbox_cut(struct inbox *inbox, size_t newest);
 
 /* As bytes: some 11 a post. Reading fails with -EBADMSG; the inbox is then empty. newest: reads at most so many posts: the horizon is
  * then the highest id that was passed by, if that is above the inbox's own. */

@@ -7,18 +7,19 @@
 #include "base/mem.h"
 #include "feed/inboxes_private.h"
 
-enum { PREFETCHED = 8, EVENT_BYTES = 11 };
+enum { PREFETCHED = 8, EVENT_BYTES = 11, MERGE_SHARE = 224 /* 3.5 times the bytes of a unit of weight */ };
 
 struct inboxes *inboxes_new(const struct inboxes_options *options) {
     struct inboxes *inboxes = mem_alloc(sizeof *inboxes);
-    // Chunks are merged when they hold half an inbox, or are some 60: an inbox is rewritten for hundreds of pushes.
-    size_t merge_at = options->max * EVENT_BYTES / 128;
+    // Chunks are merged when they hold less than a third of an inbox, or are some 40: an inbox is rewritten for hundreds of pushes.
+    size_t merge_at = options->max * EVENT_BYTES / MERGE_SHARE;
     *inboxes = (struct inboxes){
         .options = *options,
         .parts = mem_zero((size_t)options->partitions, sizeof *inboxes->parts),
         .merge_at = merge_at < 4     ? 4
                     : merge_at > 250 ? 250
                                      : (unsigned)merge_at,
+        .rows = recent_new(options->cache_bytes, options->partitions),
         .batch = store_batch_new(),
         .inbox = {.request = -1},
     };
@@ -30,6 +31,7 @@ static void part_free(struct inboxes *inboxes, struct inboxes_part *part) {
     inbox_lot_free(&part->open);
     inbox_lot_free(&part->sealed);
     id_table_free(&part->readers);
+    recent_drop_all(inboxes->rows, (int32_t)(part - inboxes->parts));
     *part = (struct inboxes_part){.family = NULL};
 }
 
@@ -37,6 +39,7 @@ void inboxes_free(struct inboxes *inboxes) {
     if (!inboxes) return;
     for (int32_t p = 0; p < inboxes->options.partitions; p++) part_free(inboxes, &inboxes->parts[p]);
     free(inboxes->parts);
+    recent_free(inboxes->rows);
     store_batch_free(inboxes->batch);
     buffer_free(&inboxes->bytes);
     inbox_free(&inboxes->inbox);
@@ -247,7 +250,8 @@ struct inboxes_usage inboxes_used(const struct inboxes *inboxes) {
                                   .taken = inboxes->taken,
                                   .dropped = inboxes->dropped,
                                   .chunks = inboxes->chunks,
-                                  .merges = inboxes->merges};
+                                  .merges = inboxes->merges,
+                                  .cache = recent_used(inboxes->rows)};
     for (int32_t p = 0; p < inboxes->options.partitions; p++) {
         const struct inboxes_part *part = &inboxes->parts[p];
         usage.inboxes += part->readers.count;

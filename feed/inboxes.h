@@ -23,6 +23,7 @@
 
 #include "event/codec.h"
 #include "feed/inbox.h"
+#include "feed/recent.h"
 #include "store/store.h"
 
 struct inboxes;
@@ -33,6 +34,7 @@ struct inboxes_options {
     size_t max;          /* posts of an inbox */
     size_t memory_bytes; /* inboxes_full when more is not written yet */
     int64_t away_ms;
+    size_t cache_bytes; /* of inboxes that pages have read lately, beside RocksDB's cache (feed/recent.h); 0: none */
 };
 
 struct inboxes *inboxes_new(const struct inboxes_options *options);
@@ -85,6 +87,7 @@ struct inboxes_usage {
     size_t readers, bytes;       /* in memory, not written yet */
     uint64_t taken, dropped;     /* items, once for each reader */
     uint64_t chunks, merges;     /* written */
+    struct recent_usage cache;   /* of pages */
 };
 struct inboxes_usage inboxes_used(const struct inboxes *inboxes);
 

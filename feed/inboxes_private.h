@@ -4,6 +4,7 @@
 
 #include "feed/inbox_lot.h"
 #include "feed/inboxes.h"
+#include "feed/recent.h"
 
 /* A reader who has an inbox, in the store or in memory. */
 struct __attribute__((packed)) inbox_reader {
@@ -35,6 +36,7 @@ struct inboxes {
     size_t waiting;    /* bytes of all lots */
     bool crowded;
     uint64_t taken, dropped, chunks, merges;
+    struct recent *rows; /* what inboxes_load has found, as pages need it */
     struct store_batch *batch;
     struct buffer bytes; /* scratch, as the rest */
     struct inbox inbox;
@@ -56,6 +58,8 @@ int inboxes_load(struct inboxes *inboxes, const struct inboxes_part *part, const
 /* The batch deletes the reader's chunks. */
 int inboxes_delete_chunks(struct inboxes *inboxes, const struct inboxes_part *part, const struct inbox_reader *slot,
                           int64_t reader, struct store_batch *batch, struct error *error);
+
+struct recent_key inboxes_row_key(const struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader);
 
 void inboxes_put_merged(struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader,
                         const struct inbox *inbox, struct store_batch *batch);

@@ -91,6 +91,51 @@ static int load_for_page(struct inboxes *inboxes, const struct inboxes_part *par
     return code;
 }
 
+/* ---- rows in memory: how many posts the page wanted (4 bytes; WHOLE: all that there are), and the inbox's bytes ---- */
+
+enum { ROW_HEAD = 4, ROW_POSTS = 400 /* that a page of 100 wants */ };
+#define WHOLE UINT32_MAX
+
+struct recent_key inboxes_row_key(const struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader) {
+    return (struct recent_key){.reader = reader, .partition = (int32_t)(part - inboxes->parts)};
+}
+
+/* Keeps the newest posts, as many as were wanted: chunks may have brought many more. */
+static void keep_row(struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader, size_t newest,
+                     const struct inbox *inbox) {
+    struct buffer *bytes = &inboxes->bytes;
+    struct inbox kept = *inbox;
+    size_t most = newest < ROW_POSTS ? newest : ROW_POSTS;
+    if (!newest || !recent_largest(inboxes->rows)) return;
+    inbox_cut(&kept, most);
+    buffer_clear(bytes);
+    bytes_put_be32(buffer_reserve(bytes, ROW_HEAD), kept.cut ? (uint32_t)most : WHOLE);
+    buffer_commit(bytes, ROW_HEAD);
+    inbox_write(&kept, bytes);
+    recent_put(inboxes->rows, inboxes_row_key(inboxes, part, reader), bytes->data, bytes->size);
+}
+
+/* False: no row holds enough. */
+static bool read_row(struct inboxes *inboxes, const struct inboxes_part *part, int64_t reader, size_t newest,
+                     struct inbox *inbox) {
+    size_t size;
+    const uint8_t *row = recent_find(inboxes->rows, inboxes_row_key(inboxes, part, reader), &size);
+    bool cut = row && bytes_get_be32(row) != WHOLE;
+    if (!row || (cut && newest > bytes_get_be32(row))) return false;
+    inbox_read(inbox, row + ROW_HEAD, size - ROW_HEAD, newest); // our own bytes
+    inbox->cut |= cut;
+    return true;
+}
+
+/* What the store has of the reader, from memory if a page has read it lately. */
+static int look_up(struct inboxes *inboxes, const struct inboxes_part *part, struct inbox_reader *slot, int64_t reader,
+                   size_t newest, struct inbox *inbox, struct error *error) {
+    if (read_row(inboxes, part, reader, newest, inbox)) return 0;
+    int code = load_for_page(inboxes, part, slot, reader, newest, inbox, error);
+    if (!code) keep_row(inboxes, part, reader, newest, inbox);
+    return code;
+}
+
 int inboxes_find(struct inboxes *inboxes, int32_t partition, int64_t reader, size_t newest, struct inbox *inbox,
                  struct error *error) {
     struct inboxes_part *part = &inboxes->parts[partition];
@@ -108,7 +153,7 @@ int inboxes_find(struct inboxes *inboxes, int32_t partition, int64_t reader, siz
         inbox_lot_past(lots[lot], reader, &pasts[lot]);
         resets = pasts[lot].count && inbox_event_resets(inbox_past_first(lots[lot], &pasts[lot]));
     }
-    if (!resets) code = load_for_page(inboxes, part, slot, reader, newest, inbox, error);
+    if (!resets) code = look_up(inboxes, part, slot, reader, newest, inbox, error);
     while (!code && lot--) inbox_past_apply(lots[lot], &pasts[lot], inbox, inboxes->options.max, &inboxes->gathered);
     inbox_past_free(&pasts[0]);
     inbox_past_free(&pasts[1]);

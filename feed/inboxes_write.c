@@ -81,6 +81,7 @@ static int write_reader(struct inboxes *inboxes, struct inboxes_part *part, cons
                         struct error *error) {
     int64_t reader = id_table_id(head);
     struct inbox_reader *slot = id_table_find(&part->readers, reader);
+    recent_drop(inboxes->rows, inboxes_row_key(inboxes, part, reader));
     inbox_lot_past(&part->sealed, reader, &inboxes->past);
     if (inbox_event_resets(inbox_past_first(&part->sealed, &inboxes->past)))
         return write_anew(inboxes, part, slot, reader, error);

@@ -1,24 +1,29 @@
 #include "feed/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/sorted.h"
 
-enum { STEPS = 128 };
 enum { PREFETCHED = 12 }; /* authors whose slots are fetched before they are needed */
+enum { LANES = 8 };
+
+/* So many bounds are compared at once. */
+typedef uint16_t lanes __attribute__((vector_size(LANES * sizeof(uint16_t))));
 
 /* An author, and the newest of the author's hot posts that is not on the page yet. */
 struct candidate {
     int64_t order; /* the id, or, while the worst one is wanted on top, -id */
     int64_t author;
+    const struct hot_author *hot;
 };
 
 /* A heap with the highest order on top. */
 struct page_scratch {
     struct candidate *heap;
     size_t count, capacity;
-    uint32_t *bounds; /* of whom the reader follows */
+    uint16_t *bounds; /* of whom the reader follows; zeros behind them, up to a multiple of LANES */
     size_t *chosen;   /* indices of those whose slots are read */
     size_t followed;  /* room of both */
 };
@@ -80,13 +85,6 @@ struct sources {
     size_t at; /* of the inbox: posts before it are on the page, or do not belong there */
 };
 
-/* The newest hot post of an author between `above` and `before`; 0: none. */
-static int64_t newest_hot(const struct hot *hot, int64_t author, int64_t above, int64_t before) {
-    int64_t id = hot_newest(hot, author);
-    if (id >= before && !hot_of(hot, author, above, before, &id, 1)) return 0;
-    return id > above ? id : 0;
-}
-
 /* Puts one more on the heap, whose worst one is on top, and which holds `wanted` at most. */
 static void keep(struct page_scratch *heap, size_t wanted, struct candidate candidate) {
     bool full = heap->count == wanted;
@@ -97,74 +95,122 @@ static void keep(struct page_scratch *heap, size_t wanted, struct candidate cand
         rise(heap, heap->count - 1);
 }
 
-/* The bounds of those who may have a post between `above` and `before`, no higher than `before`; 0 for the others. */
-static void bound_all(const struct sources *from, uint32_t *bounds) {
-    uint32_t least = hot_bound(from->above), most = hot_bound(from->before - 1);
-    size_t at = 0;
-    hot_bounds(from->hot, from->following, from->following_count, bounds);
-    for (size_t i = 0; i < from->following_count; i++) {
-        uint32_t bound = bounds[i] < most ? bounds[i] : most;
-        bounds[i] = bound < least ? 0 : bound;
-    }
+/* ---- bounds ---- */
+
+static lanes lanes_at(const uint16_t *bounds) {
+    lanes found;
+    memcpy(&found, bounds, sizeof found);
+    return found;
+}
+
+static bool any(lanes found) {
+    uint64_t halves[2];
+    memcpy(halves, &found, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+}
+
+/* The bounds of those who may have a post between `above` and `before`; 0 for the others. Returns the highest. */
+static uint32_t bound_all(const struct sources *from, uint16_t *bounds) {
+    const struct hot_bounds *all = hot_all_bounds(from->hot);
+    uint16_t least = hot_bound(all, from->above), most = hot_bound(all, from->before - 1), highest = 0;
+    size_t at = 0, count = from->following_count;
+    // One random read each: many of them are under way at once.
+    for (size_t i = 0; i < count; i++) bounds[i] = hot_bound_of(all, from->following[i]);
+    memset(bounds + count, 0, (LANES - count % LANES) % LANES * sizeof *bounds);
     for (size_t i = 0; i < from->muted_count; i++) {
-        while (at < from->following_count && from->following[at] < from->muted[i]) at++;
-        if (at < from->following_count && from->following[at] == from->muted[i]) bounds[at] = 0;
+        while (at < count && from->following[at] < from->muted[i]) at++;
+        if (at < count && from->following[at] == from->muted[i]) bounds[at] = 0;
     }
-}
-
-/* Ages in steps of a quarter of themselves at most: 0, 1, ... 7, 8 and 9, 10 and 11, ... 16 to 19, ... */
-static unsigned step_of(uint32_t age) {
-    unsigned highest = 31 - (unsigned)__builtin_clz(age | 1);
-    return age < 4 ? age : (highest - 1) * 4 + (age >> (highest - 2) & 3);
-}
-
-static uint64_t step_begin(unsigned step) { return step < 4 ? step : (uint64_t)(4 + step % 4) << (step / 4 - 1); }
-
-/* Returns a bound that `many` of the bounds below `high` reach, or somewhat more than `many`; 1: there are not so many. */
-static uint32_t guess(const uint32_t *bounds, size_t count, uint64_t high, size_t many) {
-    uint32_t counts[STEPS] = {0}, newest = 0;
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) newest = bounds[i] < high && bounds[i] > newest ? bounds[i] : newest;
-    for (size_t i = 0; i < count; i++) counts[step_of(newest - bounds[i])] += bounds[i] < high;
-    for (unsigned step = 0; step < STEPS; step++) {
-        found += counts[step];
-        if (found >= many) return step_begin(step + 1) <= newest ? newest - (uint32_t)step_begin(step + 1) + 1 : 1;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t bound = bounds[i] < most ? bounds[i] : most;
+        bounds[i] = bound < least ? 0 : bound;
+        highest = bounds[i] > highest ? bounds[i] : highest;
     }
-    return 1;
+    return highest;
 }
 
-/* Looks at the authors whose bounds are from `low` on and below `high`. The worst one is on top, and an author who is no better need not be
- * looked at more closely. */
-static void look_at(const struct sources *from, uint32_t low, uint64_t high, size_t wanted, struct page_scratch *heap) {
+/* How many of the bounds are `least` or higher. */
+static size_t count_from(const uint16_t *bounds, size_t count, uint32_t least) {
+    lanes sums = {0}, limit = (lanes){0} + (uint16_t)least;
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i += LANES) sums -= (lanes)(lanes_at(bounds + i) >= limit);
+    for (size_t i = 0; i < LANES; i++) sum += sums[i];
+    return sum;
+}
+
+/* Returns a bound below `high` that `many` of the bounds reach, or up to half as many more; more than that only if they are equal. 1: there
+ * are not so many. Fewer than `many` reach `high`; it is sought from there downwards, in steps that double. */
+static uint32_t bound_of_many(const uint16_t *bounds, size_t count, uint32_t high, size_t many) {
+    uint32_t low = high - 1;
+    size_t found = count_from(bounds, count, low);
+    for (uint32_t step = 1; low > 1 && found < many; step *= 2) {
+        high = low;
+        low = low > step ? low - step : 1;
+        found = count_from(bounds, count, low);
+    }
+    while (high - low > 1 && found > many + many / 2) {
+        uint32_t middle = low + (high - low) / 2;
+        size_t some = count_from(bounds, count, middle);
+        if (some < many) {
+            high = middle;
+        } else {
+            low = middle;
+            found = some;
+        }
+    }
+    return low;
+}
+
+/* ---- the newest hot posts ---- */
+
+/* Chooses the authors whose bounds are from `low` on and below `high`. */
+static size_t choose(const uint16_t *bounds, size_t followed, uint32_t low, uint32_t high, size_t *chosen) {
+    lanes least = (lanes){0} + (uint16_t)low, most = (lanes){0} + (uint16_t)(high - 1);
     size_t count = 0;
-    for (size_t i = 0; i < from->following_count; i++) {
-        heap->chosen[count] = i;
-        count += heap->bounds[i] >= low && heap->bounds[i] < high;
+    for (size_t i = 0; i < followed; i += LANES) {
+        lanes some = lanes_at(bounds + i);
+        if (!any((lanes)(some >= least) & (lanes)(some <= most))) continue;
+        for (size_t k = i; k < i + LANES; k++) {
+            chosen[count] = k;
+            count += bounds[k] >= low && bounds[k] < high;
+        }
     }
+    return count;
+}
+
+/* Looks at the authors whose bounds are from `low` on, 1 at least, and below `high`. The worst one is on top, and an author who is no better
+ * need not be looked at more closely. */
+static void look_at(const struct sources *from, uint32_t low, uint32_t high, size_t wanted, struct page_scratch *heap) {
+    size_t count = choose(heap->bounds, from->following_count, low, high, heap->chosen);
     for (size_t i = 0; i < count + PREFETCHED; i++) {
         if (i < count) hot_prefetch(from->hot, from->following[heap->chosen[i]]);
         if (i < PREFETCHED) continue;
         int64_t author = from->following[heap->chosen[i - PREFETCHED]];
         int64_t above = heap->count == wanted ? -heap->heap[0].order : from->above;
-        int64_t id = newest_hot(from->hot, author, above, from->before);
-        if (id) keep(heap, wanted, (struct candidate){.order = -id, .author = author});
+        const struct hot_author *hot = hot_find(from->hot, author);
+        int64_t id = hot ? hot_before(from->hot, hot, above, from->before) : 0;
+        if (id) keep(heap, wanted, (struct candidate){.order = -id, .author = author, .hot = hot});
     }
 }
 
-/* Gathers the authors of the newest hot posts: no more authors than posts are wanted, as each has one post at least. Most followed
- * authors have a bound below the whole page, and are skipped. */
+/* Gathers the authors of the newest hot posts: no more authors than posts are wanted, as each has one post at least. Authors are looked at
+ * from the highest bound downwards, some at a time, until all others are below the worst one. As some bounds are higher than their
+ * author's newest post, that may be further down than the first `wanted` bounds. */
 static void gather(const struct sources *from, size_t wanted, struct page_scratch *heap) {
-    uint64_t high = UINT64_MAX;
-    bound_all(from, heap->bounds);
-    for (size_t many = 2 * wanted; heap->count < wanted && high > 1; many *= 4) {
-        uint32_t low = guess(heap->bounds, from->following_count, high, many);
+    uint32_t low = bound_all(from, heap->bounds) + 1, least = 1;
+    size_t count = from->following_count, many = wanted + wanted / 2;
+    while (low > least) {
+        uint32_t high = low;
+        low = bound_of_many(heap->bounds, count, high, many);
+        if (low < least) low = least;
         look_at(from, low, high, wanted, heap);
-        high = low;
+        if (heap->count == wanted) least = hot_bound(hot_all_bounds(from->hot), -heap->heap[0].order);
+        size_t seen = count_from(heap->bounds, count, low);
+        many = seen + (seen + wanted) / 4 + 1;
     }
-    if (heap->count == wanted) look_at(from, hot_bound(-heap->heap[0].order), high, wanted, heap);
     for (size_t i = 0; i < heap->count; i++) {
         heap->heap[i].order = -heap->heap[i].order;
-        hot_prefetch_older(from->hot, heap->heap[i].author);
+        hot_prefetch_older(heap->heap[i].hot);
     }
     for (size_t i = heap->count / 2; i--;) sink(heap, i);
 }
@@ -198,7 +244,8 @@ static const struct inbox_post *next_post(struct sources *from) {
 
 static void take_hot(const struct sources *from, struct page_scratch *heap) {
     struct candidate *top = &heap->heap[0];
-    if (hot_of(from->hot, top->author, from->above, top->order, &top->order, 1))
+    top->order = hot_before(from->hot, top->hot, from->above, top->order);
+    if (top->order)
         sink(heap, 0);
     else
         remove_top(heap);
@@ -237,8 +284,8 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
         .at = first_below(inbox, before),
     };
     if (scratch->followed < following_count) {
-        scratch->bounds = mem_resize(scratch->bounds, following_count, sizeof *scratch->bounds);
-        scratch->chosen = mem_resize(scratch->chosen, following_count + 1, sizeof *scratch->chosen);
+        scratch->bounds = mem_resize(scratch->bounds, following_count + LANES, sizeof *scratch->bounds);
+        scratch->chosen = mem_resize(scratch->chosen, following_count + LANES, sizeof *scratch->chosen);
         scratch->followed = following_count;
     }
     if (scratch->capacity < wanted) {

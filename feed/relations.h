@@ -10,6 +10,7 @@
 #define FEED_RELATIONS_H
 
 #include "adjacency/adjacency.h"
+#include "feed/recent.h"
 #include "users/relation.h"
 
 struct relation_lists;
@@ -20,6 +21,8 @@ struct relation_lists_options {
     size_t memory_bytes; /* as adjacency_options */
     size_t chunk;        /* 0: ADJACENCY_CHUNK */
     int64_t max_age_ms;  /* a partition that was last written longer ago has missed tombstones, and is read anew */
+    size_t
+        cache_bytes; /* of lists of follows and mutes that were read lately, beside RocksDB's cache (feed/recent.h); 0: none */
 };
 
 int relation_lists_open(const struct relation_lists_options *options, struct relation_lists **lists,
@@ -43,7 +46,7 @@ int relation_lists_apply(struct relation_lists *lists, int32_t partition, int64_
 int relation_lists_finish(struct relation_lists *lists, int32_t partition, int64_t now_ms, struct error *error);
 int64_t relation_lists_next(const struct relation_lists *lists, int32_t partition); /* -1: nothing is applied */
 
-/* All ids of a list, sorted. */
+/* All ids of a list, sorted. Lists of follows and mutes that were read lately are in memory. */
 int relation_lists_all(struct relation_lists *lists, int32_t partition, int64_t user, enum relation relation,
                        struct id_list *ids, struct error *error);
 /* The next ids above `after` that lie together; empty at the end. Begins with -1. */
@@ -58,6 +61,8 @@ int relation_lists_has(struct relation_lists *lists, int32_t partition, const st
 /* *since: the time of the half's record in Kafka (ms); 0: there is no half, or its time is no longer kept. */
 int relation_lists_since(struct relation_lists *lists, int32_t partition, const struct relation_half *half, bool *has,
                          int64_t *since, struct error *error);
+
+struct recent_usage relation_lists_cached(const struct relation_lists *lists);
 
 /* The same adjacency, for checkpoints and building by a worker thread. */
 struct adjacency *relation_lists_adjacency(struct relation_lists *lists);

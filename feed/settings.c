@@ -32,6 +32,10 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "After so many seconds they are written at the latest. A restarted process reads posts again that were not written. A write "
          "costs about the same for one post of an inbox as for ten."},
+    {"readers.memory.mb", CONFIG_INT, AT(readers_memory_mb), "64", .min = 0, .max = 65536,
+     .doc =
+         "How many MiB hold what pages need of readers who have read one lately: half for the lists of follows, half for the newest "
+         "posts of inboxes, some 1.5 and 1 KiB for a reader who follows 500. It saves the look-ups in RocksDB. 0: nothing is held."},
     {"follows.rebuild.after.h", CONFIG_INT, AT(rebuild_after_h), "84", .min = 1, .max = 8760,
      .doc =
          "Lists of follows on disk that are older, in hours, are read anew from the topic: they may have missed tombstones, "

@@ -7,7 +7,7 @@
 struct feed_settings {
     const char *group_id;
     int64_t push_max, backlog, inbox_max, following_max, hot_days, away_days;
-    int64_t store_memory_mb, rebuild_after_h, commands_batch, inbox_memory_mb, inbox_write_s;
+    int64_t store_memory_mb, rebuild_after_h, commands_batch, inbox_memory_mb, inbox_write_s, readers_memory_mb;
 };
 
 extern const struct config_section FEED_SECTION;

@@ -24,6 +24,7 @@ static int open_follows(void *context, struct error *error) {
         .partitions = stores->options.partitions,
         .memory_bytes = stores->options.memory_bytes / 4,
         .max_age_ms = stores->options.max_age_ms,
+        .cache_bytes = stores->options.cache_bytes,
     };
     return relation_lists_open(&lists, &stores->relations, error);
 }

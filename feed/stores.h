@@ -22,6 +22,7 @@ struct stores_options {
     const char *folder; /* of the databases; copied */
     int32_t partitions;
     size_t memory_bytes; /* a quarter for the lists */
+    size_t cache_bytes;  /* of relation lists */
     int64_t max_age_ms;
     const char *checkpoint_folder; /* copied; "": none are made or used */
     int64_t checkpoint_every_ms;

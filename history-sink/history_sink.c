@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/folders.h"
 #include "base/mem.h"
+#include "event/programs.h"
 #include "event/topics.h"
 #include "history-sink/look.h"
 #include "history-sink/partitions.h"
@@ -162,15 +163,12 @@ static void sink_drain(void *state) {
 
 static const char *const CONDITIONS[] = {"history", NULL};
 
-static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition HISTORY_SINK_SERVICE = {
     .name = "starling-history-sink",
     .ops_listen = "127.0.0.1:9140",
     .peer_listen = "127.0.0.1:9240",
     .section = &HISTORY_SECTION,
-    .topics = &TOPICS,
+    .uses = &PROGRAM_HISTORY_SINK.uses,
     .conditions = CONDITIONS,
     .start = sink_start,
     .drain = sink_drain,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "event/programs.h"
 #include "ingest/description.h"
 #include "ingest/ingest.h"
 #include "ingest/products.h"
@@ -121,6 +122,13 @@ static void sharing_changed(void *context, int64_t user, enum sharing_mode mode,
     }
 }
 
+static void blocks_changed(void *context, int64_t user) {
+    const struct gateway *gateway = context;
+    for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
+        if (PRODUCTS[i]->blocks) PRODUCTS[i]->blocks(gateway->products[i], user);
+    }
+}
+
 static void profile_changed(void *context, int64_t user) {
     const struct gateway *gateway = context;
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
@@ -156,6 +164,8 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .outcome_wait_ms = gateway->settings.outcome_wait_ms,
         .groups = product_groups(),
         .endpoints = gateway->endpoints,
+        .gateway = gateway,
+        .blocks_changed = blocks_changed,
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
@@ -253,7 +263,7 @@ const struct service_definition INGEST_SERVICE = {
     .ops_listen = "127.0.0.1:9110",
     .section = &INGEST_SECTION,
     .more_sections = PRODUCT_SECTIONS,
-    .topics = &PRODUCT_TOPICS,
+    .uses = &PROGRAM_INGEST.uses,
     .conditions = PRODUCT_CONDITIONS,
     .check = gateway_check,
     .start = gateway_start,

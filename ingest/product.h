@@ -22,6 +22,8 @@ struct product_options {
     int64_t outcome_wait_ms;    /* how long the answer to a command waits for its outcome before it is 202 */
     struct product_groups groups;
     struct endpoints *endpoints; /* start adds the product's endpoints */
+    void *gateway;
+    void (*blocks_changed)(void *gateway, int64_t user); /* tells all products */
 };
 
 struct product {
@@ -33,6 +35,7 @@ struct product {
     /* The copies have read a change of a user's sharing, after they were ready. NULL: not wanted. */
     void (*sharing)(void *state, int64_t user);
     void (*profile)(void *state, int64_t user); /* the same of a user's profile */
+    void (*blocks)(void *state, int64_t user); /* a user has blocked somebody through this gateway, or has ended that */
 };
 
 #endif

@@ -1,6 +1,5 @@
 #include "ingest/products.h"
 
-#include "event/topics.h"
 #include "ingest/comments/comments.h"
 #include "ingest/comments/settings.h"
 #include "ingest/feed/feed.h"
@@ -15,11 +14,6 @@ const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_P
 
 const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION,
                                                          &COMMENTS_GATEWAY_SECTION, &MODERATION_GATEWAY_SECTION, NULL};
-
-static const struct topic *const NEEDED[] = {
-    &TOPIC_LOCATIONS,     &TOPIC_FRIEND_COMMANDS, &TOPIC_PROFILES,         &TOPIC_SHARING,       &TOPIC_FOLLOW_COMMANDS,
-    &TOPIC_POST_COMMANDS, &TOPIC_NAME_COMMANDS,   &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS_WIDE, &TOPIC_BANS};
-const struct topic_list PRODUCT_TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
 
 const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};
 

@@ -8,7 +8,6 @@ enum { PRODUCTS_COUNT = 4 };
 extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
 
 extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated */
-extern const struct topic_list PRODUCT_TOPICS;
 /* As the settings name them; only once these are read. */
 struct product_groups product_groups(void);
 

@@ -5,7 +5,7 @@
 
 #include "base/folders.h"
 #include "base/mem.h"
-#include "event/topics.h"
+#include "event/programs.h"
 #include "moderation/answers.h"
 #include "moderation/intake.h"
 #include "moderation/settings.h"
@@ -125,15 +125,12 @@ static void answer(void *state, struct http_request *request) {
 
 static const char *const CONDITIONS[] = {"comments", NULL};
 
-static const struct topic *const NEEDED[] = {&TOPIC_COMMENTS_WIDE};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition MODERATION_SERVICE = {
     .name = "starling-moderation",
     .ops_listen = "127.0.0.1:9170",
     .peer_listen = "127.0.0.1:9270",
     .section = &MODERATION_SECTION,
-    .topics = &TOPICS,
+    .uses = &PROGRAM_MODERATION.uses,
     .conditions = CONDITIONS,
     .start = moderation_start,
     .drain = moderation_drain,

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "decider/identity.h"
-#include "event/topics.h"
+#include "event/programs.h"
 #include "owner/checkpoints.h"
 #include "owner/settings.h"
 #include "router/joiner.h"
@@ -237,17 +237,13 @@ static void router_peer(void *state, struct http_request *request) {
         http_problem(request, 503, "starting", "this process is opening its friend lists", 1);
 }
 
-static const struct topic *const NEEDED[] = {&TOPIC_LOCATIONS, &TOPIC_FRIEND_COMMANDS, &TOPIC_FRIENDSHIPS,
-                                             &TOPIC_SHARING,   &TOPIC_DELIVERIES,      &TOPIC_COMMAND_OFFSETS};
-static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
-
 const struct service_definition ROUTER_SERVICE = {
     .name = "starling-router",
     .ops_listen = "127.0.0.1:9120",
     .peer_listen = "127.0.0.1:9220",
     .section = &ROUTER_SECTION,
     .more_sections = OWNER_SECTIONS,
-    .topics = &TOPICS,
+    .uses = &PROGRAM_ROUTER.uses,
     .conditions = CONDITIONS,
     .start = router_start,
     .drain = router_drain,

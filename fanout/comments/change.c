@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "ids/ids.h"
 #include "json/json.h"
 #include "posts/post_json.h"
 
@@ -26,7 +25,7 @@ static void put_comment(struct buffer *out, const struct changed_comment *item, 
         json_put_text(out, text->data, text->size);
     else
         buffer_string(out, "null");
-    buffer_format(out, ",\"time\":%" PRId64 ",\"floor\":%d", ids_time_ms(item->id), (int)item->floor);
+    buffer_format(out, ",\"time\":%" PRId64 ",\"floor\":%d", item->time, (int)item->floor);
     put_id(out, "root", item->root);
     put_id(out, "reply_to", item->answers);
     buffer_format(out, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[],\"state\":\"%s\"}", item->likes,

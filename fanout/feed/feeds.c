@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/codec.h"
 #include "fanout/feed/frames.h"
 #include "fanout/feed/live.h"
 #include "fanout/screen_watch.h"
+#include "ids/ids.h"
 
 enum {
     TEXTS_GATHER_MS = 2,
@@ -26,6 +28,7 @@ struct feeds {
     struct codec *codec;
     struct {
         struct metric *watching, *changes, *stales, *posts, *unavailable, *refused, *lost, *questions, *kept;
+        struct histogram *latency;
     } metrics;
 };
 
@@ -86,6 +89,13 @@ static void tell_stale(void *context, uint64_t session, const void *what, size_t
     owe_or_wait(feeds, live);
 }
 
+/* From Kafka's time of the posts, which is in their ids. */
+static void observe_latency(struct feeds *feeds, const struct live_feed *live) {
+    int64_t now_ms = clock_wall_ms();
+    for (size_t i = 0; i < live->post_count; i++)
+        histogram_observe(feeds->metrics.latency, (double)(now_ms - ids_time_ms(live->posts[i].id)) / 1000);
+}
+
 struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, struct buffer *frame) {
     struct live_feed *live = *place_of(feeds, session);
     if (!live || live->pending == LIVE_NOTHING || live->wait.link) return (struct screen_filled){.frame = false};
@@ -98,6 +108,7 @@ struct screen_filled feeds_fill(struct feeds *feeds, struct session *session, st
         struct frame_posts_told told = frame_posts(frame, live, feeds->texts);
         feeds->metrics.posts->value += (double)told.posts;
         feeds->metrics.unavailable->value += (double)told.unavailable;
+        observe_latency(feeds, live);
     }
     news |= live->pending == LIVE_STALE;
     live_told(live);
@@ -214,6 +225,10 @@ static void metrics_start(struct feeds *feeds) {
     feeds->metrics.questions =
         metrics_counter(m, "starling_edge_feed_questions_total", "Questions for texts of posts.", NULL);
     feeds->metrics.kept = metrics_gauge(m, "starling_edge_feed_texts", "Texts of posts that are kept.", NULL);
+    static const double SECONDS[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+    feeds->metrics.latency = metrics_histogram(m, "starling_edge_feed_latency_seconds",
+                                               "From Kafka's time of a post to its frame to a watching phone.", NULL,
+                                               SECONDS, ARRAY_SIZE(SECONDS));
     metrics_on_collect(m, collect, feeds);
 }
 

@@ -101,7 +101,7 @@ static bool put_comment(const struct comment_wish *wish, struct buffer *body, co
     struct shown_comments shown = {.count = 0};
     struct comment_names names = comments_names(wish->gateway);
     bool good = shown_comment(&shown, comment, &names);
-    if (good) shown_comments_put(body, &shown, NULL, 0);
+    if (good) shown_comments_put(body, &shown, &(struct shown_reader){.liked = NULL});
     shown_comments_free(&shown);
     return good;
 }

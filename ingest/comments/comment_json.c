@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
 #include "ids/ids.h"
@@ -14,6 +15,7 @@ enum { LEVELS_MAX = 2 }; /* roots and replies */
 void shown_comments_free(struct shown_comments *shown) {
     buffer_free(&shown->body);
     free(shown->places);
+    free(shown->spans);
     free(shown->next);
 }
 
@@ -23,6 +25,16 @@ static void add_place(struct shown_comments *shown, int64_t comment) {
         shown->places = mem_resize(shown->places, shown->capacity, sizeof *shown->places);
     }
     shown->places[shown->count++] = (struct like_place){shown->body.size, comment};
+}
+
+/* Returns the span's number. */
+static size_t begin_span(struct shown_comments *shown, int64_t comment, int64_t user) {
+    if (shown->span_count == shown->span_capacity) {
+        shown->span_capacity = shown->span_capacity ? 2 * shown->span_capacity : 32;
+        shown->spans = mem_resize(shown->spans, shown->span_capacity, sizeof *shown->spans);
+    }
+    shown->spans[shown->span_count] = (struct comment_span){.from = shown->body.size, .comment = comment, .user = user};
+    return shown->span_count++;
 }
 
 static bool want_id(const json_t *object, const char *member, int64_t *id) {
@@ -47,6 +59,7 @@ static bool put_comment(struct shown_comments *shown, const json_t *comment, con
         json_want_text(comment, "state", &state, NULL) || !known_state(state))
         return false;
     known_authors_put(names->authors, id, user);
+    size_t span = begin_span(shown, id, user);
     buffer_format(body, "{\"id\":\"%" PRId64 "\",", id);
     post_put_user(body, user, names->profiles);
     if (!json_copy_text(body, comment, "text") || !json_copy_int(body, comment, "time") ||
@@ -59,6 +72,7 @@ static bool put_comment(struct shown_comments *shown, const json_t *comment, con
     buffer_format(body, ",\"state\":\"%s\"", state);
     if (strcmp(state, "visible") == 0) add_place(shown, id);
     buffer_byte(body, '}');
+    shown->spans[span].end = body->size;
     return true;
 }
 
@@ -86,7 +100,21 @@ static bool put_items(struct shown_comments *shown, const json_t *reply, const s
            json_copy_text(&shown->body, reply, "next");
 }
 
+/* The answer is about a comment of this author. */
+static void is_about(struct shown_comments *shown, const json_t *comment) {
+    int64_t user;
+    if (json_want_int(comment, "user", 0, INT64_MAX, &user, NULL)) return;
+    shown->authors[shown->author_count++] = user;
+}
+
+bool shown_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    is_about(shown, json_object_get(reply, "item"));
+    is_about(shown, json_object_get(reply, "root"));
+    return shown_comment(shown, json_object_get(reply, "item"), names);
+}
+
 bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+    is_about(shown, reply);
     if (!put_items(shown, reply, names)) return false;
     buffer_byte(&shown->body, '}');
     return true;
@@ -116,6 +144,8 @@ bool shown_around(struct shown_comments *shown, const json_t *reply, const struc
     const json_t *root = json_object_get(reply, "root");
     struct buffer *body = &shown->body;
     if (json_want_bool(reply, "complete", &shown->complete, NULL)) return false;
+    is_about(shown, json_object_get(reply, "item"));
+    is_about(shown, root);
     buffer_string(body, "{\"item\":");
     if (!put_comment(shown, json_object_get(reply, "item"), names, LEVELS_MAX)) return false;
     buffer_string(body, ",\"root\":");
@@ -129,14 +159,65 @@ bool shown_around(struct shown_comments *shown, const json_t *reply, const struc
     return true;
 }
 
-void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const int64_t *liked, size_t count) {
-    size_t from = 0;
-    for (size_t i = 0; liked && i < shown->count; i++) {
-        const struct like_place *place = &shown->places[i];
-        size_t found = sorted_below(liked, count, place->comment);
-        buffer_append(out, shown->body.data + from, place->at - from);
-        buffer_format(out, ",\"liked\":%s", found < count && liked[found] == place->comment ? "true" : "false");
-        from = place->at;
+/* ---- for one reader ---- */
+
+static bool holds(const int64_t *list, size_t count, int64_t number) {
+    size_t found = sorted_below(list, count, number);
+    return found < count && list[found] == number;
+}
+
+static bool is_left_out(const struct shown_reader *reader, const struct comment_span *span) {
+    return holds(reader->blocked, reader->blocked_count, span->user);
+}
+
+/* How far a body is copied. */
+struct put_cursor {
+    size_t at, place;
+};
+
+static void put_until(struct buffer *out, const struct shown_comments *shown, const struct shown_reader *reader,
+                      struct put_cursor *cursor, size_t end) {
+    for (; reader->liked && cursor->place < shown->count && shown->places[cursor->place].at < end; cursor->place++) {
+        const struct like_place *place = &shown->places[cursor->place];
+        if (place->at < cursor->at) continue; // of a comment that was left out
+        buffer_append(out, shown->body.data + cursor->at, place->at - cursor->at);
+        buffer_format(out, ",\"liked\":%s",
+                      holds(reader->liked, reader->liked_count, place->comment) ? "true" : "false");
+        cursor->at = place->at;
     }
-    buffer_append(out, shown->body.data + from, shown->body.size - from);
+    buffer_append(out, shown->body.data + cursor->at, end - cursor->at);
+    cursor->at = end;
+}
+
+/* A comment goes with the comma behind it, or as the last of its list with that before it. */
+static void leave_out(struct buffer *out, const struct shown_comments *shown, struct put_cursor *cursor, size_t end) {
+    cursor->at = end;
+    if (shown->body.data[cursor->at] == ',')
+        cursor->at++;
+    else if (out->data[out->size - 1] == ',')
+        out->size--;
+}
+
+void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const struct shown_reader *reader) {
+    struct put_cursor cursor = {.at = 0};
+    for (size_t i = 0; reader->blocked_count && i < shown->span_count; i++) {
+        const struct comment_span *span = &shown->spans[i];
+        if (span->from < cursor.at || !is_left_out(reader, span)) continue;
+        put_until(out, shown, reader, &cursor, span->from);
+        leave_out(out, shown, &cursor, span->end);
+    }
+    put_until(out, shown, reader, &cursor, shown->body.size);
+}
+
+uint64_t shown_left_out(const struct shown_comments *shown, const struct shown_reader *reader) {
+    uint64_t sum = 0;
+    for (size_t i = 0; reader->blocked_count && i < shown->span_count; i++)
+        if (is_left_out(reader, &shown->spans[i])) sum = hash_u64(sum ^ (uint64_t)shown->spans[i].comment) | 1;
+    return sum;
+}
+
+bool shown_is_blocked(const struct shown_comments *shown, const struct shown_reader *reader) {
+    for (size_t i = 0; i < shown->author_count; i++)
+        if (holds(reader->blocked, reader->blocked_count, shown->authors[i])) return true;
+    return false;
 }

@@ -1,5 +1,6 @@
 /* Comments as clients see them: what the subject's owner says, with the names of the authors. Places for the reader's own likes are
- * kept, so that one rendered answer serves every reader. Loop's thread. */
+ * kept, and where each comment lies, so that one rendered answer serves every reader: those who have blocked an author, too. Loop's
+ * thread. */
 #ifndef INGEST_COMMENTS_COMMENT_JSON_H
 #define INGEST_COMMENTS_COMMENT_JSON_H
 
@@ -12,11 +13,22 @@ struct like_place {
     int64_t comment;
 };
 
+/* Where a comment lies in the body, with its replies. */
+struct comment_span {
+    size_t from, end;
+    int64_t comment, user;
+};
+
 /* An answer of comments. Zero-initialised: empty and valid. */
 struct shown_comments {
     struct buffer body;
     struct like_place *places; /* of visible comments, in the order of the body */
     size_t count, capacity;
+    struct comment_span *spans; /* of all comments, by rising `from`: each before its replies */
+    size_t span_count, span_capacity;
+    /* Authors of one comment and its root, which the answer is about: who has blocked one of them sees nothing of it. */
+    int64_t authors[2];
+    size_t author_count;
     int64_t version, counters; /* of a page */
     char *next;                /* the cursor of the list's next page; NULL: there is none */
     bool complete;             /* false: the owner did not have all texts yet */
@@ -33,11 +45,26 @@ struct comment_names {
 /* These append the owner's answer (comments/replies.h) as the API has it. False: it is no such answer, and what was appended is to be
  * thrown away. */
 bool shown_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names);
+bool shown_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
 bool shown_page(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
 bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
 bool shown_around(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
 
-/* The answer for one reader. liked: ids, rising; NULL: without the member `liked`. */
-void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const int64_t *liked, size_t count);
+/* For whom an answer is. Both lists rise. */
+struct shown_reader {
+    const int64_t *liked; /* comments; NULL: without the member `liked` */
+    size_t liked_count;
+    const int64_t *blocked; /* users, whose comments are left out with all replies */
+    size_t blocked_count;
+};
+
+/* The answer for one reader, who has not blocked an author of what it is about. */
+void shown_comments_put(struct buffer *out, const struct shown_comments *shown, const struct shown_reader *reader);
+
+/* A number that stands for all comments that are left out for the reader; 0: there is none. */
+uint64_t shown_left_out(const struct shown_comments *shown, const struct shown_reader *reader);
+
+/* Whether the reader has blocked an author of what the answer is about. */
+bool shown_is_blocked(const struct shown_comments *shown, const struct shown_reader *reader);
 
 #endif

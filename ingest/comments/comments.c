@@ -69,18 +69,20 @@ static int start_peers(struct comments_gateway *gateway, const struct product_op
     if (code) return code;
     peers.group = options->groups.routers;
     peers.topic = &TOPIC_LOCATIONS;
-    return peers_new(&peers, &gateway->routers, error);
+    code = peers_new(&peers, &gateway->routers, error);
+    if (!code) gateway->blocked = blocked_lists_new(gateway->routers, clock_coarse_ms);
+    return code;
 }
 
-/* Questions under way end, and their requests are answered. */
+/* Questions under way end, and their requests are answered. Whoever waits for a router asks an owner next: these go last. */
 static void comments_stop(void *state) {
     struct comments_gateway *gateway = state;
     if (!gateway) return;
     loop_timer_free(gateway->tick);
     gateway->tick = NULL;
-    peers_free(gateway->owners);
-    peers_free(gateway->feeds);
     peers_free(gateway->routers);
+    peers_free(gateway->feeds);
+    peers_free(gateway->owners);
     gateway->owners = gateway->feeds = gateway->routers = NULL;
 }
 
@@ -88,6 +90,7 @@ static void comments_free(void *state) {
     struct comments_gateway *gateway = state;
     if (!gateway) return;
     page_copies_free(gateway->pages);
+    blocked_lists_free(gateway->blocked);
     known_authors_free(gateway->authors);
     known_subjects_free(gateway->subjects);
     rates_free(gateway->rates);
@@ -126,4 +129,10 @@ static int comments_start(const struct product_options *options, void **state, s
     return 0;
 }
 
-const struct product COMMENTS_PRODUCT = {.start = comments_start, .stop = comments_stop, .free = comments_free};
+static void blocks_changed(void *state, int64_t user) {
+    const struct comments_gateway *gateway = state;
+    blocked_lists_changed(gateway->blocked, user);
+}
+
+const struct product COMMENTS_PRODUCT = {
+    .start = comments_start, .stop = comments_stop, .free = comments_free, .blocks = blocks_changed};

@@ -57,7 +57,8 @@ void page_copy_give(struct page_copy *copy) {
 /* ---- the table ---- */
 
 static size_t bytes_of(const struct page_copy *copy) {
-    return copy->shown.body.capacity + copy->shown.capacity * sizeof *copy->shown.places;
+    return copy->shown.body.capacity + copy->shown.capacity * sizeof *copy->shown.places +
+           copy->shown.span_capacity * sizeof *copy->shown.spans;
 }
 
 static struct page_copy **bucket_of(struct page_copies *copies, const char *path) {

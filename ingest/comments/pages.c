@@ -18,7 +18,12 @@ struct read_request {
     struct comments_gateway *gateway;
     struct http_request *request;
     char subject[SUBJECT_MAX + 1];
-    int64_t user; /* whose likes are wanted; -1: nobody's */
+    char *path;       /* of the question to the subject's owner */
+    int64_t user;     /* whose likes are wanted; -1: nobody's */
+    int64_t reader;   /* -1: a service */
+    int64_t *blocked; /* whom the reader has blocked */
+    size_t blocked_count;
+    bool blocked_known;
     /* Makes an answer of the owner's. */
     bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
     bool tagged;            /* the answer has an ETag */
@@ -27,15 +32,18 @@ struct read_request {
 
 static void read_free(struct read_request *asked) {
     if (asked->copy) page_copy_give(asked->copy);
+    free(asked->blocked);
+    free(asked->path);
     free(asked);
 }
 
 /* ---- answers ---- */
 
-static void reply_tagged(const struct read_request *asked, const struct buffer *body) {
+static void reply_tagged(const struct read_request *asked, const struct shown_reader *reader,
+                         const struct buffer *body) {
     char tag[ETAG_SIZE];
     const struct shown_comments *shown = page_copy_shown(asked->copy);
-    etag_of(shown->version, shown->counters, asked->user, tag);
+    etag_of(shown->version, shown->counters, asked->user, shown_left_out(shown, reader), tag);
     const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
     if (etag_matches(http_header(asked->request, "If-None-Match"), tag))
         http_reply(asked->request, 304, NULL, NULL, 0, fields, ARRAY_SIZE(fields));
@@ -43,14 +51,20 @@ static void reply_tagged(const struct read_request *asked, const struct buffer *
         http_reply(asked->request, 200, "application/json", body->data, body->size, fields, ARRAY_SIZE(fields));
 }
 
-/* A page without likes that were wanted, or without a text, is not to be kept. */
+static void no_comment(struct http_request *request) {
+    http_problem(request, 404, "no_comment", "there is no such comment under this subject", 0);
+}
+
+/* A page without likes that were wanted, or without a text, or for a reader of whom nobody says whom he has blocked, is not to be kept. */
 static void liked_known(void *context, const int64_t *liked, size_t count) {
     struct read_request *asked = context;
     const struct shown_comments *shown = page_copy_shown(asked->copy);
+    const struct shown_reader reader = {
+        .liked = liked, .liked_count = count, .blocked = asked->blocked, .blocked_count = asked->blocked_count};
     struct buffer body = {0};
-    shown_comments_put(&body, shown, liked, count);
-    if (asked->tagged && shown->complete && (liked || asked->user < 0))
-        reply_tagged(asked, &body);
+    shown_comments_put(&body, shown, &reader);
+    if (asked->tagged && shown->complete && asked->blocked_known && (liked || asked->user < 0))
+        reply_tagged(asked, &reader, &body);
     else
         http_reply_json(asked->request, 200, &body);
     buffer_free(&body);
@@ -58,6 +72,12 @@ static void liked_known(void *context, const int64_t *liked, size_t count) {
 }
 
 static void reply_shown(struct read_request *asked) {
+    const struct shown_reader reader = {.blocked = asked->blocked, .blocked_count = asked->blocked_count};
+    if (shown_is_blocked(page_copy_shown(asked->copy), &reader)) {
+        no_comment(asked->request);
+        read_free(asked);
+        return;
+    }
     if (asked->user < 0) {
         liked_known(asked, NULL, 0);
         return;
@@ -79,7 +99,7 @@ static void answered(void *context, unsigned status, struct page_copy *copy) {
         return;
     }
     if (status == 404)
-        http_problem(asked->request, 404, "no_comment", "there is no such comment under this subject", 0);
+        no_comment(asked->request);
     else if (status == 400)
         http_problem(asked->request, 400, "wrong_cursor", "\"after\" must be the `next` of a page of the same list", 0);
     else
@@ -89,7 +109,28 @@ static void answered(void *context, unsigned status, struct page_copy *copy) {
 
 /* ---- questions ---- */
 
-/* Asks the owner of the subject: /peer/comments/WHAT/TYPE/ID, and what `rest` says. */
+static void ask_for_page(struct read_request *asked) {
+    page_copies_ask(asked->gateway->pages, &(struct page_wish){
+                                               .subject = asked->subject,
+                                               .path = asked->path,
+                                               .show = asked->show,
+                                               .context = asked,
+                                               .done = answered,
+                                           });
+}
+
+static void blocked_heard(void *context, const struct blocked_list *list) {
+    struct read_request *asked = context;
+    asked->blocked_known = list->known;
+    asked->blocked_count = list->count;
+    if (list->count) {
+        asked->blocked = mem_alloc(list->count * sizeof *asked->blocked);
+        memcpy(asked->blocked, list->users, list->count * sizeof *asked->blocked);
+    }
+    ask_for_page(asked);
+}
+
+/* Asks the owner of the subject: /peer/comments/WHAT/TYPE/ID, and what `rest` says; and before that, whom the reader has blocked. */
 static void ask(const struct read_request *wanted, const char *what, const char *rest) {
     struct read_request *asked = mem_alloc(sizeof *asked);
     struct buffer path = {0};
@@ -97,20 +138,19 @@ static void ask(const struct read_request *wanted, const char *what, const char 
     buffer_format(&path, "/peer/comments/%s/", what);
     comments_put_path(&path, asked->subject);
     buffer_string(&path, rest);
-    page_copies_ask(asked->gateway->pages, &(struct page_wish){
-                                               .subject = asked->subject,
-                                               .path = buffer_cstring(&path),
-                                               .show = asked->show,
-                                               .context = asked,
-                                               .done = answered,
-                                           });
+    asked->path = mem_string(buffer_cstring(&path));
     buffer_free(&path);
+    if (asked->reader >= 0)
+        blocked_lists_ask(asked->gateway->blocked, asked->reader, asked, blocked_heard);
+    else
+        blocked_heard(asked, &(struct blocked_list){.known = true});
 }
 
 /* Fills what all have in common. False: the request is answered. */
 static bool begin(struct comments_gateway *gateway, const struct call *call, struct read_request *wanted) {
     const char *liked = http_query(call->request, "liked");
-    *wanted = (struct read_request){.gateway = gateway, .request = call->request, .user = -1};
+    *wanted =
+        (struct read_request){.gateway = gateway, .request = call->request, .user = -1, .reader = call->claims.user};
     if (!comments_subject(call, wanted->subject)) return false;
     if (liked && strcmp(liked, "true") != 0 && strcmp(liked, "false") != 0) {
         http_problem(call->request, 400, "bad_query", "\"liked\" must be true or false", 0);
@@ -167,15 +207,11 @@ static void get_replies(void *state, const struct call *call) {
     buffer_free(&rest);
 }
 
-static bool show_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
-    return shown_comment(shown, json_object_get(reply, "item"), names);
-}
-
 static void get_comment(void *state, const struct call *call) {
     struct read_request wanted;
     int64_t around = -1;
     if (!begin(state, call, &wanted) || !call_query_range(call, "around", 0, AROUND_MAX, &around)) return;
-    wanted.show = around >= 0 ? shown_around : show_one;
+    wanted.show = around >= 0 ? shown_around : shown_one;
     char *rest = mem_format("/%" PRId64 "?around=%" PRId64, call->values[2].id, around > 0 ? around : 0);
     char *whole = call->claims.user >= 0 ? mem_format("%s&user=%" PRId64, rest, call->claims.user) : mem_string(rest);
     ask(&wanted, "one", whole);

@@ -5,6 +5,7 @@
 #include "base/chance.h"
 #include "ingest/call.h"
 #include "ingest/command.h"
+#include "ingest/comments/blocked.h"
 #include "ingest/comments/copies.h"
 #include "ingest/comments/known.h"
 #include "ingest/comments/rates.h"
@@ -21,6 +22,7 @@ struct comments_gateway {
     struct rates *rates;
     struct known_subjects *subjects;
     struct known_authors *authors;
+    struct blocked_lists *blocked;
     struct page_copies *pages;
     struct loop_timer *tick; /* of the pages */
 };

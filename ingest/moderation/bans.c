@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "base/chance.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
@@ -12,12 +14,43 @@
 #include "ingest/write.h"
 #include "subjects/subject.h"
 
+enum { NUMBER_BITS = 20 /* random ones behind a time: two gateways may write in the same millisecond */ };
+
+/* The decision, for the log: under a key of its own, so that no later one replaces it. */
+static void write_entry(struct write *write, int64_t user, const struct comment_ban *ban,
+                        enum moderation_entry_what what) {
+    const struct moderation_entry entry = {
+        .what = what,
+        .user = ban->moderator,
+        .role = MODERATION_ENTRY_MODERATOR,
+        .author = user,
+        .reason = ban->reason,
+        .time = ban->time,
+        .until = what == MODERATION_ENTRY_BAN ? ban->until : 0,
+    };
+    struct chance chance = chance_new();
+    char subject[SUBJECT_MAX + 1];
+    uint8_t key[SUBJECT_KEY_MAX];
+    struct buffer record = {0};
+    const struct subject_key parts = {
+        .subject = subject,
+        .size = (size_t)snprintf(subject, sizeof subject, "user:%" PRId64, user),
+        .numbers = 2,
+        .second = ban->time << NUMBER_BITS | (chance_next(&chance) & ((1 << NUMBER_BITS) - 1)),
+    };
+    event_encode_moderation_entry(&record, &entry);
+    write_keyed(write, &TOPIC_MODERATION_LOG, key, subject_key_write(key, &parts), &record);
+    buffer_free(&record);
+}
+
 static void write_ban(struct writer *writer, const struct call *call, const struct comment_ban *ban,
-                      struct buffer *body) {
+                      enum moderation_entry_what what, struct buffer *body) {
+    int64_t user = call->values[0].user;
     struct buffer record = {0};
     event_encode_comment_ban(&record, ban);
     struct write *write = write_new(writer, call->request, write_answer, body);
-    write_user(write, &TOPIC_BANS, call->values[0].user, &record);
+    write_entry(write, user, ban, what);
+    write_user(write, &TOPIC_BANS, user, &record);
     write_end(write);
     buffer_free(&record);
 }
@@ -45,7 +78,7 @@ static void put_ban(void *state, const struct call *call) {
     else if (json_want_int(object, "until", 1, EVENT_TIME_MAX, &ban.until, &error) == -EINVAL)
         http_problem(call->request, 400, "bad_time", error.text, 0);
     else
-        write_ban(state, call, &ban, ban_body(call->values[0].user, &ban));
+        write_ban(state, call, &ban, MODERATION_ENTRY_BAN, ban_body(call->values[0].user, &ban));
     json_decref(object);
 }
 
@@ -53,7 +86,7 @@ static void put_ban(void *state, const struct call *call) {
 static void delete_ban(void *state, const struct call *call) {
     int64_t now = clock_wall_ms();
     struct comment_ban ban = {.until = now, .moderator = call->claims.user, .reason = {"lifted", 6}, .time = now};
-    write_ban(state, call, &ban, NULL);
+    write_ban(state, call, &ban, MODERATION_ENTRY_UNBAN, NULL);
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -19,6 +19,8 @@ struct friends {
     struct peers *routers;
     int64_t outcome_wait_ms;
     struct metric *commands;
+    void *gateway;
+    void (*blocks_changed)(void *gateway, int64_t user);
 };
 
 /* ---- commands ---- */
@@ -27,6 +29,7 @@ struct outcome { /* what the answer to a command needs when it is known */
     struct friends *friends;
     struct http_request *request;
     int64_t from, to;
+    bool block; /* the command blocks somebody, or ends that */
 };
 
 static void reply_state(struct outcome *outcome, unsigned status, const char *state, int64_t since) {
@@ -52,6 +55,7 @@ static void answered(void *context, int code, unsigned status, const char *reply
     json_t *object = code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
     bool known = object && json_want_text(object, "state", &state, NULL) == 0;
     if (known) json_want_int(object, "since", 0, INT64_MAX, &since, NULL);
+    if (outcome->block) outcome->friends->blocks_changed(outcome->friends->gateway, outcome->from);
     reply_state(outcome, known ? 200 : 202, state, since);
     json_decref(object);
     free(outcome);
@@ -80,7 +84,8 @@ static void command(struct friends *friends, const struct call *call, enum frien
     }
     struct friend_command command = {.kind = kind, .from = from, .to = to, .time = clock_wall_ms()};
     struct outcome *outcome = mem_alloc(sizeof *outcome);
-    *outcome = (struct outcome){.friends = friends, .request = call->request, .from = from, .to = to};
+    bool block = kind == FRIEND_COMMAND_BLOCK || kind == FRIEND_COMMAND_UNBLOCK;
+    *outcome = (struct outcome){.friends = friends, .request = call->request, .from = from, .to = to, .block = block};
     struct buffer record = {0};
     event_encode_friend_command(&record, &command);
     struct write *write = write_new(friends->writer, call->request, ask_outcome, outcome);
@@ -137,15 +142,16 @@ static void get_friends(void *state, const struct call *call) {
     owners_pass_on(friends->routers, peers_of_user(friends->routers, user), path, PEER_TIMEOUT_MS, call->request);
 }
 
-struct friends *friends_new(struct metrics *metrics, struct writer *writer, struct peers *routers,
-                            int64_t outcome_wait_ms) {
+struct friends *friends_new(const struct product_options *options, struct peers *routers) {
     struct friends *friends = mem_alloc(sizeof *friends);
     *friends = (struct friends){
-        .writer = writer,
+        .writer = options->writer,
         .routers = routers,
-        .outcome_wait_ms = outcome_wait_ms,
-        .commands = metrics_counter(metrics, "starling_ingest_friend_commands_total",
+        .outcome_wait_ms = options->outcome_wait_ms,
+        .commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
                                     "Friend commands that Kafka acknowledged.", NULL),
+        .gateway = options->gateway,
+        .blocks_changed = options->blocks_changed,
     };
     return friends;
 }

@@ -3,13 +3,12 @@
 #ifndef INGEST_NEARBY_FRIENDS_H
 #define INGEST_NEARBY_FRIENDS_H
 
-#include "ingest/endpoints.h"
-#include "ingest/write.h"
+#include "ingest/product.h"
 #include "service/peers.h"
 
 struct friends;
-struct friends *friends_new(struct metrics *metrics, struct writer *writer, struct peers *routers,
-                            int64_t outcome_wait_ms);
+/* The routers, and what the options name, outlive it. */
+struct friends *friends_new(const struct product_options *options, struct peers *routers);
 void friends_free(struct friends *friends); /* NULL is fine */
 
 extern const struct endpoint_list FRIENDS_ENDPOINTS; /* state: struct friends */

@@ -65,7 +65,7 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
-    nearby->friends = friends_new(metrics, options->writer, nearby->routers, options->outcome_wait_ms);
+    nearby->friends = friends_new(options, nearby->routers);
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
 

@@ -13,6 +13,7 @@
 
 static const char KAFKA[] = "kafka.";
 static const char ENVIRONMENT[] = "STARLING_";
+static const char IN_FILE[] = ".file";
 
 /* Where a setting comes from; a later one wins. */
 enum source { SOURCE_NONE, SOURCE_FILE, SOURCE_ENVIRONMENT, SOURCE_SET };
@@ -76,6 +77,30 @@ static struct setting *want_setting(struct config *config, const char *name) {
     return made;
 }
 
+bool config_kafka_secret(const char *key) {
+    static const char *const SECRETS[] = {
+        "sasl.password", "sasl.oauthbearer.client.secret", "sasl.oauthbearer.config", "ssl.key.password",
+        "ssl.key.pem",   "ssl.keystore.password"};
+    for (size_t i = 0; i < ARRAY_SIZE(SECRETS); i++)
+        if (strcmp(SECRETS[i], key) == 0) return true;
+    return false;
+}
+
+/* The key of the secret that `name`, such as peer.token.file, gives a file for; the caller frees it. NULL: it gives none. */
+static char *secret_of(const struct config *config, const char *name) {
+    size_t length = strlen(name), ending = sizeof IN_FILE - 1;
+    if (length <= ending || strcmp(name + length - ending, IN_FILE) != 0) return NULL;
+    char *key = mem_stringn(name, length - ending);
+    const char *passed = passed_key(key);
+    if (passed && config_kafka_secret(passed)) return key;
+    for (size_t i = 0; i < config->properties; i++) {
+        const struct config_property *property = config->settings[i].property;
+        if (property->secret && strcmp(property->name, key) == 0) return key;
+    }
+    free(key);
+    return NULL;
+}
+
 static const char *nearest_name(const struct config *config, const char *name) {
     const char *nearest = "kafka.*";
     size_t least = SIZE_MAX;
@@ -90,7 +115,8 @@ static const char *nearest_name(const struct config *config, const char *name) {
 }
 
 /* Gives a setting its text. The caller says in front of a reason where the text stands. */
-static int assign(struct config *config, enum source source, const char *name, const char *text, struct error *error) {
+static int assign_text(struct config *config, enum source source, const char *name, const char *text,
+                       struct error *error) {
     struct setting *setting = want_setting(config, name);
     if (!setting)
         return error_set(error, -EINVAL, "unknown key \"%s\"; the nearest valid one is \"%s\"", name,
@@ -108,17 +134,6 @@ static int assign(struct config *config, enum source source, const char *name, c
     return 0;
 }
 
-struct file {
-    struct config *config;
-    const char *path;
-};
-
-static int take_pair(void *context, int line, const char *key, const char *value, struct error *error) {
-    const struct file *file = context;
-    int code = assign(file->config, SOURCE_FILE, key, value, error);
-    return code ? error_prefix(error, code, "%s:%d", file->path, line) : 0;
-}
-
 static int read_file(const char *path, struct buffer *out) {
     FILE *stream = fopen(path, "re");
     if (!stream) return -errno;
@@ -130,6 +145,40 @@ static int read_file(const char *path, struct buffer *out) {
     int code = ferror(stream) ? -errno : 0;
     fclose(stream);
     return code;
+}
+
+static int read_secret(const char *path, struct buffer *out, struct error *error) {
+    int code = read_file(path, out);
+    if (code) return error_set(error, code, "%s: %s", path, strerror(-code));
+    if (out->size && out->data[out->size - 1] == '\n') out->size--;
+    if (out->size && out->data[out->size - 1] == '\r') out->size--;
+    // An empty secret would let everybody in, and a password that ends at a NUL byte is another one.
+    if (!out->size || memchr(out->data, 0, out->size))
+        return error_set(error, -EINVAL, "%s: %s", path, out->size ? "it holds a NUL byte" : "it is empty");
+    return 0;
+}
+
+/* The same, where the text may be the name of a file that holds a secret. */
+static int assign(struct config *config, enum source source, const char *name, const char *text, struct error *error) {
+    char *secret = secret_of(config, name);
+    if (!secret) return assign_text(config, source, name, text, error);
+    struct buffer content = {0};
+    int code = read_secret(text, &content, error);
+    if (!code) code = assign_text(config, source, secret, buffer_cstring(&content), error);
+    buffer_free(&content);
+    free(secret);
+    return code;
+}
+
+struct file {
+    struct config *config;
+    const char *path;
+};
+
+static int take_pair(void *context, int line, const char *key, const char *value, struct error *error) {
+    const struct file *file = context;
+    int code = assign(file->config, SOURCE_FILE, key, value, error);
+    return code ? error_prefix(error, code, "%s:%d", file->path, line) : 0;
 }
 
 int config_load_file(struct config *config, const char *path, struct error *error) {

@@ -9,6 +9,9 @@
  * Sources, later ones win whatever order they are loaded in: defaults, .properties files, STARLING_ environment variables
  * (STARLING_FLUSH_WINDOW_MS), --set key=value. Keys starting with `kafka.` that are no property are passed through to
  * librdkafka. Unknown keys and malformed values fail with file:line and the nearest valid name. One thread.
+ *
+ * A secret (a property that says so, or one of librdkafka's) may also stand in a file of its own: KEY.file=PATH gives KEY the file's
+ * content, without the newline at its end. Reasons name the file and never the secret.
  */
 #ifndef BASE_CONFIG_H
 #define BASE_CONFIG_H
@@ -36,6 +39,7 @@ struct config_property {
     double min, max;            /* of numbers, both inclusive; both 0: any */
     const char *const *choices; /* CONFIG_CHOICE: NULL-terminated */
     const char *doc;            /* one or two sentences with the unit */
+    bool secret;                /* CONFIG_STRING: may be given as a file */
 };
 
 struct config_section {
@@ -69,6 +73,9 @@ int config_finish(struct config *config, struct error *error);
 
 /* The kafka.* pairs that go to librdkafka as they are. Valid as long as the config. */
 const struct config_pair *config_kafka(const struct config *config, size_t *count);
+
+/* Whether a property of librdkafka (without "kafka.") is a secret, which no message may show. */
+bool config_kafka_secret(const char *key);
 
 /* The page docs/CONFIGURATION.md of these sections (Markdown tables). */
 void config_document(const struct config_section *sections, size_t count, FILE *stream);

@@ -32,6 +32,7 @@ static void document_property(FILE *stream, const struct config_property *proper
     cell(stream, allowed.size ? buffer_cstring(&allowed) : "text");
     fputs(" | ", stream);
     cell(stream, property->doc);
+    if (property->secret) fprintf(stream, " `%s.file` may name a file that holds it.", property->name);
     fputs(" |\n", stream);
     buffer_free(&allowed);
 }
@@ -45,7 +46,12 @@ void config_document(const struct config_section *sections, size_t count, FILE *
         "Every program reads its settings from, later ones winning: the defaults below; `.properties` files\n"
         "(`--config FILE`, repeatable); the environment (`flush.window.ms` is `STARLING_FLUSH_WINDOW_MS`); `--set key=value`\n"
         "(repeatable). A key that starts with `kafka.` and is not listed goes to librdkafka without that prefix. An unknown\n"
-        "key or a malformed value stops the start.\n",
+        "key or a malformed value stops the start.\n"
+        "\n"
+        "A secret may stand in a file of its own: `peer.token.file=/run/secrets/peer-token` sets `peer.token` to what the file\n"
+        "holds, without the newline at its end. `kafka.sasl.password.file` and librdkafka's other secrets\n"
+        "(`kafka.ssl.key.password`, `kafka.ssl.key.pem`, `kafka.ssl.keystore.password`, `kafka.sasl.oauthbearer.client.secret`,\n"
+        "`kafka.sasl.oauthbearer.config`) work in the same way. The file is read once, at the start.\n",
         stream);
     for (size_t s = 0; s < count; s++) {
         fprintf(stream, "\n## %s\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n", sections[s].title);

@@ -44,9 +44,10 @@ extern const struct topic TOPIC_COMMENT_TEXTS;    /* subject, comment; CommentTe
 extern const struct topic TOPIC_REACTIONS;        /* subject, comment, user; CommentReaction */
 extern const struct topic TOPIC_COMMENT_REFUSALS; /* subject; CommentRefusal */
 extern const struct topic TOPIC_COMMENT_OFFSETS;  /* key: name of a topic of commands; CommandOffset */
-extern const struct topic TOPIC_MODERATION_LOG;   /* subject, comment, offset of the command; ModerationEntry */
-extern const struct topic TOPIC_COMMENTS_WIDE;    /* subject, comment; CommentWide */
-extern const struct topic TOPIC_BANS;             /* key: user; CommentBan */
+extern const struct topic
+    TOPIC_MODERATION_LOG; /* subject, comment, offset of the command; or user:ID, 0, a number; ModerationEntry */
+extern const struct topic TOPIC_COMMENTS_WIDE; /* subject, comment; CommentWide */
+extern const struct topic TOPIC_BANS;          /* key: user; CommentBan */
 
 /* Key: "comments:", the subject, and watcher, in the subject's partition; Watch, RollCall */
 extern const struct topic TOPIC_COMMENT_WATCHES;

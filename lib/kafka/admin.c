@@ -1,8 +1,13 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "kafka/admin_private.h"
+
+/* From this version of librdkafka on, Kafka 4 takes its nonces. */
+enum { SCRAM_VERSION = 0x02060100 };
 
 enum {
     LATE_MS = 500, /* librdkafka answers a request that timed out by itself, a little after the time */
@@ -14,11 +19,38 @@ int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char 
     return code == -ETIMEDOUT ? -EHOSTDOWN : code;
 }
 
+/* What librdkafka says of its connections; it goes on trying. Called from rd_kafka_poll. */
+static void client_error(rd_kafka_t *client, int err, const char *reason, void *opaque) {
+    struct kafka_admin *admin = ((struct kafka_opaque *)opaque)->owner;
+    bool refused = err == RD_KAFKA_RESP_ERR__AUTHENTICATION || err == RD_KAFKA_RESP_ERR__SSL;
+    // That all brokers are down follows from it, and says less.
+    if (admin->refused && !refused) return;
+    admin->refused = refused;
+    snprintf(admin->trouble, sizeof admin->trouble, "%s", reason);
+}
+
+int kafka_admin_unreachable(struct kafka_admin *admin, rd_kafka_resp_err_t err, const char *doing,
+                            struct error *error) {
+    rd_kafka_poll(admin->client, 0);
+    int code = kafka_admin_failed(error, err, doing);
+    if (code != -EHOSTDOWN || !admin->trouble[0]) return code;
+    bool cannot = strstr(admin->trouble, "SCRAM") && rd_kafka_version() < SCRAM_VERSION;
+    return error_set(error, admin->refused ? -EACCES : code, "%s: %s%s", doing, admin->trouble,
+                     cannot ? " (librdkafka before 2.6.1 cannot do SCRAM with Kafka 4: see docs/OPERATIONS.md)" : "");
+}
+
+void kafka_admin_reached(struct kafka_admin *admin) {
+    rd_kafka_poll(admin->client, 0);
+    admin->refused = false;
+    admin->trouble[0] = '\0';
+}
+
 int kafka_admin_open(struct kafka_admin *admin, struct error *error) {
     static const struct kafka_property NONE[] = {{NULL, NULL}};
     if (admin->client) return 0;
     rd_kafka_conf_t *conf = NULL;
     int code = kafka_conf_new(admin->settings, NONE, NONE, &admin->opaque, &conf, error);
+    if (!code) rd_kafka_conf_set_error_cb(conf, client_error);
     // A consumer without a group: it may ask for offsets, too, and joins nothing.
     return code ? code : kafka_client_new(RD_KAFKA_CONSUMER, conf, &admin->client, error);
 }

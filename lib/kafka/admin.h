@@ -20,7 +20,8 @@ struct topics_plan {
  * existing ones. Never changes a partition count. Idempotent. */
 int kafka_topics_create(struct kafka_admin *admin, const struct topics_plan *plan, int timeout_ms, struct error *error);
 
-/* How many partitions the topics have; -ENOENT when a topic is missing, -EINVAL when topics of one space have different numbers
+/* How many partitions the topics have; -ENOENT when a topic is missing, -EACCES when the program may not see one or its connection
+ * is refused (a wrong password, an unknown authority), -EINVAL when topics of one space have different numbers
  * (error names them), -EHOSTDOWN when no broker answers in time. Ignores topics that the list does not name. */
 struct topics_shape {
     int partitions[TOPIC_SPACES]; /* 0: the list has no topic of that space */

@@ -9,10 +9,16 @@ struct kafka_admin {
     const struct kafka_settings *settings;
     struct kafka_opaque opaque;
     rd_kafka_t *client;
+    char trouble[256]; /* what librdkafka last said of its connections; empty: nothing since a broker answered */
+    bool refused;      /* that a broker, or we, refused a connection: a wrong password, an unknown authority */
 };
 
 /* kafka_failed, with -EHOSTDOWN for every code that means that no broker answered in time. */
 int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
+
+/* The same, with what librdkafka said of its connections, which an answer makes good. -EACCES: the connection was refused. */
+int kafka_admin_unreachable(struct kafka_admin *admin, rd_kafka_resp_err_t err, const char *doing, struct error *error);
+void kafka_admin_reached(struct kafka_admin *admin);
 
 /* A queue and the options (with the time that is left) for one request. */
 struct kafka_request {

@@ -28,6 +28,8 @@ static int set(rd_kafka_conf_t *conf, const char *name, const char *value, struc
     if (result == RD_KAFKA_CONF_OK) return 0;
     if (result == RD_KAFKA_CONF_UNKNOWN)
         return error_set(error, -EINVAL, "kafka.%s: no such property of librdkafka", name);
+    // librdkafka repeats a value that it cannot use.
+    if (config_kafka_secret(name)) return error_set(error, -EINVAL, "kafka.%s: librdkafka cannot use the value", name);
     return error_set(error, -EINVAL, "kafka.%s=%s: %s", name, value, reason);
 }
 
@@ -111,6 +113,7 @@ int kafka_code(rd_kafka_resp_err_t err) {
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: return -EACCES;
     case RD_KAFKA_RESP_ERR__FENCED:
     case RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION:

@@ -78,6 +78,8 @@ static void committed(rd_kafka_t *client, rd_kafka_resp_err_t err, rd_kafka_topi
     struct kafka_consumer *consumer = ((struct kafka_opaque *)opaque)->owner;
     for (int i = 0; list && !err && i < list->cnt; i++) err = list->elems[i].err;
     commit_answered(consumer, !err);
+    if (consumer->options.group)
+        kafka_refused(consumer->options.settings, err, "Read", "group and topics of", consumer->options.group);
     if (!err || err == RD_KAFKA_RESP_ERR__NO_OFFSET) return;
     consumer->commit_failures++;
     int code = kafka_code(err);
@@ -105,6 +107,16 @@ static const struct topic *topic_of(const struct kafka_consumer *consumer, const
     return topic ? topic : kafka_topic_of(consumer->options.settings, rd_kafka_topic_name(message->rkt));
 }
 
+static void tell_refusal(const struct kafka_consumer *consumer, const rd_kafka_message_t *message) {
+    const struct kafka_consumer_options *options = &consumer->options;
+    if (message->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+        kafka_refused(options->settings, message->err, options->group ? "Read" : "Describe", "group",
+                      options->group ? options->group : KAFKA_READERS_GROUP);
+    else
+        kafka_refused(options->settings, message->err, "Read", "topic",
+                      message->rkt ? rd_kafka_topic_name(message->rkt) : "(unknown)");
+}
+
 /* The message of a batch that is no record: an end reached, or a partition's or the client's trouble. */
 static void take_trouble(struct kafka_consumer *consumer, const rd_kafka_message_t *message) {
     const struct topic *topic = topic_of(consumer, message);
@@ -117,6 +129,7 @@ static void take_trouble(struct kafka_consumer *consumer, const rd_kafka_message
         break;
     case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: break; // on_revoked(lost) follows
     default:
+        tell_refusal(consumer, message);
         kafka_health_error(consumer->health, consumer->client, message->err, rd_kafka_message_errstr(message));
         log_debug(consumer->options.settings->log, "Kafka consumer",
                   LOG_TEXT("error", rd_kafka_message_errstr(message)));
@@ -264,7 +277,7 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
     };
     const struct kafka_property fixed[] = {
         // Reading without a group needs the name of one all the same; nothing is ever committed under it.
-        {"group.id", options->group ? options->group : "starling-reader"},
+        {"group.id", options->group ? options->group : KAFKA_READERS_GROUP},
         {"group.instance.id", options->instance_id && options->instance_id[0] ? options->instance_id : NULL},
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
@@ -290,14 +303,16 @@ static int make_client(struct kafka_consumer *consumer, struct error *error) {
 static int subscribe(struct kafka_consumer *consumer, const struct topic *const *topics, size_t count,
                      struct error *error) {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)count);
+    const struct topic *refused = NULL;
     for (size_t i = 0; i < count; i++) {
         char *name = topic_full_name(consumer->options.settings, topics[i], false);
         rd_kafka_topic_partition_list_add(list, name, RD_KAFKA_PARTITION_UA);
         free(name);
-        kafka_consumer_topic(consumer, topics[i]);
+        if (!kafka_consumer_topic(consumer, topics[i])) refused = topics[i];
     }
-    rd_kafka_resp_err_t err = rd_kafka_subscribe(consumer->client, list);
+    rd_kafka_resp_err_t err = refused ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_subscribe(consumer->client, list);
     rd_kafka_topic_partition_list_destroy(list);
+    if (refused) return error_set(error, -EINVAL, "%s cannot be read", refused->name);
     return err ? kafka_failed(error, err, "subscribing") : 0;
 }
 

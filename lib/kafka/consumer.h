@@ -13,6 +13,9 @@
 
 struct kafka_consumer;
 
+/* The name that a consumer without a group has to give all the same. Nothing is ever committed under it. */
+#define KAFKA_READERS_GROUP "starling-reader"
+
 enum { KAFKA_OFFSET_NONE = -1, KAFKA_OFFSET_BEGINNING = -2, KAFKA_OFFSET_END = -3 };
 
 struct kafka_record {

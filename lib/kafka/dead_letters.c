@@ -104,6 +104,7 @@ static rd_kafka_resp_err_t write_some(struct kafka_producer *producer, const str
 
 int kafka_producer_send_dead(struct kafka_producer *producer, const struct kafka_record *record, const char *reason) {
     const struct kafka_settings *settings = producer->options.settings;
+    if (!kafka_allows(settings, record->topic, TOPIC_BURIES)) return -EINVAL;
     char *source = topic_full_name(settings, record->topic, false);
     char *queue = topic_full_name(settings, record->topic, true);
     size_t whole = record->key_size + record->value_size;

@@ -29,7 +29,10 @@ static int group_fill(struct kafka_group *out, const rd_kafka_ConsumerGroupDescr
     rd_kafka_resp_err_t err = rd_kafka_error_code(rd_kafka_ConsumerGroupDescription_error(from));
     // Newer brokers say so of a group that nobody ever joined, older ones call it Dead.
     bool absent = err == RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND;
-    if (err && !absent) return kafka_admin_failed(error, err, rd_kafka_ConsumerGroupDescription_group_id(from));
+    if (err && !absent) {
+        kafka_refused(settings, err, "Describe", "group", rd_kafka_ConsumerGroupDescription_group_id(from));
+        return kafka_admin_failed(error, err, rd_kafka_ConsumerGroupDescription_group_id(from));
+    }
     size_t count = absent ? 0 : rd_kafka_ConsumerGroupDescription_member_count(from);
     *out = (struct kafka_group){
         .state = mem_string(absent ? "Dead"
@@ -43,6 +46,13 @@ static int group_fill(struct kafka_group *out, const rd_kafka_ConsumerGroupDescr
     return 0;
 }
 
+/* The group's coordinator cannot even be asked for. */
+static int tell_refusal(const struct kafka_admin *admin, const char *group, int code) {
+    if (code == -EACCES)
+        kafka_refused(admin->settings, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, "Describe", "group", group);
+    return code;
+}
+
 /* One question; *err is what the broker says of the group itself. */
 static int describe_once(struct kafka_admin *admin, const char *group, struct kafka_group *out, int64_t deadline,
                          rd_kafka_resp_err_t *err, struct error *error) {
@@ -52,7 +62,7 @@ static int describe_once(struct kafka_admin *admin, const char *group, struct ka
     rd_kafka_DescribeConsumerGroups(admin->client, &group, 1, request.options, request.queue);
     rd_kafka_event_t *event =
         kafka_coordinator_request_finish(admin, &request, deadline, "describing a consumer group", &code, error);
-    if (!event) return code;
+    if (!event) return tell_refusal(admin, group, code);
     size_t count = 0;
     const rd_kafka_ConsumerGroupDescription_t **groups =
         rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event), &count);
@@ -98,12 +108,13 @@ static int committed_offsets(struct kafka_admin *admin, const char *group, const
     int code = 0;
     rd_kafka_event_t *event =
         kafka_coordinator_request_finish(admin, &request, deadline, "offsets of a consumer group", &code, error);
-    if (!event) return code;
+    if (!event) return tell_refusal(admin, group, code);
     size_t count = 0;
     const rd_kafka_group_result_t **groups =
         rd_kafka_ListConsumerGroupOffsets_result_groups(rd_kafka_event_ListConsumerGroupOffsets_result(event), &count);
     const rd_kafka_topic_partition_list_t *found = count == 1 ? rd_kafka_group_result_partitions(groups[0]) : NULL;
     rd_kafka_resp_err_t err = count == 1 ? rd_kafka_error_code(rd_kafka_group_result_error(groups[0])) : 0;
+    kafka_refused(admin->settings, err, "Describe", "group", group);
     if (err && err != RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND) code = kafka_admin_failed(error, err, group);
     for (int i = 0; !code && found && i < found->cnt; i++) {
         int32_t partition = found->elems[i].partition;
@@ -140,6 +151,7 @@ int kafka_group_offsets(struct kafka_admin *admin, const char *group, const stru
     if (count) code = committed_offsets(admin, group, list, found, deadline, error);
     rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
     if (!code && count) err = ends(admin, list, deadline);
+    kafka_refused(admin->settings, err, "Describe", "topic", list->cnt ? list->elems[0].topic : "");
     if (err) code = kafka_admin_failed(error, err, "ends of partitions");
     for (int i = 0; !code && i < list->cnt; i++) {
         end[list->elems[i].partition] = list->elems[i].offset;

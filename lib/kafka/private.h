@@ -29,6 +29,15 @@ int kafka_code(rd_kafka_resp_err_t err);
 /* Writes "doing: librdkafka's words" and returns kafka_code(err). */
 int kafka_failed(struct error *error, rd_kafka_resp_err_t err, const char *doing);
 
+/* refusals.c: what Kafka, or the program's own table of topics, does not allow. Any thread. */
+bool kafka_is_refusal(rd_kafka_resp_err_t err); /* an ACL is missing */
+void kafka_tell(const struct kafka_settings *settings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Tells what was refused, if err is a refusal: operation "Read", kind "topic" or "group". */
+void kafka_refused(const struct kafka_settings *settings, rd_kafka_resp_err_t err, const char *operation,
+                   const char *kind, const char *name);
+/* Whether the program's table says that it does so with the topic; tells if not. */
+bool kafka_allows(const struct kafka_settings *settings, const struct topic *topic, unsigned how);
+
 /* waiting.c: time for calls that block; any thread. */
 int64_t kafka_deadline_us(int timeout_ms);
 int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
@@ -48,9 +57,10 @@ struct kafka_handles {
     const struct topic *topics[KAFKA_TOPICS_MAX];
     size_t count;
 };
-/* NULL: librdkafka refuses the name, or there are too many topics. */
+/* how: what the handle is for, TOPIC_READS or TOPIC_WRITES. NULL: the program does not do that with the topic, librdkafka refuses the
+ * name, or there are too many topics. */
 rd_kafka_topic_t *kafka_handles_get(struct kafka_handles *handles, rd_kafka_t *client,
-                                    const struct kafka_settings *settings, const struct topic *topic);
+                                    const struct kafka_settings *settings, const struct topic *topic, unsigned how);
 void kafka_handles_free(struct kafka_handles *handles); /* before the client */
 
 /* wake.c: has librdkafka's queues wake the loop. `fn` runs when a queue got something and, while

@@ -25,6 +25,7 @@ static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *even
         reports++;
         producer->pending--;
         const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
+        kafka_refused(producer->options.settings, message->err, "Write", "topic", rd_kafka_topic_name(message->rkt));
         if (!topic) { // a dead letter queue's
             kafka_dead_letter_reported(producer, message);
         } else if (producer->options.on_delivered) {
@@ -57,7 +58,7 @@ static void woken(void *context) {
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque) {
     rd_kafka_topic_t *handle =
-        kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic);
+        kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic, TOPIC_WRITES);
     if (!handle) return -EINVAL;
     int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
     // librdkafka copies the value and does not change it; its signature is of before const.

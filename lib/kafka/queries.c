@@ -78,6 +78,7 @@ int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_posit
         }
     }
     rd_kafka_topic_partition_list_destroy(list);
+    kafka_refused(consumer->options.settings, err, "Read", "group and topics of", consumer->options.group);
     return err ? kafka_failed(error, err, "committed offsets") : 0;
 }
 
@@ -97,19 +98,22 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topi
         *low = first;
         *high = end;
     } else {
+        kafka_refused(consumer->options.settings, err, "Describe", "topic", name);
         code = kafka_failed(error, err, name);
     }
     free(name);
     return code;
 }
 
-static rd_kafka_resp_err_t offsets_for(rd_kafka_t *client, rd_kafka_topic_partition_list_t *list, int64_t timestamp,
-                                       int64_t deadline) {
+static rd_kafka_resp_err_t offsets_for(const struct kafka_settings *settings, rd_kafka_t *client,
+                                       rd_kafka_topic_partition_list_t *list, int64_t timestamp, int64_t deadline) {
     rd_kafka_resp_err_t err;
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
         err = first_error(rd_kafka_offsets_for_times(client, list, kafka_remaining_ms(deadline)), list);
     } while (again(client, list->elems[0].topic, err, deadline));
+    for (int i = 0; i < list->cnt; i++)
+        kafka_refused(settings, list->elems[i].err, "Describe", "topic", list->elems[i].topic);
     return err;
 }
 
@@ -120,7 +124,8 @@ int kafka_consumer_ends(struct kafka_consumer *consumer, struct kafka_position *
     int code = plain_client(consumer, &client, error);
     if (code) return code;
     rd_kafka_topic_partition_list_t *list = list_of(consumer, positions, count);
-    rd_kafka_resp_err_t err = offsets_for(client, list, RD_KAFKA_OFFSET_END, kafka_deadline_us(timeout_ms));
+    rd_kafka_resp_err_t err =
+        offsets_for(consumer->options.settings, client, list, RD_KAFKA_OFFSET_END, kafka_deadline_us(timeout_ms));
     for (size_t i = 0; !err && i < count; i++) positions[i].offset = entry_of(consumer, list, &positions[i])->offset;
     if (err) code = kafka_failed(error, err, "ends of partitions");
     rd_kafka_topic_partition_list_destroy(list);
@@ -137,8 +142,8 @@ int kafka_consumer_offsets_at(struct kafka_consumer *consumer, struct kafka_posi
     rd_kafka_topic_partition_list_t *ends = list_of(consumer, positions, count);
     rd_kafka_topic_partition_list_t *found = rd_kafka_topic_partition_list_copy(ends);
     // The ends first: asked for afterwards they would skip what arrives between the two questions.
-    rd_kafka_resp_err_t err = offsets_for(client, ends, RD_KAFKA_OFFSET_END, deadline);
-    if (!err) err = offsets_for(client, found, time_ms, deadline);
+    rd_kafka_resp_err_t err = offsets_for(consumer->options.settings, client, ends, RD_KAFKA_OFFSET_END, deadline);
+    if (!err) err = offsets_for(consumer->options.settings, client, found, time_ms, deadline);
     if (!err) {
         for (size_t i = 0; i < count; i++) {
             int64_t offset = entry_of(consumer, found, &positions[i])->offset;

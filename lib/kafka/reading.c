@@ -7,7 +7,7 @@
 enum { SEEK_TIMEOUT_MS = 5000 }; /* librdkafka's own threads answer, no broker: microseconds */
 
 rd_kafka_topic_t *kafka_consumer_topic(struct kafka_consumer *consumer, const struct topic *topic) {
-    return kafka_handles_get(&consumer->handles, consumer->client, consumer->options.settings, topic);
+    return kafka_handles_get(&consumer->handles, consumer->client, consumer->options.settings, topic, TOPIC_READS);
 }
 
 struct gather {

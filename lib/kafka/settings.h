@@ -20,6 +20,12 @@ struct kafka_settings {
     const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
     const struct topic_list *topics; /* the topics that the program knows; its clients ignore all others */
+    /* What the program does with them: its clients read and write no others. NULL: whatever it likes. */
+    const struct topic_uses *uses;
+    /* Kafka lets the program not do something (an ACL is missing), which is told again each time: reason says what. Any thread.
+     * NULL: not wanted. */
+    void (*on_refused)(void *context, const char *reason);
+    void *refused_context;
     /* For consumers: they read each topic's dead letter queue, which has one partition, instead of the topic. */
     bool dead_letters;
     struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */

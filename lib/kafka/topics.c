@@ -16,8 +16,9 @@ struct item {
     char *name;
     struct topic_setting settings[TOPIC_SETTINGS_MAX];
     size_t setting_count;
-    int wanted; /* partitions */
-    int there;  /* 0: no such topic */
+    int wanted;   /* partitions */
+    int there;    /* 0: no such topic */
+    bool refused; /* the program may not ask for it */
 };
 
 /* The topics of a list, and then their dead letter queues. */
@@ -55,7 +56,8 @@ static int shape_read(struct shape *shape, struct kafka_admin *admin, int64_t de
     int code = kafka_admin_open(admin, error);
     if (code) return code;
     rd_kafka_resp_err_t err = rd_kafka_metadata(admin->client, 1, NULL, &metadata, kafka_remaining_ms(deadline));
-    if (err) return kafka_admin_failed(error, err, "asking the broker for its topics");
+    if (err) return kafka_admin_unreachable(admin, err, "asking the broker for its topics", error);
+    kafka_admin_reached(admin);
     for (size_t i = 0; i < shape->count; i++) {
         shape->items[i].there = 0;
         for (int t = 0; t < metadata->topic_cnt; t++) {
@@ -65,6 +67,23 @@ static int shape_read(struct shape *shape, struct kafka_admin *admin, int64_t de
     }
     rd_kafka_metadata_destroy(metadata);
     return 0;
+}
+
+/* A broker that is asked for all topics leaves those out that the program may not see. Asked for one by name it says so. */
+static void shape_ask_for_missing(struct shape *shape, struct kafka_admin *admin, int64_t deadline) {
+    for (size_t i = 0; i < shape->topics; i++) {
+        struct item *item = &shape->items[i];
+        const struct rd_kafka_metadata *metadata = NULL;
+        rd_kafka_topic_t *topic = item->there ? NULL : rd_kafka_topic_new(admin->client, item->name, NULL);
+        if (!topic) continue;
+        if (!rd_kafka_metadata(admin->client, 0, topic, &metadata, kafka_remaining_ms(deadline))) {
+            for (int t = 0; t < metadata->topic_cnt; t++)
+                if (!strcmp(metadata->topics[t].topic, item->name))
+                    item->refused = kafka_is_refusal(metadata->topics[t].err);
+            rd_kafka_metadata_destroy(metadata);
+        }
+        rd_kafka_topic_destroy(topic);
+    }
 }
 
 static rd_kafka_NewTopic_t *new_topic(const struct item *item, int replication) {
@@ -248,6 +267,24 @@ static void put_counts(const struct shape *shape, enum topic_space space, struct
     }
 }
 
+/* The topics that the program may not see. 0: there are none. */
+static int judge_refused(const struct shape *shape, struct error *error) {
+    struct buffer text = {.data = NULL, .size = 0, .capacity = 0};
+    size_t refused = 0;
+    for (size_t i = 0; i < shape->topics; i++) {
+        const struct item *item = &shape->items[i];
+        if (item->refused && ++refused <= NAMED_MAX) buffer_format(&text, "%s%s", text.size ? ", " : "", item->name);
+    }
+    if (refused > NAMED_MAX) buffer_format(&text, " and %zu more", refused - NAMED_MAX);
+    int code =
+        refused ? error_set(error, -EACCES,
+                            "no ACL allows Describe on topic %s (`starling topics acls` prints those that are needed)",
+                            buffer_cstring(&text))
+                : 0;
+    buffer_free(&text);
+    return code;
+}
+
 /* All names that are missing, or all counts that must be equal, in one reason. */
 static int judge(const struct shape *shape, struct topics_shape *out, struct error *error) {
     struct buffer text = {.data = NULL, .size = 0, .capacity = 0};
@@ -279,7 +316,10 @@ int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topi
                         int timeout_ms, struct error *error) {
     struct shape shape;
     shape_start(&shape, admin->settings, topics, NULL);
-    int code = shape_read(&shape, admin, kafka_deadline_us(timeout_ms), error);
+    int64_t deadline = kafka_deadline_us(timeout_ms);
+    int code = shape_read(&shape, admin, deadline, error);
+    if (!code) shape_ask_for_missing(&shape, admin, deadline);
+    if (!code) code = judge_refused(&shape, error);
     if (!code) code = judge(&shape, out, error);
     shape_clear(&shape);
     return code;

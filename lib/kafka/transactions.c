@@ -17,9 +17,13 @@ static bool again(rd_kafka_error_t *failure, int64_t deadline) {
 }
 
 /* What the caller has to do about a failure; takes it. */
-static int judge(rd_kafka_error_t *failure, const char *doing, struct error *error) {
+static int judge(const struct kafka_producer *producer, rd_kafka_error_t *failure, const char *doing,
+                 struct error *error) {
     if (!failure) return 0;
     rd_kafka_resp_err_t err = rd_kafka_error_code(failure);
+    bool of_group = err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
+    kafka_refused(producer->options.settings, err, of_group ? "Read" : "Write",
+                  of_group ? "the group of transactional id" : "transactional id", producer->options.transactional_id);
     // Fatal first: a transaction that merely took too long is called "fenced by a newer instance", too.
     int code = rd_kafka_error_is_fatal(failure)             ? -EIO
                : kafka_code(err) == -ESTALE                 ? -ESTALE
@@ -37,7 +41,7 @@ int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, str
         // Retriable until the coordinator is there (a broker that just started loads its log first).
         rd_kafka_error_t *failure = rd_kafka_init_transactions(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
-        int code = judge(failure, "starting transactions", error);
+        int code = judge(producer, failure, "starting transactions", error);
         return code == -ETIMEDOUT ? -EAGAIN : code;
     }
 }
@@ -45,7 +49,7 @@ int kafka_transactions_init(struct kafka_producer *producer, int timeout_ms, str
 int kafka_transaction_begin(struct kafka_producer *producer, struct kafka_consumer *consumer, struct error *error) {
     kafka_membership_release(producer->membership);
     producer->membership = consumer ? kafka_consumer_membership(consumer) : NULL;
-    return judge(rd_kafka_begin_transaction(producer->client), "beginning a transaction", error);
+    return judge(producer, rd_kafka_begin_transaction(producer->client), "beginning a transaction", error);
 }
 
 static int add_offsets(struct kafka_producer *producer, const struct kafka_position *offsets, size_t count,
@@ -61,7 +65,7 @@ static int add_offsets(struct kafka_producer *producer, const struct kafka_posit
         if (!again(failure, deadline)) break;
     }
     rd_kafka_topic_partition_list_destroy(list);
-    int code = judge(failure, "adding offsets to a transaction", error);
+    int code = judge(producer, failure, "adding offsets to a transaction", error);
     // Nothing is decided yet, so a transaction that only ran out of time can still be given up.
     return code == -ETIMEDOUT ? -EAGAIN : code;
 }
@@ -77,7 +81,7 @@ int kafka_transaction_commit(struct kafka_producer *producer, const struct kafka
         rd_kafka_error_t *failure = rd_kafka_commit_transaction(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
         // Out of time here means nobody knows whether it was committed: only a new producer of the same id finds out.
-        return judge(failure, "committing a transaction", error);
+        return judge(producer, failure, "committing a transaction", error);
     }
 }
 
@@ -86,6 +90,6 @@ int kafka_transaction_abort(struct kafka_producer *producer, int timeout_ms, str
     for (;;) {
         rd_kafka_error_t *failure = rd_kafka_abort_transaction(producer->client, kafka_remaining_ms(deadline));
         if (again(failure, deadline)) continue;
-        return judge(failure, "aborting a transaction", error);
+        return judge(producer, failure, "aborting a transaction", error);
     }
 }

@@ -18,8 +18,7 @@ struct broker {
 
 static int ask(void *context, struct error *error) {
     struct broker *broker = context;
-    return kafka_topics_verify(broker->admin, broker->service->definition->topics, &broker->shape, VERIFY_TIMEOUT_MS,
-                               error);
+    return kafka_topics_verify(broker->admin, &broker->service->topics, &broker->shape, VERIFY_TIMEOUT_MS, error);
 }
 
 /* One line a change of state, however often it is asked. */
@@ -42,6 +41,9 @@ static void failed(void *context, int code, const char *reason) {
     service_ready(broker->service, "kafka", false);
     if (code == -EINVAL)
         fail(broker, reason);
+    else if (news && code == -EACCES)
+        log_error(log, "Kafka refuses", LOG_TEXT("servers", broker->service->kafka.bootstrap),
+                  LOG_TEXT("reason", reason));
     else if (news && code == -ENOENT)
         log_warn(log, "waiting for topics", LOG_TEXT("reason", reason));
     else if (news)

@@ -26,6 +26,8 @@ struct service {
     uv_signal_t signals[3];
     struct kafka_settings kafka;
     char *client_id;
+    struct topic_list topics; // of definition->uses
+    struct denials *denials;
     struct http_server *ops, *peers; // peers: NULL without peer.listen
     struct process_metrics *process;
     struct broker *broker;

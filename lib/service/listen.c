@@ -82,14 +82,14 @@ int listen_open(const char *text, bool reuse_port, int *fd, int *port, struct er
     int code = address_parse(text, &address, error);
     if (code) return code;
     struct addrinfo *list = NULL;
-    bool every = !address.host[0];
+    bool every = !address.host[0], both = every || !strcmp(address.host, "::");
     int failed = resolve(&address, AI_PASSIVE, &list);
     if (failed) return error_set(error, -EINVAL, "cannot listen on %s: %s", text, gai_strerror(failed));
 
     int opened = -EADDRNOTAVAIL;
     for (const struct addrinfo *at = list; at && opened < 0; at = at->ai_next) {
         // For every interface one IPv6 socket serves both; the IPv4 one is for machines without IPv6.
-        if (!every || at->ai_family == AF_INET6) opened = socket_of(at, reuse_port, every);
+        if (!every || at->ai_family == AF_INET6) opened = socket_of(at, reuse_port, both);
     }
     for (const struct addrinfo *at = list; at && (opened == -EAFNOSUPPORT || opened == -EADDRNOTAVAIL);
          at = at->ai_next)

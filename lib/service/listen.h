@@ -21,7 +21,7 @@ bool address_is_loopback(const struct address *address);
 bool address_is_wildcard(const struct address *address);
 
 /* A listening, non-blocking TCP socket, the caller's to close; *port is the one that was bound. reuse_port lets several
- * processes share it. An empty host is every interface, IPv6 and IPv4. */
+ * processes share it. An empty host, and [::], are every interface, IPv6 and IPv4. */
 int listen_open(const char *text, bool reuse_port, int *fd, int *port, struct error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "service/notify.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,15 @@
 
 #include "base/mem.h"
 
+enum { AGAIN_MS = 1000 };
+
 struct notify {
     int socket; /* -1: nobody wants to be told */
     struct sockaddr_un address;
     socklen_t address_size;
     uint64_t watchdog_ms; /* 0: there is none */
-    struct loop_timer *watchdog;
+    struct loop_timer *timer;
+    char *untold; /* the last state, where the manager had no room for it */
 };
 
 /* A path, or a name of Linux's own with '@' in front. False: neither. */
@@ -49,25 +53,40 @@ void notify_free(struct notify *notify) {
     if (!notify) return;
     notify_rest(notify);
     if (notify->socket >= 0) close(notify->socket);
+    free(notify->untold);
     free(notify);
 }
 
-void notify_tell(const struct notify *notify, const char *lines) {
-    if (notify->socket < 0) return;
-    /* It waits when the manager's queue is full, as libsystemd does: a READY=1 that is lost leaves the manager waiting for ever. */
-    sendto(notify->socket, lines, strlen(lines), MSG_NOSIGNAL, (const struct sockaddr *)&notify->address,
-           notify->address_size);
+/* False: the manager's queue is full. It does not wait: a manager that stands still must not make the daemon do so. */
+static bool send_lines(const struct notify *notify, const char *lines) {
+    ssize_t sent = sendto(notify->socket, lines, strlen(lines), MSG_NOSIGNAL | MSG_DONTWAIT,
+                          (const struct sockaddr *)&notify->address, notify->address_size);
+    return sent >= 0 || errno != EAGAIN;
 }
 
-static void turned(void *context) { notify_tell(context, "WATCHDOG=1"); }
+void notify_tell(struct notify *notify, const char *lines) {
+    if (notify->socket < 0) return;
+    char *untold = send_lines(notify, lines) ? NULL : mem_string(lines);
+    free(notify->untold); /* a newer state takes its place */
+    notify->untold = untold;
+}
+
+static void turned(void *context) {
+    struct notify *notify = context;
+    if (notify->untold && send_lines(notify, notify->untold)) {
+        free(notify->untold);
+        notify->untold = NULL;
+    }
+    if (notify->watchdog_ms) send_lines(notify, "WATCHDOG=1");
+}
 
 void notify_watch(struct notify *notify, uv_loop_t *loop) {
-    if (notify->socket < 0 || !notify->watchdog_ms) return;
-    uint64_t half_ms = notify->watchdog_ms / 2 + 1; /* a period of 0 would be a timer that fires once */
-    notify->watchdog = loop_timer_new(loop, half_ms, half_ms, turned, notify);
+    if (notify->socket < 0) return;
+    uint64_t every_ms = notify->watchdog_ms ? notify->watchdog_ms / 2 + 1 : AGAIN_MS;
+    notify->timer = loop_timer_new(loop, every_ms, every_ms, turned, notify);
 }
 
 void notify_rest(struct notify *notify) {
-    loop_timer_free(notify->watchdog);
-    notify->watchdog = NULL;
+    loop_timer_free(notify->timer);
+    notify->timer = NULL;
 }

@@ -12,11 +12,11 @@ struct notify;
 struct notify *notify_new(void);
 void notify_free(struct notify *notify); /* NULL is fine */
 
-/* Tells the lines of a message, for example "READY=1\nSTATUS=ready". */
-void notify_tell(const struct notify *notify, const char *lines);
+/* Tells the lines of a state, for example "READY=1\nSTATUS=ready". It never waits. */
+void notify_tell(struct notify *notify, const char *lines);
 
-/* While the loop turns, it tells the watchdog so, twice in each period that the manager asked for. notify_rest ends it: before the loop
- * is closed. */
+/* While the loop turns, it tells the watchdog so, twice in each period that the manager asked for, and tells a state again that the manager
+ * had no room for. notify_rest ends it: before the loop is closed. */
 void notify_watch(struct notify *notify, uv_loop_t *loop);
 void notify_rest(struct notify *notify);
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "service/internal.h"
 #include "service/listen.h"
+#include "service/denials.h"
 
 enum { EXIT_REFUSED = 2, CLOSE_LIMIT_MS = 5000 };
 
@@ -132,6 +133,14 @@ static char *make_client_id(const struct service *service) {
     return mem_format(strchr(host, ':') ? "%s@[%s]:%d" : "%s@%s:%d", name, host, http_server_port(service->peers));
 }
 
+static void make_topics(struct service *service) {
+    const struct topic_uses *uses = service->definition->uses;
+    size_t count = uses ? uses->count : 0;
+    const struct topic **topics = mem_alloc((count + 1) * sizeof *topics);
+    for (size_t i = 0; i < count; i++) topics[i] = uses->items[i].topic;
+    service->topics = (struct topic_list){.items = topics, .count = count};
+}
+
 static int service_open(struct service *service, struct error *error) {
     service->metrics = metrics_new();
     service_make_conditions(service);
@@ -139,8 +148,13 @@ static int service_open(struct service *service, struct error *error) {
     if (!code) code = service_open_peers(service, error);
     if (code) return code;
     service->client_id = make_client_id(service);
+    make_topics(service);
+    service->denials = denials_new(service->log);
     service->kafka = (struct kafka_settings){
-        .topics = service->definition->topics,
+        .topics = &service->topics,
+        .uses = service->definition->uses,
+        .on_refused = denials_add,
+        .refused_context = service->denials,
         .bootstrap = service->settings.kafka_bootstrap,
         .prefix = service->settings.topics_prefix,
         .client_id = service->client_id,
@@ -194,6 +208,8 @@ static void service_close(struct service *service) {
     free(service->process);
     free(service->conditions);
     free(service->client_id);
+    free((void *)(uintptr_t)service->topics.items);
+    denials_free(service->denials);
 }
 
 static void service_run(struct service *service) {

@@ -53,8 +53,9 @@ struct service_definition {
     const struct config_section *section;              /* the daemon's own; NULL: none */
     const struct config_section *const *more_sections; /* NULL-terminated: its products'; NULL: none */
     const char *processes; /* the section's setting that says how many processes one command starts; NULL: it is one */
-    const struct topic_list *topics; /* those that it needs: it starts when they are there */
-    const char *const *conditions;   /* NULL-terminated names that must be marked ready, besides "kafka" */
+    const struct topic_uses
+        *uses; /* the topics that it needs, and what for: it starts when they are there. NULL: none */
+    const char *const *conditions; /* NULL-terminated names that must be marked ready, besides "kafka" */
 
     /* Whether the daemon could start with this configuration, as far as can be told without Kafka. NULL: nothing to tell. */
     int (*check)(const struct service_settings *settings, struct error *error);

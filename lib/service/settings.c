@@ -26,12 +26,13 @@ static const struct config_property COMMON[] = {
      .doc =
          "host:port of /metrics, /healthz, /readyz and POST /drain, which ask for no token. Port 0 takes any free one."},
     {"peer.listen", CONFIG_STRING, AT(peer_listen), "",
-     .doc = "host:port for requests of other daemons; empty: none are answered."},
-    {"peer.advertise", CONFIG_STRING, AT(peer_advertise), "",
      .doc =
-         "host:port under which other daemons reach peer.listen; empty: peer.listen itself, with this machine's name "
-         "where it listens on every interface."},
-    {"peer.token", CONFIG_STRING, AT(peer_token), "",
+         "host:port for requests of other daemons; empty: none are answered. Here and in other addresses to listen on, an IPv6 "
+         "host stands in brackets, and [::] is every interface, IPv4 included."},
+    {"peer.advertise", CONFIG_STRING, AT(peer_advertise), "",
+     .doc = "host:port under which other daemons reach peer.listen; they try all addresses of a name in turn. Empty: "
+            "peer.listen itself, with this machine's name where it listens on every interface."},
+    {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
      .doc =
          "Secret that the daemons share: sent with requests to others and wanted in requests of others. May be empty as "
          "long as peer.listen is a loopback address."},

@@ -11,6 +11,8 @@
 /* Of all memtables, what may be written before they are measured again. */
 enum { CHECK_SHARE = 16 };
 
+enum { COMPACT_LAST_LEVEL_TOO = 3 }; /* RocksDB's kForceOptimized, which its C API has no name for */
+
 static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
 static bool ends(const char *text, const char *with) {
@@ -307,6 +309,11 @@ int store_compact(struct store *store, struct store_family *family) {
     char *failure = NULL;
     rocksdb_flush_cf(store->db, store->flush, family->handle, &failure);
     int code = store_failed(failure, "compacting", NULL);
-    if (!code) rocksdb_compact_range_cf(store->db, family->handle, NULL, 0, NULL, 0);
-    return code;
+    if (code) return code;
+    // By itself RocksDB moves a table whose keys no other has to the last level as it is, tombstones included.
+    rocksdb_compactoptions_t *options = rocksdb_compactoptions_create();
+    rocksdb_compactoptions_set_bottommost_level_compaction(options, COMPACT_LAST_LEVEL_TOO);
+    rocksdb_compact_range_cf_opt(store->db, family->handle, options, NULL, 0, NULL, 0);
+    rocksdb_compactoptions_destroy(options);
+    return 0;
 }

@@ -52,6 +52,24 @@ struct topic_list {
     size_t count;
 };
 
+/* What a program does with a topic. A program asks for the partitions and offsets of each topic that it names, whatever else it does. */
+enum {
+    TOPIC_READS = 1,
+    TOPIC_WRITES = 2,
+    TOPIC_BURIES = 4 /* writes records that cannot be used to its dead letter queue */
+};
+struct topic_use {
+    const struct topic *topic;
+    unsigned how;
+};
+struct topic_uses {
+    const struct topic_use *items;
+    size_t count;
+};
+
+/* Whether the program does all of `how` with the topic. */
+bool topic_used(const struct topic_uses *uses, const struct topic *topic, unsigned how);
+
 /* The topic of that name (of `size` bytes); NULL: the list has none. */
 const struct topic *topic_find(const struct topic_list *list, const char *name, size_t size);
 

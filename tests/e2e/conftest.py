@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from harness.broker import REPOSITORY, Broker
-from harness.cluster import Cluster, build_folder
+from harness.cluster import KINDS, Cluster, build_folder
+from harness.secured import SecuredBroker
 
 _clusters: list[Cluster] = []
 
@@ -20,6 +21,14 @@ def _jars() -> pathlib.Path:
     return found[-1]
 
 
+def _tools() -> pathlib.Path:
+    """Kafka's own commands."""
+    given = os.environ.get('STARLING_KAFKA_TOOLS_LIB')
+    found = [pathlib.Path(given)] if given else sorted((REPOSITORY / '.cache').glob('kafka-*-tools'))
+    assert found, 'no commands of Kafka: run the tests by `./dev test e2e`, which fetches them'
+    return found[-1]
+
+
 def pytest_sessionstart(session):
     if not session.config.option.collectonly and not (build_folder() / 'starling').exists():
         pytest.exit(f'{build_folder()}/starling is not built: run the tests by `./dev test e2e`', 2)
@@ -29,6 +38,15 @@ def pytest_sessionstart(session):
 def broker(tmp_path_factory):
     """The tests' own Kafka broker. A test that stops it must start it again."""
     broker = Broker(tmp_path_factory.mktemp('kafka'), _jars()).start()
+    yield broker
+    broker.kill()
+
+
+@pytest.fixture(scope='module')
+def secured_broker(tmp_path_factory):
+    """A broker with TLS, a password for each program, and no ACLs yet."""
+    broker = SecuredBroker(tmp_path_factory.mktemp('secured'), _jars(), _tools(),
+                           ['starling', 'nobody', *(f'starling-{kind}' for kind in KINDS)]).start()
     yield broker
     broker.kill()
 
@@ -66,6 +84,12 @@ def make_cluster(broker, tmp_path_factory):
 def make_module_cluster(broker, tmp_path_factory):
     """The same, for clusters that all tests of a module share."""
     yield from _maker(broker, tmp_path_factory)
+
+
+@pytest.fixture(scope='module')
+def make_secured_cluster(secured_broker, tmp_path_factory):
+    """The same on the secured broker, each program with the user of its own name."""
+    yield from _maker(secured_broker, tmp_path_factory)
 
 
 @pytest.fixture

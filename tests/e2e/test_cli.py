@@ -371,7 +371,8 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
         'locations', 'friend-commands', 'friendships', 'profiles', 'sharing', 'deliveries', 'command-offsets',
         'follow-commands', 'follows', 'follow-refusals', 'post-commands', 'posts', 'post-texts', 'feed-offsets', 'timelines',
         'timeline-requests', 'hot-posts', 'feed-watches', 'name-commands', 'names', 'notices', 'comment-commands', 'comments',
-            'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide')}
+            'comment-texts', 'reactions', 'comment-refusals', 'comment-offsets', 'bans', 'moderation-log', 'comments-wide',
+            'comment-watches')}
     locations = topics[shared_cluster.topics.name('locations')]
     assert locations['partitions'] == 4
     assert locations['written'] == sum(shared_cluster.topics.ends('locations').values())

@@ -173,8 +173,8 @@ def test_a_session_watches_several_subjects_and_unwatches_one(cluster, comments,
     for watcher in (*others, first):
         watcher.close()
     edge, = cluster.of('fanout')
-    eventually(lambda: edge.metric('starling_edge_comments_watching_sessions') == 0
-               and edge.metric('starling_edge_comments_subjects') == 0, what='the edge has freed what was watched')
+    eventually(lambda: edge.metrics()['starling_edge_comments_watching_sessions'] == 0
+               and edge.metrics()['starling_edge_comments_subjects'] == 0, what='the edge has freed what was watched')
 
 
 def test_a_subject_on_fire_is_sampled_and_its_counters_are_right(cluster, comments, subject, users):

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from harness.records import decode, encode
-from harness.waiting import eventually
+from harness.waiting import eventually, now_ms
 
 EPOCH_MS = 1_735_689_600_000  # 2025-01-01: ids begin there
 BEGIN_MS = 1_790_000_000_000
@@ -288,6 +288,13 @@ def test_banned_users_do_not_comment(decided):
     assert answer().json()['code'] == 'banned'
     assert moderator.delete(where).status_code == 204
     eventually(lambda: answer().status_code == 201, what='the ban is lifted')
+    assert moderator.put(where, json={'reason': 'again', 'until': now_ms() + 1}).status_code == 200
+    log = sorted((decode(m.value) for m in cluster.topics.read('moderation-log') if m.key.startswith(f'user:{user}\0'.encode())),
+                 key=lambda entry: entry['time'])
+    assert [(entry['what'], entry['role'], entry['author'], entry['reason'], entry['until'] > 0) for entry in log] == [
+        ('BAN', 'MODERATOR', user, 'spam', False), ('UNBAN', 'MODERATOR', user, 'lifted', False),
+        ('BAN', 'MODERATOR', user, 'again', True)]
+    assert all(entry['user'] != user for entry in log)
 
 
 def test_the_page_searches_and_decides(searched, browser):

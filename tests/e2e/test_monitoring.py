@@ -40,7 +40,7 @@ def test_dashboards_are_what_the_program_writes():
 @pytest.fixture(scope='module')
 def city(make_module_cluster, tmp_path_factory):
     """All daemons at work, with a Prometheus that reads them."""
-    cluster = make_module_cluster(settings={'standby.replicas': 1}).start(routers=2, feeds=2, comments=1, moderators=1)
+    cluster = make_module_cluster().start(routers=2, feeds=2, comments=1, moderators=1)
     feed, comments = Feed(cluster), Commenting(cluster)
     prometheus = Prometheus(cluster, tmp_path_factory.mktemp('prometheus') / 'home')
     prometheus.launch()
@@ -74,7 +74,7 @@ def test_every_panel_has_data_while_the_city_lives(city, users):
             """Something of each kind, as long as it is looked at."""
             feed.post(ben, 'hello')
             comments.check('site:monitoring')
-            comments.like('site:monitoring', ben, comments.write('site:monitoring', ada, 'hello'))
+            comments.like('site:monitoring', ben, comments.write('site:monitoring', ada, 'hello')['id'])
             cluster.http(ada, scope='moderator').ok('GET', '/v1/moderation/comments', params={'text': 'hello'})
             cluster.starling('history', ada)
             wanted[:] = [panel for panel in wanted if not prometheus.query(panel[2])]

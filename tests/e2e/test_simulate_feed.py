@@ -99,9 +99,9 @@ def test_people_with_phones_use_the_feed_too(cluster, tmp_path):
 # ---- wrong pages ----
 
 class Liar:
-    """A gateway in front of the gateway. It spoils items of pages of home timelines from the time on that it is told how to."""
+    """A gateway in front of the gateway. It spoils items of pages (of home timelines) from the time on that it is told how to."""
 
-    def __init__(self, url):
+    def __init__(self, url, path='/v1/feed'):
         self.spoil = None
         self.url = url
         liar = self
@@ -116,7 +116,7 @@ class Liar:
                     name: self.headers[name] for name in ('Authorization', 'Content-Type') if name in self.headers})
                 answer = connection.getresponse()
                 reply = answer.read()
-                if liar.spoil and answer.status == 200 and self.path.startswith('/v1/feed'):
+                if liar.spoil and answer.status == 200 and self.path.startswith(path):
                     page = json.loads(reply)
                     liar.spoil(page)
                     reply = json.dumps(page).encode()
@@ -199,6 +199,8 @@ def test_a_gateway_that_is_not_there_is_named(cluster):
     (['--city', '5', '--no-phones', '--posts', '1', '--lists', 'x'], '--lists and --settle need phones'),
     (['--city', '5', '--posts', '-1'], '--posts'), (['--city', '5', '--reads', 'x'], '--reads'),
     (['--city', '5', '--posts', '1', '--authors', '1001'], '--authors'),
+    (['--city', '5', '--comments', '1'], '--comments need --posts'),
+    (['--city', '5', '--posts', '1', '--comments', '1', '--fire', 'x'], '--fire'),
     (['--city', '5', '--check', '--margin', 'x'], '--margin'),
     (['--city', '5', '--check', '--patience', '0'], '--patience'),
     (['--city', '5', '--check', '--http', ','], '--http'),

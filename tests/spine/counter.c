@@ -363,15 +363,17 @@ static bool daemon_busy(void *state) {
 
 int main(int argc, char **argv) {
     static const char *const CONDITIONS[] = {"assigned", "restored", NULL};
-    static const struct topic *const NEEDED[] = {&COUNTER_COMMANDS, &COUNTERS,        &COUNTER_OFFSETS,
-                                                 &COUNTER_WATCHES,  &COUNTER_CHANGES, &COUNTER_DELIVERIES};
-    static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+    static const struct topic_use TOPICS[] = {
+        {&COUNTER_COMMANDS, TOPIC_READS | TOPIC_BURIES}, {&COUNTERS, TOPIC_READS | TOPIC_WRITES},
+        {&COUNTER_OFFSETS, TOPIC_READS | TOPIC_WRITES},  {&COUNTER_WATCHES, TOPIC_READS | TOPIC_WRITES},
+        {&COUNTER_CHANGES, TOPIC_READS | TOPIC_WRITES},  {&COUNTER_DELIVERIES, TOPIC_WRITES}};
+    static const struct topic_uses USES = {TOPICS, ARRAY_SIZE(TOPICS)};
     static const struct service_definition DEFINITION = {
         .name = "test-spine-counter",
         .ops_listen = "127.0.0.1:0",
         .peer_listen = "127.0.0.1:0",
         .section = &SECTION,
-        .topics = &TOPICS,
+        .uses = &USES,
         .conditions = CONDITIONS,
         .start = daemon_start,
         .drain = daemon_drain,

@@ -268,13 +268,13 @@ static void edge_drain(void *state) {
 
 int main(int argc, char **argv) {
     static const char *const CONDITIONS[] = {"route", NULL};
-    static const struct topic *const NEEDED[] = {&COUNTER_WATCHES, &COUNTER_DELIVERIES};
-    static const struct topic_list TOPICS = {NEEDED, ARRAY_SIZE(NEEDED)};
+    static const struct topic_use TOPICS[] = {{&COUNTER_WATCHES, TOPIC_WRITES}, {&COUNTER_DELIVERIES, TOPIC_READS}};
+    static const struct topic_uses USES = {TOPICS, ARRAY_SIZE(TOPICS)};
     static const struct service_definition DEFINITION = {
         .name = "test-spine-edge",
         .ops_listen = "127.0.0.1:0",
         .section = &SECTION,
-        .topics = &TOPICS,
+        .uses = &USES,
         .conditions = CONDITIONS,
         .start = edge_start,
         .drain = edge_drain,

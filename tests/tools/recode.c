@@ -20,12 +20,6 @@
 #include "recode_comments.h"
 #include "showing.h"
 
-/* An object's fields each end with ", ". */
-static void close_object(struct buffer *out) {
-    out->size -= 2;
-    buffer_byte(out, '}');
-}
-
 static void show_location(struct buffer *out, const struct location *record) {
     static const char *const kinds[] = {"REPORT", "JOIN", "REJOIN", "QUIT", "LEAVE"};
     put_long(out, "user", record->user);
@@ -423,6 +417,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -97,7 +97,7 @@ static void show_comment_ban(struct buffer *out, const struct comment_ban *recor
 }
 
 static void show_moderation_entry(struct buffer *out, const struct moderation_entry *record) {
-    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE"};
+    static const char *const whats[] = {"REPORT", "HIDE", "RESTORE", "APPROVE", "DELETE", "BAN", "UNBAN"};
     static const char *const roles[] = {"USER", "MODERATOR", "SERVICE"};
     put_symbol(out, "what", whats, record->what);
     put_long(out, "user", record->user);
@@ -105,6 +105,7 @@ static void show_moderation_entry(struct buffer *out, const struct moderation_en
     put_long(out, "author", record->author);
     put_text(out, "reason", record->reason);
     put_long(out, "time", record->time);
+    put_long(out, "until", record->until);
 }
 
 static void show_comment_wide(struct buffer *out, const struct comment_wide *record) {
@@ -122,6 +123,49 @@ static void show_comment_wide(struct buffer *out, const struct comment_wide *rec
     put_long(out, "replies", record->replies);
     put_long(out, "reports", record->reports);
     put_long(out, "time", record->time);
+}
+
+static void show_changed_comments(struct buffer *out, const struct comment_change *record) {
+    static const char *const states[] = {"VISIBLE", "HELD", "HIDDEN", "DELETED"};
+    buffer_string(out, "\"items\": [");
+    for (size_t i = 0; i < record->items.count; i++) {
+        const struct changed_comment *item = &record->items.items[i];
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "id", item->id);
+        put_long(out, "user", item->user);
+        put_symbol(out, "state", states, item->state);
+        put_long(out, "time", item->time);
+        put_long(out, "floor", item->floor);
+        put_long(out, "root", item->root);
+        put_long(out, "answers", item->answers);
+        put_long(out, "likes", item->likes);
+        put_long(out, "replies", item->replies);
+        close_object(out);
+    }
+    buffer_string(out, "], \"texts\": [");
+    for (size_t i = 0; i < record->texts.count; i++) {
+        if (i) buffer_string(out, ", ");
+        json_put_text(out, record->texts.items[i].data, record->texts.items[i].size);
+    }
+    buffer_string(out, "], ");
+}
+
+static void show_comment_change(struct buffer *out, const struct comment_change *record) {
+    put_bool(out, "sampled", record->sampled);
+    put_long(out, "since", record->since);
+    put_long(out, "version", record->version);
+    put_long(out, "total", record->total);
+    show_changed_comments(out, record);
+    put_longs(out, "gone", record->gone);
+    buffer_string(out, "\"counters\": [");
+    for (size_t i = 0; i < record->counters.count; i++) {
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "id", record->counters.items[i].id);
+        put_long(out, "likes", record->counters.items[i].likes);
+        put_long(out, "replies", record->counters.items[i].replies);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
 }
 
 #endif

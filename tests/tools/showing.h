@@ -32,4 +32,10 @@ static inline void put_longs(struct buffer *out, const char *name, struct event_
     buffer_string(out, "], ");
 }
 
+/* An object's fields each end with ", ". */
+static inline void close_object(struct buffer *out) {
+    out->size -= 2;
+    buffer_byte(out, '}');
+}
+
 #endif

@@ -263,21 +263,6 @@ static int recode_post_command_v1(struct codec *codec, const uint8_t *value, siz
     return 0;
 }
 
-enum { COMMENT_TEXT_V1_SCHEMA_ID = 35 };
-
-/* Version 1 of comment texts had neither mentions nor rested_at. */
-static int recode_comment_text_v1(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
-    struct comment_text text;
-    struct buffer newest = {.data = NULL};
-    int rc = event_decode_comment_text(codec, value, size, &text, NULL);
-    if (rc || text.mentions.count || text.rested_at) return rc ? rc : -EBADMSG;
-    event_encode_comment_text(&newest, &text);
-    buffer_append(out, value, EVENT_HEADER_SIZE);
-    buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - 2);
-    buffer_free(&newest);
-    return 0;
-}
-
 static int recode_nearby_item(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     struct nearby_item item;
     if (delivery_read_nearby(codec, value + EVENT_HEADER_SIZE, size - EVENT_HEADER_SIZE, &item)) return -EBADMSG;
@@ -311,6 +296,21 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
         return rc;                                                                                                     \
     } while (0)
 
+/* The same for an older version of a record, to which later ones have added members that take so many bytes, all 0. */
+#define RECODE_OLDER(NAME, ADDED)                                                                                      \
+    do {                                                                                                               \
+        struct NAME record;                                                                                            \
+        struct buffer newest = {.data = NULL};                                                                         \
+        int rc = event_decode_##NAME(codec, value, size, &record, NULL);                                               \
+        if (rc) return rc;                                                                                             \
+        event_encode_##NAME(&newest, &record);                                                                         \
+        for (size_t i = newest.size - ADDED; i < newest.size; i++) rc = newest.data[i] ? -EBADMSG : rc;                \
+        buffer_append(out, value, EVENT_HEADER_SIZE);                                                                  \
+        buffer_append(out, newest.data + EVENT_HEADER_SIZE, newest.size - EVENT_HEADER_SIZE - ADDED);                  \
+        buffer_free(&newest);                                                                                          \
+        return rc;                                                                                                     \
+    } while (0)
+
 /* The same for a record that has no event_decode function, because a library without products writes and reads it. */
 #define RECODE_BARE(NAME)                                                                                              \
     do {                                                                                                               \
@@ -321,6 +321,13 @@ static int recode_history_row(struct codec *codec, const uint8_t *value, size_t 
         buffer_commit(out, (size_t)(NAME##_write(start, &record) - start));                                            \
         return 0;                                                                                                      \
     } while (0)
+
+enum {
+    COMMENT_COMMAND_V1_SCHEMA_ID = 32,
+    COMMENT_V1_SCHEMA_ID = 34,
+    COMMENT_TEXT_V1_SCHEMA_ID = 35,
+    MODERATION_ENTRY_V1_SCHEMA_ID = 39
+};
 
 int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct buffer *out) {
     buffer_clear(out);
@@ -348,16 +355,20 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case USER_NAME_SCHEMA_ID: RECODE(user_name);
     case HANDLE_USER_SCHEMA_ID: RECODE(handle_user);
     case NOTICE_SCHEMA_ID: RECODE(notice);
+    case COMMENT_COMMAND_V1_SCHEMA_ID: RECODE_OLDER(comment_command, 4);   // written, state, named_user, named_key
+    case COMMENT_V1_SCHEMA_ID: RECODE_OLDER(comment, 1);                   // time
+    case MODERATION_ENTRY_V1_SCHEMA_ID: RECODE_OLDER(moderation_entry, 1); // until
     case COMMENT_COMMAND_SCHEMA_ID: RECODE(comment_command);
     case COMMENT_SUBJECT_SCHEMA_ID: RECODE(comment_subject);
     case COMMENT_SCHEMA_ID: RECODE(comment);
-    case COMMENT_TEXT_V1_SCHEMA_ID: return recode_comment_text_v1(codec, value, size, out);
+    case COMMENT_TEXT_V1_SCHEMA_ID: RECODE_OLDER(comment_text, 2); // mentions, rested_at
     case COMMENT_TEXT_SCHEMA_ID: RECODE(comment_text);
     case COMMENT_REACTION_SCHEMA_ID: RECODE(comment_reaction);
     case COMMENT_REFUSAL_SCHEMA_ID: RECODE(comment_refusal);
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: return recode_timeline_item(codec, value, size, out);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);
     case ROLL_CALL_SCHEMA_ID: RECODE_BARE(roll_call);

@@ -178,8 +178,11 @@ static void put_hot(void *context, int32_t part, int64_t author, const struct ti
 static void disk_open(struct feed_world *w, struct disk *disk, int part, int turn) {
     char *lists = mem_format("%s/%d-%d-lists", w->folder, part, turn);
     char *store = mem_format("%s/%d-%d-posts", w->folder, part, turn);
-    struct relation_lists_options options = {
-        .path = lists, .partitions = PARTS, .memory_bytes = 16 << 20, .max_age_ms = INT64_C(1) << 50};
+    struct relation_lists_options options = {.path = lists,
+                                             .partitions = PARTS,
+                                             .memory_bytes = 16 << 20,
+                                             .max_age_ms = INT64_C(1) << 50,
+                                             .cache_bytes = 1 << 13};
     assert_int_equal(relation_lists_open(&options, &disk->relations, &error), 0);
     struct store_options store_options = {.cache_bytes = 1 << 20, .memtable_bytes = 8 << 20, .point_lookups = true};
     assert_int_equal(store_open(store, &store_options, &disk->store, &error), 0);
@@ -192,8 +195,12 @@ static void disk_attach(struct feed_world *w, struct disk *disk, const struct ho
                         int64_t *posts, int64_t *timelines) {
     int64_t texts;
     disk->posts = posts_new(disk->store, PARTS, INT64_C(1) << 50);
-    disk->inboxes = inboxes_new(&(struct inboxes_options){
-        .store = disk->store, .partitions = PARTS, .max = CAP, .memory_bytes = 1 << 20, .away_ms = INT64_C(1) << 40});
+    disk->inboxes = inboxes_new(&(struct inboxes_options){.store = disk->store,
+                                                          .partitions = PARTS,
+                                                          .max = CAP,
+                                                          .memory_bytes = 1 << 20,
+                                                          .away_ms = INT64_C(1) << 40,
+                                                          .cache_bytes = 1 << 13});
     disk->effects = effects_new(&(struct effects_options){.relations = disk->relations,
                                                           .posts = disk->posts,
                                                           .lists = hot,

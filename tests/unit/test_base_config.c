@@ -17,7 +17,7 @@ struct settings {
     bool on;
     int64_t window_ms, any;
     double radius;
-    const char *dir, *servers;
+    const char *dir, *servers, *token;
     int clock;
 };
 
@@ -27,6 +27,9 @@ static const struct config_property COMMON[] = {
     {"kafka.bootstrap.servers", CONFIG_STRING, offsetof(struct settings, servers), "localhost:9092",
      .doc = "Where Kafka is."},
     {"clock", CONFIG_CHOICE, offsetof(struct settings, clock), "wall", .choices = CLOCKS, .doc = "Whose time."},
+};
+static const struct config_property SECRETS[] = {
+    {"peer.token", CONFIG_STRING, offsetof(struct settings, token), "", .doc = "A secret.", .secret = true},
 };
 static const struct config_property EDGE[] = {
     {"flush.window.ms", CONFIG_INT, offsetof(struct settings, window_ms), "1000", .min = 0, .max = 60000,
@@ -50,8 +53,9 @@ static int setup(void **state) {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     fixture->settings = NOTHING;
     struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), &fixture->settings},
-                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), &fixture->settings}};
-    fixture->config = config_new(sections, 2);
+                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), &fixture->settings},
+                                        {"Secrets", SECRETS, ARRAY_SIZE(SECRETS), &fixture->settings}};
+    fixture->config = config_new(sections, 3);
     snprintf(fixture->path, sizeof fixture->path, "/tmp/starling-test-config-XXXXXX");
     int fd = mkstemp(fixture->path);
     close(fd);
@@ -234,6 +238,87 @@ static void assignments_need_a_key(void **state) {
     assert_int_equal(set(fixture, "=true"), -EINVAL);
 }
 
+/* A file with this content, whose name the caller frees and whose file it removes. */
+static char *secret_file(const char *content, size_t size) {
+    char *path = strdup("/tmp/starling-test-secret-XXXXXX");
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, content, size), size);
+    close(fd);
+    return path;
+}
+
+static void secrets_may_stand_in_files(void **state) {
+    static const struct {
+        const char *content, *secret;
+    } CASES[] = {{"s3cret", "s3cret"}, {"s3cret\n", "s3cret"}, {"s3cret\r\n", "s3cret"}, {" a b \n\n", " a b \n"}};
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct fixture *fixture = *state;
+        teardown(state);
+        setup(state);
+        fixture = *state;
+        char *path = secret_file(CASES[i].content, strlen(CASES[i].content)), line[256];
+        snprintf(line, sizeof line, "data.dir=x\npeer.token.file=%s\nkafka.sasl.password.file=%s\n", path, path);
+        assert_int_equal(load(fixture, line), 0);
+        assert_int_equal(finish(fixture), 0);
+        assert_string_equal(fixture->settings.token, CASES[i].secret);
+        size_t count;
+        const struct config_pair *pairs = config_kafka(fixture->config, &count);
+        assert_int_equal(count, 1);
+        assert_string_equal(pairs[0].key, "sasl.password");
+        assert_string_equal(pairs[0].value, CASES[i].secret);
+        unlink(path);
+        free(path);
+    }
+}
+
+static void a_secrets_file_is_a_value_like_others(void **state) {
+    struct fixture *fixture = *state;
+    char *path = secret_file("filed", 5), text[256];
+    // The stronger source wins, whichever of the two forms it has.
+    snprintf(text, sizeof text, "STARLING_PEER_TOKEN_FILE=%s", path);
+    assert_int_equal(load_variable(fixture, text), 0);
+    snprintf(text, sizeof text, "STARLING_KAFKA_SASL_PASSWORD_FILE=%s", path);
+    assert_int_equal(load_variable(fixture, text), 0);
+    assert_int_equal(set(fixture, "kafka.sasl.password=plain"), 0);
+    assert_int_equal(load(fixture, "peer.token=weaker\ndata.dir=x\n"), 0);
+    assert_int_equal(finish(fixture), 0);
+    assert_string_equal(fixture->settings.token, "filed");
+    size_t count;
+    const struct config_pair *pairs = config_kafka(fixture->config, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(pairs[0].value, "plain");
+    unlink(path);
+    free(path);
+}
+
+static void a_secrets_file_that_is_no_use(void **state) {
+    struct fixture *fixture = *state;
+    static const struct {
+        const char *content;
+        size_t size;
+        const char *reason;
+    } CASES[] = {{"", 0, "it is empty"}, {"\n", 1, "it is empty"}, {"hush\0hush", 9, "it holds a NUL byte"}};
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        char *path = secret_file(CASES[i].content, CASES[i].size), text[256], expected[256];
+        snprintf(text, sizeof text, "peer.token.file=%s", path);
+        assert_int_equal(set(fixture, text), -EINVAL);
+        snprintf(expected, sizeof expected, "--set peer.token.file: %s: %s", path, CASES[i].reason);
+        assert_string_equal(fixture->error.text, expected);
+        unlink(path);
+        free(path);
+    }
+    assert_int_equal(load(fixture, "\npeer.token.file=/nonexistent/token\n"), -ENOENT);
+    assert_non_null(strstr(fixture->error.text, ":2: /nonexistent/token: No such file or directory"));
+    // What is no secret is not read from files.
+    assert_int_equal(set(fixture, "data.dir.file=/dev/null"), -EINVAL);
+    assert_int_equal(set(fixture, "data.dir=x"), 0);
+    assert_int_equal(set(fixture, "kafka.sasl.mechanisms.file=/dev/null"),
+                     0); // librdkafka will say that it has no such property
+    assert_int_equal(finish(fixture), 0);
+    size_t count;
+    assert_string_equal(config_kafka(fixture->config, &count)[0].key, "sasl.mechanisms.file");
+}
+
 static void files_that_cannot_be_read(void **state) {
     struct fixture *fixture = *state;
     assert_int_equal(config_load_file(fixture->config, "/nonexistent/x.properties", &fixture->error), -ENOENT);
@@ -269,11 +354,12 @@ static void a_wrong_default_is_found(void **state) {
 
 static void the_page(void **state) {
     struct config_section sections[] = {{"Common", COMMON, ARRAY_SIZE(COMMON), NULL},
-                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), NULL}};
+                                        {"Edge", EDGE, ARRAY_SIZE(EDGE), NULL},
+                                        {"Secrets", SECRETS, ARRAY_SIZE(SECRETS), NULL}};
     char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
-    config_document(sections, 2, stream);
+    config_document(sections, 3, stream);
     fclose(stream);
     assert_memory_equal(text, "# Configuration\n\n", 17);
     const char *tables = strstr(text, "\n## ");
@@ -291,7 +377,12 @@ static void the_page(void **state) {
                                 "| `any.number` | `-1` | a whole number | Any \\| at all. |\n"
                                 "| `radius.m` | `8046.72` | a number from 1 to 1000000 | Radius in metres. |\n"
                                 "| `enabled` | `true` | true or false | Whether. |\n"
-                                "| `data.dir` | **must be given** | text | Where data is. |\n");
+                                "| `data.dir` | **must be given** | text | Where data is. |\n"
+                                "\n## Secrets\n\n"
+                                "| key | default | allowed | meaning |\n"
+                                "|---|---|---|---|\n"
+                                "| `peer.token` | (empty) | text | A secret. `peer.token.file` may name a file that "
+                                "holds it. |\n");
     free(text);
 }
 
@@ -309,6 +400,9 @@ int main(void) {
         WITH_FIXTURE(a_property_without_default_must_be_given),
         WITH_FIXTURE(assignments_need_a_key),
         WITH_FIXTURE(files_that_cannot_be_read),
+        WITH_FIXTURE(secrets_may_stand_in_files),
+        WITH_FIXTURE(a_secrets_file_is_a_value_like_others),
+        WITH_FIXTURE(a_secrets_file_that_is_no_use),
         WITH_FIXTURE(large_files),
         cmocka_unit_test(a_wrong_default_is_found),
         cmocka_unit_test(the_page),

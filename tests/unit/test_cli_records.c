@@ -17,6 +17,7 @@
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
+#include "subjects/subject.h"
 #include "users/notice.h"
 #include "watch/records.h"
 
@@ -350,6 +351,75 @@ static int parse(const char *text, struct rows *rows, char **next, struct error 
     return past_parse(5, text, strlen(text), count_row, rows, next, error);
 }
 
+/* A record of a topic of subjects, with what its key holds beside the subject. */
+static void check_of_subject(const struct topic *topic, int numbers, int64_t second, const struct buffer *value,
+                             const char *key, int64_t user, int64_t other) {
+    uint8_t bytes[SUBJECT_KEY_MAX];
+    const struct subject_key parts = {
+        .subject = "post:1", .size = 6, .numbers = numbers, .comment = 12, .second = second};
+    struct sample sample = sample_of(topic);
+    sample.record.key = bytes;
+    sample.record.key_size = subject_key_write(bytes, &parts);
+    sample.record.value = value->size ? value->data : NULL;
+    sample.record.value_size = value->size;
+    char *text = text_of(&sample), *wanted = NULL;
+    assert_true(asprintf(&wanted, "\"key\":%s,\"value\":%s", key, value->size ? "{" : "null}") > 0);
+    assert_non_null(strstr(text, wanted));
+    assert_null(strstr(text, "\"error\""));
+    assert_true(concerns(&sample, user));
+    if (other >= 0) assert_true(concerns(&sample, other));
+    assert_false(concerns(&sample, 999));
+    free(wanted);
+    free(text);
+}
+
+static void topics_of_comments_can_be_read(void **state) {
+    static const struct event_text SUBJECT = {"post:1", 6}, KEY = {"k", 1}, TEXT = {"hi", 2};
+    struct buffer value = {.data = NULL};
+#define CHECK(record, topic, numbers, second, key, user, other, ...)                                                   \
+    do {                                                                                                               \
+        buffer_clear(&value);                                                                                          \
+        event_encode_##record(&value, &(struct record){__VA_ARGS__});                                                  \
+        check_of_subject(&topic, numbers, second, &value, key, user, other);                                           \
+    } while (0)
+    CHECK(comment_command, TOPIC_COMMENT_COMMANDS, 0, 0, "\"post:1\"", 5, -1, .subject = SUBJECT, .user = 5, .key = KEY,
+          .text = TEXT);
+    CHECK(comment_subject, TOPIC_COMMENTS, 0, 0, "\"post:1\"", 5, -1, .owner = 5);
+    CHECK(comment, TOPIC_COMMENTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .floor = 1);
+    CHECK(comment_text, TOPIC_COMMENT_TEXTS, 1, 0, "[\"post:1\",\"12\"]", 5, -1, .user = 5, .text = TEXT, .key = KEY);
+    CHECK(comment_reaction, TOPIC_REACTIONS, 2, 5, "[\"post:1\",\"12\",5]", 5, -1, .likes = true);
+    CHECK(comment_refusal, TOPIC_COMMENT_REFUSALS, 0, 0, "\"post:1\"", 5, -1, .user = 5, .key = KEY);
+    CHECK(moderation_entry, TOPIC_MODERATION_LOG, 2, 77, "[\"post:1\",\"12\",77]", 5, 6, .user = 5, .author = 6,
+          .what = MODERATION_ENTRY_BAN, .reason = TEXT);
+    CHECK(comment_wide, TOPIC_COMMENTS_WIDE, 1, 0, "[\"post:1\",\"12\"]", 5, 6, .subject = SUBJECT, .owner = 6,
+          .user = 5, .text = TEXT);
+#undef CHECK
+    buffer_clear(&value);
+    check_of_subject(&TOPIC_REACTIONS, 2, 5, &value, "[\"post:1\",\"12\",5]", 5, -1); // a tombstone
+    buffer_free(&value);
+}
+
+static void bans_and_offsets_can_be_read(void **state) {
+    struct sample sample = sample_of(&TOPIC_BANS);
+    with_key(&sample, 5, 0);
+    event_encode_comment_ban(&sample.value, &(struct comment_ban){.moderator = 9, .reason = {"spam", 4}, .time = 3});
+    with_value(&sample);
+    char *text = text_of(&sample);
+    assert_non_null(strstr(text, "\"key\":5,\"value\":{"));
+    assert_true(concerns(&sample, 5));
+    free(text);
+    buffer_free(&sample.value);
+    sample = sample_of(&TOPIC_COMMENT_OFFSETS);
+    sample.record.key = (const uint8_t *)"comment-commands";
+    sample.record.key_size = strlen("comment-commands");
+    assert_text(&sample, HEAD("comment-offsets") "\"comment-commands\",\"value\":null}");
+    // The key of a record that is no subject's is shown as it is.
+    sample = sample_of(&TOPIC_COMMENTS);
+    with_key(&sample, 1, 0);
+    assert_text(&sample, HEAD("comments") "\"0000000000000001\",\"value\":null}");
+    assert_false(concerns(&sample, 1));
+}
+
 static void pages_of_history_are_read(void **state) {
     struct rows rows;
     char *next = NULL;
@@ -405,6 +475,8 @@ int main(void) {
         cmocka_unit_test(a_delivery_concerns_whom_it_names),
         cmocka_unit_test(a_timeline_concerns_whom_it_names),
         cmocka_unit_test(a_delivery_of_version_1_concerns_whom_it_names),
+        cmocka_unit_test(topics_of_comments_can_be_read),
+        cmocka_unit_test(bans_and_offsets_can_be_read),
         cmocka_unit_test(pages_of_history_are_read),
         cmocka_unit_test(answers_that_make_no_sense_are_refused),
     };

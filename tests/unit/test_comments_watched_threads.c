@@ -236,11 +236,11 @@ static bool same_page(const struct page *phone, const struct page *store) {
 }
 
 static void run(uint64_t seed, size_t *shown, size_t *told) {
-    struct world w = {.seed = hash_u64(seed), .heard = -1};
+    struct world w = {.seed = hash_u64(seed), .now_ms = 20000, .heard = -1};
     w.threads = watched_threads_new(1, draw(&w, 2) ? 10 : 1000);
     watched_threads_begin(w.threads, 0, draw(&w, 2));
     for (int step = 0; step < STEPS; step++) {
-        w.now_ms += (int64_t)draw(&w, 3) * 40;
+        w.now_ms += (int64_t)draw(&w, 3) * 40 + (draw(&w, 10) ? 0 : 1500);
         if (draw(&w, 2)) slice(&w);
         between(&w);
         turn(&w);

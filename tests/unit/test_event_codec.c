@@ -328,6 +328,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_POST_TEXT] = "post-text",
         [EVENT_TIMELINE_ITEM] = "timeline-item",
         [EVENT_FEED_CHANGE] = "feed-change",
+        [EVENT_COMMENT_CHANGE] = "comment-change",
         [EVENT_NAME_COMMAND] = "name-command",
         [EVENT_USER_NAME] = "user-name",
         [EVENT_HANDLE_USER] = "handle-user",

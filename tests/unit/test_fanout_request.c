@@ -135,6 +135,8 @@ static void bad_frames_are_named(void **state) {
         {"{}", "bad_message", "\"type\" is missing"},
         {"{\"type\":5}", "bad_message", "\"type\" must be a string"},
         {"{\"type\":\"Hello\"}", "unknown_type", "none of"},
+        {"{\"type\":\"watch\"}", "bad_what", "none of feed, comments"},
+        {"{\"type\":\"unwatch\",\"what\":\"clouds\"}", "bad_what", "none of feed, comments"},
         {"{\"type\":\"hello\",\"lat\":1,\"lng\":1,\"time\":1}", "bad_token", "\"token\" is missing"},
         {"{\"type\":\"hello\",\"token\":7,\"lat\":1,\"lng\":1,\"time\":1}", "bad_token", "must be a string"},
         {"{\"type\":\"hello\",\"token\":\"t\",\"lng\":1,\"time\":1}", "bad_location", "\"lat\" is missing"},

@@ -55,8 +55,12 @@ static uint64_t chance(struct world *w, uint64_t of) { return feed_chance(&w->ch
 static int64_t reader_at(size_t i) { return i % 2 ? (int64_t)i : INT64_MAX - 1 - (int64_t)i; }
 
 static void open_inboxes(struct world *w) {
-    w->inboxes = inboxes_new(&(struct inboxes_options){
-        .store = w->store, .partitions = PARTITIONS, .max = MAX, .memory_bytes = 1000, .away_ms = AWAY_MS});
+    w->inboxes = inboxes_new(&(struct inboxes_options){.store = w->store,
+                                                       .partitions = PARTITIONS,
+                                                       .max = MAX,
+                                                       .memory_bytes = 1000,
+                                                       .away_ms = AWAY_MS,
+                                                       .cache_bytes = 1 << 13});
 }
 
 static void open_store(struct world *w) {

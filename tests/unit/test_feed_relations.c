@@ -56,8 +56,12 @@ static void open_lists(struct world *w) {
     struct error error;
     char path[96];
     snprintf(path, sizeof path, "%s/follows", w->folder);
-    const struct relation_lists_options options = {
-        .path = path, .partitions = PARTITIONS, .memory_bytes = 4 << 20, .chunk = 4, .max_age_ms = INT64_C(86400000)};
+    const struct relation_lists_options options = {.path = path,
+                                                   .partitions = PARTITIONS,
+                                                   .memory_bytes = 4 << 20,
+                                                   .chunk = 4,
+                                                   .max_age_ms = INT64_C(86400000),
+                                                   .cache_bytes = 1 << 13};
     done(w, relation_lists_open(&options, &w->lists, &error), &error);
 }
 
@@ -250,6 +254,42 @@ static void histories(void **state) {
     }
 }
 
+static void take_and_apply(struct world *w, int64_t offset, bool set, bool restoring) {
+    const struct relation_half half = {.user = 0, .other = 7, .relation = RELATION_FOLLOWING};
+    struct error error;
+    relation_lists_take(w->lists, 0, offset, clock_wall_ms(), &half, set);
+    done(w, relation_lists_apply(w->lists, 0, offset + 1, clock_wall_ms(), restoring, &error), &error);
+}
+
+static size_t followed(struct world *w) {
+    struct id_list ids = {.items = NULL};
+    struct error error;
+    done(w, relation_lists_all(w->lists, 0, 0, RELATION_FOLLOWING, &ids, &error), &error);
+    size_t count = ids.count;
+    id_list_free(&ids);
+    return count;
+}
+
+/* A process that was the owner, and reads on as a stand-by, is the owner again: what it has in memory from before is gone. */
+static void lists_in_memory_follow_the_topic(void **state) {
+    struct world *w = mem_zero(1, sizeof *w);
+    char command[128];
+    *w = (struct world){.folder = "/tmp/starling-relations-XXXXXX"};
+    assert_non_null(mkdtemp(w->folder));
+    open_lists(w);
+    attach(w, &w->parts[0], false);
+    uint64_t hits = relation_lists_cached(w->lists).hits;
+    for (int64_t offset = 0; offset < 20; offset++) {
+        take_and_apply(w, offset, offset % 2 == 0, offset % 4 > 1);
+        for (int i = 0; i < 3; i++) assert_int_equal(followed(w), offset % 2 == 0);
+    }
+    assert_int_equal(relation_lists_cached(w->lists).hits - hits, 20 * 2);
+    relation_lists_close(w->lists);
+    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
+    assert_int_equal(system(command), 0);
+    free(w);
+}
+
 static void keys_come_back(void **state) {
     static const int64_t USERS_OF_KEYS[] = {0, 1, 255, 256, INT64_MAX};
     for (size_t i = 0; i < ARRAY_SIZE(USERS_OF_KEYS); i++) {
@@ -283,6 +323,7 @@ static void keys_come_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keys_come_back), cmocka_unit_test(histories)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keys_come_back), cmocka_unit_test(histories),
+                                       cmocka_unit_test(lists_in_memory_follow_the_topic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

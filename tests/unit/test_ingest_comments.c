@@ -73,10 +73,12 @@ static void no_rate_is_no_limit(void **state) {
 
 static void tags_match_weakly(void **state) {
     char tag[ETAG_SIZE], own[ETAG_SIZE];
-    etag_of(12, 345, -1, tag);
+    etag_of(12, 345, 7, 0xab, own);
+    assert_string_equal(own, "W/\"12.345.7-ab\"");
+    etag_of(12, 345, -1, 0, tag);
     assert_string_equal(tag, "W/\"12.345\"");
-    etag_of(INT64_MAX, INT64_MAX, INT64_MAX, own);
-    assert_int_equal(strlen(own), 3 + 3 * 19 + 2 + 1);
+    etag_of(INT64_MAX, INT64_MAX, INT64_MAX, UINT64_MAX, own);
+    assert_int_equal(strlen(own), 3 + 3 * 19 + 2 + 1 + 16 + 1);
     static const struct {
         const char *list;
         bool matches;
@@ -177,24 +179,39 @@ static int tear_down(void **state) {
     return 0;
 }
 
+static const uint64_t ALL = UINT64_MAX; /* the whole answer is left out */
+
 typedef bool show_fn(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
 
-/* The answer to that reply as parsed JSON; NULL: it was refused. */
-static json_t *shown_as(const struct comments_world *world, show_fn *show, const char *reply, const int64_t *liked,
-                        size_t count) {
+/* The answer to that reply as parsed JSON; NULL: it was refused. *left_out: what stands for what the reader does not see. */
+static json_t *shown_to(const struct comments_world *world, show_fn *show, const char *reply,
+                        const struct shown_reader *reader, uint64_t *left_out) {
     struct shown_comments shown = {.count = 0};
     struct error error;
     json_t *object = json_parse(reply, strlen(reply), &error), *result = NULL;
     if (!object) fail_msg("%s: %s", reply, error.text);
     struct buffer body = {0};
-    if (show(&shown, object, &world->names)) {
-        shown_comments_put(&body, &shown, liked, count);
+    bool good = show(&shown, object, &world->names);
+    if (good && shown_is_blocked(&shown, reader)) {
+        *left_out = ALL;
+    } else if (good) {
+        shown_comments_put(&body, &shown, reader);
+        *left_out = shown_left_out(&shown, reader);
         result = json_parse(body.data, body.size, &error);
         if (!result) fail_msg("%s: %s", buffer_cstring(&body), error.text);
     }
     buffer_free(&body);
     shown_comments_free(&shown);
     json_decref(object);
+    return result;
+}
+
+static json_t *shown_as(const struct comments_world *world, show_fn *show, const char *reply, const int64_t *liked,
+                        size_t count) {
+    uint64_t left_out = 0;
+    json_t *result =
+        shown_to(world, show, reply, &(struct shown_reader){.liked = liked, .liked_count = count}, &left_out);
+    assert_int_equal(left_out, 0);
     return result;
 }
 
@@ -234,12 +251,101 @@ static void likes_stand_in_visible_comments(void **state) {
     assert_true(json_is_true(json_object_get(json_array_get(json_object_get(first, "replies"), 0), "liked")));
     assert_null(json_object_get(json_array_get(items, 1), "liked"));
     assert_true(json_is_false(json_object_get(json_array_get(json_object_get(page, "pinned"), 0), "liked")));
-    assert_int_equal(json_integer_value(json_object_get(page, "version")), 4);
+    assert_int_equal(json_integer_value(json_object_get(page, "version")), 13); // with likes
     assert_int_equal(json_integer_value(json_object_get(page, "total")), 5);
     json_decref(page);
     page = shown_as(world, shown_page, TEXT, NULL, 0);
     assert_null(json_object_get(json_array_get(json_object_get(page, "items"), 0), "liked"));
     json_decref(page);
+}
+
+/* The ids of a list, as "11(13,14),12". */
+static void put_ids(struct buffer *out, const json_t *list) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *comment = json_array_get(list, i), *replies = json_object_get(comment, "replies");
+        if (i) buffer_byte(out, ',');
+        buffer_string(out, json_string_value(json_object_get(comment, "id")));
+        if (!json_array_size(replies)) continue;
+        buffer_byte(out, '(');
+        put_ids(out, replies);
+        buffer_byte(out, ')');
+    }
+}
+
+#define FULL_PAGE                                                                                                      \
+    PAGE(COMMENT("11", "1", "\"a,]\"", REPLY("13", "2") "," REPLY("14", "3") "," REPLY("15", "2"),                     \
+                 "visible") "," COMMENT("12", "2", "null", REPLY("16", "1"), "hidden") "," COMMENT("17", "3", "\"b\"", \
+                                                                                                   "", "visible"),     \
+         COMMENT("12", "2", "null", "", "hidden") "," COMMENT("17", "3", "\"b\"", "", "visible"))
+
+static void nobody_sees_whom_he_has_blocked(void **state) {
+    static const struct {
+        int64_t blocked[3];
+        size_t count;
+        const char *items, *pinned;
+    } CASES[] = {
+        {{9}, 1, "11(13,14,15),12(16),17", "12,17"},
+        {{1}, 1, "12,17", "12,17"}, // with all that is under it
+        {{2}, 1, "11(14),17", "17"},
+        {{3}, 1, "11(13,15),12(16)", "12"},
+        {{2, 3}, 2, "11", ""},
+        {{1, 3}, 2, "12", "12"},
+        {{1, 2, 3}, 3, "", ""},
+    };
+    static const int64_t LIKED[] = {14, 17};
+    uint64_t before[ARRAY_SIZE(CASES)];
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        struct buffer items = {0}, pinned = {0};
+        const struct shown_reader reader = {
+            .liked = LIKED, .liked_count = i % 2 ? 2 : 0, .blocked = CASES[i].blocked, .blocked_count = CASES[i].count};
+        json_t *page = shown_to(*state, shown_page, FULL_PAGE, &reader, &before[i]);
+        put_ids(&items, json_object_get(page, "items"));
+        put_ids(&pinned, json_object_get(page, "pinned"));
+        assert_string_equal(buffer_cstring(&items), CASES[i].items);
+        assert_string_equal(buffer_cstring(&pinned), CASES[i].pinned);
+        assert_int_equal(json_integer_value(json_object_get(page, "total")), 5); // it counts for everybody
+        for (size_t j = 0; j < i; j++) assert_int_not_equal(before[j], before[i]);
+        assert_int_equal(before[i] == 0, i == 0);
+        buffer_free(&items);
+        buffer_free(&pinned);
+        json_decref(page);
+    }
+}
+
+static void likes_stand_where_they_belong_beside_a_gap(void **state) {
+    static const int64_t LIKED[] = {14, 17}, BLOCKED[] = {2};
+    const struct shown_reader reader = {.liked = LIKED, .liked_count = 2, .blocked = BLOCKED, .blocked_count = 1};
+    uint64_t left_out;
+    json_t *page = shown_to(*state, shown_page, FULL_PAGE, &reader, &left_out);
+    const json_t *items = json_object_get(page, "items"), *first = json_array_get(items, 0);
+    assert_true(json_is_false(json_object_get(first, "liked")));
+    assert_true(json_is_true(json_object_get(json_array_get(json_object_get(first, "replies"), 0), "liked")));
+    assert_true(json_is_true(json_object_get(json_array_get(items, 1), "liked")));
+    json_decref(page);
+}
+
+static void a_link_to_whom_one_has_blocked_leads_nowhere(void **state) {
+#define ONE "{\"item\":" REPLY("13", "1") ",\"root\":" COMMENT("11", "2", "\"a\"", "", "visible") "," AROUND
+#define AROUND "\"around\":[" REPLY("12", "3") "," REPLY("14", "1") "],\"complete\":true}"
+#define UNDER "{\"items\":[" REPLY("13", "1") "],\"next\":null,\"user\":2,\"complete\":true}"
+    static const struct {
+        show_fn *show;
+        const char *reply;
+        int64_t blocked;
+        bool all;
+    } CASES[] = {
+        {shown_around, ONE, 1, true},    {shown_around, ONE, 2, true},     {shown_around, ONE, 3, false},
+        {shown_one, ONE, 1, true},       {shown_one, ONE, 2, true},        {shown_one, ONE, 3, false},
+        {shown_replies, UNDER, 2, true}, {shown_replies, UNDER, 1, false},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
+        const struct shown_reader reader = {.blocked = &CASES[i].blocked, .blocked_count = 1};
+        uint64_t left_out = 0;
+        json_t *found = shown_to(*state, CASES[i].show, CASES[i].reply, &reader, &left_out);
+        assert_int_equal(found == NULL, CASES[i].all);
+        assert_int_equal(left_out == ALL, CASES[i].all);
+        json_decref(found);
+    }
 }
 
 static void an_empty_page_is_a_page(void **state) {
@@ -310,6 +416,9 @@ int main(void) {
         cmocka_unit_test(authors_are_known),
         cmocka_unit_test_setup_teardown(a_comment_gets_the_name_of_its_author, set_up, tear_down),
         cmocka_unit_test_setup_teardown(likes_stand_in_visible_comments, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_sees_whom_he_has_blocked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(likes_stand_where_they_belong_beside_a_gap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_link_to_whom_one_has_blocked_leads_nowhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_page_is_a_page, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_answers_are_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_link_shows_what_is_around, set_up, tear_down),

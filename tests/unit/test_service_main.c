@@ -324,6 +324,10 @@ static void waits_for_kafka_and_the_topics(void **state) {
     int verified = shared->verified;
     wait_for(shared->verified >= verified + 3);
     assert_int_equal(shared->started, 0);
+    shared->kafka_code = -EACCES; // a wrong password, or no ACL: it waits for those as well
+    verified = shared->verified;
+    wait_for(shared->verified >= verified + 3);
+    assert_int_equal(shared->started, 0);
     shared->kafka_code = 0;
     wait_for(shared->started == 1);
     wait_for(get(child.ops_port, "/readyz", "\"kafka\":true,\"warm\":false"));
@@ -332,11 +336,13 @@ static void waits_for_kafka_and_the_topics(void **state) {
 
     // Each state is told once, however often it was found.
     char *text = output(&child), *first = strstr(text, "waiting for Kafka"),
-         *second = strstr(text, "waiting for topics");
+         *second = strstr(text, "waiting for topics"), *third = strstr(text, "Kafka refuses");
     assert_non_null(first);
     assert_non_null(second);
     assert_null(strstr(first + 1, "waiting for Kafka"));
     assert_null(strstr(second + 1, "waiting for topics"));
+    assert_non_null(third);
+    assert_null(strstr(third + 1, "Kafka refuses"));
     free(text);
     kill(child.pid, SIGTERM);
     ends(&child, 0);
@@ -598,12 +604,42 @@ static void address_for_peers_can_be_told(void **state) {
 
     char machine[64] = "", wanted[128];
     gethostname(machine, sizeof machine - 1);
-    child = run(ARGUMENTS("--set", "peer.listen=0.0.0.0:0", "--set", "peer.token=x"));
-    wait_for(shared->started == 3);
-    snprintf(wanted, sizeof wanted, "starling-test@%s:%d", machine, child.peer_port);
-    assert_string_equal(shared->client_id, wanted);
-    kill(child.pid, SIGTERM);
-    ends(&child, 0);
+    static const char *const EVERYWHERE[] = {"peer.listen=0.0.0.0:0", "peer.listen=[::]:0", "peer.listen=:0"};
+    for (size_t i = 0; i < ARRAY_SIZE(EVERYWHERE); i++) {
+        child = run(ARGUMENTS("--set", EVERYWHERE[i], "--set", "peer.token=x"));
+        wait_for(shared->started == 3 + (int)i);
+        snprintf(wanted, sizeof wanted, "starling-test@%s:%d", machine, child.peer_port);
+        assert_string_equal(shared->client_id, wanted);
+        kill(child.pid, SIGTERM);
+        ends(&child, 0);
+    }
+}
+
+static bool has_ipv6(void) {
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    bool has = fd >= 0 && !bind(fd, (struct sockaddr *)&loopback, sizeof loopback);
+    if (fd >= 0) close(fd);
+    return has;
+}
+
+static void ipv6_addresses_stand_in_brackets(void **state) {
+    struct child child;
+    char wanted[128];
+    if (has_ipv6()) { // a machine may be without
+        child = run(ARGUMENTS("--set", "peer.listen=[::1]:0"));
+        wait_for(shared->started);
+        snprintf(wanted, sizeof wanted, "starling-test@[::1]:%d", child.peer_port);
+        assert_string_equal(shared->client_id, wanted);
+        kill(child.pid, SIGTERM);
+        ends(&child, 0);
+
+        child = run(ARGUMENTS("--set", "peer.listen=[::]:0", "--set", "peer.token=x", "--set", "test.number=6"));
+        wait_for(shared->started == 2);
+        expect_from(child.peer_port, "GET", "/peer/x", "Authorization: Bearer x\r\n", "number 6"); // by IPv4
+        kill(child.pid, SIGTERM);
+        ends(&child, 0);
+    }
 }
 
 /* Whoever waits for an answer when the daemon goes gets one. */
@@ -645,6 +681,7 @@ int main(void) {
         TEST(topics_that_do_not_fit_fail_once),
         TEST(peers_need_the_token),
         TEST(address_for_peers_can_be_told),
+        TEST(ipv6_addresses_stand_in_brackets),
         TEST(pending_peer_is_answered_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void watchdog_hears_of_a_loop_that_turns(void **state) {
     close(manager);
 }
 
-/* Each: the period, and whose it is; the loop has nothing to do then. */
+/* Each: the period, and whose it is. */
 static void no_watchdog_is_told_without_a_period_of_ours(void **state) {
     static const char *const CASES[][2] = {{"", ""}, {"0", ""}, {"999", ""}, {"nonsense", ""}, {"40000", "1"}};
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++) {
@@ -95,11 +95,35 @@ static void no_watchdog_is_told_without_a_period_of_ours(void **state) {
         if (*CASES[i][1]) setenv("WATCHDOG_PID", CASES[i][1], 1);
         struct notify *notify = notify_new();
         notify_watch(notify, &loop);
-        assert_false(uv_loop_alive(&loop));
+        assert_false(is_told_within(manager, &loop, 100));
         notify_free(notify);
+        uv_run(&loop, UV_RUN_DEFAULT);
         assert_int_equal(uv_loop_close(&loop), 0);
         close(manager);
     }
+}
+
+/* A queue that nobody empties takes some messages; the daemon goes on, and the newest state comes when there is room. */
+static void a_manager_that_stands_still_hears_the_newest_state_later(void **state) {
+    uv_loop_t loop;
+    uv_loop_init(&loop);
+    int manager = manager_new();
+    struct notify *notify = notify_new();
+    notify_watch(notify, &loop);
+    for (int i = 0; i < 2000; i++) notify_tell(notify, "STATUS=old");
+    notify_tell(notify, "STATUS=new");
+    char message[256];
+    do {
+        assert_true(is_told_within(manager, &loop, 20000));
+        ssize_t size = recv(manager, message, sizeof message - 1, 0);
+        assert_true(size > 0);
+        message[size] = '\0';
+    } while (strcmp(message, "STATUS=new") != 0);
+    assert_false(is_told_within(manager, &loop, 1500)); /* once */
+    notify_free(notify);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    close(manager);
 }
 
 static void a_manager_that_is_not_there_is_no_failure(void **state) {
@@ -124,6 +148,7 @@ int main(void) {
         cmocka_unit_test(tells_and_leaves_nothing_to_children),
         cmocka_unit_test(watchdog_hears_of_a_loop_that_turns),
         cmocka_unit_test(no_watchdog_is_told_without_a_period_of_ours),
+        cmocka_unit_test(a_manager_that_stands_still_hears_the_newest_state_later),
         cmocka_unit_test(a_manager_that_is_not_there_is_no_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "service/peer_answer.h"
+#include "service/listen.h"
 #include "service/peer_client.h"
 #include "service_world.h"
 
@@ -62,6 +63,25 @@ static void one_connection_asks_again_and_again(void **state) {
     }
     assert_string_equal(get(w, w->address, "/bearer", 5000).text, "the-token");
     assert_int_equal(get(w, w->address, "/huge", 9000).code, -EIO);
+}
+
+static void a_peer_may_have_an_ipv6_address(void **state) {
+    struct peers_world *w = *state;
+    struct error error;
+    int fd, port;
+    if (listen_open("[::1]:0", false, &fd, &port, &error)) return; // a machine may be without
+    close(fd);
+    struct world *world = world_new((struct http_server_options){.listen = "[::1]:0"});
+    char address[32];
+    snprintf(address, sizeof address, "[::1]:%d", http_server_port(world->server));
+    struct answer answer = {.count = 0};
+    struct peer_client *client = peer_client_new(&world->loop, "the-token");
+    peer_client_get(client, address, "/x", 5000, answer_take, &answer);
+    world_until(world, answer.count);
+    assert_int_equal(answer.status, 200);
+    peer_client_free(client);
+    world_free(world);
+    assert_int_equal(get(w, address, "/x", 5000).code, -ECONNREFUSED);
 }
 
 static void questions_at_once_have_a_connection_each(void **state) {
@@ -264,6 +284,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(one_connection_asks_again_and_again),
+        TEST(a_peer_may_have_an_ipv6_address),
         TEST(questions_at_once_have_a_connection_each),
         TEST(a_silent_peer_times_out),
         TEST(nobody_there_is_refused),

@@ -23,6 +23,8 @@ fetch_jars() {
 
 fetch_kafka() { fetch_jars "$KAFKA_LIB" "Apache Kafka"; }
 
+fetch_kafka_tools() { fetch_jars "$KAFKA_TOOLS_LIB" "Kafka's tools" -P tools; }
+
 kafka_address() { property "$RUN/kafka/server.properties" advertised.listeners | sed 's:.*//::'; }
 
 start_kafka() {
@@ -83,7 +85,7 @@ command_kafka() {
         die "usage: ./dev kafka TOOL [ARGUMENTS]" "TOOL is one of: $(printf '%s\n' "${!KAFKA_TOOLS[@]}" | sort | tr '\n' ' ')"
     shift
     [ -s "$RUN/kafka/server.properties" ] || die "there is no Kafka here yet: ./dev up"
-    fetch_jars "$KAFKA_TOOLS_LIB" "Kafka's tools" -P tools >&2
+    fetch_kafka_tools >&2
     [[ $KAFKA_TOOLS_WITHOUT_BROKER == *" $tool "* ]] || broker=(--bootstrap-server "$(kafka_address)")
     exec java -Xmx256m -cp "$KAFKA_TOOLS_LIB/*" "${KAFKA_TOOLS[$tool]}" "${broker[@]}" "$@"
 }

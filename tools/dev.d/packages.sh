@@ -4,7 +4,7 @@
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkgconf python3
     librdkafka-dev libmicrohttpd-dev libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libjansson-dev libjwt-dev libssl-dev
     libcurl4-openssl-dev libavro-dev librocksdb-dev libsqlite3-dev zlib1g-dev libxml2-dev)
-TEST_PACKAGES=(libcmocka-dev python3-venv chromium)
+TEST_PACKAGES=(libcmocka-dev python3-venv chromium man-db systemd)
 CHECK_PACKAGES=(clang clang-format clang-tidy cppcheck shellcheck git)
 FUZZ_PACKAGES=(clang llvm libclang-rt-dev)
 CERTIFICATES=/etc/ssl/certs/ca-certificates.crt
@@ -65,6 +65,19 @@ need_packages() {
     quietly "Installing packages" as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -q --no-install-recommends "${missing[@]}"
     trust_certificates
+}
+
+# Prometheus for the tests, unpacked beside Kafka: Debian would start it as a service if it were installed.
+PROMETHEUS=$CACHE/prometheus
+
+fetch_prometheus() {
+    [ -d "$PROMETHEUS" ] && return 0
+    refresh_package_lists
+    say "Fetching Prometheus"
+    mkdir -p "$PROMETHEUS.part"
+    (cd "$PROMETHEUS.part" && quietly "Fetching Prometheus" apt-get download prometheus &&
+        quietly "Unpacking Prometheus" dpkg -x prometheus_*.deb .)
+    mv "$PROMETHEUS.part" "$PROMETHEUS"
 }
 
 # A network may have certificates of its own, put where Debian wants them. Debian's Java reads what update-ca-certificates

@@ -59,7 +59,8 @@ pytest_in() {
     local folder=$1
     shift
     (cd "$ROOT/tests/e2e" &&
-        STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB "$VENV/bin/python" -m pytest "$@")
+        STARLING_BUILD=$ROOT/$folder STARLING_KAFKA_LIB=$KAFKA_LIB STARLING_KAFKA_TOOLS_LIB=$KAFKA_TOOLS_LIB \
+            STARLING_PROMETHEUS=$PROMETHEUS "$VENV/bin/python" -m pytest "$@")
 }
 
 # The unit tests of the libraries that every product stands on (docs/SPINE.md), and the counters that stand on them alone.
@@ -89,6 +90,8 @@ prepare_e2e() {
     [ "$1" != build ] || build_release
     build_web tests
     fetch_kafka
+    fetch_kafka_tools
+    fetch_prometheus
     need_venv
 }
 

@@ -130,7 +130,7 @@ start_city() {
     say "Starting a simulated city of $1 people"
     # Every 5 s rather than a phone's 30 s, so that there is something to look at.
     start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" --every 5 \
-        --ws "ws://127.0.0.1:$(fanout_port)/" --http "$(page_url)" --posts 0.4 --follows 0.05
+        --ws "ws://127.0.0.1:$(fanout_port)/" --http "$(page_url)" --posts 0.4 --follows 0.05 --comments 1 --fire 240
     local waited
     for ((waited = 0; waited < 300; waited++)); do
         running city || fail_of city "the simulated city ended right after its start"

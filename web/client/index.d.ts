@@ -158,6 +158,11 @@ export class StarlingClient {
     more(): void;
     /** Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed. */
     watchFeed(api: StarlingApi): LiveFeed;
+    /**
+     * Tells what happens under a subject from the call of the thread's read() on. An earlier thread of the same subject is closed.
+     * @throws RangeError not a subject
+     */
+    watchComments(subject: string): LiveThread;
 }
 
 export interface Post {
@@ -219,7 +224,7 @@ export interface CommentsQuery extends ListQuery {
 export interface CommentPage extends Page<Comment> {
     /** Visible comments and replies of the subject. */
     total: number;
-    /** Of comments, states, pins and settings: to be compared, and nothing else. */
+    /** Of comments, states, likes, pins and settings. For LiveThread. */
     version: string;
     /** Nobody can write any more. */
     closed: boolean;
@@ -432,6 +437,46 @@ export class LiveFeed {
     /** For StarlingClient, which passes on connections and frames. */
     connected(): void;
     posted(frame: any): void;
+    stale(frame: any): void;
+}
+
+/** What has happened. Apply gone, items and counters in this order. */
+export interface ThreadChange {
+    /** Visible comments and replies of the subject. */
+    total: number;
+    /** Too much happens: some new comments are left out, and counters may come late. `stale` follows when it is over. */
+    sampled: boolean;
+    /** New comments, and those whose state has changed; roots and replies. `replies` is empty, and `liked` is null: keep what was known. */
+    items: Comment[];
+    /** Deleted and hidden comments, whose texts must go at once; each is in items, too, as a page shows it now. */
+    gone: string[];
+    /** Of other comments, also of ones that are not listed. */
+    counters: { id: string; likes: number; replyCount: number }[];
+}
+
+export interface ThreadEvents {
+    change: ThreadChange;
+    /** Read the pages again now, and call read(). It comes again, later each time, while they are older than `version`. */
+    stale: { version: number | null };
+}
+
+/** The comments of one subject, live: made by StarlingClient.watchComments. The application keeps the list. */
+export class LiveThread {
+    constructor(parts: { subject: string; say: (frame: Record<string, unknown>) => void; clock: Clock; random: () => number });
+
+    readonly subject: string;
+    /** null: read() was not called yet. */
+    readonly version: number | null;
+
+    on<K extends keyof ThreadEvents>(type: K, listener: (event: ThreadEvents[K]) => void): () => void;
+    /** The pages that the application has are of that version now; of several pages, the lowest one. */
+    read(version: string | number): void;
+    /** Ends it. */
+    close(): void;
+
+    /** For StarlingClient, which passes on connections and frames. */
+    connected(): void;
+    told(frame: any): void;
     stale(frame: any): void;
 }
 

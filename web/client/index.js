@@ -1,6 +1,7 @@
 export { StarlingClient, CloseCode, SUBPROTOCOL } from './src/client.js';
 export { ApiError, StarlingApi, drawKey } from './src/api.js';
 export { LiveFeed } from './src/feed.js';
+export { LiveThread } from './src/thread.js';
 export { compareIds } from './src/posts.js';
 export { PAGE_SIZE } from './src/nearby.js';
 export { EARTH_RADIUS_M, bearingDegrees, destination, distanceMetres, roundPosition } from './src/geo.js';

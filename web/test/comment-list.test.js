@@ -104,3 +104,19 @@ test('my comment has its place in the order, and the pages up to it come between
     await list.write({ text: 'And this', key: 'm', replyTo: null });
     assert.equal(list.roots[0].text, 'And this');
 });
+
+test('what happens is put into the list: at its end, into its place, or it waits', async () => {
+    const root = comments.write(post, 1001, 'Root');
+    await list.begin();
+    const shown = (one, more = {}) => ({ ...list.roots[0], ...one, replyTo: one.reply_to, likes: 0, replyCount: 0, replies: [], liked: null, ...more });
+    const happens = (items, counters = []) => list.apply({ total: 5, sampled: false, items, gone: [], counters }, 9);
+    const [second, reply, hidden] = ['Second', 'Reply', 'Hidden'].map((text, i) => comments.write(post, 1002, text, i === 1 ? { reply_to: root.id } : {}));
+    happens([shown(second), shown(reply), shown(hidden, { text: null, state: 'hidden' })], [{ id: root.id, likes: 3, replyCount: 1 }]);
+    assert.deepEqual(texts(list.roots), ['Root', 'Second', null]);
+    assert.deepEqual([texts(list.roots[0].replies), list.roots[0].likes, list.total, list.version], [['Reply'], 3, 5, '9']);
+    happens([shown(second, { text: null, state: 'deleted' }), shown(reply)]);
+    assert.deepEqual(list.roots.map(({ state }) => state), ['visible', 'deleted', 'hidden']);
+    await list.begin('newest');
+    happens([shown(comments.write(post, 1003, 'New'), { time: Date.now() + 60_000 })]);
+    assert.deepEqual([list.roots.length, list.waiting], [3, 1]);
+});

@@ -27,6 +27,8 @@ export class FakeComments {
     /** Requests so far, as `METHOD path`; answers of 304 so far. */
     asked = [];
     unchanged = 0;
+    /** Who watches: {say, subject}. */
+    #watchers = [];
 
     /** @param {import('./fake-feed.js').FakeFeed} feed */
     constructor(feed) {
@@ -42,7 +44,7 @@ export class FakeComments {
         this.#id += 4096n;
         const comment = { id: String(this.#id), user, text, time: Date.now(), floor, root, reply_to: replyTo, likes: new Set(), state: 'visible', ...more };
         thread.comments.push(comment);
-        thread.version += 1;
+        this.#tell(post, comment);
         return comment;
     }
 
@@ -68,7 +70,41 @@ export class FakeComments {
     /** Changes a comment. @param {string} post @param {any} comment @param {any} change */
     change(post, comment, change) {
         Object.assign(comment, change);
-        this.thread(post).version += 1;
+        this.#tell(post, comment);
+    }
+
+    // ---- live ----
+
+    /** A phone watches, and its page has the version. @param {(frame: any) => void} say @param {string} subject @param {number} version */
+    watch(say, subject, version) {
+        this.unwatch(say, subject);
+        this.#watchers.push({ say, subject });
+        const now = this.thread(subject.slice('post:'.length)).version;
+        if (version !== now) say({ type: 'stale', what: 'comments', subject, version: now, after_ms: 0 });
+    }
+
+    /** @param {(frame: any) => void} say @param {string} [subject] undefined: all */
+    unwatch(say, subject) {
+        this.#watchers = this.#watchers.filter((one) => one.say !== say || (subject !== undefined && one.subject !== subject));
+    }
+
+    /** The subjects that are watched. */
+    get watched() {
+        return this.#watchers.map(({ subject }) => subject);
+    }
+
+    #tell(post, comment) {
+        const thread = this.thread(post);
+        thread.version += 1;
+        const total = thread.comments.filter(({ state }) => state === 'visible').length;
+        const root = thread.comments.find(({ id }) => id === comment.root);
+        const frame = {
+            type: 'comments', subject: `post:${post}`, since: thread.version - 1, version: thread.version, total, sampled: false,
+            items: comment.state === 'held' ? [] : [{ ...this.#shown(post, comment), replies: [] }],
+            gone: ['hidden', 'deleted'].includes(comment.state) ? [comment.id] : [],
+            counters: root ? [{ id: root.id, likes: root.likes.size, reply_count: this.#shown(post, root).reply_count }] : [],
+        };
+        for (const { say, subject } of this.#watchers) if (subject === frame.subject) say(frame);
     }
 
     /** @returns {[number, any, object?] | null} status, JSON, headers; null: no such path */

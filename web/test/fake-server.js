@@ -136,6 +136,7 @@ export class FakeServer {
         ws.on('close', () => {
             this.#sockets.delete(session);
             this.feed.unwatch(session.say);
+            this.comments.unwatch(session.say);
         });
         ws.on('message', (data) => this.#received(session, JSON.parse(String(data))));
     }
@@ -165,6 +166,8 @@ export class FakeServer {
         if (frame.type === 'more') return say(this.#page(session, Number(frame.after)));
         if (frame.type === 'watch' && frame.what === 'feed') return this.feed.watch(say, frame.version);
         if (frame.type === 'unwatch' && frame.what === 'feed') return this.feed.unwatch(say);
+        if (frame.type === 'watch' && frame.what === 'comments') return this.comments.watch(say, frame.subject, frame.version);
+        if (frame.type === 'unwatch' && frame.what === 'comments') return this.comments.unwatch(say, frame.subject);
         return say({ type: 'error', code: 'bad_frame', message: 'unknown type' });
     }
 

@@ -114,9 +114,30 @@ test('deleted, hidden and held comments are shown as such; my own held one with 
     await page.keyboard.press('Control+Enter');
     await shows('.thread-note', ['Your comment is there, and is shown to others when a moderator has read it.']);
     const before = server.comments.asked.length;
-    await page.clock.fastForward(6000);
+    await page.clock.fastForward(61_000);
     await becomes(async () => [server.comments.asked.length > before, true]);
     assert.equal((await roots()).at(-1), 'Patience\n(Only you see this, until a moderator has read it.)');
+});
+
+test('what happens under a post is shown as it happens, while its thread is open', async () => {
+    const one = server.comments.write(newest(), 1001, 'One');
+    await opened();
+    await shows('.comment-text', ['One']);
+    await becomes(async () => [server.comments.watched, [`post:${newest()}`]]);
+    const asked = server.comments.asked.length;
+    server.comments.write(newest(), 1002, 'Two');
+    server.comments.write(newest(), 1002, 'An answer', { reply_to: one.id });
+    await shows('.comment-text', ['One', 'An answer', 'Two']);
+    server.comments.change(newest(), one, { state: 'hidden' });
+    await shows('.comment-text', ['A moderator has hidden this comment.', 'An answer', 'Two']);
+    assert.equal(await page.textContent(`${first} .thread-toggle`), '2 comments');
+    assert.equal(server.comments.asked.length, asked, 'nothing is read again');
+    await page.selectOption('.thread select', 'newest');
+    await shows('.comment-text', ['Two', 'A moderator has hidden this comment.', 'An answer']);
+    server.comments.write(newest(), 1003, 'Three', { time: Date.now() + 600_000 });
+    await shows('.waiting', ['1 new comment']);
+    await page.click(`${first} .thread-toggle`);
+    await becomes(async () => [server.comments.watched, []]);
 });
 
 test('an open thread is read again while it is shown: 304 while nothing is new, changes in place, new ones wait above the newest', async () => {
@@ -125,7 +146,7 @@ test('an open thread is read again while it is shown: 304 while nothing is new, 
     await shows('.comment-text', ['One']);
     const passes = async (until) => {
         for (let i = 0; i < 20 && !until(); i += 1) {
-            await page.clock.fastForward(5000);
+            await page.clock.fastForward(20_000);
             await page.waitForTimeout(30);
         }
     };
@@ -254,7 +275,7 @@ test('an open thread that cannot be read stays as it was, and says why', async (
     await opened({ clock: true });
     await shows('.comment-text', ['Root']);
     server.comments.fail = { status: 503, code: 'owner_unavailable', detail: 'the owner is being moved' };
-    await page.clock.fastForward(6000);
+    await page.clock.fastForward(61_000);
     await shows('.thread > .problem', ['The comments cannot be read. the owner is being moved.']);
     await shows('.comment-text', ['Root']);
     server.comments.fail = null;

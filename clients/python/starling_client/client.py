@@ -26,9 +26,11 @@ from websockets.typing import Subprotocol
 from .api import StarlingApi
 from .backoff import OVERLOADED_S, backoff_s, directed_s
 from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
+from .comments import comments_path
 from .feed import LiveFeed
 from .frames import number, parse_frame
 from .listeners import Teller
+from .live_thread import LiveThread
 from .nearby_session import NearbySession
 from .reporter import Reporter
 from .timers import Timers
@@ -88,6 +90,7 @@ class StarlingClient(Teller[Event]):
         self._reporter = Reporter(self._send, self.server_now, self._timers, throttle)
         self._nearby = NearbySession(self._send, self._emit, self.server_now, self._timers, prefetch, stale_after)
         self._feed: LiveFeed | None = None
+        self._threads: dict[str, LiveThread] = {}  # by subject
 
         self._task: asyncio.Task[None] | None = None
         self._renewal: asyncio.Task[None] | None = None
@@ -215,6 +218,16 @@ class StarlingClient(Teller[Event]):
         feed.refresh()
         return feed
 
+    def watch_comments(self, subject: str) -> LiveThread:
+        """Tells what happens under a subject from the call of the thread's read() on. An earlier thread of the same subject is closed.
+        ValueError: not a subject."""
+        comments_path(subject)
+        if subject in self._threads:
+            self._threads[subject].close()
+        thread = LiveThread(subject, lambda frame: self._say_of_thread(thread, frame), self._random)
+        self._threads[subject] = thread
+        return thread
+
     # the connection
 
     def _start(self) -> None:
@@ -335,6 +348,9 @@ class StarlingClient(Teller[Event]):
             self._feed.posted(frame)
         elif kind == 'stale' and frame.get('what') == 'feed' and self._feed:
             self._feed.stale(frame)
+        elif kind in ('comments', 'stale') and frame.get('subject') in self._threads:
+            thread = self._threads[frame['subject']]
+            (thread.told if kind == 'comments' else thread.stale)(frame)
         elif kind == 'reconnect':
             self._told_to_reconnect(frame)
         elif kind == 'error':
@@ -360,6 +376,8 @@ class StarlingClient(Teller[Event]):
         self._reporter.welcomed(self._welcome.report_every_s)
         if first and self._feed:
             self._feed.connected()
+        for thread in list(self._threads.values()) if first else []:
+            thread.connected()
         self._emit(self._welcome)
 
     def _told_to_reconnect(self, frame: dict[str, Any]) -> None:
@@ -413,6 +431,14 @@ class StarlingClient(Teller[Event]):
 
     def _say_of(self, feed: LiveFeed, frame: dict[str, Any]) -> None:
         if self._state is State.ONLINE and self._feed is feed:
+            self._send(frame)
+
+    def _say_of_thread(self, thread: LiveThread, frame: dict[str, Any]) -> None:
+        if self._threads.get(thread.subject) is not thread:
+            return
+        if frame['type'] == 'unwatch':
+            del self._threads[thread.subject]
+        if self._state is State.ONLINE:
             self._send(frame)
 
     def _send(self, frame: dict[str, Any]) -> None:

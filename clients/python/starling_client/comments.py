@@ -47,7 +47,7 @@ class CommentPage(Page[Comment]):
     total: int
     """Visible comments and replies of the subject."""
     version: int
-    """Of comments, states, pins and settings; never falls."""
+    """Of comments, states, likes, pins and settings; never falls. For LiveThread."""
     closed: bool
     """Nobody can write any more."""
     owner: int | None

@@ -17,17 +17,25 @@ class Broker(Process):
         self.bootstrap = f'127.0.0.1:{self.port}'
         self._jars, self._folder = jars, folder
         self._properties = folder / 'server.properties'
+        self.client = {}  # what confluent-kafka's clients need besides the address
         super().__init__('kafka', ['java', '-Xmx512m', '-cp', f'{jars}/*', 'kafka.Kafka', self._properties],
                          folder / 'kafka.log')
 
-    def _format(self):
+    def _write_properties(self, controller_port):
         text = TEMPLATE.read_text()
-        for name, value in [('PORT', self.port), ('CONTROLLER_PORT', free_port()), ('DATA', self._folder / 'data')]:
+        for name, value in [('PORT', self.port), ('CONTROLLER_PORT', controller_port), ('DATA', self._folder / 'data')]:
             text = text.replace(f'@{name}@', str(value))
         self._properties.write_text(text)
+
+    def _format_options(self) -> list[str]:
+        return []
+
+    def _format(self):
+        self._write_properties(free_port())
         tool = ['java', '-cp', f'{self._jars}/*', 'kafka.tools.StorageTool']
         identity = subprocess.run([*tool, 'random-uuid'], check=True, capture_output=True, text=True).stdout.strip()
-        subprocess.run([*tool, 'format', '-t', identity, '-c', str(self._properties)], check=True, capture_output=True)
+        subprocess.run([*tool, 'format', '-t', identity, '-c', str(self._properties), *self._format_options()], check=True,
+                       capture_output=True)
 
     def start(self, timeout=180.0):
         """The first start formats the storage; later ones go on with it."""

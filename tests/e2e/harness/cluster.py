@@ -113,7 +113,8 @@ class Cluster:
         self.history = folder / 'history'
         self.history.mkdir()
         self.keys = Keys(folder)
-        self.topics = Topics(broker.bootstrap, self.prefix)
+        self.topics = Topics(broker.bootstrap, self.prefix, broker.client)
+        self.command_settings = {}  # of the command, besides those that every cluster gives it
         self.daemons: list[Daemon] = []
         self._fanout_port = free_port()
         self._phones: list[Phone] = []
@@ -192,7 +193,8 @@ class Cluster:
             'auth.hs256.key.file': self.keys.secret_file, 'peer.token': self.keys.peer_token,
             'router.group.id': self.group('router'), 'fanout.group.id': self.group('fanout'),
             'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-            'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation')}.items()))
+            'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
+            **self.command_settings}.items()))
         done = subprocess.run([build_folder() / 'starling', *map(str, arguments), '--config', properties],
                               capture_output=True, text=True, timeout=timeout, env=clean_environment(), **run)
         if check:

@@ -108,6 +108,8 @@ class CommentsOwner:
     def answer(self, path, query):
         """(status, JSON)."""
         what, rest = path.removeprefix('/peer/comments/').split('/', 1)
+        if what == 'counts':
+            return 200, {'items': [self._count(subject) for subject in query['subjects'].split(',')]}
         kind, id, *comment = rest.split('/')
         subject, comment = f'{kind}:{id}', int(comment[0]) if comment else None
         with self._lock:
@@ -125,6 +127,11 @@ class CommentsOwner:
             if what == 'subject':
                 return 200, self._subject(known)
             return self._around(subject, known, comment) if what == 'one' else self._replies(subject, known, comment, query)
+
+    def _count(self, subject):
+        with self._lock:
+            known = self.threads.subjects.get(subject)
+            return known and {'total': known.total(), 'version': known.version}
 
     @staticmethod
     def _subject(known):
@@ -152,7 +159,7 @@ class CommentsOwner:
     def _replies(self, subject, known, comment, query):
         under = [self.threads.shown(subject, reply.id) for reply in known.replies(comment)]
         after, limit = int(query.get('after', 0)), int(query['limit'])
-        return 200, {'items': under[after:after + limit], 'version': known.version, 'complete': True,
+        return 200, {'items': under[after:after + limit], 'user': known.comments[comment].user, 'version': known.version, 'complete': True,
                      'next': str(after + limit) if after + limit < len(under) else None}
 
     def _outcome(self, subject, query):

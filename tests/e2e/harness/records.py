@@ -112,8 +112,10 @@ def key_users(key: bytes) -> tuple:
 class Topics:
     """Reading and writing the topics of one prefix."""
 
-    def __init__(self, bootstrap: str, prefix: str):
+    def __init__(self, bootstrap: str, prefix: str, client: dict | None = None):
+        """client: what librdkafka's clients need besides the address."""
         self.bootstrap, self.prefix = bootstrap, prefix
+        self._client = {'bootstrap.servers': bootstrap, **(client or {})}
         self._producer = None
 
     def name(self, topic: str) -> str:
@@ -121,13 +123,13 @@ class Topics:
 
     def create(self, topic: str, partitions: int):
         """A plain topic, for tests that want what `starling topics create` does not make."""
-        admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3})
+        admin = AdminClient({**self._client, 'log_level': 3})
         admin.create_topics([NewTopic(self.name(topic), partitions, 1)])[self.name(topic)].result(30)
 
     def remove_all(self):
         """Deletes the topics of this prefix, as far as Kafka is there to do it: each one that is left makes the next start of
         a broker that was killed slower."""
-        admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 0})
+        admin = AdminClient({**self._client, 'log_level': 0})
         try:
             names = [name for name in admin.list_topics(timeout=5).topics if name.startswith(self.prefix)]
             for deleted in admin.delete_topics(names, request_timeout=10).values() if names else ():
@@ -137,14 +139,14 @@ class Topics:
 
     def grow(self, topic: str, partitions: int):
         """Gives a topic more partitions, as nobody should."""
-        admin = AdminClient({'bootstrap.servers': self.bootstrap, 'log_level': 3})
+        admin = AdminClient({**self._client, 'log_level': 3})
         admin.create_partitions([NewPartitions(self.name(topic), partitions)])[self.name(topic)].result(30)
 
     def produce(self, topic: str, key, value, partition=None, headers=None) -> Message:
         """Writes one record and waits for Kafka's acknowledgement. key: a user id, bytes or None; value: bytes, None, or
         (record name, dict). Partitioned as Java does."""
         if self._producer is None:
-            self._producer = Producer({'bootstrap.servers': self.bootstrap, 'partitioner': 'murmur2_random',
+            self._producer = Producer({**self._client, 'partitioner': 'murmur2_random',
                                        'linger.ms': 0})
         key = user_key(key) if isinstance(key, int) else key
         value = encode(*value) if isinstance(value, tuple) else value
@@ -157,7 +159,7 @@ class Topics:
         return _message(done[0][1])
 
     def _consumer(self, isolation):
-        return Consumer({'bootstrap.servers': self.bootstrap, 'group.id': 'nobody', 'enable.auto.commit': False,
+        return Consumer({**self._client, 'group.id': 'nobody', 'enable.auto.commit': False,
                          'isolation.level': isolation, 'enable.partition.eof': True, 'auto.offset.reset': 'error'})
 
     def ends(self, topic: str) -> dict[int, int]:

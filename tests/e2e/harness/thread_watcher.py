@@ -4,6 +4,7 @@ import time
 
 import requests
 
+FIRST_REPLIES = 20  # that come along with each root, and the most that may
 MEMBERS = {'type', 'subject', 'since', 'version', 'total', 'sampled', 'items', 'gone', 'counters'}
 
 
@@ -71,11 +72,10 @@ class ThreadWatcher:
         """The whole thread. Its version is that of the first page: changes after that do no harm on the other pages."""
         comments, first = {}, None
         try:
-            for page in self._all(self.path, sort='floor', limit=1000, replies=0):
+            for page in self._all(self.path, sort='floor', limit=1000, replies=FIRST_REPLIES):
                 first = first or page
-                for root in page['items']:
-                    comments[int(root['id'])] = root
-            for id in list(comments):
+                comments.update((int(one['id']), one) for root in page['items'] for one in (root, *root['replies']))
+            for id in [id for id, comment in comments.items() if len(comment['replies']) == FIRST_REPLIES]:
                 for page in self._all(f'{self.path}/{id}/replies', limit=1000):
                     comments.update((int(reply['id']), reply) for reply in page['items'])
         except (AssertionError, requests.RequestException):

@@ -10,7 +10,9 @@
 // Everything happens on the caller's thread, in socket and timer callbacks; listeners are called last.
 
 import { backoffMs, directedMs, OVERLOADED_MS } from './backoff.js';
+import { commentsPath } from './comments.js';
 import { LiveFeed } from './feed.js';
+import { LiveThread } from './thread.js';
 import { parseFrame, readWelcome, writeFrame } from './frames.js';
 import { Listeners } from './listeners.js';
 import { NearbySession } from './nearby-session.js';
@@ -58,6 +60,8 @@ export class StarlingClient {
     #nearby;
     /** @type {LiveFeed | null} */
     #feed = null;
+    /** By subject. @type {Map<string, LiveThread>} */
+    #threads = new Map();
     #listeners = new Listeners();
 
     #clockOffset;
@@ -217,6 +221,25 @@ export class StarlingClient {
         return feed;
     }
 
+    /** Tells what happens under a subject from now on. An earlier one of the same subject is closed. @param {string} subject */
+    watchComments(subject) {
+        commentsPath(subject); // throws if it is none
+        const before = this.#threads.get(subject);
+        const thread = new LiveThread({
+            subject,
+            say: (frame) => {
+                if (this.#threads.get(subject) !== thread) return;
+                if (frame.type === 'unwatch') this.#threads.delete(subject);
+                if (this.#state === 'online') this.#send(frame);
+            },
+            clock: this.#clock,
+            random: this.#random,
+        });
+        before?.close();
+        this.#threads.set(subject, thread);
+        return thread;
+    }
+
     // ---- the connection -------------------------------------------------------------------------------------------
 
     #open() {
@@ -322,7 +345,9 @@ export class StarlingClient {
             case 'posts':
                 return this.#feed?.posted(frame);
             case 'stale':
-                return frame.what === 'feed' ? this.#feed?.stale(frame) : undefined;
+                return frame.what === 'feed' ? this.#feed?.stale(frame) : this.#threads.get(frame.subject)?.stale(frame);
+            case 'comments':
+                return this.#threads.get(frame.subject)?.told(frame);
             case 'reconnect':
                 return this.#toldToReconnect(frame);
             case 'error':
@@ -352,7 +377,10 @@ export class StarlingClient {
             this.#setState('online');
         }
         this.#reporter.welcomed(this.#welcome.reportEveryS * 1000);
-        if (first) this.#feed?.connected();
+        if (first) {
+            this.#feed?.connected();
+            for (const thread of this.#threads.values()) thread.connected();
+        }
         this.#listeners.emit('welcome', this.#welcome);
     }
 

@@ -3,6 +3,7 @@ import * as api from '../index.js';
 import * as http from '../src/api.js';
 import * as client from '../src/client.js';
 import * as feed from '../src/feed.js';
+import * as thread from '../src/thread.js';
 import * as geo from '../src/geo.js';
 import * as lists from '../src/posts.js';
 import * as nearby from '../src/nearby.js';
@@ -37,9 +38,10 @@ starling.getComments('post:5', {}, 'W/"1.2"').then(({ items }) => items);
 starling.getComments('post:5', { sort: 'oldest' });
 const error: api.ApiError = new http.ApiError(503, 'owner_unavailable', 'away');
 const feedClass: typeof api.LiveFeed = feed.LiveFeed;
-[error, feedClass].pop();
+const threadClass: typeof api.LiveThread = thread.LiveThread;
+[error, feedClass, threadClass].pop();
 
 ({ ...geo, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
     typeof api,
-    'StarlingClient' | 'StarlingApi' | 'ApiError' | 'LiveFeed'
+    'StarlingClient' | 'StarlingApi' | 'ApiError' | 'LiveFeed' | 'LiveThread'
 >;

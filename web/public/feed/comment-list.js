@@ -21,7 +21,7 @@ export class CommentList {
     /** The cursors from which the replies of roots are read on. @type {Map<string, string | null>} */
     #replyCursors = new Map();
     #target = null; // the comment around which the list is
-    #page = { total: 0, closed: false, owner: null };
+    #page = { total: 0, closed: false, owner: null, version: '0' };
     #tag = { query: '', etag: null };
     #lastPage = FIRST_PAGE;
     #readAt = 0;
@@ -58,6 +58,10 @@ export class CommentList {
     }
     get owner() {
         return this.#page.owner;
+    }
+    /** Of what is listed: for a LiveThread. */
+    get version() {
+        return this.#page.version;
     }
     /** The number of new roots that wait. */
     get waiting() {
@@ -137,6 +141,34 @@ export class CommentList {
         if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
     }
 
+    /**
+     * What has happened under the subject. A new root that belongs behind what is listed is listed, unless earlier ones are missing; one
+     * that belongs before it waits.
+     * @param {import('../vendor/client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
+     */
+    apply({ total, items, counters }, version) {
+        this.#turn += 1; // an answer that is under way may be older
+        this.#page = { ...this.#page, total, version: String(version) };
+        for (const comment of items) this.#came(comment);
+        for (const { id, likes, replyCount } of counters) this.#change(id, { likes, replyCount });
+    }
+
+    /** @param {Comment} comment new, or in another state */
+    #came(comment) {
+        const root = comment.root === null ? this.find(comment.id) : this.find(comment.root);
+        const known = this.find(comment.id) !== undefined;
+        if (comment.root !== null) {
+            const next = root && !this.hasMoreReplies({ ...root, replyCount: root.replyCount - (known ? 1 : 0) });
+            if (root && (known || next)) this.#put({ ...root, replies: [comment] });
+        } else if (known) {
+            this.#put({ ...comment, replies: [] });
+        } else if (this.#target === null && this.#sort === 'floor' && this.#next === null) {
+            this.#merge([comment]);
+        } else if (this.#target === null && this.#sort !== 'floor' && comment.state === 'visible' && comment.time > this.#readAt) {
+            this.#waiting += 1;
+        }
+    }
+
     /** Lists the next page. @returns {Promise<string | null>} the first comment that came */
     async more() {
         const turn = this.#turn;
@@ -167,10 +199,8 @@ export class CommentList {
 
     /** @param {string} id @returns {Promise<[Comment[], any]>} roots: the comment and its neighbours; what the thread is */
     async #around(id) {
-        const [{ item, root, around }, page] = await Promise.all([
-            this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true }),
-            this.#api.getComments(this.#subject, { limit: 1, replies: 0 }),
-        ]);
+        const page = await this.#api.getComments(this.#subject, { limit: 1, replies: 0 }); // its version is not above the others'
+        const { item, root, around } = await this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true });
         const near = [...around.filter((comment) => comment.id !== item.id), item];
         return [root ? [{ ...root, replies: near }] : near, page];
     }

@@ -1,5 +1,5 @@
-// The thread below a post: a button with the number of comments, and behind it the comments, read again every five seconds
-// while it is open.
+// The thread below a post: a button with the number of comments, and behind it the comments. While it is open, the server says what
+// happens under the post, and they are read again once in a while.
 
 import { drawKey } from '../vendor/client/index.js';
 import { make, setText } from '../dom.js';
@@ -9,8 +9,9 @@ import { CommentList } from './comment-list.js';
 import { showRows } from './comment-row.js';
 import { LineForm } from './line-form.js';
 
-const EVERY_MS = 5000;
-const RARELY_MS = 60_000; // after failures
+const EVERY_MS = 60_000; // what is lost on the way is found within three minutes even so
+const SOON_MS = 5000; // after a failure
+const RARELY_MS = 60_000;
 const LONGEST = 10_000;
 
 export class Thread {
@@ -21,6 +22,7 @@ export class Thread {
     #count = null;
     #away = false; // comments cannot be read
     #opened = false;
+    #live = null; // while it is open
     #busy = 0; // questions under way
     #dueAt = 0;
     #failures = 0;
@@ -48,7 +50,8 @@ export class Thread {
 
     /**
      * @param {{id: string, user: string, name: string | null, comments: number | null}} post
-     * @param {{api: any, user: string, serverNow: () => number, drafts: import('./drafts.js').Drafts}} parts
+     * @param {{api: any, user: string, serverNow: () => number, drafts: import('./drafts.js').Drafts,
+     *          watch: (subject: string) => import('../vendor/client/index.js').LiveThread | null}} parts
      */
     constructor(post, parts) {
         this.#post = post;
@@ -107,11 +110,14 @@ export class Thread {
         this.#render();
         if (at === null) await this.#read(() => (this.#list.read ? this.#list.refresh() : this.#list.begin()));
         else await this.#read(() => this.#findAt(at));
+        this.#watch();
         this.#openDrafts();
     }
 
     close() {
         this.#opened = false;
+        this.#live?.close();
+        this.#live = null;
         this.#render();
     }
 
@@ -120,6 +126,22 @@ export class Thread {
         if (!this.#opened) return;
         for (const row of this.#rows.values()) row.tick(this.#parts.serverNow());
         if (performance.now() >= this.#dueAt) this.#read(() => this.#list.refresh());
+    }
+
+    // ---- what happens ----
+
+    #watch() {
+        if (!this.#opened || this.#live || !this.#list.read) return;
+        this.#live = this.#parts.watch(`post:${this.#post.id}`);
+        this.#live?.on('change', (change) => this.#happened(change));
+        this.#live?.on('stale', () => this.#read(() => this.#list.refresh()));
+        this.#live?.read(this.#list.version);
+    }
+
+    #happened(change) {
+        this.#list.apply(change, this.#live.version);
+        this.#count = this.#list.total;
+        this.#render();
     }
 
     // ---- what is done ----
@@ -149,14 +171,17 @@ export class Thread {
         this.#busy -= 1;
         const { error } = answer;
         this.#failures = error ? this.#failures + 1 : 0;
-        const pause = Math.min(RARELY_MS, EVERY_MS * 2 ** this.#failures);
+        const pause = Math.min(RARELY_MS, SOON_MS * 2 ** this.#failures);
         this.#dueAt = performance.now() + Math.max(error ? pause : EVERY_MS, error?.retryAfterMs ?? 0);
         if (error && !this.#list.read && isAway(error)) {
             this.counted(null);
             return this.close();
         }
         this.#away = false;
-        if (!error) this.#count = this.#list.total;
+        if (!error) {
+            this.#count = this.#list.total;
+            this.#live?.read(this.#list.version);
+        }
         this.#complain(error ? words.noComments(reason(error)) : '');
         this.#show(answer.focus ?? null);
     }

@@ -9,6 +9,7 @@ export class Threads {
     #api = null;
     #user = '';
     #serverNow = () => Date.now();
+    #client = null;
     #drafts = new Drafts();
     /** element -> thread */
     #threads = new Map();
@@ -21,9 +22,10 @@ export class Threads {
         for (const { target, isIntersecting } of seen) this.#moved(this.#threads.get(target), isIntersecting);
     });
 
-    /** @param {any} api @param {string} user @param {() => number} serverNow */
-    signIn(api, user, serverNow) {
+    /** @param {any} api @param {any} client @param {string} user @param {() => number} serverNow */
+    signIn(api, client, user, serverNow) {
         this.#api = api;
+        this.#client = client;
         this.#user = user;
         this.#serverNow = serverNow;
         this.#none = false;
@@ -38,7 +40,8 @@ export class Threads {
 
     /** @param {any} post @returns {Thread} below the post until it is dropped */
     make(post) {
-        const parts = { api: this.#api, user: this.#user, serverNow: () => this.#serverNow(), drafts: this.#drafts };
+        const parts = { api: this.#api, user: this.#user, serverNow: () => this.#serverNow(), drafts: this.#drafts,
+            watch: (subject) => this.#client?.watchComments(subject) ?? null };
         const thread = new Thread(post, parts);
         this.#threads.set(thread.element, thread);
         this.#sight.observe(thread.element);

@@ -66,7 +66,7 @@ export class FeedView {
         this.signOut();
         this.#api = api;
         this.#serverNow = () => client.serverNow();
-        this.#threads.signIn(api, user, this.#serverNow);
+        this.#threads.signIn(api, client, user, this.#serverNow);
         this.#mine = new OwnPosts(api, user, () => this.#render());
         this.#live = client.watchFeed(api);
         this.#live.on('change', () => this.#changed());

@@ -1,0 +1,220 @@
+"""A cluster with TLS, passwords and ACLs: `starling topics acls` prints what each program needs, and nothing more than that."""
+import json
+
+import pytest
+from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
+
+from harness.cluster import KINDS
+from harness.commenting import Commenting
+from harness.feed import Feed
+from harness.geo import north_of
+from harness.records import decode
+from harness.secured import acls_in_line, make_authority
+from harness.thread_watcher import ThreadWatcher
+from harness.waiting import eventually
+from harness.watcher import Watcher
+
+RARE = {  # what the others cannot bring about in a minute
+    ('User:starling-feed', 'WRITE', 'feed-watches'): 'an edge died, and its watches are forgotten minutes later',
+    ('User:starling-comments', 'WRITE', 'comment-watches'): 'the same, of threads',
+    ('User:starling-feed', 'WRITE', 'post-commands'): 'a post was deleted a day ago',
+    ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
+}
+HOME = 39.9847, 116.3184
+PROGRAMS = ['starling', *(f'starling-{kind}' for kind in KINDS)]
+
+
+def secured_settings(broker) -> dict:
+    """Each daemon connects as the user of its own name, and finds the secrets in files."""
+    return {f'{kind}:{key}': value for kind in KINDS for key, value in broker.security(f'starling-{kind}').items()}
+
+
+@pytest.fixture(scope='module')
+def secured(make_secured_cluster, secured_broker):
+    """One of each daemon, on a broker that has the ACLs which `starling topics acls` printed, and no others."""
+    cluster = make_secured_cluster(settings={
+        **secured_settings(secured_broker), 'ingest:ingest.outcome.wait.ms': 8000, 'ingest:comments.user.rate': 0,
+        'feed:feed.push.max': 1})
+    cluster.command_settings = secured_broker.security('starling')
+    lines = cluster.starling('topics', 'acls', '--command-config', secured_broker.command_config).stdout.splitlines()
+    secured_broker.add_acls(set().union(*map(acls_in_line, lines)))
+    cluster.create_topics()
+    return cluster.start(feeds=1, comments=1, moderators=1, topics=False)
+
+
+def acls_of(cluster, *programs) -> list[dict]:
+    return json.loads(cluster.starling('topics', 'acls', *programs, '--format', 'json').stdout)
+
+
+# ---- everything works ----
+
+def test_friends_near_see_each_other_and_have_a_past(secured, users):
+    ada, ben = users(2)
+    secured.share(ada, ben)
+    secured.befriend((ada, ben))
+    with secured.online(ada, *HOME) as a, secured.online(ben, *north_of(*HOME, 1_000)) as b:
+        a.wait_screen({ben})
+        b.wait_screen({ada})
+        assert abs(a.screen[ben]['distance_m'] - 1_000) < 0.2
+    secured.report_http(ben, *HOME).raise_for_status()
+    rows = lambda: secured.http(ben).ok('GET', '/v1/history', params={'from': 0, 'to': 2**52})['items']
+    eventually(rows, what='a row of history')
+    secured.http(ada).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    with secured.online(ada, *HOME):
+        secured.share(ada, mode='off')
+    secured.http(ben).ok('PUT', f'/v1/blocks/{ada}')
+    eventually(lambda: 400 <= secured.http(ada).put(f'/v1/follows/{ben}').status_code < 500, what='she may not follow him')
+
+
+def test_posts_reach_the_pages_of_followers(secured, users):
+    ada, ben, cleo = users(3)
+    feed = Feed(secured)
+    feed.follow(ada, ben)  # one follower: his posts are pushed
+    feed.post(ben, 'hello')
+    feed.wait_home(ada)
+    feed.follow(cleo, ben)  # two: they are looked up
+    hot = feed.post(ben, 'hello, everybody')
+    feed.wait_home(cleo)
+    with Watcher(feed, ada) as watcher:
+        feed.post(ben, 'do you watch?')
+        eventually(lambda: watcher.shown(20) == feed.expected(ada), what='she sees it')
+    feed.delete(ben, hot['id'])
+    feed.wait_home(ada)
+    eventually(lambda: secured.http(ben).ok('GET', '/v1/notices')['items'], what='he hears of his followers')
+    eventually(lambda: secured.http(ada).request('PUT', '/v1/handle', json={'handle': f'ada{ada}'}).status_code == 200,
+               what='she has a handle')
+
+
+def test_comments_are_read_and_found(secured, users):
+    author, ada, moderator = users(3)
+    comments = Commenting(secured)
+    post = Feed(secured).post(author, 'a post')
+    subject = f'post:{post["id"]}'
+    made = comments.write(subject, ada, 'unheard-of', owner=author)
+    comments.like(subject, author, made['id'])
+    with ThreadWatcher(secured, author, subject) as watcher:
+        def live():
+            comments.write(subject, ada, 'do you watch?')
+            return eventually(watcher.told, 2)
+
+        eventually(live, 30, what='new comments come to him who watches them')
+    comments.check(subject)
+    eventually(lambda: secured.http(author).ok('GET', '/v1/notices')['items'], what='the author hears of it')
+    found = lambda: secured.http(moderator, scope='moderator').ok('GET', '/v1/moderation/comments',
+                                                                  params={'text': 'unheard'})['items']
+    eventually(lambda: [item['id'] for item in found()] == [made['id']], what='the comment is found')
+    comments.moderate(subject, made['id'], 'hidden', moderator)
+    secured.http(moderator, scope='moderator').ok('PUT', f'/v1/moderation/bans/{ada}', json={'reason': 'noise'})
+    again = lambda: comments.http(ada).post(comments.path(subject), json={'text': 'a', 'key': 'banned'})
+    eventually(lambda: again().status_code == 403, what='she may write no more')
+
+
+def test_the_command_works(secured, users, tmp_path):
+    ada, ben = users(2)
+    pairs = tmp_path / 'pairs'
+    pairs.write_text(f'{ada} {ben}\n')
+    secured.starling('graph', 'import', pairs, '--wait', 30)
+    assert f'{ada} {ben}' in secured.starling('graph', 'export').stdout
+    secured.starling('graph', 'verify')
+    status = json.loads(secured.starling('status', '--json').stdout)
+    assert {group['members'] and len(group['members']) for group in status['groups']} == {1}
+    assert f'"from":{ada}' in secured.starling('replay', 'friend-commands').stdout.replace(' ', '')
+    secured.starling('topics', 'create', '--partitions', secured.partitions, '--delivery-partitions',
+                     secured.delivery_partitions, '--min-insync', 1)
+
+
+# ---- with nothing more than is needed ----
+
+def test_the_lines_can_be_run_as_they_are(secured, secured_broker):
+    """Kafka's own command makes of them what acls_in_line does: it adds nothing to what is there, and has nothing to say against them."""
+    lines = secured.starling('topics', 'acls', 'starling', 'starling-router', '--principal', 'User:CN=%,O=Friends & more',
+                             '--command-config', secured_broker.command_config).stdout.splitlines()
+    chosen = [line for line in lines if '--operation Create ' in line or '--transactional-id' in line]
+    assert len(chosen) == 2
+    before, wanted = secured_broker.acls(), set().union(*map(acls_in_line, chosen))
+    assert {acl[3] for acl in wanted} == {'User:CN=starling,O=Friends & more', 'User:CN=starling-router,O=Friends & more'}
+    for line in chosen:
+        secured_broker.run_acls(line)
+    assert secured_broker.acls() == before | wanted
+
+
+def test_records_that_cannot_be_read_are_buried(secured):
+    for acl in acls_of(secured, *PROGRAMS[1:]):
+        if acl['operation'] == 'Write' and acl['name'].endswith('.dlq'):
+            secured.topics.produce(acl['name'].removeprefix(secured.prefix).removesuffix('.dlq'), b'no key', b'no record',
+                                   partition=0)
+
+
+def test_every_acl_is_needed_and_none_is_missing(secured, secured_broker):
+    """It runs after the others: by then each program has done everything that it may do."""
+    acls = {(acl['principal'], acl['operation'].upper(), acl['resource'].replace('-', ''), acl['pattern'], acl['name'])
+            for acl in acls_of(secured)}
+
+    def unused():
+        used = {(one['principal'], one['operation'].replace('_', ''), one['kind'].lower().replace('_', ''), one['name'])
+                for one in secured_broker.decisions()}
+        left = []
+        for principal, operation, kind, pattern, name in acls:
+            fits = lambda one: one[:3] == (principal, operation, kind) and (
+                one[3] == name if pattern == 'literal' else one[3].startswith(name))
+            if not any(map(fits, used)) and (principal, operation, name.removeprefix(secured.prefix)) not in RARE:
+                left.append(f'{principal} {operation} {kind} {name}')
+        assert not left, '\n'.join(left)
+        return True
+
+    eventually(unused, 20, every=0.5)
+    denied = [one for one in secured_broker.decisions() if one['decision'] == 'Denied' and one['principal'][5:] in PROGRAMS]
+    assert denied == []
+
+
+# ---- what happens without ----
+
+def test_a_daemon_says_which_acl_it_lacks(secured, secured_broker):
+    """A sink with a user that may do nothing here is given one ACL after the other; it becomes ready with the last."""
+    lines = secured.starling('topics', 'acls', 'starling-history-sink', '--principal', 'User:nobody').stdout.splitlines()
+    needed = set().union(*map(acls_in_line, lines))
+    topic, group = secured.topics.name('locations'), secured.group('history-sink')
+    sink = secured.add('history-sink', wait=False, settings=secured_broker.security('nobody'))
+
+    def says(text):
+        eventually(lambda: f'no ACL allows {text} ' in sink.log(), 20, what=f'it says: {text}')
+        assert sink.alive() and not sink.ready()
+
+    says(f'Describe on topic {topic}')
+    principal, host = 'User:nobody', '*'
+    secured_broker.add_acls({(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, principal, host, AclOperation.DESCRIBE)})
+    says(f'Read on group {group}')
+    secured_broker.add_acls({acl for acl in needed if acl[0] == ResourceType.GROUP})
+    says(f'Read on topic {topic}')
+    secured_broker.add_acls(needed)
+    sink.wait_ready()
+    assert sink.stop() == 0
+
+
+def test_a_write_without_its_acl_is_told(secured, secured_broker, users):
+    user, = users(1)
+    path, body = f'/v1/moderation/bans/{user}', {'reason': 'noise'}
+    acl = {one for one in secured_broker.acls() if one[1] == secured.topics.name('bans') and one[3] == 'User:starling-ingest'}
+    assert len(acl) == 1
+    moderator = secured.http(user, scope='moderator')
+    secured_broker.remove_acls(acl)
+    eventually(lambda: moderator.put(path, json=body).status_code == 503, what='a ban is refused')
+    secured.ingest.wait_for_log(f'no ACL allows Write on topic {secured.topics.name("bans")} ')
+    secured_broker.add_acls(acl)
+    eventually(lambda: moderator.put(path, json=body).ok, what='a ban is taken')
+
+
+@pytest.mark.parametrize('wrong', ['password', 'authority'])
+def test_a_connection_that_is_refused_says_why(secured, secured_broker, tmp_path, wrong):
+    change, reason = {
+        'password': ({'kafka.sasl.password.file': secured_broker.password_files['starling-feed']}, 'SASL authentication error'),
+        'authority': ({'kafka.ssl.ca.location': make_authority(tmp_path, 'stranger')}, 'certificate could not be verified'),
+    }[wrong]
+    sink = secured.add('history-sink', wait=False, settings=change)
+    done = secured.starling('status', *(word for key, value in change.items() for word in ('--set', f'{key}={value}')), check=False)
+    assert done.returncode == 1 and reason in done.stderr, done.stderr
+    eventually(lambda: 'Kafka refuses' in sink.log() and reason in sink.log(), 20, what='it says why')
+    assert sink.alive() and not sink.ready()
+    for password in secured_broker.passwords.values():
+        assert password not in sink.log() and password not in done.stderr
+    assert sink.restart(**secured_broker.security('starling-history-sink')).stop() == 0

@@ -113,7 +113,7 @@ def measure_pages(world, folder, say) -> dict:
     hot['built'] = gateway_metric(cluster, 'comment_pages_built_total') - built
     say('nginx, and a bare libmicrohttpd')
     found = {'hot': hot, 'nginx': measure_nginx(folder, body, tokens, seconds),
-             'floor': measure_floor(len(body), tokens, seconds)}
+             'floor': measure_floor(len(body), tokens, seconds, hops=1)}
     say('tokens')
     found['token'] = json.loads(world.load('token', path=cluster.keys.secret_file, tokens=tokens))
     say('pages of many subjects')
@@ -125,7 +125,8 @@ def measure_pages(world, folder, say) -> dict:
     many, cpu = spent(processes, lambda: read(host, port, tokens, 0, seconds, f'@{paths}'))
     many['us'] = {name: value / many['answered'] * 1e6 for name, value in cpu.items()}
     many['built'] = gateway_metric(cluster, 'comment_pages_built_total') - built
-    found['many'] = many | {'floor': measure_floor(int(many['bytes']), tokens, seconds / 2)}
+    size = int(many['bytes'])
+    found['many'] = many | {'floor': measure_floor(size, tokens, seconds / 2, hops=2, asked=size)}
     return found
 
 
@@ -146,7 +147,8 @@ def report_pages(pages):
     print(f'pages by heat of many subjects, none hot: {many["bytes"]:,.0f} bytes, {many["bad"]} refused, '
           f'{many["built"] / many["answered"]:.2f} questions each\n'
           f'  {total:.1f} us of CPU a page (gateway {many["us"]["gateway"]:.1f}, comments {many["us"]["comments"]:.1f}); '
-          f'a bare libmicrohttpd {many["floor"]["us"]:.1f} us: {total / many["floor"]["us"]:.1f} times')
+          f'a bare gateway that asks a bare second process for as many bytes {many["floor"]["us"]:.1f} us over both: '
+          f'{total / many["floor"]["us"]:.1f} times')
 
 
 # writes while the owner stands still
@@ -203,12 +205,14 @@ def measure_once(world, say) -> dict:
     path = '/v1/comments/site/000000003?limit=1000&replies=0'
     say(f'{readers:,} readers of one page')
     built, shared = (gateway_metric(cluster, f'comment_pages_{name}_total') for name in ('built', 'shared'))
-    process.pause()
+    reader = subprocess.Popen([build_folder() / 'bench-http', 'once', host, port, path, tokens, str(readers)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    reader.stdout.readline()  # all are connected
     asked = 0
+    process.pause()
     try:
-        reader = subprocess.Popen([build_folder() / 'bench-http', 'once', host, port, path, tokens, str(readers)],
-                                  stdout=subprocess.PIPE, text=True)
-        reader.stdout.readline()  # all are connected
+        reader.stdin.write('\n')
+        reader.stdin.flush()
         end = time.monotonic() + STOPPED_S
         while asked < readers and time.monotonic() < end:
             time.sleep(0.1)

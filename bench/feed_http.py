@@ -20,11 +20,11 @@ def read(host, port, tokens, rate, seconds, path=PAGE) -> dict:
     return json.loads(done.stdout)
 
 
-def measure_floor(size, tokens, seconds, *, hops) -> dict:
-    """A bare libmicrohttpd; with two hops it asks a second one, which answers as many bytes as an owner's ids of a page take."""
+def measure_floor(size, tokens, seconds, *, hops, asked=IDS_BYTES) -> dict:
+    """A bare libmicrohttpd; with two hops it asks a second one, which answers `asked` bytes: an owner's ids of a page."""
     port, other = free_port(), free_port()
     command = {1: [['bench-http', 'answer', port, size]],
-               2: [['bench-http', 'answer', other, IDS_BYTES], ['bench-feed-gateway', port, other, size]]}[hops]
+               2: [['bench-http', 'answer', other, asked], ['bench-feed-gateway', port, other, size]]}[hops]
     running = [subprocess.Popen([build_folder() / words[0], *map(str, words[1:])]) for words in command]
     try:
         time.sleep(0.5)

@@ -7,8 +7,8 @@
  * read: GETs the path over kept-alive connections, each with one request under way, each with the next token of the file TOKENS (one a
  * line). PATH may be @FILE: the next path of a file, one a line. RATE a second, evenly; a request's time counts from when it was due. 0: as
  * many as are answered. Prints how many were answered 200, their mean size, the quantiles of their times in ms, and this program's CPU.
- * once: all connections are opened first, and "connected" is printed; then each asks once, all at the same time. Ends when all are answered;
- * prints the same.
+ * once: all connections are opened first, and "connected" is printed; after a line from the standard input each asks once, all at the same
+ * time. Ends when all are answered; prints the same.
  * answer: answers everything with BYTES bytes, until it is ended by a signal.
  */
 #define _GNU_SOURCE // strcasestr
@@ -196,6 +196,7 @@ static int read_once(char **words) {
     double cpu = bench_cpu_s();
     puts("connected");
     fflush(stdout);
+    if (getchar() == EOF) fail("nobody has said when to ask");
     int64_t begin = clock_monotonic_us();
     for (int i = 0; i < reader->count; i++) ask(reader, &reader->connections[i], begin);
     while (reader->answered + reader->bad < (size_t)reader->count) receive_some(reader);

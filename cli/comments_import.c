@@ -112,15 +112,16 @@ static int start(struct cli *cli, struct moving_options *moving, struct moving_f
 
 int comments_import(int argc, char **argv) {
     struct moving_options moving = {.salt = ""};
-    struct moving_file_options file = {.type = "article"};
+    struct moving_file_options file = {.type = "article", .owner = -1};
     const char *owner = NULL, *wait = NULL;
     const struct cli_option options[] = {
-        {"authors", "FILE", "lines AUTHOR,USER: which user an e-mail address, a login or a name is", &moving.authors,
+        {"authors", "FILE", "lines AUTHOR,USER: which user an e-mail address, a login or name:NAME is", &moving.authors,
          NULL},
         {"subjects", "FILE", "lines WHAT,SUBJECT: the subject of an article by its id, link or slug", &file.subjects,
          NULL},
         {"type", "TYPE", "of the subjects of other articles: TYPE:ID (article)", &file.type, NULL},
-        {"owner", "USER", "of subjects whose author is not among the authors (0)", &owner, NULL},
+        {"owner", "USER", "of subjects whose author is not among the authors (none: such a subject ends the import)",
+         &owner, NULL},
         {"salt", "TEXT", "goes into the numbers of guests: the same for all files of a site", &moving.salt, NULL},
         {"wait", "SECONDS", "waits so long at most until all are decided (120)", &wait, NULL},
     };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 #include "cli/words.h"
 #include "subjects/subject.h"
 
-enum { LINE_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 1024, DAY_MS = 86400 * 1000 };
 
 /* A comment that was sent: what others need to name it. */
 struct sent {
@@ -64,8 +65,8 @@ static int read_authors(struct moving *moving, struct error *error) {
     FILE *file = fopen(path, "re");
     if (!file) return error_set(error, -errno, "%s: %s", path, strerror(errno));
     while (!code && fgets(line, sizeof line, file)) {
-        number++;
-        if (!read_author(moving->authors, line))
+        char *text = number++ ? line : text_after_mark(line);
+        if (!read_author(moving->authors, text))
             code = error_set(error, -EINVAL, "%s:%d: must be AUTHOR,USER", path, number);
     }
     if (!code && ferror(file)) code = error_set(error, -EIO, "%s: cannot be read", path);
@@ -84,10 +85,18 @@ static int64_t listed(const struct moving *moving, const char *who) {
     return user ? *user - 1 : -1;
 }
 
+/* A name is listed with name: before it: anybody may write under the name that is somebody's login. */
+static int64_t listed_name(const struct moving *moving, const char *name) {
+    char *key = is_given(name) ? mem_format("name:%s", name) : NULL;
+    int64_t user = listed(moving, key);
+    free(key);
+    return user;
+}
+
 int64_t moving_user(const struct moving *moving, const struct moving_author *author) {
     int64_t user = listed(moving, author->email);
     if (user < 0) user = listed(moving, author->login);
-    return user < 0 ? listed(moving, author->name) : user;
+    return user < 0 ? listed_name(moving, author->name) : user;
 }
 
 /* What distinguishes a guest: the e-mail address, else the login, else the name. The caller frees it. */
@@ -183,7 +192,8 @@ static int check(const struct moving *moving, const struct moving_comment *comme
     if (!*moving->subject) return error_set(error, -EINVAL, "a comment without a subject before it");
     if (!key_size || key_size > COMMENT_CLIENT_KEY_MAX)
         return error_set(error, -EINVAL, "the key of comment %.32s is empty or longer than 64 bytes", comment->id);
-    if (comment->time < 1) return error_set(error, -EINVAL, "comment %.32s has no time since 1970", comment->id);
+    if (comment->time < 1 || comment->time > clock_wall_ms() + DAY_MS)
+        return error_set(error, -EINVAL, "comment %.32s has no time between 1970 and now", comment->id);
     if (!deleted && text_utf8_points(comment->text, strlen(comment->text)) < 1)
         return error_set(error, -EINVAL, "comment %.32s has no text, or one that is not UTF-8", comment->id);
     if (find_sent(moving, comment->id)) return error_set(error, -EINVAL, "comment %.32s is there twice", comment->id);

@@ -64,11 +64,11 @@ static int take_thread(struct moving_disqus *disqus, struct moving_file *file, x
     char name[SUBJECT_MAX + 1], *id = id_of(node);
     xmlNodePtr author = moving_child(node, "author");
     char *login = author ? moving_text(author, "username") : mem_string("");
-    int64_t owner = moving_user(file->moving, &(struct moving_author){.login = login});
-    const struct moving_subject subject = {
-        .subject = name, .owner = owner < 0 ? file->options->owner : owner, .closed = is_true(node, "isClosed")};
-    int code = 0;
-    if (!*id || !subject_of(file, node, id, name, sizeof name)) {
+    struct moving_subject subject = {.subject = name, .closed = is_true(node, "isClosed")};
+    int code = moving_file_owner(file, login, &subject.owner, error);
+    if (code) {
+        // Nothing else is looked at.
+    } else if (!*id || !subject_of(file, node, id, name, sizeof name)) {
         code = error_set(error, -EINVAL, "the thread has no dsq:id, or one that cannot name a subject");
     } else {
         disqus->threads = mem_resize(disqus->threads, disqus->count + 1, sizeof *disqus->threads);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/moving_private.h"
 #include "subjects/subject.h"
 
@@ -37,8 +38,8 @@ static int read_subjects(struct moving_file *file, const char *path, struct erro
     FILE *list = fopen(path, "re");
     if (!list) return error_set(error, -errno, "%s: %s", path, strerror(errno));
     while (!code && fgets(line, sizeof line, list)) {
-        number++;
-        if (!read_subject(file, line)) code = error_set(error, -EINVAL, "%s:%d: must be WHAT,SUBJECT", path, number);
+        char *text = number++ ? line : text_after_mark(line);
+        if (!read_subject(file, text)) code = error_set(error, -EINVAL, "%s:%d: must be WHAT,SUBJECT", path, number);
     }
     if (!code && ferror(list)) code = error_set(error, -EIO, "%s: cannot be read", path);
     fclose(list);
@@ -102,6 +103,13 @@ static int read_all(struct moving_file *file, struct error *error) {
     if (read_failure(file, &failure)) return error_set(error, -EBADMSG, "%s: %s", path, failure.text);
     if (code && file->line) return error_prefix(error, code, "%s:%ld", path, file->line);
     return code ? error_prefix(error, code, "%s", path) : 0;
+}
+
+int moving_file_owner(const struct moving_file *file, const char *login, int64_t *owner, struct error *error) {
+    *owner = moving_user(file->moving, &(struct moving_author){.login = login});
+    if (*owner < 0) *owner = file->options->owner;
+    return *owner < 0 ? error_set(error, -EINVAL, "the article's author \"%.64s\" is not listed: give --owner", login)
+                      : 0;
 }
 
 int moving_file_read(const struct moving_file_options *options, struct moving *moving, struct error *error) {

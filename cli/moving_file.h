@@ -9,7 +9,7 @@ struct moving_file_options {
     const char *path;
     const char *type;     /* of subjects that WXR and Disqus name by ids of their own: "article" */
     const char *subjects; /* a file of lines WHAT,SUBJECT: a link, a slug or an id; NULL: none */
-    int64_t owner;        /* of subjects whose author is in no list */
+    int64_t owner;        /* of subjects whose author is in no list; negative: there must be none */
     double *share;        /* how much of the file is read, 0 to 1 */
 };
 

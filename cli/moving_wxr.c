@@ -76,21 +76,18 @@ int moving_wxr_item(struct moving_file *file, xmlNodePtr item, struct error *err
     if (!subject_of(file, item, name, sizeof name))
         return error_set(error, -EINVAL, "the article has no post_id, link or post_name that can name a subject");
     char *creator = moving_text(item, "creator"), *status = moving_text(item, "comment_status");
-    int64_t owner = moving_user(file->moving, &(struct moving_author){.login = creator});
-    const struct moving_subject subject = {
-        .subject = name,
-        .owner = owner < 0 ? file->options->owner : owner,
-        .closed = strcmp(status, "closed") == 0,
-    };
+    struct moving_subject subject = {.subject = name, .closed = strcmp(status, "closed") == 0};
+    int code = moving_file_owner(file, creator, &subject.owner, error);
+    free(creator);
+    free(status);
+    if (code) return code;
     struct moving_thread *thread = moving_thread_new(&subject);
     for (xmlNodePtr child = item->children; child; child = child->next)
         if (child->type == XML_ELEMENT_NODE && strcmp((const char *)child->name, "comment") == 0)
             add_comment(thread, child);
     long line = 0;
-    int code = moving_thread_give(thread, file->moving, &line, error);
+    code = moving_thread_give(thread, file->moving, &line, error);
     if (line) file->line = line;
     moving_thread_free(thread);
-    free(creator);
-    free(status);
     return code;
 }

@@ -152,3 +152,5 @@ size_t text_distance(const char *a, const char *b) {
     free(row);
     return distance;
 }
+
+char *text_after_mark(char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; }

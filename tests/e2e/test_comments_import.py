@@ -33,7 +33,7 @@ def test_wordpress_and_disqus(make_cluster, tmp_path):
     authors.write_text('rosa,7\nrosa@garden.example,7\njoecook,41\n')
     told = cluster.starling('comments', 'import', SAMPLES / 'wordpress.xml', '--authors', authors).stderr
     assert '1 subjects, 4 comments' in told and '2 were left out' in told
-    cluster.starling('comments', 'import', SAMPLES / 'disqus.xml', '--authors', authors, '--type', 'recipe')
+    cluster.starling('comments', 'import', SAMPLES / 'disqus.xml', '--authors', authors, '--type', 'recipe', '--owner', '41')
 
     thread = comments.thread('article:17', limit=1000, replies=3)
     assert [(c['text'], c['floor'], c['state']) for c in thread] == [
@@ -50,7 +50,7 @@ def test_wordpress_and_disqus(make_cluster, tmp_path):
 
     before = exported(cluster)
     for sample, type in (('wordpress.xml', 'article'), ('disqus.xml', 'recipe')):
-        cluster.starling('comments', 'import', SAMPLES / sample, '--authors', authors, '--type', type)
+        cluster.starling('comments', 'import', SAMPLES / sample, '--authors', authors, '--type', type, '--owner', '41')
     assert exported(cluster) == before
 
     bad = cluster.starling('comments', 'import', authors, check=False)

@@ -208,7 +208,7 @@ static void odd_parents(void **state) {
     expect("time.xml",
            "<rss xmlns:wp='w'><channel>\n<item><wp:post_id>1</wp:post_id>\n" COMMENT("1", "0",
                                                                                      "xx") "</item></channel></rss>",
-           "error: time.xml:3: comment 1 has no time since 1970");
+           "error: time.xml:3: comment 1 has no time between 1970 and now");
 #undef COMMENT
 }
 
@@ -240,6 +240,33 @@ static void bad_files(void **state) {
     assert_string_equal(said, "error: bad-authors:2: must be AUTHOR,USER");
     free(said);
     free(list);
+}
+
+/* Whoever writes under the name that is a user's login is not that user. */
+static void a_name_is_no_login(void **state) {
+    static const char LINES[] = "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
+                                "{\"type\":\"comment\",\"id\":\"1\",\"name\":\"Rosa\",\"time\":1,\"text\":\"x\"}\n";
+    char *path = write_file("names", LINES), *list = write_file("authors", "\xEF\xBB\xBFrosa,7\n");
+    char *said = read_with(path, list, NULL);
+    assert_non_null(strstr(said, "POST a:b g0 "));
+    free(said);
+    free(list);
+    list = write_file("authors", "\xEF\xBB\xBFname:rosa,7\n");
+    said = read_with(path, list, NULL);
+    assert_non_null(strstr(said, "POST a:b 7 "));
+    free(said);
+    free(list);
+    free(path);
+}
+
+static void times_to_come_are_refused(void **state) {
+    char *path = write_file(
+        "future", "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
+                  "{\"type\":\"comment\",\"id\":\"1\",\"user\":1,\"time\":1767225600000000,\"text\":\"x\"}\n");
+    char *said = read_with(path, NULL, NULL);
+    assert_non_null(strstr(said, "has no time between 1970 and now"));
+    free(said);
+    free(path);
 }
 
 static void a_long_text_is_cut(void **state) {
@@ -327,9 +354,10 @@ static void an_export_can_be_read(void **state) {
 static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 
 static int remove_folder(void **state) {
-    static const char *const NAMES[] = {"authors", "subjects", "a.jsonl", "empty.jsonl", "odd.xml",     "time.xml",
-                                        "b1",      "b2",       "b3",      "b4",          "b5",          "b6",
-                                        "b7",      "b8",       "long",    "bad-authors", "export.jsonl"};
+    static const char *const NAMES[] = {"authors",     "subjects",     "a.jsonl", "empty.jsonl", "odd.xml",
+                                        "time.xml",    "b1",           "b2",      "b3",          "b4",
+                                        "b5",          "b6",           "b7",      "b8",          "long",
+                                        "bad-authors", "export.jsonl", "names",   "future"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         char *path = path_of(NAMES[i]);
         unlink(path);
@@ -345,6 +373,8 @@ int main(void) {
         cmocka_unit_test(lines),
         cmocka_unit_test(odd_parents),
         cmocka_unit_test(bad_files),
+        cmocka_unit_test(a_name_is_no_login),
+        cmocka_unit_test(times_to_come_are_refused),
         cmocka_unit_test(a_long_text_is_cut),
         cmocka_unit_test(an_export_can_be_read),
     };

@@ -44,6 +44,7 @@ const char *comment_command_complaint(const struct comment_command *command) {
     if (names_a_comment(command->kind) ? !names_one(command) : command->comment || command->named_key.size)
         return "it names no comment, or one where there must be none";
     if (command->written && !comment_command_imports(command)) return "only a service imports, and no negative times";
+    if (command->written > EVENT_TIME_MAX) return "its time is out of range";
     const char *complaint = text_complaint(command);
     return complaint ? complaint : mentions_complaint(&command->mentions);
 }

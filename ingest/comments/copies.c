@@ -65,9 +65,10 @@ static struct page_copy **bucket_of(struct page_copies *copies, const char *path
     return &copies->buckets[hash_murmur2(path, strlen(path)) % BUCKETS];
 }
 
-static struct page_copy *find(struct page_copies *copies, const char *path) {
-    struct page_copy *copy = *bucket_of(copies, path);
-    while (copy && strcmp(copy->path, path) != 0) copy = copy->next;
+/* One path may be shown in several ways: a comment alone, or with those around it. */
+static struct page_copy *find(struct page_copies *copies, const struct page_wish *wish) {
+    struct page_copy *copy = *bucket_of(copies, wish->path);
+    while (copy && (copy->show != wish->show || strcmp(copy->path, wish->path) != 0)) copy = copy->next;
     return copy;
 }
 
@@ -210,7 +211,7 @@ static void wait_for(struct page_copy *copy, const struct page_wish *wish) {
 static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead) {
     const struct page_copies_options *options = &copies->options;
     int64_t now_ms = options->now_ms();
-    struct page_copy *copy = find(copies, wish->path);
+    struct page_copy *copy = find(copies, wish);
     if (copy && too_old(copy, now_ms)) {
         unlist(copy);
         copy = NULL;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/chance.h"
 #include "base/clock.h"
@@ -43,16 +44,36 @@ static void write_entry(struct write *write, int64_t user, const struct comment_
     buffer_free(&record);
 }
 
+/* A ban whose entry is on its way to the log. */
+struct pending_ban {
+    struct writer *writer;
+    int64_t user;
+    struct buffer record;
+    struct buffer *body; /* of the answer; NULL: 204 */
+};
+
+/* The ban follows its entry, so that there is no ban that the log does not tell of. */
+static void entry_written(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct pending_ban *ban = context;
+    if (code) {
+        write_answer(ban->body, request, code, partition, offset);
+    } else {
+        struct write *write = write_new(ban->writer, request, write_answer, ban->body);
+        write_user(write, &TOPIC_BANS, ban->user, &ban->record);
+        write_end(write);
+    }
+    buffer_free(&ban->record);
+    free(ban);
+}
+
 static void write_ban(struct writer *writer, const struct call *call, const struct comment_ban *ban,
                       enum moderation_entry_what what, struct buffer *body) {
-    int64_t user = call->values[0].user;
-    struct buffer record = {0};
-    event_encode_comment_ban(&record, ban);
-    struct write *write = write_new(writer, call->request, write_answer, body);
-    write_entry(write, user, ban, what);
-    write_user(write, &TOPIC_BANS, user, &record);
+    struct pending_ban *pending = mem_alloc(sizeof *pending);
+    *pending = (struct pending_ban){.writer = writer, .user = call->values[0].user, .body = body};
+    event_encode_comment_ban(&pending->record, ban);
+    struct write *write = write_new(writer, call->request, entry_written, pending);
+    write_entry(write, pending->user, ban, what);
     write_end(write);
-    buffer_free(&record);
 }
 
 static struct buffer *ban_body(int64_t user, const struct comment_ban *ban) {

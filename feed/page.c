@@ -299,6 +299,6 @@ void page_merge(struct page_scratch *scratch, const struct inbox *inbox, const s
     page->count = 0;
     page->horizon = horizon;
     scratch->count = 0;
-    if (wanted && hot_used(hot).authors) gather(&from, wanted, scratch);
+    if (wanted && following_count && hot_used(hot).authors) gather(&from, wanted, scratch);
     fill(&from, wanted, scratch, page);
 }

@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 
 from harness.commenters import Commenters, path
 from harness.commenting import Commenting
-from harness.links import Link
+from harness.links import Link, to_its_end
 from harness.thread_watcher import ThreadWatcher
 from harness.waiting import eventually
 
@@ -77,7 +77,7 @@ class Pages:
         return found
 
     def read(self, lists):
-        return asyncio.run(self._read_all(lists))
+        return to_its_end(self._read_all(lists))
 
 
 def items_of(pages, member='items'):

@@ -100,6 +100,7 @@ def test_the_owner_is_away_and_comes_back(feed, screen, users):
     owner.kill()
     screen.page.reload()
     screen.wait_state('online')
+    screen.show_feed()  # a phone begins with the map
     screen.page.wait_for_selector('#feed-problem', state='attached')
     eventually(lambda: 'cannot be read' in screen.text('#feed-problem'), what='the page says so')
     owner.start()

@@ -1,6 +1,7 @@
 """HTTP for hundreds of users at once from one thread: connections that stay open, in an asyncio loop. A request costs a few dozen
 microseconds, so that a test on two cores measures the daemons and not itself."""
 import asyncio
+import concurrent.futures
 import json
 import typing
 
@@ -82,3 +83,9 @@ class Link:
         except TimeoutError as late:
             self.close()
             raise ConnectionAbortedError(f'{method} {path}: no answer within {self._timeout} s') from late
+
+
+def to_its_end(coroutine):
+    """In a thread of its own: where other tests of the same run drive a browser, this one has a loop already."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()

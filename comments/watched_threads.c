@@ -31,7 +31,7 @@ struct watched_thread {
     double allowed; /* events that may be told now */
     int64_t allowed_ms;
     bool sampled, left_out; /* left_out: of the changes that wait, there was no room for some */
-    int64_t sampled_until_ms, resynced_ms;
+    int64_t sampled_since_ms, sampled_until_ms, resynced_ms;
     size_t size;
     char subject[SUBJECT_MAX + 1];
 };
@@ -428,11 +428,12 @@ static void sample(struct watched_threads *threads, struct watched_thread *threa
         thread->sampled_until_ms = thread->resynced_ms + WATCHED_THREAD_RESYNC_MS;
     news->is = THREAD_NEWS_SHOW;
     due_by(threads, thread, thread->left_out ? now_ms + WATCHED_THREAD_GATHER_MS : thread->sampled_until_ms);
+    if (!thread->sampled) thread->sampled_since_ms = now_ms;
     thread->sampled = true;
     thread->left_out = false;
 }
 
-/* Everything has fitted for a while. */
+/* Everything has fitted for a while, or the fire goes on and on: then what was left out or lost is repaired now and then. */
 static void resync(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
                    int64_t now_ms) {
     thread->resynced_ms = now_ms;
@@ -447,7 +448,9 @@ static void take(struct watched_threads *threads, struct watched_thread *thread,
     settle(thread);
     keep_counters(thread, threads->counters + news->counter_count, counters - news->counter_count);
     thread->told_ms = now_ms;
-    if (thread->left_out || (thread->sampled && now_ms < thread->sampled_until_ms)) {
+    if (thread->sampled && now_ms >= thread->sampled_since_ms + WATCHED_THREAD_SAMPLED_MS) {
+        resync(threads, thread, news, now_ms);
+    } else if (thread->left_out || (thread->sampled && now_ms < thread->sampled_until_ms)) {
         sample(threads, thread, news, now_ms);
     } else if (thread->sampled) {
         resync(threads, thread, news, now_ms);

@@ -12,7 +12,8 @@
  * happened between the two, so that it makes every page of a version between them one of `version`.
  *
  * A thread is *sampled* when more happens than it is allowed: then counters wait their turn, the oldest new comments are left out, and
- * comments that are gone are told as always. Once everything has fitted for a while, the version is named.
+ * comments that are gone are told as always. Once everything has fitted for a while, the version is named; of a fire that goes on, once a
+ * minute, as deliveries may get lost and counters may wait for ever.
  */
 #ifndef COMMENTS_WATCHED_THREADS_H
 #define COMMENTS_WATCHED_THREADS_H
@@ -26,6 +27,7 @@ enum {
     WATCHED_THREAD_TEXT_MS = 2000,    /* a text that is not read after that time makes pages be read again */
     WATCHED_THREAD_REST_MS = 1000,    /* a thread is sampled until everything has fitted for so long */
     WATCHED_THREAD_RESYNC_MS = 10000, /* and at least so long after pages were last read again for that */
+    WATCHED_THREAD_SAMPLED_MS = 60000 /* after that time pages are read again even if it goes on */
 };
 
 /* A comment that has changed since edges were told. */

@@ -315,6 +315,29 @@ static void test_a_fire_is_sampled_and_what_is_gone_is_always_told(void **state)
     watched_threads_free(threads);
 }
 
+static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 10);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 1};
+    int64_t id = 0, named_ms = 1000;
+    size_t named = 0;
+    for (int64_t now_ms = 1000; now_ms < 200000; now_ms += 100) {
+        for (int i = 0; i < 3; i++) watched_threads_comment(threads, thread, ++id, NULL, &visible);
+        subject.structure += 3;
+        subject.visible += 3;
+        watched_threads_subject(threads, thread, &subject);
+        struct thread_news news = news_at(threads, thread, now_ms);
+        if (news.is != THREAD_NEWS_NAME) continue;
+        assert_int_equal(news.version, subject.structure);
+        assert_in_range(now_ms - named_ms, WATCHED_THREAD_SAMPLED_MS, WATCHED_THREAD_SAMPLED_MS + 2000);
+        named_ms = now_ms;
+        named++;
+    }
+    assert_int_equal(named, 3);
+    watched_threads_free(threads);
+}
+
 static void test_changes_are_gathered_and_the_first_goes_at_once(void **state) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &OTHER);
@@ -351,6 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes_are_gathered_and_the_first_goes_at_once),
         cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
+        cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
         cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,6 +181,7 @@ void watched_threads_anew(struct watched_threads *threads, struct watched_thread
     drop_changes(thread);
     thread->anew = true;
     thread->known = false;
+    thread->text_since_ms = 0;
     due_by(threads, thread, 0);
 }
 
@@ -408,6 +409,7 @@ static void name(struct watched_threads *threads, struct watched_thread *thread,
         if (is_gone(&news->items[i].now)) threads->items[gone++] = threads->items[i];
     news->item_count = gone;
     news->counter_count = 0;
+    thread->text_since_ms = 0;
     settle(thread);
     if (gone) {
         news->is = THREAD_NEWS_SHOW;
@@ -468,16 +470,14 @@ static void take_read(struct watched_threads *threads, struct watched_thread *th
     int64_t *sizes = mem_zero(news->item_count + 1, sizeof *sizes);
     bool all = read_sizes(thread, news, sizes, text, context);
     if (all) {
+        thread->text_since_ms = 0;
         take(threads, thread, news, sizes, now_ms);
     } else if (!thread->text_since_ms || now_ms < thread->text_since_ms + WATCHED_THREAD_TEXT_MS) {
         if (!thread->text_since_ms) thread->text_since_ms = now_ms;
         due_by(threads, thread, now_ms + WATCHED_THREAD_GATHER_MS / 10);
-        free(sizes);
-        return;
     } else {
         name(threads, thread, news);
     }
-    thread->text_since_ms = 0;
     free(sizes);
 }
 

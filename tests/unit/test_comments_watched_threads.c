@@ -315,6 +315,44 @@ static void test_a_fire_is_sampled_and_what_is_gone_is_always_told(void **state)
     watched_threads_free(threads);
 }
 
+static int64_t no_text(void *context, const struct watched_thread *thread, int64_t id) { return -1; }
+
+static enum thread_news_is news_without_texts(struct watched_threads *threads, int64_t now_ms) {
+    struct watched_thread *due = watched_threads_due(threads, now_ms);
+    assert_non_null(due);
+    return watched_thread_news(threads, due, now_ms, no_text, NULL).is;
+}
+
+static void test_a_text_is_waited_for_from_when_it_is_missed(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 100);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 1};
+    for (int64_t id = 1; id <= 3; id++) {
+        int64_t now_ms = 10000 * id;
+        watched_threads_comment(threads, thread, id, NULL, &visible);
+        subject.structure++;
+        watched_threads_subject(threads, thread, &subject);
+        assert_int_equal(news_without_texts(threads, now_ms), THREAD_NEWS_NONE);
+        if (id == 1) { // the version is named for another reason meanwhile
+            subject.closed = true;
+            watched_threads_subject(threads, thread, &subject);
+            assert_int_equal(news_without_texts(threads, now_ms + 1000), THREAD_NEWS_NAME);
+        } else if (id == 2) { // pages are read again meanwhile
+            watched_threads_anew(threads, thread);
+            assert_ptr_equal(watched_threads_due(threads, now_ms + 1000), thread);
+            watched_thread_known(thread, &subject);
+            assert_int_equal(watched_thread_news(threads, thread, now_ms + 1000, no_text, NULL).is, THREAD_NEWS_NAME);
+            watched_threads_passed(threads, 0, true);
+            watched_threads_passed(threads, 0, false);
+        } else {
+            assert_int_equal(news_without_texts(threads, now_ms + WATCHED_THREAD_TEXT_MS - 1), THREAD_NEWS_NONE);
+            assert_int_equal(news_without_texts(threads, now_ms + WATCHED_THREAD_TEXT_MS + 9), THREAD_NEWS_NAME);
+        }
+    }
+    watched_threads_free(threads);
+}
+
 static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
     struct watched_threads *threads = watched_threads_new(1, 10);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
@@ -374,6 +412,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes_are_gathered_and_the_first_goes_at_once),
         cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
+        cmocka_unit_test(test_a_text_is_waited_for_from_when_it_is_missed),
         cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
         cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
     };

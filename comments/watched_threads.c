@@ -30,7 +30,8 @@ struct watched_thread {
 
     double allowed; /* events that may be told now */
     int64_t allowed_ms;
-    bool sampled, left_out; /* left_out: of the changes that wait, there was no room for some */
+    bool sampled;
+    bool left_out, open_left_out; /* there was no room for some changes; open: of the next version */
     int64_t sampled_since_ms, sampled_until_ms, resynced_ms;
     size_t size;
     char subject[SUBJECT_MAX + 1];
@@ -180,7 +181,7 @@ static void drop_changes(struct watched_thread *thread) {
 void watched_threads_anew(struct watched_threads *threads, struct watched_thread *thread) {
     drop_changes(thread);
     thread->anew = true;
-    thread->known = false;
+    thread->known = thread->left_out = thread->open_left_out = false;
     thread->text_since_ms = 0;
     due_by(threads, thread, 0);
 }
@@ -222,7 +223,7 @@ void watched_threads_comment(struct watched_threads *threads, struct watched_thr
     bool state = !was || was->state != now->state;
     if (was && same_to_apps(was, now)) return;
     if (!change && thread->count >= WATCHED_THREAD_CHANGES && !(state && is_gone(now))) {
-        thread->left_out = true; // told with the next version
+        thread->open_left_out = true;
         return;
     }
     if (!change && thread->count >= 2 * (size_t)WATCHED_THREAD_CHANGES) {
@@ -261,6 +262,8 @@ void watched_threads_subject(struct watched_threads *threads, struct watched_thr
         change->closed = change->closed || change->open;
         change->open = false;
     }
+    thread->left_out = thread->left_out || thread->open_left_out;
+    thread->open_left_out = false;
     due_by(threads, thread, thread->told_ms + WATCHED_THREAD_GATHER_MS);
 }
 

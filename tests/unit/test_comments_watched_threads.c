@@ -353,6 +353,24 @@ static void test_a_text_is_waited_for_from_when_it_is_missed(void **state) {
     watched_threads_free(threads);
 }
 
+static void test_what_the_next_version_left_out_outlives_a_named_version(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 4 * WATCHED_THREAD_CHANGES);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 2, .closed = true};
+    watched_threads_subject(threads, thread, &subject);
+    for (int64_t id = 1; id <= WATCHED_THREAD_CHANGES + 1; id++)
+        watched_threads_comment(threads, thread, id, NULL, &visible); // one has no room
+    struct thread_news news = news_at(threads, thread, 1000);
+    assert_true(news.is == THREAD_NEWS_NAME && news.version == 2);
+    subject.structure = 3;
+    watched_threads_subject(threads, thread, &subject);
+    news = news_at(threads, thread, 2000);
+    assert_int_equal(news.item_count, WATCHED_THREAD_CHANGES);
+    assert_int_equal(news.is, THREAD_NEWS_SHOW);
+    watched_threads_free(threads);
+}
+
 static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
     struct watched_threads *threads = watched_threads_new(1, 10);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
@@ -413,6 +431,7 @@ int main(void) {
         cmocka_unit_test(test_changes_are_gathered_and_the_first_goes_at_once),
         cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
         cmocka_unit_test(test_a_text_is_waited_for_from_when_it_is_missed),
+        cmocka_unit_test(test_what_the_next_version_left_out_outlives_a_named_version),
         cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
         cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
     };

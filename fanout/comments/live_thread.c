@@ -11,7 +11,7 @@ static void drop_change(struct live_thread *thread) {
     free(thread->counters);
     thread->items = NULL;
     thread->counters = NULL;
-    thread->item_count = thread->item_room = thread->counter_count = thread->counter_room = 0;
+    thread->item_count = thread->item_room = thread->counter_count = thread->counter_room = thread->bytes = 0;
     thread->changed = thread->sampled = thread->only_gone = false;
 }
 
@@ -54,6 +54,7 @@ static size_t counter_place(const struct live_thread *thread, int64_t id) {
 }
 
 static void remove_item(struct live_thread *thread, size_t place) {
+    thread->bytes -= live_comment_item(&thread->items[place])->size;
     thread_told_give(thread->items[place].told);
     memmove(thread->items + place, thread->items + place + 1, (--thread->item_count - place) * sizeof *thread->items);
 }
@@ -68,6 +69,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
     if (has_item(thread, place, id)) {
         if (thread->items[place].told->version > told->version)
             return; // it is told again, and what is pending is newer
+        thread->bytes -= live_comment_item(&thread->items[place])->size;
         thread_told_give(thread->items[place].told);
     } else {
         if (thread->item_count == thread->item_room) {
@@ -78,6 +80,7 @@ static void put_item(struct live_thread *thread, struct thread_told *told, size_
                 (thread->item_count++ - place) * sizeof *thread->items);
     }
     thread->items[place] = (struct live_comment){.id = id, .told = thread_told_take(told), .place = number};
+    thread->bytes += told->items[number].size;
 }
 
 static void put_counters(struct live_thread *thread, const struct thread_counters *counters) {
@@ -101,22 +104,29 @@ static void drop_counters(struct live_thread *thread, int64_t id) {
             (--thread->counter_count - place) * sizeof *thread->counters);
 }
 
+static bool too_many_items(const struct live_thread *thread) {
+    return thread->item_count > LIVE_THREAD_PENDING_MAX || thread->bytes > LIVE_THREAD_PENDING_BYTES;
+}
+
 /* ---- what is gone ---- */
 
 /* Drops all but the items that are gone, by changes to a version above that one. */
 static void keep_gone(struct live_thread *thread, int64_t above) {
-    size_t kept = 0;
+    size_t kept = 0, bytes = 0;
     for (size_t i = 0; i < thread->item_count; i++) {
-        const struct live_comment *comment = &thread->items[i];
-        if (live_comment_item(comment)->gone && comment->told->version > above)
-            thread->items[kept++] = *comment;
-        else
-            thread_told_give(comment->told);
+        const struct live_comment comment = thread->items[i];
+        if (!live_comment_item(&comment)->gone || comment.told->version <= above) {
+            thread_told_give(comment.told);
+            continue;
+        }
+        thread->items[kept++] = comment;
+        bytes += live_comment_item(&comment)->size;
     }
     thread->item_count = kept;
+    thread->bytes = bytes;
     thread->counter_count = 0;
     thread->sampled = thread->only_gone = true;
-    while (thread->item_count > LIVE_THREAD_PENDING_MAX) remove_item(thread, 0);
+    while (too_many_items(thread)) remove_item(thread, 0);
     if (!kept) drop_change(thread);
 }
 
@@ -169,9 +179,9 @@ static void merge(struct live_thread *thread, struct thread_told *told) {
         put_item(thread, told, i);
     }
     for (size_t i = 0; i < told->counter_count; i++) put_counters(thread, &told->counters[i]);
-    while (thread->sampled && thread->item_count > LIVE_THREAD_PENDING_MAX && forget_item(thread))
+    while (thread->sampled && too_many_items(thread) && forget_item(thread))
         ;
-    if (thread->item_count > LIVE_THREAD_PENDING_MAX || thread->counter_count > LIVE_THREAD_PENDING_MAX)
+    if (too_many_items(thread) || thread->counter_count > LIVE_THREAD_PENDING_MAX)
         live_thread_stale(thread, told->version, 0);
 }
 

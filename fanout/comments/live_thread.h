@@ -17,7 +17,10 @@
 #include "subjects/subject.h"
 #include "watch/watch.h"
 
-enum { LIVE_THREAD_PENDING_MAX = 1000 /* items, and as many counters, of one frame */ };
+enum {
+    LIVE_THREAD_PENDING_MAX = 1000,        /* items, and as many counters, of one frame */
+    LIVE_THREAD_PENDING_BYTES = 256 << 10, /* of its items */
+};
 
 /* A pending item: the item of a change. */
 struct live_comment {
@@ -35,7 +38,8 @@ struct live_thread {
     struct live_comment *items; /* by rising id */
     struct thread_counters *counters;
     size_t item_count, item_room, counter_count, counter_room;
-    bool stale; /* that is pending, too */
+    size_t bytes; /* of the items */
+    bool stale;   /* that is pending, too */
     int64_t stale_version, after_ms;
     struct live_thread *next; /* of the session */
     char subject[SUBJECT_MAX + 1];

@@ -22,6 +22,7 @@ struct desk {
     struct some_profiles profiles;
     struct codec *codec;
     struct live_thread thread;
+    const char *text; /* of comments */
     struct buffer content, frame;
 };
 
@@ -32,6 +33,7 @@ static int begin(void **state) {
     some_profiles_name(&desk->profiles, 7, "Ada");
     desk->codec = codec_new();
     strcpy(desk->thread.subject, "post:5");
+    desk->text = "hi \"you\"";
     return 0;
 }
 
@@ -57,7 +59,7 @@ static struct thread_told *told(struct desk *desk, bool sampled, int64_t version
                                        .time = ids_time_ms(id_of(comment)),
                                        .floor = (int32_t)comment,
                                        .likes = 9}};
-    struct event_text texts[] = {{"hi \"you\"", comment_state == COMMENT_CHANGE_VISIBLE ? 8 : 0}};
+    struct event_text texts[] = {{desk->text, comment_state == COMMENT_CHANGE_VISIBLE ? strlen(desk->text) : 0}};
     struct changed_counters counters[] = {{.id = id_of(counted), .likes = likes, .replies = 1}};
     const struct comment_change change = {.sampled = sampled,
                                           .since = version - 1,
@@ -150,6 +152,32 @@ static void test_what_is_shown_to_every_page_is_sampled(void **state) {
         change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
     assert_true(desk->thread.stale && !desk->thread.changed);
     assert_int_equal(desk->thread.stale_version, 9 + LIVE_THREAD_PENDING_MAX);
+}
+
+static void test_a_frame_is_bounded_in_bytes(void **state) {
+    enum { SIZE = 5000, COMMENTS = 100 };
+    struct desk *desk = *state;
+    static char text[SIZE + 1];
+    memset(text, 'a', SIZE);
+    desk->text = text;
+    show(desk, 5, 1, COMMENT_CHANGE_HIDDEN);
+    for (int64_t version = 6; version < 5 + COMMENTS; version++) show(desk, version, version, COMMENT_CHANGE_VISIBLE);
+    assert_true(!desk->thread.stale && live_comment_item(&desk->thread.items[0])->gone);
+    assert_int_equal(desk->thread.items[desk->thread.item_count - 1].id, id_of(4 + COMMENTS));
+    size_t size = strlen(frame_of(desk));
+    assert_in_range(size, LIVE_THREAD_PENDING_BYTES - 2 * SIZE, LIVE_THREAD_PENDING_BYTES + SIZE);
+    // The same comment over and over is one, and one that is gone has no text.
+    for (int64_t version = 6; version < 5 + COMMENTS; version++) change(desk, version, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
+    for (int64_t version = 5 + COMMENTS; version < 5 + 3 * COMMENTS; version += 2) {
+        change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
+        change(desk, version + 1, version, COMMENT_CHANGE_DELETED, 0, 0);
+    }
+    assert_true(desk->thread.changed && !desk->thread.stale);
+    frame_of(desk);
+    for (int64_t version = 6; version < 5 + COMMENTS; version++)
+        change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
+    assert_true(desk->thread.stale && !desk->thread.changed);
+    assert_int_equal(desk->thread.bytes, 0);
 }
 
 /* The next frame is a sampled one in which these comments, and no others, are gone (0: none). */
@@ -269,6 +297,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_changes_become_one_frame_with_the_newest_state, begin, end),
         cmocka_unit_test_setup_teardown(test_a_change_that_does_not_follow_makes_the_page_stale, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_shown_to_every_page_is_sampled, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_frame_is_bounded_in_bytes, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_gone_is_told_before_a_page_is_stale, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_gone_outlives_the_reading_of_a_page, begin, end),
         cmocka_unit_test_setup_teardown(test_malformed_contents_are_refused, begin, end),

@@ -13,7 +13,7 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Comments on disk that were last up to date longer ago, in hours, are read anew from the topics: they may have missed "
          "tombstones, which Kafka keeps for 7 days. At most half of that."},
-    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 100000,
+    {"commands.batch", CONFIG_INT, AT(commands_batch), "2000", .min = 1, .max = 5000,
      .doc = "How many commands one transaction holds at most."},
     {"comments.live.max", CONFIG_INT, AT(live_max), "200", .min = 1, .max = 100000,
      .doc =

@@ -303,15 +303,21 @@ static int by_id(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sorts the closed changes into items and counters. Held comments are not told. */
-static void choose(struct watched_threads *threads, const struct watched_thread *thread, struct thread_news *news) {
+/* Sorts the closed changes into items and counters. Held comments are not told, and not too many that are gone at once. */
+static void choose(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news) {
+    size_t gone = 0;
     make_room(&threads->items, &threads->item_room, thread->count);
     make_room(&threads->counters, &threads->counter_room, thread->count);
     news->items = threads->items;
     news->counters = threads->counters;
     for (size_t i = 0; i < thread->count; i++) {
-        const struct thread_change *change = &thread->changes[i];
+        struct thread_change *change = &thread->changes[i];
+        change->later = false;
         if (!change->closed || change->now.state == COMMENT_HELD) continue;
+        if (change->state && is_gone(&change->now) && ++gone > WATCHED_THREAD_GONE) {
+            change->later = thread->left_out = true;
+            continue;
+        }
         if (change->state)
             threads->items[news->item_count++] = *change;
         else
@@ -325,9 +331,10 @@ static void choose(struct watched_threads *threads, const struct watched_thread 
 static void settle(struct watched_thread *thread) {
     size_t kept = 0;
     for (size_t i = 0; i < thread->count; i++) {
-        if (!thread->changes[i].open) continue;
+        if (!thread->changes[i].open && !thread->changes[i].later) continue;
         thread->changes[kept] = thread->changes[i];
-        thread->changes[kept++].closed = false;
+        thread->changes[kept].closed = thread->changes[kept].later;
+        kept++;
     }
     map_free(thread->places);
     thread->places = map_new();

@@ -371,6 +371,39 @@ static void test_what_the_next_version_left_out_outlives_a_named_version(void **
     watched_threads_free(threads);
 }
 
+/* So many comments are hidden at once; pages are to be read again, or not. Each of them is told once. */
+static void hide_many(bool closed) {
+    enum { MANY = 2 * WATCHED_THREAD_GONE + 100 };
+    struct watched_threads *threads = watched_threads_new(1, 100);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE}, hidden = {.state = COMMENT_HIDDEN};
+    struct subject_state subject = {.structure = 2, .closed = closed};
+    bool told[MANY + 1] = {false};
+    size_t count = 0, named = 0;
+    for (int64_t id = 1; id <= MANY; id++) watched_threads_comment(threads, thread, id, &visible, &hidden);
+    watched_threads_subject(threads, thread, &subject);
+    for (int64_t now_ms = 1000; now_ms < 20000; now_ms += 100) {
+        struct thread_news news = news_at(threads, thread, now_ms);
+        if (news.is == THREAD_NEWS_NONE) continue;
+        assert_int_equal(news.is, count < MANY ? THREAD_NEWS_SHOW : THREAD_NEWS_NAME);
+        assert_true(news.item_count <= WATCHED_THREAD_GONE);
+        for (size_t i = 0; i < news.item_count; i++) {
+            assert_false(told[news.items[i].id]);
+            told[news.items[i].id] = true;
+        }
+        count += news.item_count;
+        named += news.is == THREAD_NEWS_NAME;
+    }
+    assert_int_equal(count, MANY);
+    assert_int_equal(named, 1);
+    watched_threads_free(threads);
+}
+
+static void test_not_too_many_that_are_gone_are_told_at_once(void **state) {
+    hide_many(false);
+    hide_many(true);
+}
+
 static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
     struct watched_threads *threads = watched_threads_new(1, 10);
     struct watched_thread *thread = known_thread(threads, &SUBJECT);
@@ -432,6 +465,7 @@ int main(void) {
         cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
         cmocka_unit_test(test_a_text_is_waited_for_from_when_it_is_missed),
         cmocka_unit_test(test_what_the_next_version_left_out_outlives_a_named_version),
+        cmocka_unit_test(test_not_too_many_that_are_gone_are_told_at_once),
         cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
         cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
     };

@@ -35,6 +35,7 @@ static int send_batch(void *context, int32_t route, const void *bytes, size_t si
     if (!code) edges->batches->value++;
     if (!code || code == -EAGAIN || code == -EHOSTDOWN) return code ? -EAGAIN : 0;
     edges->lost->value++;
+    if (code == -EINVAL) return code; // a batch that is too large is lost: roll calls find that out
     edges->failed = true;
     error_set(&error, code, "%zu bytes for %s: %s", size, TOPIC_DELIVERIES.name, strerror(-code));
     edges->options.failed(edges->options.context, "Kafka's producer takes nothing more", &error);

@@ -15,7 +15,7 @@ static const struct config_property PROPERTIES[] = {
          "tombstones, which Kafka keeps for 7 days. At most half of that."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "8000", .min = 1, .max = 100000,
      .doc = "How many commands one transaction holds at most."},
-    {"comments.live.max", CONFIG_INT, AT(live_max), "200", .min = 1, .max = 100000,
+    {"comments.live.max", CONFIG_INT, AT(live_max), "200", .min = 1, .max = 5000,
      .doc =
          "New comments and changed counters of one subject that phones are told in a second. With more, the live thread is "
          "sampled: the oldest new comments are left out, and phones read their page again when it is over."},

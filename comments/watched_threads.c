@@ -1,56 +1,10 @@
-#include "comments/watched_threads.h"
+#include "comments/watched_threads_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "watch/watch.h"
-
-struct watched_thread {
-    struct watched_thread *same; /* of the same hash */
-    struct watched_thread *before, *after, *next_due;
-    uint64_t hash;
-    int32_t partition;
-    bool queued, dead;
-    int64_t due_ms, told_ms; /* due_ms: not before that */
-
-    bool anew;  /* `state` is not known */
-    bool known; /* edges were told `version` */
-    int64_t version,
-        shown; /* shown: while it is sampled, the version of the totals and counters that edges were told */
-    struct subject_state state; /* of the newest record */
-    bool pages_differ;          /* in a way that no change tells: pages are to be read again */
-    uint64_t named_at;          /* slices of the partition that had begun when the state was looked up */
-
-    struct thread_change *changes;
-    size_t count, capacity;
-    struct map *places;    /* id -> index of changes */
-    int64_t text_since_ms; /* a text is waited for since then; 0: none */
-
-    double allowed; /* events that may be told now */
-    int64_t allowed_ms;
-    bool sampled, left_out; /* left_out: of the changes that wait, there was no room for some */
-    int64_t sampled_until_ms, resynced_ms;
-    size_t size;
-    char subject[SUBJECT_MAX + 1];
-};
-
-struct watched_threads {
-    int32_t partitions;
-    int64_t events_per_s;
-    struct map *by_hash;
-    size_t count;
-    struct watched_part {
-        struct watched_thread *first;
-        bool subject_last; /* the last record was a subject's */
-        uint64_t slices;   /* that have begun: comments after a subject */
-    } * parts;
-    struct watched_thread *first_due, *last_due;
-    size_t due_count;
-    struct thread_change *items, *counters; /* of the last news */
-    size_t item_room, counter_room;
-};
 
 struct watched_threads *watched_threads_new(int32_t partitions, int64_t events_per_s) {
     struct watched_threads *threads = mem_alloc(sizeof *threads);
@@ -73,8 +27,7 @@ struct watched_thread *watched_threads_find(const struct watched_threads *thread
     return thread;
 }
 
-/* The thread is looked at when that time has come, or sooner. */
-static void due_by(struct watched_threads *threads, struct watched_thread *thread, int64_t due_ms) {
+void watched_threads_due_by(struct watched_threads *threads, struct watched_thread *thread, int64_t due_ms) {
     if (!thread->queued || due_ms < thread->due_ms) thread->due_ms = due_ms;
     if (thread->queued) return;
     thread->queued = true;
@@ -106,7 +59,7 @@ struct watched_thread *watched_threads_put(struct watched_threads *threads, cons
     if (*first) (*first)->before = thread;
     *first = thread;
     threads->count++;
-    due_by(threads, thread, 0);
+    watched_threads_due_by(threads, thread, 0);
     return thread;
 }
 
@@ -180,8 +133,9 @@ static void drop_changes(struct watched_thread *thread) {
 void watched_threads_anew(struct watched_threads *threads, struct watched_thread *thread) {
     drop_changes(thread);
     thread->anew = true;
-    thread->known = false;
-    due_by(threads, thread, 0);
+    thread->known = thread->left_out = thread->open_left_out = false;
+    thread->text_since_ms = 0;
+    watched_threads_due_by(threads, thread, 0);
 }
 
 void watched_threads_passed(struct watched_threads *threads, int32_t partition, bool subject) {
@@ -198,7 +152,7 @@ static bool same_to_apps(const struct comment *a, const struct comment *b) {
     return a->state == b->state && a->likes == b->likes && a->replies == b->replies;
 }
 
-static struct thread_change *add_change(struct watched_thread *thread, int64_t id) {
+struct thread_change *watched_thread_add(struct watched_thread *thread, int64_t id) {
     if (thread->count == thread->capacity) {
         thread->capacity = thread->capacity ? 2 * thread->capacity : 8;
         thread->changes = mem_resize(thread->changes, thread->capacity, sizeof *thread->changes);
@@ -206,10 +160,6 @@ static struct thread_change *add_change(struct watched_thread *thread, int64_t i
     *map_put(thread->places, (uint64_t)id, NULL) = thread->count;
     thread->changes[thread->count] = (struct thread_change){.id = id};
     return &thread->changes[thread->count++];
-}
-
-static bool is_gone(const struct comment *comment) {
-    return comment->state == COMMENT_HIDDEN || comment->state == COMMENT_DELETED;
 }
 
 void watched_threads_comment(struct watched_threads *threads, struct watched_thread *thread, int64_t id,
@@ -220,15 +170,15 @@ void watched_threads_comment(struct watched_threads *threads, struct watched_thr
     if (change) was = &change->now;
     bool state = !was || was->state != now->state;
     if (was && same_to_apps(was, now)) return;
-    if (!change && thread->count >= WATCHED_THREAD_CHANGES && !(state && is_gone(now))) {
-        thread->left_out = true; // told with the next version
+    if (!change && thread->count >= WATCHED_THREAD_CHANGES && !(state && watched_comment_gone(now))) {
+        thread->open_left_out = true;
         return;
     }
     if (!change && thread->count >= 2 * (size_t)WATCHED_THREAD_CHANGES) {
         watched_threads_anew(threads, thread);
         return;
     }
-    if (!change) change = add_change(thread, id);
+    if (!change) change = watched_thread_add(thread, id);
     change->now = *now;
     change->state = change->state || state;
     change->open = true;
@@ -242,7 +192,7 @@ static bool pins_follow(const struct watched_thread *thread, const struct subjec
         const uint64_t *place = map_find(thread->places, (uint64_t)was->pinned[i]);
         if (at < now->pins && now->pinned[at] == was->pinned[i])
             at++;
-        else if (!place || !is_gone(&thread->changes[*place].now))
+        else if (!place || !watched_comment_gone(&thread->changes[*place].now))
             return false;
     }
     return at == now->pins;
@@ -260,7 +210,9 @@ void watched_threads_subject(struct watched_threads *threads, struct watched_thr
         change->closed = change->closed || change->open;
         change->open = false;
     }
-    due_by(threads, thread, thread->told_ms + WATCHED_THREAD_GATHER_MS);
+    thread->left_out = thread->left_out || thread->open_left_out;
+    thread->open_left_out = false;
+    watched_threads_due_by(threads, thread, thread->told_ms + WATCHED_THREAD_GATHER_MS);
 }
 
 /* ---- those that are due ---- */
@@ -275,7 +227,7 @@ struct watched_thread *watched_threads_due(struct watched_threads *threads, int6
         if (thread->dead)
             thread_free(thread);
         else if (thread->due_ms > now_ms)
-            due_by(threads, thread, thread->due_ms);
+            watched_threads_due_by(threads, thread, thread->due_ms);
         else
             return thread;
     }
@@ -285,223 +237,3 @@ struct watched_thread *watched_threads_due(struct watched_threads *threads, int6
 bool watched_threads_waiting(const struct watched_threads *threads) { return threads->due_count > 0; }
 
 bool watched_thread_is_anew(const struct watched_thread *thread) { return thread->anew; }
-
-/* ---- what is told ---- */
-
-static void make_room(struct thread_change **list, size_t *room, size_t count) {
-    if (*room >= count) return;
-    *room = count;
-    *list = mem_resize(*list, count, sizeof **list);
-}
-
-static int by_id(const void *a, const void *b) {
-    const struct thread_change *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Sorts the closed changes into items and counters. Held comments are not told. */
-static void choose(struct watched_threads *threads, const struct watched_thread *thread, struct thread_news *news) {
-    make_room(&threads->items, &threads->item_room, thread->count);
-    make_room(&threads->counters, &threads->counter_room, thread->count);
-    news->items = threads->items;
-    news->counters = threads->counters;
-    for (size_t i = 0; i < thread->count; i++) {
-        const struct thread_change *change = &thread->changes[i];
-        if (!change->closed || change->now.state == COMMENT_HELD) continue;
-        if (change->state)
-            threads->items[news->item_count++] = *change;
-        else
-            threads->counters[news->counter_count++] = *change;
-    }
-    if (news->item_count) qsort(threads->items, news->item_count, sizeof *threads->items, by_id);
-    if (news->counter_count) qsort(threads->counters, news->counter_count, sizeof *threads->counters, by_id);
-}
-
-/* Drops the closed changes. A part that belongs to the next version stays whole: a page of this version may have been built before it. */
-static void settle(struct watched_thread *thread) {
-    size_t kept = 0;
-    for (size_t i = 0; i < thread->count; i++) {
-        if (!thread->changes[i].open) continue;
-        thread->changes[kept] = thread->changes[i];
-        thread->changes[kept++].closed = false;
-    }
-    map_free(thread->places);
-    thread->places = map_new();
-    thread->count = kept;
-    for (size_t i = 0; i < kept; i++) *map_put(thread->places, (uint64_t)thread->changes[i].id, NULL) = i;
-}
-
-/* Counters for which there was no room wait on. */
-static void keep_counters(struct watched_thread *thread, const struct thread_change *counters, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t *place = map_find(thread->places, (uint64_t)counters[i].id);
-        struct thread_change *change = place ? &thread->changes[*place] : add_change(thread, counters[i].id);
-        if (!place) change->now = counters[i].now;
-        change->closed = true;
-    }
-}
-
-static void allow(const struct watched_threads *threads, struct watched_thread *thread, int64_t now_ms) {
-    double most = (double)threads->events_per_s;
-    if (thread->allowed_ms) thread->allowed += most * (double)(now_ms - thread->allowed_ms) / 1000;
-    if (thread->allowed > most) thread->allowed = most;
-    thread->allowed_ms = now_ms;
-}
-
-/* The number of items from the newest on that fit, gone ones always; those are first in the list afterwards. */
-static size_t fit_items(struct thread_change *items, size_t count, size_t most, int64_t bytes, int64_t *sizes) {
-    size_t fit = 0, visible = 0;
-    for (size_t i = count; i-- > 0;) {
-        bool gone = is_gone(&items[i].now);
-        if (!gone && (visible == most || sizes[i] > bytes)) {
-            sizes[i] = -1;
-            continue;
-        }
-        if (!gone) {
-            visible++;
-            bytes -= sizes[i];
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        if (sizes[i] >= 0) items[fit++] = items[i];
-    return fit;
-}
-
-static size_t visible_of(const struct thread_news *news) {
-    size_t visible = 0;
-    for (size_t i = 0; i < news->item_count; i++) visible += !is_gone(&news->items[i].now);
-    return visible;
-}
-
-/* Leaves out what does not fit, and uses up what is allowed. sizes: of the items' texts. */
-static void fit(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                int64_t *sizes, size_t *counters) {
-    size_t allowed = (size_t)thread->allowed, items = visible_of(news);
-    size_t for_items = news->counter_count < allowed / 2 ? allowed - news->counter_count : allowed - allowed / 2;
-    size_t fitting = fit_items(threads->items, news->item_count, for_items, WATCHED_THREAD_TEXTS, sizes);
-    if (fitting < news->item_count) thread->left_out = true;
-    news->item_count = fitting;
-    items = visible_of(news);
-    *counters = news->counter_count;
-    if (news->counter_count > allowed - items) {
-        news->counter_count = allowed - items;
-        thread->left_out = true;
-    }
-    thread->allowed -= (double)(items + news->counter_count);
-}
-
-/* False: a text is not read yet. */
-static bool read_sizes(const struct watched_thread *thread, const struct thread_news *news, int64_t *sizes,
-                       int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id), void *context) {
-    for (size_t i = 0; i < news->item_count; i++) {
-        bool gone = is_gone(&news->items[i].now);
-        sizes[i] = gone ? 0 : text(context, thread, news->items[i].id);
-        if (sizes[i] < 0) return false;
-    }
-    return true;
-}
-
-/* Pages are to be read again. Comments that are gone go at once, as pages may wait some seconds. */
-static void name(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news) {
-    size_t gone = 0;
-    for (size_t i = 0; i < news->item_count; i++)
-        if (is_gone(&news->items[i].now)) threads->items[gone++] = threads->items[i];
-    news->item_count = gone;
-    news->counter_count = 0;
-    settle(thread);
-    if (gone) {
-        news->is = THREAD_NEWS_SHOW;
-        thread->pages_differ = true;
-        due_by(threads, thread, 0);
-        return;
-    }
-    news->is = THREAD_NEWS_NAME;
-    thread->pages_differ = thread->sampled = thread->left_out = false;
-    thread->known = true;
-    thread->version = news->version;
-}
-
-static void sample(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                   int64_t now_ms) {
-    if (thread->left_out || !thread->sampled) thread->sampled_until_ms = now_ms + WATCHED_THREAD_REST_MS;
-    if (thread->sampled_until_ms < thread->resynced_ms + WATCHED_THREAD_RESYNC_MS)
-        thread->sampled_until_ms = thread->resynced_ms + WATCHED_THREAD_RESYNC_MS;
-    news->is = THREAD_NEWS_SHOW;
-    due_by(threads, thread, thread->left_out ? now_ms + WATCHED_THREAD_GATHER_MS : thread->sampled_until_ms);
-    thread->sampled = true;
-    thread->left_out = false;
-}
-
-/* Everything has fitted for a while. */
-static void resync(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                   int64_t now_ms) {
-    thread->resynced_ms = now_ms;
-    name(threads, thread, news);
-}
-
-static void take(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                 int64_t *sizes, int64_t now_ms) {
-    size_t counters;
-    allow(threads, thread, now_ms);
-    fit(threads, thread, news, sizes, &counters);
-    settle(thread);
-    keep_counters(thread, threads->counters + news->counter_count, counters - news->counter_count);
-    thread->told_ms = now_ms;
-    if (thread->left_out || (thread->sampled && now_ms < thread->sampled_until_ms)) {
-        sample(threads, thread, news, now_ms);
-    } else if (thread->sampled) {
-        resync(threads, thread, news, now_ms);
-    } else {
-        news->is = THREAD_NEWS_CHANGE;
-        thread->version = news->version;
-    }
-    thread->shown = news->version;
-}
-
-/* Takes the news as soon as all texts of new comments are read: topics are read one ahead of the other. */
-static void take_read(struct watched_threads *threads, struct watched_thread *thread, struct thread_news *news,
-                      int64_t now_ms, int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
-                      void *context) {
-    int64_t *sizes = mem_zero(news->item_count + 1, sizeof *sizes);
-    bool all = read_sizes(thread, news, sizes, text, context);
-    if (all) {
-        take(threads, thread, news, sizes, now_ms);
-    } else if (!thread->text_since_ms || now_ms < thread->text_since_ms + WATCHED_THREAD_TEXT_MS) {
-        if (!thread->text_since_ms) thread->text_since_ms = now_ms;
-        due_by(threads, thread, now_ms + WATCHED_THREAD_GATHER_MS / 10);
-        free(sizes);
-        return;
-    } else {
-        name(threads, thread, news);
-    }
-    thread->text_since_ms = 0;
-    free(sizes);
-}
-
-void watched_thread_known(struct watched_thread *thread, const struct subject_state *state) {
-    thread->anew = false;
-    thread->state = *state;
-    thread->pages_differ = true;
-}
-
-struct thread_news watched_thread_news(struct watched_threads *threads, struct watched_thread *thread, int64_t now_ms,
-                                       int64_t (*text)(void *context, const struct watched_thread *thread, int64_t id),
-                                       void *context) {
-    struct thread_news news = {.since = thread->sampled ? thread->shown : thread->version,
-                               .version = thread_version(&thread->state),
-                               .total = thread->state.visible};
-    if (!thread->known) thread->named_at = threads->parts[thread->partition].slices;
-    choose(threads, thread, &news);
-    bool quiet = !news.item_count && !news.counter_count && news.version == thread->shown && !thread->left_out;
-    if (thread->pages_differ) {
-        name(threads, thread, &news);
-        thread->shown = news.version;
-    } else if (quiet && thread->sampled && now_ms < thread->sampled_until_ms) {
-        due_by(threads, thread, thread->sampled_until_ms);
-    } else if (quiet && thread->sampled) {
-        resync(threads, thread, &news, now_ms);
-    } else if (!quiet) {
-        take_read(threads, thread, &news, now_ms, text, context);
-    }
-    return news;
-}

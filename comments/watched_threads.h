@@ -12,7 +12,8 @@
  * happened between the two, so that it makes every page of a version between them one of `version`.
  *
  * A thread is *sampled* when more happens than it is allowed: then counters wait their turn, the oldest new comments are left out, and
- * comments that are gone are told as always. Once everything has fitted for a while, the version is named.
+ * comments that are gone are told as always. Once everything has fitted for a while, the version is named; of a fire that goes on, once a
+ * minute, as deliveries may get lost and counters may wait for ever.
  */
 #ifndef COMMENTS_WATCHED_THREADS_H
 #define COMMENTS_WATCHED_THREADS_H
@@ -23,9 +24,11 @@ enum {
     WATCHED_THREAD_GATHER_MS = 100,   /* between two times that edges are told of a thread */
     WATCHED_THREAD_CHANGES = 10000,   /* that wait; of further ones, only those that are gone are kept */
     WATCHED_THREAD_TEXTS = 512 << 10, /* bytes of texts that are told at once */
+    WATCHED_THREAD_GONE = 2000,       /* comments that are gone which are told at once; so a message stays below 1 MB */
     WATCHED_THREAD_TEXT_MS = 2000,    /* a text that is not read after that time makes pages be read again */
     WATCHED_THREAD_REST_MS = 1000,    /* a thread is sampled until everything has fitted for so long */
     WATCHED_THREAD_RESYNC_MS = 10000, /* and at least so long after pages were last read again for that */
+    WATCHED_THREAD_SAMPLED_MS = 60000 /* after that time pages are read again even if it goes on */
 };
 
 /* A comment that has changed since edges were told. */
@@ -34,6 +37,7 @@ struct thread_change {
     struct comment now;
     bool state;        /* it is new, or its state has changed; else only its counters have */
     bool closed, open; /* a part of the change belongs to the newest version; a part belongs to the next one */
+    bool later;        /* there was no room for it although it is gone: it is told next time */
 };
 
 struct watched_thread; /* a subject */

@@ -42,5 +42,5 @@ void frame_stale_thread(struct buffer *frame, const struct live_thread *thread) 
     buffer_format(frame,
                   "{\"type\":\"stale\",\"what\":\"comments\",\"subject\":\"%s\",\"version\":%" PRId64
                   ",\"after_ms\":%" PRId64 "}",
-                  thread->subject, thread->version, thread->after_ms);
+                  thread->subject, thread->stale_version, thread->after_ms);
 }

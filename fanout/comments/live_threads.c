@@ -64,7 +64,7 @@ static struct live_thread *thread_of(const struct live_threads *threads, uint64_
 }
 
 static void owe(const struct live_threads *threads, uint64_t session, const struct live_thread *thread) {
-    if (thread->pending != LIVE_THREAD_NOTHING)
+    if (live_thread_pending(thread))
         session_owe(threads->options.sessions, screen_watch_session(session), threads->options.place);
 }
 
@@ -122,7 +122,7 @@ int live_threads_watch(struct live_threads *threads, struct session *session, co
         *link = mem_zero(1, sizeof **link);
         memcpy((*link)->subject, subject, size - PREFIX_SIZE + 1);
     }
-    live_thread_drop(*link); // the phone has read another page, and is told at once if that is not the newest
+    live_thread_read(*link, version); // the phone is told at once if that is not the newest
     int code = screen_watch_show(threads->watch, session, what, size, version ? &known : NULL);
     if (code) remove_thread(link);
     return code;
@@ -142,24 +142,23 @@ void live_threads_leave(struct live_threads *threads, struct session *session) {
     while (*first) remove_thread(first);
 }
 
-/* Tells the first thread of which something is pending. */
+/* Tells the first thread of which something is pending: its change, or else that its page is stale. */
 struct screen_filled live_threads_fill(struct live_threads *threads, struct session *session, struct buffer *frame) {
     struct live_thread *thread = *place_of(threads, session);
     struct screen_filled filled = {.frame = false};
-    while (thread && thread->pending == LIVE_THREAD_NOTHING) thread = thread->next;
+    while (thread && !live_thread_pending(thread)) thread = thread->next;
     if (!thread) return filled;
-    if (thread->pending == LIVE_THREAD_STALE) {
-        frame_stale_thread(frame, thread);
-        threads->metrics.stales->value++;
-    } else {
+    if (thread->changed) {
         frame_comments(frame, thread);
         filled.entries = thread->item_count;
         threads->metrics.comments->value += (double)thread->item_count;
+    } else {
+        frame_stale_thread(frame, thread);
+        threads->metrics.stales->value++;
     }
-    live_thread_drop(thread);
+    live_thread_told(thread);
     filled.frame = true;
-    for (thread = thread->next; thread; thread = thread->next)
-        filled.again = filled.again || thread->pending != LIVE_THREAD_NOTHING;
+    for (; thread; thread = thread->next) filled.again = filled.again || live_thread_pending(thread);
     return filled;
 }
 

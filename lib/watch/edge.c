@@ -26,6 +26,7 @@ struct watch_edge *watch_edge_new(const struct watch_edge_options *options, int6
     if (!o->stale_step_ms) o->stale_step_ms = 5;
     if (!o->stale_spread_ms) o->stale_spread_ms = 5000;
     watch_link_init(&edge->busy);
+    watch_link_init(&edge->kept);
     for (int32_t i = 0; i < o->partitions; i++) {
         struct watch_edge_part *part = &edge->parts[i];
         struct watch_link *links[] = {&part->unwritten, &part->written, &part->news, &part->reporting, &part->in_busy};
@@ -90,6 +91,7 @@ static struct shown *add_shown(struct watch_edge *edge, const void *what, size_t
                             .written = -1};
     watch_link_init(&shown->by_state);
     watch_link_init(&shown->by_news);
+    watch_link_init(&shown->by_kept);
     watch_link_init(&shown->seats);
     watch_names_add(edge->names, &shown->name);
     watch_edge_unwritten(edge, shown);

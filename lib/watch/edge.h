@@ -30,7 +30,7 @@ struct watch_edge_options {
     size_t queue_bytes;    /* of deliveries that wait; 0: 8 MiB */
     size_t
         replay_bytes; /* of the latest changes of a thing, which are told to pages that are a little older; 0: none */
-    size_t replay_total;     /* of all things together; 0: 32 MiB */
+    size_t replay_total;     /* of all things together, those with the newest changes; 0: 32 MiB */
     int64_t stale_step_ms;   /* n sessions whose pages become stale at once are spread over n times that; 0: 5 */
     int64_t stale_spread_ms; /* but over no more than this; 0: 5,000 */
     void *context;

@@ -23,7 +23,7 @@
 /* A thing that sessions of this edge show, or whose tombstone is still to be written. */
 struct shown {
     struct watch_name name; /* first: names.h */
-    struct watch_link by_state, by_news;
+    struct watch_link by_state, by_news, by_kept;
     struct watch_link seats;
     size_t seat_count;
     int32_t partition;
@@ -66,6 +66,7 @@ struct watch_edge {
     int32_t route;
     struct watch_edge_part *parts;
     struct watch_link busy;
+    struct watch_link kept; /* things of which changes are kept; the newest change last */
     struct map *names, *sessions;
     int64_t started_ms; /* the moment of the first roll call of partition 0 */
     int64_t rolls;      /* roll calls that were due so far, of all partitions */

@@ -13,6 +13,7 @@ static struct replayed head_at(const struct shown *shown, size_t at) {
 void watch_edge_drop_kept(struct watch_edge *edge, struct shown *shown) {
     edge->stats.replay_bytes -= shown->replay.size;
     buffer_free(&shown->replay);
+    watch_link_out(&shown->by_kept);
 }
 
 /* Drops the oldest changes until there is room. */
@@ -24,6 +25,14 @@ static void make_room(struct watch_edge *edge, struct shown *shown, size_t size)
     memmove(shown->replay.data, shown->replay.data + from, shown->replay.size - from);
     shown->replay.size -= from;
     edge->stats.replay_bytes -= from;
+}
+
+/* Drops the changes of the things that have been without news for longest, until there is room in all. */
+static void make_room_in_all(struct watch_edge *edge, struct shown *shown, size_t size) {
+    watch_link_move(&edge->kept, &shown->by_kept);
+    while (edge->stats.replay_bytes + size > edge->options.replay_total)
+        watch_edge_drop_kept(edge, watch_item(edge->kept.next, struct shown, by_kept));
+    watch_link_move(&edge->kept, &shown->by_kept);
 }
 
 /* The version that the last kept change led to. */
@@ -41,11 +50,12 @@ void watch_edge_keep(struct watch_edge *edge, struct shown *shown, const struct 
     if (shown->replay.size && watch_version_same(last_version(shown), delivery->version)) return;
     if (shown->replay.size && !watch_version_same(last_version(shown), before)) watch_edge_drop_kept(edge, shown);
     if (delivery->is != WATCH_NOTE_IS_TOLD) return;
-    make_room(edge, shown, size);
-    if (size > edge->options.replay_bytes || edge->stats.replay_bytes + size > edge->options.replay_total) {
+    if (size > edge->options.replay_bytes || size > edge->options.replay_total) {
         watch_edge_drop_kept(edge, shown);
         return;
     }
+    make_room(edge, shown, size);
+    make_room_in_all(edge, shown, size);
     buffer_append(&shown->replay, &head, sizeof head);
     buffer_append(&shown->replay, delivery->content, head.size);
     edge->stats.replay_bytes += size;

@@ -315,6 +315,118 @@ static void test_a_fire_is_sampled_and_what_is_gone_is_always_told(void **state)
     watched_threads_free(threads);
 }
 
+static int64_t no_text(void *context, const struct watched_thread *thread, int64_t id) { return -1; }
+
+static enum thread_news_is news_without_texts(struct watched_threads *threads, int64_t now_ms) {
+    struct watched_thread *due = watched_threads_due(threads, now_ms);
+    assert_non_null(due);
+    return watched_thread_news(threads, due, now_ms, no_text, NULL).is;
+}
+
+static void test_a_text_is_waited_for_from_when_it_is_missed(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 100);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 1};
+    for (int64_t id = 1; id <= 3; id++) {
+        int64_t now_ms = 10000 * id;
+        watched_threads_comment(threads, thread, id, NULL, &visible);
+        subject.structure++;
+        watched_threads_subject(threads, thread, &subject);
+        assert_int_equal(news_without_texts(threads, now_ms), THREAD_NEWS_NONE);
+        if (id == 1) { // the version is named for another reason meanwhile
+            subject.closed = true;
+            watched_threads_subject(threads, thread, &subject);
+            assert_int_equal(news_without_texts(threads, now_ms + 1000), THREAD_NEWS_NAME);
+        } else if (id == 2) { // pages are read again meanwhile
+            watched_threads_anew(threads, thread);
+            assert_ptr_equal(watched_threads_due(threads, now_ms + 1000), thread);
+            watched_thread_known(thread, &subject);
+            assert_int_equal(watched_thread_news(threads, thread, now_ms + 1000, no_text, NULL).is, THREAD_NEWS_NAME);
+            watched_threads_passed(threads, 0, true);
+            watched_threads_passed(threads, 0, false);
+        } else {
+            assert_int_equal(news_without_texts(threads, now_ms + WATCHED_THREAD_TEXT_MS - 1), THREAD_NEWS_NONE);
+            assert_int_equal(news_without_texts(threads, now_ms + WATCHED_THREAD_TEXT_MS + 9), THREAD_NEWS_NAME);
+        }
+    }
+    watched_threads_free(threads);
+}
+
+static void test_what_the_next_version_left_out_outlives_a_named_version(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 4 * WATCHED_THREAD_CHANGES);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 2, .closed = true};
+    watched_threads_subject(threads, thread, &subject);
+    for (int64_t id = 1; id <= WATCHED_THREAD_CHANGES + 1; id++)
+        watched_threads_comment(threads, thread, id, NULL, &visible); // one has no room
+    struct thread_news news = news_at(threads, thread, 1000);
+    assert_true(news.is == THREAD_NEWS_NAME && news.version == 2);
+    subject.structure = 3;
+    watched_threads_subject(threads, thread, &subject);
+    news = news_at(threads, thread, 2000);
+    assert_int_equal(news.item_count, WATCHED_THREAD_CHANGES);
+    assert_int_equal(news.is, THREAD_NEWS_SHOW);
+    watched_threads_free(threads);
+}
+
+/* So many comments are hidden at once; pages are to be read again, or not. Each of them is told once. */
+static void hide_many(bool closed) {
+    enum { MANY = 2 * WATCHED_THREAD_GONE + 100 };
+    struct watched_threads *threads = watched_threads_new(1, 100);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE}, hidden = {.state = COMMENT_HIDDEN};
+    struct subject_state subject = {.structure = 2, .closed = closed};
+    bool told[MANY + 1] = {false};
+    size_t count = 0, named = 0;
+    for (int64_t id = 1; id <= MANY; id++) watched_threads_comment(threads, thread, id, &visible, &hidden);
+    watched_threads_subject(threads, thread, &subject);
+    for (int64_t now_ms = 1000; now_ms < 20000; now_ms += 100) {
+        struct thread_news news = news_at(threads, thread, now_ms);
+        if (news.is == THREAD_NEWS_NONE) continue;
+        assert_int_equal(news.is, count < MANY ? THREAD_NEWS_SHOW : THREAD_NEWS_NAME);
+        assert_true(news.item_count <= WATCHED_THREAD_GONE);
+        for (size_t i = 0; i < news.item_count; i++) {
+            assert_false(told[news.items[i].id]);
+            told[news.items[i].id] = true;
+        }
+        count += news.item_count;
+        named += news.is == THREAD_NEWS_NAME;
+    }
+    assert_int_equal(count, MANY);
+    assert_int_equal(named, 1);
+    watched_threads_free(threads);
+}
+
+static void test_not_too_many_that_are_gone_are_told_at_once(void **state) {
+    hide_many(false);
+    hide_many(true);
+}
+
+static void test_pages_are_read_again_while_a_fire_goes_on(void **state) {
+    struct watched_threads *threads = watched_threads_new(1, 10);
+    struct watched_thread *thread = known_thread(threads, &SUBJECT);
+    const struct comment visible = {.state = COMMENT_VISIBLE};
+    struct subject_state subject = {.structure = 1};
+    int64_t id = 0, named_ms = 1000;
+    size_t named = 0;
+    for (int64_t now_ms = 1000; now_ms < 200000; now_ms += 100) {
+        for (int i = 0; i < 3; i++) watched_threads_comment(threads, thread, ++id, NULL, &visible);
+        subject.structure += 3;
+        subject.visible += 3;
+        watched_threads_subject(threads, thread, &subject);
+        struct thread_news news = news_at(threads, thread, now_ms);
+        if (news.is != THREAD_NEWS_NAME) continue;
+        assert_int_equal(news.version, subject.structure);
+        assert_in_range(now_ms - named_ms, WATCHED_THREAD_SAMPLED_MS, WATCHED_THREAD_SAMPLED_MS + 2000);
+        named_ms = now_ms;
+        named++;
+    }
+    assert_int_equal(named, 3);
+    watched_threads_free(threads);
+}
+
 static void test_changes_are_gathered_and_the_first_goes_at_once(void **state) {
     struct watched_threads *threads = watched_threads_new(1, 100);
     struct watched_thread *thread = known_thread(threads, &OTHER);
@@ -351,6 +463,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes_are_gathered_and_the_first_goes_at_once),
         cmocka_unit_test(test_a_fire_is_sampled_and_what_is_gone_is_always_told),
+        cmocka_unit_test(test_a_text_is_waited_for_from_when_it_is_missed),
+        cmocka_unit_test(test_what_the_next_version_left_out_outlives_a_named_version),
+        cmocka_unit_test(test_not_too_many_that_are_gone_are_told_at_once),
+        cmocka_unit_test(test_pages_are_read_again_while_a_fire_goes_on),
         cmocka_unit_test(test_every_phone_has_the_right_thread_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

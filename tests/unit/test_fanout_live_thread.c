@@ -22,6 +22,7 @@ struct desk {
     struct some_profiles profiles;
     struct codec *codec;
     struct live_thread thread;
+    const char *text; /* of comments */
     struct buffer content, frame;
 };
 
@@ -32,6 +33,7 @@ static int begin(void **state) {
     some_profiles_name(&desk->profiles, 7, "Ada");
     desk->codec = codec_new();
     strcpy(desk->thread.subject, "post:5");
+    desk->text = "hi \"you\"";
     return 0;
 }
 
@@ -57,7 +59,7 @@ static struct thread_told *told(struct desk *desk, bool sampled, int64_t version
                                        .time = ids_time_ms(id_of(comment)),
                                        .floor = (int32_t)comment,
                                        .likes = 9}};
-    struct event_text texts[] = {{"hi \"you\"", comment_state == COMMENT_CHANGE_VISIBLE ? 8 : 0}};
+    struct event_text texts[] = {{desk->text, comment_state == COMMENT_CHANGE_VISIBLE ? strlen(desk->text) : 0}};
     struct changed_counters counters[] = {{.id = id_of(counted), .likes = likes, .replies = 1}};
     const struct comment_change change = {.sampled = sampled,
                                           .since = version - 1,
@@ -88,11 +90,11 @@ static void show(struct desk *desk, int64_t version, int64_t comment, enum chang
 }
 
 static const char *frame_of(struct desk *desk) {
-    if (desk->thread.pending == LIVE_THREAD_STALE)
-        frame_stale_thread(&desk->frame, &desk->thread);
-    else
+    if (desk->thread.changed)
         frame_comments(&desk->frame, &desk->thread);
-    live_thread_drop(&desk->thread);
+    else
+        frame_stale_thread(&desk->frame, &desk->thread);
+    live_thread_told(&desk->thread);
     return buffer_cstring(&desk->frame) + WS_HEADROOM;
 }
 
@@ -113,7 +115,7 @@ static void test_changes_become_one_frame_with_the_newest_state(void **state) {
         (long long)id_of(1), (long long)id_of(2), (long long)id_of(3));
     assert_string_equal(frame_of(desk), expected);
     free(expected);
-    assert_int_equal(desk->thread.pending, LIVE_THREAD_NOTHING);
+    assert_false(live_thread_pending(&desk->thread));
     // A comment that is restored before it was told to be gone is not gone.
     change(desk, 6, 1, COMMENT_CHANGE_HIDDEN, 0, 0);
     change(desk, 7, 1, COMMENT_CHANGE_VISIBLE, 0, 0);
@@ -130,7 +132,7 @@ static void test_a_change_that_does_not_follow_makes_the_page_stale(void **state
                         "\"after_ms\":0}");
     change(desk, 3, 1, COMMENT_CHANGE_VISIBLE, 0, 0);
     live_thread_stale(&desk->thread, 8, 70);
-    show(desk, 9, 1, COMMENT_CHANGE_HIDDEN);
+    show(desk, 9, 1, COMMENT_CHANGE_VISIBLE);
     assert_string_equal(frame_of(desk),
                         "{\"type\":\"stale\",\"what\":\"comments\",\"subject\":\"post:5\",\"version\":8,"
                         "\"after_ms\":70}");
@@ -148,8 +150,99 @@ static void test_what_is_shown_to_every_page_is_sampled(void **state) {
     // More than fits of a change that is not sampled: the page is to be read.
     for (int64_t version = 5; version < 10 + LIVE_THREAD_PENDING_MAX; version++)
         change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
-    assert_int_equal(desk->thread.pending, LIVE_THREAD_STALE);
-    assert_int_equal(desk->thread.version, 9 + LIVE_THREAD_PENDING_MAX);
+    assert_true(desk->thread.stale && !desk->thread.changed);
+    assert_int_equal(desk->thread.stale_version, 9 + LIVE_THREAD_PENDING_MAX);
+}
+
+static void test_a_frame_is_bounded_in_bytes(void **state) {
+    enum { SIZE = 5000, COMMENTS = 100 };
+    struct desk *desk = *state;
+    static char text[SIZE + 1];
+    memset(text, 'a', SIZE);
+    desk->text = text;
+    show(desk, 5, 1, COMMENT_CHANGE_HIDDEN);
+    for (int64_t version = 6; version < 5 + COMMENTS; version++) show(desk, version, version, COMMENT_CHANGE_VISIBLE);
+    assert_true(!desk->thread.stale && live_comment_item(&desk->thread.items[0])->gone);
+    assert_int_equal(desk->thread.items[desk->thread.item_count - 1].id, id_of(4 + COMMENTS));
+    size_t size = strlen(frame_of(desk));
+    assert_in_range(size, LIVE_THREAD_PENDING_BYTES - 2 * SIZE, LIVE_THREAD_PENDING_BYTES + SIZE);
+    // The same comment over and over is one, and one that is gone has no text.
+    for (int64_t version = 6; version < 5 + COMMENTS; version++) change(desk, version, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
+    for (int64_t version = 5 + COMMENTS; version < 5 + 3 * COMMENTS; version += 2) {
+        change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
+        change(desk, version + 1, version, COMMENT_CHANGE_DELETED, 0, 0);
+    }
+    assert_true(desk->thread.changed && !desk->thread.stale);
+    frame_of(desk);
+    for (int64_t version = 6; version < 5 + COMMENTS; version++)
+        change(desk, version, version, COMMENT_CHANGE_VISIBLE, 0, 0);
+    assert_true(desk->thread.stale && !desk->thread.changed);
+    assert_int_equal(desk->thread.bytes, 0);
+}
+
+/* The next frame is a sampled one in which these comments, and no others, are gone (0: none). */
+static void assert_gone(struct desk *desk, int64_t first, int64_t second) {
+    char *expected = second ? mem_format("\"gone\":[\"%lld\",\"%lld\"],\"counters\":[]}", (long long)id_of(first),
+                                         (long long)id_of(second))
+                            : mem_format("\"gone\":[\"%lld\"],\"counters\":[]}", (long long)id_of(first));
+    assert_true(desk->thread.changed);
+    assert_int_equal(desk->thread.item_count, second ? 2 : 1);
+    const char *frame = frame_of(desk);
+    assert_non_null(strstr(frame, "\"sampled\":true"));
+    assert_non_null(strstr(frame, expected));
+    free(expected);
+}
+
+static void assert_stale(struct desk *desk, int64_t version) {
+    assert_true(desk->thread.stale && !desk->thread.changed);
+    assert_int_equal(desk->thread.stale_version, version);
+    assert_non_null(strstr(frame_of(desk), "\"type\":\"stale\""));
+    assert_false(live_thread_pending(&desk->thread));
+}
+
+static void test_what_is_gone_is_told_before_a_page_is_stale(void **state) {
+    struct desk *desk = *state;
+    change(desk, 3, 1, COMMENT_CHANGE_DELETED, 8, 4);
+    change(desk, 4, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
+    live_thread_stale(&desk->thread, 5, 70);
+    assert_gone(desk, 1, 0);
+    assert_stale(desk, 5);
+    // Later changes and sampled ones: what they restore is not gone.
+    live_thread_stale(&desk->thread, 5, 70);
+    change(desk, 6, 1, COMMENT_CHANGE_HIDDEN, 8, 5);
+    show(desk, 7, 2, COMMENT_CHANGE_HIDDEN);
+    show(desk, 8, 3, COMMENT_CHANGE_HIDDEN);
+    change(desk, 9, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
+    assert_gone(desk, 1, 3);
+    assert_stale(desk, 9);
+    // A change that does not follow.
+    change(desk, 10, 1, COMMENT_CHANGE_HIDDEN, 0, 0);
+    change(desk, 20, 2, COMMENT_CHANGE_HIDDEN, 0, 0);
+    assert_gone(desk, 1, 2);
+    assert_stale(desk, 20);
+}
+
+static void test_what_is_gone_outlives_the_reading_of_a_page(void **state) {
+    const int64_t read = 6;
+    struct desk *desk = *state;
+    show(desk, 6, 1, COMMENT_CHANGE_HIDDEN); // the page shows it
+    show(desk, 7, 2, COMMENT_CHANGE_HIDDEN);
+    show(desk, 7, 3, COMMENT_CHANGE_VISIBLE);
+    live_thread_stale(&desk->thread, 8, 70);
+    live_thread_read(&desk->thread, &read);
+    assert_gone(desk, 2, 0);
+    assert_false(live_thread_pending(&desk->thread));
+    show(desk, 7, 2, COMMENT_CHANGE_HIDDEN);
+    live_thread_read(&desk->thread, NULL);
+    assert_gone(desk, 2, 0);
+    // A change that is told again is older than what is gone, and makes a frame that is not sampled.
+    show(desk, 9, 2, COMMENT_CHANGE_HIDDEN);
+    live_thread_read(&desk->thread, &read);
+    change(desk, 7, 2, COMMENT_CHANGE_VISIBLE, 0, 0);
+    change(desk, 8, 4, COMMENT_CHANGE_VISIBLE, 0, 0);
+    assert_true(live_comment_item(&desk->thread.items[0])->gone && !desk->thread.stale);
+    assert_non_null(strstr(frame_of(desk), "\"since\":6,\"version\":8,\"total\":48,\"sampled\":false"));
+    assert_false(live_thread_pending(&desk->thread));
 }
 
 static void test_malformed_contents_are_refused(void **state) {
@@ -204,6 +297,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_changes_become_one_frame_with_the_newest_state, begin, end),
         cmocka_unit_test_setup_teardown(test_a_change_that_does_not_follow_makes_the_page_stale, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_shown_to_every_page_is_sampled, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_frame_is_bounded_in_bytes, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_gone_is_told_before_a_page_is_stale, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_gone_outlives_the_reading_of_a_page, begin, end),
         cmocka_unit_test_setup_teardown(test_malformed_contents_are_refused, begin, end),
         cmocka_unit_test(test_what_phones_say),
     };

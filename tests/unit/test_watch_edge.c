@@ -497,6 +497,32 @@ static void test_a_page_that_is_a_little_older_is_told_what_followed(void **stat
     free_desk(&desk);
 }
 
+static void test_the_things_with_the_newest_changes_keep_them(void **state) {
+    struct watch_edge_stats stats;
+    struct desk desk;
+    size_t one = 3 + sizeof(struct watch_version) * 2 + sizeof(size_t);
+    new_desk(&desk, (struct watch_edge_options){.replay_bytes = 2 * one, .replay_total = 3 * one});
+    for (const char *what = "abc"; *what; what++) {
+        const char name[] = {*what, 0};
+        show(&desk, 1, name, 4);
+        told(&desk, name, counter(4), counter(5));
+    }
+    told(&desk, "a", counter(5), counter(6)); // b is the one without news for longest
+    says(&desk, 0);
+    buffer_clear(&desk.said);
+    for (const char *what = "abc"; *what; what++) show(&desk, 2, (const char[]){*what, 0}, 4);
+    assert_says(&desk, 0, "2: a 4>5 new\n2: a 5>6 new\n2: b stale 5\n2: c 4>5 new\n");
+    watch_edge_stats(desk.edge, &stats);
+    assert_int_equal(stats.replay_bytes, 3 * one);
+    // A thing that nobody shows any more gives its room back.
+    watch_edge_leave(desk.edge, 1);
+    watch_edge_leave(desk.edge, 2);
+    says(&desk, 0);
+    watch_edge_stats(desk.edge, &stats);
+    assert_int_equal(stats.replay_bytes, 0);
+    free_desk(&desk);
+}
+
 static void test_what_is_for_every_page_changes_no_version(void **state) {
     struct desk desk;
     new_desk(&desk, (struct watch_edge_options){.things = 0});
@@ -546,6 +572,7 @@ int main(void) {
         cmocka_unit_test(test_a_session_may_leave_while_it_is_told),
         cmocka_unit_test(test_what_an_edge_takes_is_bounded),
         cmocka_unit_test(test_a_page_that_is_a_little_older_is_told_what_followed),
+        cmocka_unit_test(test_the_things_with_the_newest_changes_keep_them),
         cmocka_unit_test(test_what_is_for_every_page_changes_no_version),
         cmocka_unit_test(test_twenty_thousand_things_go_in_slices),
     };

@@ -120,3 +120,21 @@ test('what happens is put into the list: at its end, into its place, or it waits
     happens([shown(comments.write(post, 1003, 'New'), { time: Date.now() + 60_000 })]);
     assert.deepEqual([list.roots.length, list.waiting], [3, 1]);
 });
+
+test('the version of what is listed is the lowest of its pages', async () => {
+    const root = comments.write(post, 1001, 'Comment 1');
+    for (let i = 2; i <= 50; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    for (let i = 1; i <= 10; i += 1) comments.write(post, 1001, `Reply ${i}`, { reply_to: root.id });
+    const thread = comments.thread(post);
+    await list.begin();
+    assert.equal(list.version, '61');
+    thread.version = 59; // the next page is from an older copy
+    await list.more();
+    assert.deepEqual([list.roots.length, list.version], [40, '59']);
+    thread.version = 70;
+    await list.more();
+    assert.deepEqual([list.roots.length, list.version], [50, '59']);
+    thread.version = 57;
+    await list.moreReplies(root.id);
+    assert.deepEqual([list.roots[0].replies.length, list.version], [10, '57']);
+});

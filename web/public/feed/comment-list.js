@@ -59,7 +59,7 @@ export class CommentList {
     get owner() {
         return this.#page.owner;
     }
-    /** Of what is listed: for a LiveThread. */
+    /** Of what is listed, the lowest of its pages' versions: for a LiveThread. */
     get version() {
         return this.#page.version;
     }
@@ -177,6 +177,7 @@ export class CommentList {
         if (turn !== this.#turn) return null;
         this.#lastPage = { after: query.after, before: this.#roots.length };
         this.#next = page.next;
+        this.#page = { ...this.#page, version: lowest(this.version, page.version) };
         return this.#merge(page.items);
     }
 
@@ -184,12 +185,14 @@ export class CommentList {
     async moreReplies(id) {
         for (let pages = 0; pages < 2; pages += 1) {
             const turn = this.#turn;
+            const { version } = await this.#settings();
             const after = this.#replyCursors.get(id) ?? null;
             const { items, next } = await this.#api.getReplies(this.#subject, id, { after, limit: PAGE, liked: true });
             const root = this.find(id);
             if (turn !== this.#turn || !root) return null;
             // The last page is read again the next time, as new replies come after it.
             this.#replyCursors.set(id, next ?? after);
+            this.#page = { ...this.#page, version: lowest(this.version, version) };
             const first = items.find((reply) => !root.replies.some((one) => one.id === reply.id));
             this.#put({ ...root, replies: items });
             if (first || next === null) return first?.id ?? null;
@@ -199,10 +202,15 @@ export class CommentList {
 
     /** @param {string} id @returns {Promise<[Comment[], any]>} roots: the comment and its neighbours; what the thread is */
     async #around(id) {
-        const page = await this.#api.getComments(this.#subject, { limit: 1, replies: 0 }); // its version is not above the others'
+        const page = await this.#settings();
         const { item, root, around } = await this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true });
         const near = [...around.filter((comment) => comment.id !== item.id), item];
         return [root ? [{ ...root, replies: near }] : near, page];
+    }
+
+    /** What the thread is. The version is not above that of what is asked for after it. */
+    #settings() {
+        return this.#api.getComments(this.#subject, { limit: 1, replies: 0 });
     }
 
     // ---- writing ----
@@ -280,6 +288,11 @@ export class CommentList {
         const changed = (comment) => (comment.id === id ? { ...comment, ...change } : comment);
         this.#roots = this.#roots.map((root) => ({ ...changed(root), replies: root.replies.map(changed) }));
     }
+}
+
+/** @param {string[]} versions */
+function lowest(...versions) {
+    return String(Math.min(...versions.map(Number)));
 }
 
 /**

@@ -27,6 +27,7 @@ export class CommentList {
     #readAt = 0;
     #waiting = 0;
     #read = false;
+    #merged = 0; // answers that have added to what is listed
     #turn = 0; // goes up when what is listed is chosen anew, and with every write: earlier answers are old then
 
     /** @param {import('../api.js').Api} api @param {string} subject @param {() => number} serverNow */
@@ -106,39 +107,122 @@ export class CommentList {
         this.#page = page;
     }
 
-    /** Reads what is listed again. */
+    /**
+     * Reads the most of what is listed again, with one question. What is listed has a newer version then only if that was everything.
+     */
     async refresh() {
         const turn = this.#turn;
+        const merged = this.#merged;
         if (this.#target !== null) {
             const [items, page] = await this.#around(this.#target);
             if (turn !== this.#turn) return;
+            const whole = this.#isAll(items, 0);
             this.#merge(items);
-            this.#page = page;
+            this.#page = { ...page, version: whole ? page.version : lowest(this.version, page.version) };
             return;
         }
         const listed = this.#roots.length;
         const inOrder = this.#sort === 'floor';
         // Of a long thread only the last page: new comments come after it.
         const from = inOrder && listed > LONGEST ? this.#lastPage : FIRST_PAGE;
-        const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
-        const query = {
-            sort: this.#sort,
-            after: from.after,
-            limit: Math.min(LONGEST, Math.max(PAGE, inOrder ? listed - from.before : listed + PAGE)),
-            replies: expanded ? MOST_REPLIES : FIRST_REPLIES,
-            liked: true,
-        };
+        const query = this.#query(from.after, inOrder ? listed - from.before : listed + PAGE);
         const words = JSON.stringify(query);
         const page = await this.#api.getComments(this.#subject, query, words === this.#tag.query ? this.#tag.etag : null);
         if (turn !== this.#turn || page === null) return;
         this.#tag = { query: words, etag: page.etag };
-        this.#page = page;
+        this.#page = { ...page, version: this.#isAll(page.items, query.replies) ? page.version : lowest(this.version, page.version) };
+        this.#reread(page.items, merged === this.#merged ? page.next : this.#next);
+    }
+
+    /** Reads everything that is listed again, as it is out of date. Replies that do not come along with their roots are left out then. */
+    async refreshAll() {
+        const turn = this.#turn;
+        const merged = this.#merged;
+        const known = this.#roots.map(({ id }) => id);
+        const { items, pages, lastPage, replies } = await (this.#target === null ? this.#walk() : this.#walkAround(this.#target));
+        const read = new Set(items.map(({ id }) => id));
+        const others = []; // mine, far behind the others, and those that have moved
+        for (const id of known.filter((one) => !read.has(one))) {
+            const one = await this.#api.getComment(this.#subject, id, { liked: true }).catch(orMissing);
+            if (turn !== this.#turn) return;
+            if (one) others.push(one);
+            else this.#roots = this.#roots.filter((root) => root.id !== id); // a block came between us
+        }
+        if (turn !== this.#turn) return;
+        const last = pages.at(-1);
+        // Another answer that came meanwhile may be older than all these pages.
+        const version = lowest(...pages.map((page) => page.version), ...(merged === this.#merged ? [] : [this.version]));
+        this.#tag = { query: '', etag: null };
+        this.#page = { ...last, version };
+        for (const root of items) this.#shorten(root, replies);
+        for (const root of others) this.#shorten(root, 0);
+        if (this.#target === null) {
+            if (merged === this.#merged) this.#lastPage = lastPage;
+            this.#reread(items, merged === this.#merged ? last.next : this.#next);
+        } else {
+            this.#merge(items);
+        }
+        this.#merge(others);
+    }
+
+    /** Pages from the first one on, as far as there are roots that are listed. */
+    async #walk() {
+        const inOrder = this.#sort === 'floor';
+        const left = new Set(this.#roots.map(({ id }) => id));
+        const listed = left.size;
+        const most = inOrder ? listed : listed + 3 * LONGEST; // new ones come before them
+        const items = [];
+        const pages = [];
+        let lastPage = FIRST_PAGE;
+        let query = this.#query(null, inOrder ? listed : listed + PAGE);
+        for (;;) {
+            lastPage = { after: query.after, before: items.length };
+            const page = await this.#api.getComments(this.#subject, query);
+            pages.push(page);
+            items.push(...page.items);
+            for (const { id } of page.items) left.delete(id);
+            if (page.next === null || left.size === 0 || items.length >= most) return { items, pages, lastPage, replies: query.replies };
+            query = { ...query, after: page.next, limit: limitOf(most - items.length) };
+        }
+    }
+
+    /** @param {string} id */
+    async #walkAround(id) {
+        const [items, page] = await this.#around(id);
+        return { items, pages: [page], lastPage: FIRST_PAGE, replies: 0 };
+    }
+
+    /** @param {string | null} after @param {number} roots */
+    #query(after, roots) {
+        const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
+        return { sort: this.#sort, after, limit: limitOf(roots), replies: expanded ? MOST_REPLIES : FIRST_REPLIES, liked: true };
+    }
+
+    /** @param {Comment[]} items @param {string | null} next */
+    #reread(items, next) {
+        const inOrder = this.#sort === 'floor';
         const known = new Set(this.#roots.map(({ id }) => id));
-        const old = page.items.filter(({ id }) => known.has(id));
-        const fresh = page.items.filter(({ id }) => !known.has(id));
-        this.#merge(inOrder ? page.items : old);
-        if (inOrder) this.#next = page.next;
+        const old = items.filter(({ id }) => known.has(id));
+        const fresh = items.filter(({ id }) => !known.has(id));
+        this.#merge(inOrder ? items : old);
+        if (inOrder) this.#next = next;
         if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
+    }
+
+    /** Everything that is listed is among these. @param {Comment[]} items @param {number} most replies that came along with each */
+    #isAll(items, most) {
+        const read = new Map(items.map((root) => [root.id, root]));
+        return this.#roots.every((root) => read.has(root.id) && notRead(root, read.get(root.id), most).length === 0);
+    }
+
+    /** Takes the replies of a root off that were not read again with it. @param {Comment} now @param {number} most that came along */
+    #shorten(now, most) {
+        const root = this.find(now.id);
+        const old = new Set(root ? notRead(root, now, most) : []);
+        if (old.size === 0) return;
+        this.#replyCursors.delete(now.id);
+        const replies = root.replies.filter((reply) => !old.has(reply));
+        this.#roots = this.#roots.map((one) => (one.id === now.id ? { ...one, replies } : one));
     }
 
     /**
@@ -177,6 +261,7 @@ export class CommentList {
         if (turn !== this.#turn) return null;
         this.#lastPage = { after: query.after, before: this.#roots.length };
         this.#next = page.next;
+        this.#merged += 1;
         this.#page = { ...this.#page, version: lowest(this.version, page.version) };
         return this.#merge(page.items);
     }
@@ -192,6 +277,7 @@ export class CommentList {
             if (turn !== this.#turn || !root) return null;
             // The last page is read again the next time, as new replies come after it.
             this.#replyCursors.set(id, next ?? after);
+            this.#merged += 1;
             this.#page = { ...this.#page, version: lowest(this.version, version) };
             const first = items.find((reply) => !root.replies.some((one) => one.id === reply.id));
             this.#put({ ...root, replies: items });
@@ -288,6 +374,27 @@ export class CommentList {
         const changed = (comment) => (comment.id === id ? { ...comment, ...change } : comment);
         this.#roots = this.#roots.map((root) => ({ ...changed(root), replies: root.replies.map(changed) }));
     }
+}
+
+/** @param {number} roots */
+function limitOf(roots) {
+    return Math.min(LONGEST, Math.max(PAGE, roots));
+}
+
+/**
+ * The replies of a root that did not come along when it was read again. Mine that are held are never among them.
+ * @param {Comment} before @param {Comment} now @param {number} most that come along; fewer are all that there are
+ */
+function notRead(before, now, most) {
+    if (now.replies.length < most) return [];
+    const read = new Set(now.replies.map(({ id }) => id));
+    return before.replies.filter((reply) => !read.has(reply.id) && reply.state !== 'held');
+}
+
+/** @param {any} error */
+function orMissing(error) {
+    if (error.code === 'no_comment') return null;
+    throw error;
 }
 
 /** @param {string[]} versions */

@@ -138,7 +138,7 @@ export class Thread {
         if (!this.#opened || this.#live || !this.#list.read) return;
         this.#live = this.#parts.watch(`post:${this.#post.id}`);
         this.#live?.on('change', (change) => this.#happened(change));
-        this.#live?.on('stale', () => this.#read(() => this.#list.refresh()));
+        this.#live?.on('stale', () => this.#read(() => this.#list.refreshAll()));
         this.#live?.read(this.#list.version);
     }
 

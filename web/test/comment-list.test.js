@@ -195,3 +195,55 @@ test('around a comment, what was read besides its neighbours goes when it is out
     assert.deepEqual([list.version, list.roots[0].replies.length], [String(Number(version) + 1), 7]);
     assert.equal(list.hasMoreReplies(list.roots[0]), true);
 });
+
+test('an answer that comes after something has happened is taken, and what has happened is put over it', async () => {
+    const root = comments.write(post, 1001, 'Comment 1');
+    for (let i = 2; i <= 30; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    for (let i = 1; i <= 10; i += 1) comments.write(post, 1001, `Reply ${i}`, { reply_to: root.id });
+    const thread = comments.thread(post);
+    await list.begin();
+    /** Asks, hides a comment before the answer comes, and says so. */
+    async function meanwhile(ask, id, sampled = false) {
+        let release;
+        held = new Promise((resolve) => (release = resolve));
+        const asked = ask();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        const comment = thread.comments.find((one) => one.id === id);
+        comments.change(post, comment, { state: 'hidden' });
+        const item = { ...list.roots[0], ...comment, text: null, replyTo: comment.reply_to, likes: 0, replyCount: 0, replies: [], liked: null };
+        list.apply({ total: 7, sampled, items: [item], gone: [id], counters: [] }, sampled ? list.version : thread.version);
+        release();
+        const answer = await asked;
+        assert.deepEqual([list.find(id).state, list.find(id).text, list.total], ['hidden', null, 7]);
+        return answer;
+    }
+    const version = thread.version;
+    assert.equal(await meanwhile(() => list.more(), thread.comments[25].id), thread.comments[20].id);
+    assert.deepEqual([list.roots.length, list.version], [30, String(version + 1)]);
+    // The second question, for the replies, is answered at once.
+    assert.equal(await meanwhile(() => list.moreReplies(root.id), thread.comments[35].id), thread.comments[33].id);
+    assert.deepEqual([list.roots[0].replies.length, list.version], [10, String(version + 2)]);
+    await meanwhile(() => list.refresh(), thread.comments[3].id);
+    assert.equal(list.version, String(version + 3));
+    await meanwhile(() => list.refreshAll(), thread.comments[4].id);
+    assert.equal(list.version, String(version + 4));
+    await meanwhile(() => list.begin(), thread.comments[5].id);
+    assert.equal(list.version, String(version + 5));
+    await meanwhile(() => list.begin(), thread.comments[6].id, true);
+    assert.equal(list.version, String(version + 5));
+    await meanwhile(() => list.beginAt(thread.comments[8].id), thread.comments[9].id);
+    assert.equal(list.version, String(version + 7));
+});
+
+test('a new root that is told while a page is under way waits once', async () => {
+    for (let i = 1; i <= 30; i += 1) comments.write(post, 1001, `Comment ${i}`);
+    await list.begin('newest');
+    let release;
+    held = new Promise((resolve) => (release = resolve));
+    const asked = list.more();
+    const fresh = comments.write(post, 1003, 'New', { time: Date.now() + 60_000 });
+    list.apply({ total: 31, sampled: false, items: [{ ...list.roots[0], ...fresh, replyTo: null, likes: 0 }], gone: [], counters: [] }, 32);
+    release();
+    await asked;
+    assert.deepEqual([list.roots.length, list.waiting, list.version], [30, 1, '32']);
+});

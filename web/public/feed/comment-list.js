@@ -25,10 +25,13 @@ export class CommentList {
     #tag = { query: '', etag: null };
     #lastPage = FIRST_PAGE;
     #readAt = 0;
-    #waiting = 0;
+    /** Ids of new roots. @type {Set<string>} */
+    #waiting = new Set();
     #read = false;
     #merged = 0; // answers that have added to what is listed
-    #turn = 0; // goes up when what is listed is chosen anew, and with every write: earlier answers are old then
+    /** What has happened since each question that is under way: {change, version, before}. @type {Set<any[]>} */
+    #asking = new Set();
+    #turn = 0; // goes up when what is listed is chosen anew, and with every write of mine: earlier answers are old then
 
     /** @param {import('../api.js').Api} api @param {string} subject @param {() => number} serverNow */
     constructor(api, subject, serverNow) {
@@ -66,7 +69,7 @@ export class CommentList {
     }
     /** The number of new roots that wait. */
     get waiting() {
-        return this.#waiting;
+        return this.#waiting.size;
     }
     /** The comment around which the list is; null: it is the whole thread. */
     get target() {
@@ -87,7 +90,11 @@ export class CommentList {
     // ---- reading ----
 
     /** Lists the first page. @param {string} [sort] */
-    async begin(sort = this.#sort) {
+    begin(sort = this.#sort) {
+        return this.#ask((lately) => this.#beginNow(sort, lately));
+    }
+
+    async #beginNow(sort, lately) {
         const turn = (this.#turn += 1);
         const at = this.#serverNow();
         const page = await this.#api.getComments(this.#subject, { sort, limit: PAGE, replies: FIRST_REPLIES, liked: true });
@@ -96,21 +103,31 @@ export class CommentList {
         this.#next = page.next;
         this.#readAt = at;
         this.#page = page;
+        this.#again(lately, page.version);
     }
 
     /** Lists a comment with those around it. @param {string} id */
-    async beginAt(id) {
+    beginAt(id) {
+        return this.#ask((lately) => this.#beginAtNow(id, lately));
+    }
+
+    async #beginAtNow(id, lately) {
         const turn = (this.#turn += 1);
         const [items, page] = await this.#around(id);
         if (turn !== this.#turn) return;
         this.#replace('floor', items, id);
         this.#page = page;
+        this.#again(lately, page.version);
     }
 
     /**
      * Reads the most of what is listed again, with one question. What is listed has a newer version then only if that was everything.
      */
-    async refresh() {
+    refresh() {
+        return this.#ask((lately) => this.#refreshNow(lately));
+    }
+
+    async #refreshNow(lately) {
         const turn = this.#turn;
         const merged = this.#merged;
         if (this.#target !== null) {
@@ -119,6 +136,7 @@ export class CommentList {
             const whole = this.#isAll(items, 0);
             this.#merge(items);
             this.#page = { ...page, version: whole ? page.version : lowest(this.version, page.version) };
+            this.#again(lately, page.version);
             return;
         }
         const listed = this.#roots.length;
@@ -132,10 +150,15 @@ export class CommentList {
         this.#tag = { query: words, etag: page.etag };
         this.#page = { ...page, version: this.#isAll(page.items, query.replies) ? page.version : lowest(this.version, page.version) };
         this.#reread(page.items, merged === this.#merged ? page.next : this.#next);
+        this.#again(lately, page.version);
     }
 
     /** Reads everything that is listed again, as it is out of date. Replies that do not come along with their roots are left out then. */
-    async refreshAll() {
+    refreshAll() {
+        return this.#ask((lately) => this.#refreshAllNow(lately));
+    }
+
+    async #refreshAllNow(lately) {
         const turn = this.#turn;
         const merged = this.#merged;
         const known = this.#roots.map(({ id }) => id);
@@ -163,6 +186,7 @@ export class CommentList {
             this.#merge(items);
         }
         this.#merge(others);
+        this.#again(lately, version);
     }
 
     /** Pages from the first one on, as far as there are roots that are listed. */
@@ -206,7 +230,7 @@ export class CommentList {
         const fresh = items.filter(({ id }) => !known.has(id));
         this.#merge(inOrder ? items : old);
         if (inOrder) this.#next = next;
-        if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
+        if (!inOrder) this.#waiting = new Set(fresh.filter(({ time }) => time > this.#readAt).map(({ id }) => id));
     }
 
     /** Everything that is listed is among these. @param {Comment[]} items @param {number} most replies that came along with each */
@@ -230,11 +254,42 @@ export class CommentList {
      * that belongs before it waits.
      * @param {import('../vendor/client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
      */
-    apply({ total, items, counters }, version) {
-        this.#turn += 1; // an answer that is under way may be older
-        this.#page = { ...this.#page, total, version: String(version) };
+    apply(change, version) {
+        const happened = { change, version: String(version), before: this.version };
+        for (const lately of this.#asking) lately.push(happened);
+        this.#happens(change);
+        this.#page = { ...this.#page, version: happened.version };
+    }
+
+    /** @param {import('../vendor/client/index.js').ThreadChange} change */
+    #happens({ total, items, counters }) {
+        this.#page = { ...this.#page, total };
         for (const comment of items) this.#came(comment);
         for (const { id, likes, replyCount } of counters) this.#change(id, { likes, replyCount });
+    }
+
+    /**
+     * Asks something. What happens before the answer comes may be newer than it.
+     * @template T @param {(lately: any[]) => Promise<T>} question is given what has happened since @returns {Promise<T>}
+     */
+    async #ask(question) {
+        const lately = [];
+        this.#asking.add(lately);
+        try {
+            return await question(lately);
+        } finally {
+            this.#asking.delete(lately);
+        }
+    }
+
+    /** An answer is in the list now. Puts what is newer over it. @param {any[]} lately @param {string} answered its version */
+    #again(lately, answered) {
+        for (const { change, version, before } of lately) {
+            if (!change.sampled && Number(version) <= Number(answered)) continue;
+            this.#happens(change);
+            const follows = !change.sampled && Number(before) <= Number(this.version) && Number(version) > Number(this.version);
+            if (follows) this.#page = { ...this.#page, version };
+        }
     }
 
     /** @param {Comment} comment new, or in another state */
@@ -249,12 +304,16 @@ export class CommentList {
         } else if (this.#target === null && this.#sort === 'floor' && this.#next === null) {
             this.#merge([comment]);
         } else if (this.#target === null && this.#sort !== 'floor' && comment.state === 'visible' && comment.time > this.#readAt) {
-            this.#waiting += 1;
+            this.#waiting.add(comment.id);
         }
     }
 
     /** Lists the next page. @returns {Promise<string | null>} the first comment that came */
-    async more() {
+    more() {
+        return this.#ask((lately) => this.#moreNow(lately));
+    }
+
+    async #moreNow(lately) {
         const turn = this.#turn;
         const query = { sort: this.#sort, after: this.#next, limit: PAGE, replies: FIRST_REPLIES, liked: true };
         const page = await this.#api.getComments(this.#subject, query);
@@ -263,11 +322,17 @@ export class CommentList {
         this.#next = page.next;
         this.#merged += 1;
         this.#page = { ...this.#page, version: lowest(this.version, page.version) };
-        return this.#merge(page.items);
+        const first = this.#merge(page.items);
+        this.#again(lately, page.version);
+        return first;
     }
 
     /** Lists more replies of a root. @param {string} id @returns {Promise<string | null>} the first one that came */
-    async moreReplies(id) {
+    moreReplies(id) {
+        return this.#ask((lately) => this.#moreRepliesNow(id, lately));
+    }
+
+    async #moreRepliesNow(id, lately) {
         for (let pages = 0; pages < 2; pages += 1) {
             const turn = this.#turn;
             const { version } = await this.#settings();
@@ -281,6 +346,7 @@ export class CommentList {
             this.#page = { ...this.#page, version: lowest(this.version, version) };
             const first = items.find((reply) => !root.replies.some((one) => one.id === reply.id));
             this.#put({ ...root, replies: items });
+            this.#again(lately, version);
             if (first || next === null) return first?.id ?? null;
         }
         return null;
@@ -320,6 +386,7 @@ export class CommentList {
     /** @param {string} id @param {boolean} liked */
     async like(id, liked) {
         const likes = await (liked ? this.#api.likeComment(this.#subject, id) : this.#api.unlikeComment(this.#subject, id));
+        this.#turn += 1;
         this.#change(id, { likes, liked });
     }
 
@@ -327,6 +394,7 @@ export class CommentList {
     async remove(id) {
         await this.#api.deleteComment(this.#subject, id);
         if (this.find(id)?.state === 'visible') this.#page = { ...this.#page, total: this.#page.total - 1 };
+        this.#turn += 1;
         this.#change(id, { state: 'deleted', text: null });
     }
 
@@ -344,7 +412,7 @@ export class CommentList {
         this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
         this.#next = null;
         this.#lastPage = FIRST_PAGE;
-        this.#waiting = 0;
+        this.#waiting = new Set();
         this.#replyCursors.clear();
         this.#tag = { query: '', etag: null };
         this.#read = true;
@@ -370,7 +438,6 @@ export class CommentList {
     }
 
     #change(id, change) {
-        this.#turn += 1;
         const changed = (comment) => (comment.id === id ? { ...comment, ...change } : comment);
         this.#roots = this.#roots.map((root) => ({ ...changed(root), replies: root.replies.map(changed) }));
     }

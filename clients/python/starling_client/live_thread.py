@@ -35,7 +35,8 @@ class ThreadChange:
     total: int
     """Visible comments and replies of the subject."""
     sampled: bool
-    """Too much happens: some new comments are left out, and counters may come late. ThreadStale follows when it is over."""
+    """Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. ThreadStale follows
+    when it is over."""
     items: List[Comment]
     """New comments, and those whose state has changed; roots and replies. Their replies are empty: keep what was known."""
     gone: List[str]

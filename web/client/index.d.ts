@@ -444,7 +444,10 @@ export class LiveFeed {
 export interface ThreadChange {
     /** Visible comments and replies of the subject. */
     total: number;
-    /** Too much happens: some new comments are left out, and counters may come late. `stale` follows when it is over. */
+    /**
+     * Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. `stale` follows when it
+     * is over.
+     */
     sampled: boolean;
     /** New comments, and those whose state has changed; roots and replies. `replies` is empty, and `liked` is null: keep what was known. */
     items: Comment[];

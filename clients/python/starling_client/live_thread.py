@@ -3,7 +3,8 @@ application keeps the list, and says which version it has read.
 
     read(version) ----> watch                      version of the pages that the application has
     comments  since -> version  ----> ThreadChange from our version, or from one before it; sampled ones are for every page
-              anything newer    ----> ThreadStale  the pages are to be read again, and then read() is called
+              anything newer    ----> ThreadStale  the pages are to be read again, and then read() is called; what the frame
+                                                   says is gone is a sampled ThreadChange at once
     stale     version after so many ms ----> ThreadStale; again, with growing pauses, while the pages that were read are older
 """
 from __future__ import annotations
@@ -34,7 +35,8 @@ class ThreadChange:
     total: int
     """Visible comments and replies of the subject."""
     sampled: bool
-    """Too much happens: some new comments are left out, and counters may come late. ThreadStale follows when it is over."""
+    """Too much happens, or earlier changes are missing: some comments are left out, and counters may come late. ThreadStale follows
+    when it is over."""
     items: List[Comment]
     """New comments, and those whose state has changed; roots and replies. Their replies are empty: keep what was known."""
     gone: List[str]
@@ -108,6 +110,7 @@ class LiveThread(Teller[ThreadEvent]):
         if self._closed or self._version is None or (not sampled and version <= self._version):
             return
         if not sampled and number(frame.get('since'), 0) > self._version:
+            self._hide(frame)
             self._want(version, 0.0)
             return
         if not sampled:
@@ -116,6 +119,13 @@ class LiveThread(Teller[ThreadEvent]):
                     for one in frame.get('counters') or []]
         self._emit(ThreadChange(int(number(frame.get('total'), 0)), sampled, read_comments(frame.get('items')),
                                 [str(one) for one in frame.get('gone') or []], counters))
+
+    def _hide(self, frame: dict[str, Any]) -> None:
+        """Changes are missing before this frame. What it says is gone must not stay until the pages were read."""
+        gone = [str(one) for one in frame.get('gone') or []]
+        if gone:
+            hidden = [item for item in read_comments(frame.get('items')) if item.id in gone]
+            self._emit(ThreadChange(int(number(frame.get('total'), 0)), True, hidden, gone, []))
 
     def stale(self, frame: dict[str, Any]) -> None:
         """`stale`"""

@@ -61,6 +61,21 @@ def test_changes_from_our_version_on_are_told():
     live(test)
 
 
+def test_what_is_gone_is_told_at_once_also_when_changes_before_it_are_missing():
+    async def test(server, client, thread, events):
+        thread.read(7)
+        await server.say(type='stale', what='comments', subject='post:1', version=9, after_ms=60000)
+        await tell(server, 9, 10, items=[comment(5), comment(4, text=None, state='hidden')], gone=['4'], total=4,
+                   counters=[{'id': '3', 'likes': 2, 'reply_count': 1}])
+        await tell(server, 10, 11, items=[comment(6)])
+        await tell(server, 20, 20, sampled=True)
+        await until(lambda: events and events[-1].total == 1)
+        change, _ = events
+        assert [(item.id, item.text, item.state) for item in change.items] == [('4', None, 'hidden')]
+        assert (change.total, change.sampled, change.gone, change.counters, thread.version) == (4, True, ['4'], [], 7)
+    live(test)
+
+
 def test_stale_pages_are_read_again_while_they_are_older():
     async def test(server, client, thread, events):
         thread.read(7)

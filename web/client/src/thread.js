@@ -3,7 +3,8 @@
 //
 //   read(version) ----> watch                    version of the pages that the application has
 //   comments  since -> version  ----> `change`   from our version, or from one before it; sampled ones are for every page
-//             anything newer    ----> `stale`    the pages are to be read again, and then read() is called
+//             anything newer    ----> `stale`    the pages are to be read again, and then read() is called; what the frame says
+//                                                is gone is a sampled `change` at once
 //   stale     version after so many ms ----> `stale`; again, with growing pauses, while the pages that were read are older
 
 import { readComments } from './comments.js';
@@ -82,10 +83,20 @@ export class LiveThread {
     /** @param {any} frame `comments` */
     told({ since, version, total, sampled, items, gone, counters }) {
         if (this.#closed || this.#version === null || (!sampled && version <= this.#version)) return;
-        if (!sampled && since > this.#version) return this.#want(version, 0);
+        if (!sampled && since > this.#version) {
+            this.#hide({ total, items, gone });
+            return this.#want(version, 0);
+        }
         if (!sampled) this.#version = version;
         const numbers = (Array.isArray(counters) ? counters : []).map(({ id, likes, reply_count: replyCount }) => ({ id, likes, replyCount }));
         this.#listeners.emit('change', { total, sampled: sampled === true, items: readComments(items), gone: gone ?? [], counters: numbers });
+    }
+
+    /** Changes are missing before this frame. What it says is gone must not stay until the pages were read. @param {any} frame */
+    #hide({ total, items, gone }) {
+        if (!Array.isArray(gone) || gone.length === 0) return;
+        const hidden = readComments(items).filter(({ id }) => gone.includes(id));
+        this.#listeners.emit('change', { total, sampled: true, items: hidden, gone, counters: [] });
     }
 
     /** @param {any} frame `stale` */

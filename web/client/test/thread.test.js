@@ -66,6 +66,22 @@ test('changes from our version on, or from before it, are passed on', () => {
     assert.equal(changes.length, 2);
 });
 
+test('what is gone is told at once, also when changes before it are missing', () => {
+    thread.read(7);
+    const hidden = { ...comment('4'), text: null, state: 'hidden' };
+    const counters = [{ id: '3', likes: 2, reply_count: 1 }];
+    stale(9, 5000);
+    say(9, 10, { items: [comment('5'), hidden], gone: ['4'], counters, total: 4 });
+    const [{ items, ...rest }] = changes;
+    assert.deepEqual(items.map(({ id, text, state }) => [id, text, state]), [['4', null, 'hidden']]);
+    assert.deepEqual(rest, { total: 4, sampled: true, gone: ['4'], counters: [] });
+    assert.equal(thread.version, 7);
+    say(10, 11, { items: [comment('6')] });
+    assert.equal(changes.length, 1);
+    clock.advance(5000);
+    assert.deepEqual(stales, [11]);
+});
+
 test('a sampled frame is for every page, and no page has its version', () => {
     thread.read(7);
     say(50, 60, { sampled: true, total: 99 });

@@ -25,9 +25,13 @@ export class CommentList {
     #tag = { query: '', etag: null };
     #lastPage = FIRST_PAGE;
     #readAt = 0;
-    #waiting = 0;
+    /** Ids of new roots. @type {Set<string>} */
+    #waiting = new Set();
     #read = false;
-    #turn = 0; // goes up when what is listed is chosen anew, and with every write: earlier answers are old then
+    #merged = 0; // answers that have added to what is listed
+    /** What has happened since each question that is under way: {change, version, before}. @type {Set<any[]>} */
+    #asking = new Set();
+    #turn = 0; // goes up when what is listed is chosen anew, and with every write of mine: earlier answers are old then
 
     /** @param {import('../api.js').Api} api @param {string} subject @param {() => number} serverNow */
     constructor(api, subject, serverNow) {
@@ -59,13 +63,13 @@ export class CommentList {
     get owner() {
         return this.#page.owner;
     }
-    /** Of what is listed: for a LiveThread. */
+    /** Of what is listed, the lowest of its pages' versions: for a LiveThread. */
     get version() {
         return this.#page.version;
     }
     /** The number of new roots that wait. */
     get waiting() {
-        return this.#waiting;
+        return this.#waiting.size;
     }
     /** The comment around which the list is; null: it is the whole thread. */
     get target() {
@@ -86,7 +90,11 @@ export class CommentList {
     // ---- reading ----
 
     /** Lists the first page. @param {string} [sort] */
-    async begin(sort = this.#sort) {
+    begin(sort = this.#sort) {
+        return this.#ask((lately) => this.#beginNow(sort, lately));
+    }
+
+    async #beginNow(sort, lately) {
         const turn = (this.#turn += 1);
         const at = this.#serverNow();
         const page = await this.#api.getComments(this.#subject, { sort, limit: PAGE, replies: FIRST_REPLIES, liked: true });
@@ -95,50 +103,150 @@ export class CommentList {
         this.#next = page.next;
         this.#readAt = at;
         this.#page = page;
+        this.#again(lately, page.version);
     }
 
     /** Lists a comment with those around it. @param {string} id */
-    async beginAt(id) {
+    beginAt(id) {
+        return this.#ask((lately) => this.#beginAtNow(id, lately));
+    }
+
+    async #beginAtNow(id, lately) {
         const turn = (this.#turn += 1);
         const [items, page] = await this.#around(id);
         if (turn !== this.#turn) return;
         this.#replace('floor', items, id);
         this.#page = page;
+        this.#again(lately, page.version);
     }
 
-    /** Reads what is listed again. */
-    async refresh() {
+    /**
+     * Reads the most of what is listed again, with one question. What is listed has a newer version then only if that was everything.
+     */
+    refresh() {
+        return this.#ask((lately) => this.#refreshNow(lately));
+    }
+
+    async #refreshNow(lately) {
         const turn = this.#turn;
+        const merged = this.#merged;
         if (this.#target !== null) {
             const [items, page] = await this.#around(this.#target);
             if (turn !== this.#turn) return;
+            const whole = this.#isAll(items, 0);
             this.#merge(items);
-            this.#page = page;
+            this.#page = { ...page, version: whole ? page.version : lowest(this.version, page.version) };
+            this.#again(lately, page.version);
             return;
         }
         const listed = this.#roots.length;
         const inOrder = this.#sort === 'floor';
         // Of a long thread only the last page: new comments come after it.
         const from = inOrder && listed > LONGEST ? this.#lastPage : FIRST_PAGE;
-        const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
-        const query = {
-            sort: this.#sort,
-            after: from.after,
-            limit: Math.min(LONGEST, Math.max(PAGE, inOrder ? listed - from.before : listed + PAGE)),
-            replies: expanded ? MOST_REPLIES : FIRST_REPLIES,
-            liked: true,
-        };
+        const query = this.#query(from.after, inOrder ? listed - from.before : listed + PAGE);
         const words = JSON.stringify(query);
         const page = await this.#api.getComments(this.#subject, query, words === this.#tag.query ? this.#tag.etag : null);
         if (turn !== this.#turn || page === null) return;
         this.#tag = { query: words, etag: page.etag };
-        this.#page = page;
+        this.#page = { ...page, version: this.#isAll(page.items, query.replies) ? page.version : lowest(this.version, page.version) };
+        this.#reread(page.items, merged === this.#merged ? page.next : this.#next);
+        this.#again(lately, page.version);
+    }
+
+    /** Reads everything that is listed again, as it is out of date. Replies that do not come along with their roots are left out then. */
+    refreshAll() {
+        return this.#ask((lately) => this.#refreshAllNow(lately));
+    }
+
+    async #refreshAllNow(lately) {
+        const turn = this.#turn;
+        const merged = this.#merged;
+        const known = this.#roots.map(({ id }) => id);
+        const { items, pages, lastPage, replies } = await (this.#target === null ? this.#walk() : this.#walkAround(this.#target));
+        const read = new Set(items.map(({ id }) => id));
+        const others = []; // mine, far behind the others, and those that have moved
+        for (const id of known.filter((one) => !read.has(one))) {
+            const one = await this.#api.getComment(this.#subject, id, { liked: true }).catch(orMissing);
+            if (turn !== this.#turn) return;
+            if (one) others.push(one);
+            else this.#roots = this.#roots.filter((root) => root.id !== id); // a block came between us
+        }
+        if (turn !== this.#turn) return;
+        const last = pages.at(-1);
+        // Another answer that came meanwhile may be older than all these pages.
+        const version = lowest(...pages.map((page) => page.version), ...(merged === this.#merged ? [] : [this.version]));
+        this.#tag = { query: '', etag: null };
+        this.#page = { ...last, version };
+        for (const root of items) this.#shorten(root, replies);
+        for (const root of others) this.#shorten(root, 0);
+        if (this.#target === null) {
+            if (merged === this.#merged) this.#lastPage = lastPage;
+            this.#reread(items, merged === this.#merged ? last.next : this.#next);
+        } else {
+            this.#merge(items);
+        }
+        this.#merge(others);
+        this.#again(lately, version);
+    }
+
+    /** Pages from the first one on, as far as there are roots that are listed. */
+    async #walk() {
+        const inOrder = this.#sort === 'floor';
+        const left = new Set(this.#roots.map(({ id }) => id));
+        const listed = left.size;
+        const most = inOrder ? listed : listed + 3 * LONGEST; // new ones come before them
+        const items = [];
+        const pages = [];
+        let lastPage = FIRST_PAGE;
+        let query = this.#query(null, inOrder ? listed : listed + PAGE);
+        for (;;) {
+            lastPage = { after: query.after, before: items.length };
+            const page = await this.#api.getComments(this.#subject, query);
+            pages.push(page);
+            items.push(...page.items);
+            for (const { id } of page.items) left.delete(id);
+            if (page.next === null || left.size === 0 || items.length >= most) return { items, pages, lastPage, replies: query.replies };
+            query = { ...query, after: page.next, limit: limitOf(most - items.length) };
+        }
+    }
+
+    /** @param {string} id */
+    async #walkAround(id) {
+        const [items, page] = await this.#around(id);
+        return { items, pages: [page], lastPage: FIRST_PAGE, replies: 0 };
+    }
+
+    /** @param {string | null} after @param {number} roots */
+    #query(after, roots) {
+        const expanded = this.#roots.some(({ replies }) => replies.length > FIRST_REPLIES);
+        return { sort: this.#sort, after, limit: limitOf(roots), replies: expanded ? MOST_REPLIES : FIRST_REPLIES, liked: true };
+    }
+
+    /** @param {Comment[]} items @param {string | null} next */
+    #reread(items, next) {
+        const inOrder = this.#sort === 'floor';
         const known = new Set(this.#roots.map(({ id }) => id));
-        const old = page.items.filter(({ id }) => known.has(id));
-        const fresh = page.items.filter(({ id }) => !known.has(id));
-        this.#merge(inOrder ? page.items : old);
-        if (inOrder) this.#next = page.next;
-        if (!inOrder) this.#waiting = fresh.filter(({ time }) => time > this.#readAt).length;
+        const old = items.filter(({ id }) => known.has(id));
+        const fresh = items.filter(({ id }) => !known.has(id));
+        this.#merge(inOrder ? items : old);
+        if (inOrder) this.#next = next;
+        if (!inOrder) this.#waiting = new Set(fresh.filter(({ time }) => time > this.#readAt).map(({ id }) => id));
+    }
+
+    /** Everything that is listed is among these. @param {Comment[]} items @param {number} most replies that came along with each */
+    #isAll(items, most) {
+        const read = new Map(items.map((root) => [root.id, root]));
+        return this.#roots.every((root) => read.has(root.id) && notRead(root, read.get(root.id), most).length === 0);
+    }
+
+    /** Takes the replies of a root off that were not read again with it. @param {Comment} now @param {number} most that came along */
+    #shorten(now, most) {
+        const root = this.find(now.id);
+        const old = new Set(root ? notRead(root, now, most) : []);
+        if (old.size === 0) return;
+        this.#replyCursors.delete(now.id);
+        const replies = root.replies.filter((reply) => !old.has(reply));
+        this.#roots = this.#roots.map((one) => (one.id === now.id ? { ...one, replies } : one));
     }
 
     /**
@@ -146,11 +254,42 @@ export class CommentList {
      * that belongs before it waits.
      * @param {import('../vendor/client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
      */
-    apply({ total, items, counters }, version) {
-        this.#turn += 1; // an answer that is under way may be older
-        this.#page = { ...this.#page, total, version: String(version) };
+    apply(change, version) {
+        const happened = { change, version: String(version), before: this.version };
+        for (const lately of this.#asking) lately.push(happened);
+        this.#happens(change);
+        this.#page = { ...this.#page, version: happened.version };
+    }
+
+    /** @param {import('../vendor/client/index.js').ThreadChange} change */
+    #happens({ total, items, counters }) {
+        this.#page = { ...this.#page, total };
         for (const comment of items) this.#came(comment);
         for (const { id, likes, replyCount } of counters) this.#change(id, { likes, replyCount });
+    }
+
+    /**
+     * Asks something. What happens before the answer comes may be newer than it.
+     * @template T @param {(lately: any[]) => Promise<T>} question is given what has happened since @returns {Promise<T>}
+     */
+    async #ask(question) {
+        const lately = [];
+        this.#asking.add(lately);
+        try {
+            return await question(lately);
+        } finally {
+            this.#asking.delete(lately);
+        }
+    }
+
+    /** An answer is in the list now. Puts what is newer over it. @param {any[]} lately @param {string} answered its version */
+    #again(lately, answered) {
+        for (const { change, version, before } of lately) {
+            if (!change.sampled && Number(version) <= Number(answered)) continue;
+            this.#happens(change);
+            const follows = !change.sampled && Number(before) <= Number(this.version) && Number(version) > Number(this.version);
+            if (follows) this.#page = { ...this.#page, version };
+        }
     }
 
     /** @param {Comment} comment new, or in another state */
@@ -165,33 +304,49 @@ export class CommentList {
         } else if (this.#target === null && this.#sort === 'floor' && this.#next === null) {
             this.#merge([comment]);
         } else if (this.#target === null && this.#sort !== 'floor' && comment.state === 'visible' && comment.time > this.#readAt) {
-            this.#waiting += 1;
+            this.#waiting.add(comment.id);
         }
     }
 
     /** Lists the next page. @returns {Promise<string | null>} the first comment that came */
-    async more() {
+    more() {
+        return this.#ask((lately) => this.#moreNow(lately));
+    }
+
+    async #moreNow(lately) {
         const turn = this.#turn;
         const query = { sort: this.#sort, after: this.#next, limit: PAGE, replies: FIRST_REPLIES, liked: true };
         const page = await this.#api.getComments(this.#subject, query);
         if (turn !== this.#turn) return null;
         this.#lastPage = { after: query.after, before: this.#roots.length };
         this.#next = page.next;
-        return this.#merge(page.items);
+        this.#merged += 1;
+        this.#page = { ...this.#page, version: lowest(this.version, page.version) };
+        const first = this.#merge(page.items);
+        this.#again(lately, page.version);
+        return first;
     }
 
     /** Lists more replies of a root. @param {string} id @returns {Promise<string | null>} the first one that came */
-    async moreReplies(id) {
+    moreReplies(id) {
+        return this.#ask((lately) => this.#moreRepliesNow(id, lately));
+    }
+
+    async #moreRepliesNow(id, lately) {
         for (let pages = 0; pages < 2; pages += 1) {
             const turn = this.#turn;
+            const { version } = await this.#settings();
             const after = this.#replyCursors.get(id) ?? null;
             const { items, next } = await this.#api.getReplies(this.#subject, id, { after, limit: PAGE, liked: true });
             const root = this.find(id);
             if (turn !== this.#turn || !root) return null;
             // The last page is read again the next time, as new replies come after it.
             this.#replyCursors.set(id, next ?? after);
+            this.#merged += 1;
+            this.#page = { ...this.#page, version: lowest(this.version, version) };
             const first = items.find((reply) => !root.replies.some((one) => one.id === reply.id));
             this.#put({ ...root, replies: items });
+            this.#again(lately, version);
             if (first || next === null) return first?.id ?? null;
         }
         return null;
@@ -199,10 +354,15 @@ export class CommentList {
 
     /** @param {string} id @returns {Promise<[Comment[], any]>} roots: the comment and its neighbours; what the thread is */
     async #around(id) {
-        const page = await this.#api.getComments(this.#subject, { limit: 1, replies: 0 }); // its version is not above the others'
+        const page = await this.#settings();
         const { item, root, around } = await this.#api.getCommentAround(this.#subject, id, { around: AROUND, liked: true });
         const near = [...around.filter((comment) => comment.id !== item.id), item];
         return [root ? [{ ...root, replies: near }] : near, page];
+    }
+
+    /** What the thread is. The version is not above that of what is asked for after it. */
+    #settings() {
+        return this.#api.getComments(this.#subject, { limit: 1, replies: 0 });
     }
 
     // ---- writing ----
@@ -226,6 +386,7 @@ export class CommentList {
     /** @param {string} id @param {boolean} liked */
     async like(id, liked) {
         const likes = await (liked ? this.#api.likeComment(this.#subject, id) : this.#api.unlikeComment(this.#subject, id));
+        this.#turn += 1;
         this.#change(id, { likes, liked });
     }
 
@@ -233,6 +394,7 @@ export class CommentList {
     async remove(id) {
         await this.#api.deleteComment(this.#subject, id);
         if (this.find(id)?.state === 'visible') this.#page = { ...this.#page, total: this.#page.total - 1 };
+        this.#turn += 1;
         this.#change(id, { state: 'deleted', text: null });
     }
 
@@ -250,7 +412,7 @@ export class CommentList {
         this.#roots = this.#ordered(items.map((root) => fuller(root, before.get(root.id), false)));
         this.#next = null;
         this.#lastPage = FIRST_PAGE;
-        this.#waiting = 0;
+        this.#waiting = new Set();
         this.#replyCursors.clear();
         this.#tag = { query: '', etag: null };
         this.#read = true;
@@ -276,10 +438,35 @@ export class CommentList {
     }
 
     #change(id, change) {
-        this.#turn += 1;
         const changed = (comment) => (comment.id === id ? { ...comment, ...change } : comment);
         this.#roots = this.#roots.map((root) => ({ ...changed(root), replies: root.replies.map(changed) }));
     }
+}
+
+/** @param {number} roots */
+function limitOf(roots) {
+    return Math.min(LONGEST, Math.max(PAGE, roots));
+}
+
+/**
+ * The replies of a root that did not come along when it was read again. Mine that are held are never among them.
+ * @param {Comment} before @param {Comment} now @param {number} most that come along; fewer are all that there are
+ */
+function notRead(before, now, most) {
+    if (now.replies.length < most) return [];
+    const read = new Set(now.replies.map(({ id }) => id));
+    return before.replies.filter((reply) => !read.has(reply.id) && reply.state !== 'held');
+}
+
+/** @param {any} error */
+function orMissing(error) {
+    if (error.code === 'no_comment') return null;
+    throw error;
+}
+
+/** @param {string[]} versions */
+function lowest(...versions) {
+    return String(Math.min(...versions.map(Number)));
 }
 
 /**

@@ -44,7 +44,11 @@ export class Thread {
         like: (comment, liked) => this.#after(this.#list.like(comment.id, liked)),
         remove: (comment) => this.#after(this.#list.remove(comment.id), words.commentRemoved),
         report: (comment, why) => this.#after(this.#list.report(comment.id, why), words.reported),
-        moreReplies: async (root) => this.#show(await this.#list.moreReplies(root.id)),
+        moreReplies: async (root) => {
+            const first = await this.#list.moreReplies(root.id);
+            if (this.#live && Number(this.#list.version) < this.#live.version) this.#live.read(this.#list.version);
+            this.#show(first);
+        },
         answerForm: (comment, close) => this.#writeForm(comment, close),
     };
 
@@ -134,7 +138,7 @@ export class Thread {
         if (!this.#opened || this.#live || !this.#list.read) return;
         this.#live = this.#parts.watch(`post:${this.#post.id}`);
         this.#live?.on('change', (change) => this.#happened(change));
-        this.#live?.on('stale', () => this.#read(() => this.#list.refresh()));
+        this.#live?.on('stale', () => this.#read(() => this.#list.refreshAll()));
         this.#live?.read(this.#list.version);
     }
 

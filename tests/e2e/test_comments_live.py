@@ -11,7 +11,8 @@ from harness.waiting import eventually
 
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster):
-    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'fanout:edge.flush.window.ms': 200,
+    return make_module_cluster(settings={'ingest:ingest.outcome.wait.ms': 8000, 'comments:comments.user.rate': 0,
+                                         'fanout:edge.flush.window.ms': 200,
                                          'fanout:edge.comments.subjects': 3,
                                          'comments:comments.live.max': 50}).start(sinks=0, feeds=1, comments=1)
 

@@ -174,9 +174,9 @@ static void take(struct watched_threads *threads, struct watched_thread *thread,
     settle(thread);
     keep_counters(thread, threads->counters + news->counter_count, counters - news->counter_count);
     thread->told_ms = now_ms;
-    if (thread->sampled && now_ms >= thread->sampled_since_ms + WATCHED_THREAD_SAMPLED_MS) {
-        resync(threads, thread, news, now_ms);
-    } else if (thread->left_out || (thread->sampled && now_ms < thread->sampled_until_ms)) {
+    bool fire = thread->left_out || (thread->sampled && now_ms < thread->sampled_until_ms);
+    bool long_enough = thread->sampled && now_ms >= thread->sampled_since_ms + WATCHED_THREAD_SAMPLED_MS;
+    if (fire && !long_enough) {
         sample(threads, thread, news, now_ms);
     } else if (thread->sampled) {
         resync(threads, thread, news, now_ms);

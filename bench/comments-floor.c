@@ -8,11 +8,10 @@
  * Reads the commands; reads back what the process has written; and writes the same records, with the same keys and bytes, to the topics of
  * the same names under the prefix COPIES, evenly in so many transactions, each with an offset of the commands. Prints CPU seconds of each.
  */
-#include <librdkafka/rdkafka.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bench/machine.h"
+#include "bench/floor.h"
 
 enum { BATCH = 1000, PARTITIONS_MAX = 1024, TOPICS_MAX = 16, WAIT_MS = 100, TIMEOUT_MS = 60000, NAME = 256 };
 
@@ -36,23 +35,8 @@ struct bench {
     size_t kept_count;
 };
 
-static void fail(const char *what) {
-    fprintf(stderr, "bench-comments-floor: %s\n", what);
-    exit(1);
-}
-
 static void check(rd_kafka_error_t *error) {
-    if (error) fail(rd_kafka_error_string(error));
-}
-
-static rd_kafka_t *client(rd_kafka_type_t type, const char *const *settings) {
-    char reason[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    for (; *settings; settings += 2)
-        if (rd_kafka_conf_set(conf, settings[0], settings[1], reason, sizeof reason)) fail(reason);
-    rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
-    if (!made) fail(reason);
-    return made;
+    if (error) bench_fail(rd_kafka_error_string(error));
 }
 
 /* ---- arguments ---- */
@@ -70,10 +54,11 @@ static void read_ranges(struct bench *bench, char *text) {
         }
         struct range *range = &bench->ranges[bench->count++];
         char *equals = strchr(word, '=');
-        if (!equals || bench->count == TOPICS_MAX) fail("a topic is name=first:last");
+        if (!equals || bench->count == TOPICS_MAX) bench_fail("a topic is name=first:last");
         snprintf(range->name, NAME, "%.*s", (int)(equals - word), word);
         char *at = read_numbers(equals + 1, range->first, bench->partitions);
-        if (*at != ':' || *read_numbers(at + 1, range->last, bench->partitions)) fail("as many offsets as partitions");
+        if (*at != ':' || *read_numbers(at + 1, range->last, bench->partitions))
+            bench_fail("as many offsets as partitions");
     }
 }
 
@@ -84,7 +69,7 @@ static void keep(struct bench *bench, int topic, rd_kafka_message_t *message) {
     if (kept->count == kept->room) {
         kept->room = kept->room ? 2 * kept->room : 1024;
         kept->messages = realloc(kept->messages, kept->room * sizeof(rd_kafka_message_t *));
-        if (!kept->messages) fail("no memory");
+        if (!kept->messages) bench_fail("no memory");
     }
     kept->messages[kept->count++] = message;
     bench->kept_count++;
@@ -105,7 +90,7 @@ static void read_topics(struct bench *bench, rd_kafka_t *consumer, int from, int
             left++;
         }
     }
-    if (rd_kafka_assign(consumer, list)) fail("the partitions cannot be read");
+    if (rd_kafka_assign(consumer, list)) bench_fail("the partitions cannot be read");
     while (left) {
         ssize_t got = rd_kafka_consume_batch_queue(queue, WAIT_MS, messages, BATCH);
         for (ssize_t i = 0; i < got; i++) {
@@ -173,17 +158,17 @@ static double since(double *before) {
 
 int main(int argc, char **argv) {
     struct bench *bench = calloc(1, sizeof *bench);
-    if (argc != 8 || !bench) fail("its head says which arguments there are");
+    if (argc != 8 || !bench) bench_fail("its head says which arguments there are");
     bench->bootstrap = argv[1];
     bench->prefix = argv[2];
     bench->copies = argv[3];
     bench->partitions = atoi(argv[4]);
-    if (bench->partitions < 1 || bench->partitions > PARTITIONS_MAX) fail("1 to 1024 partitions");
+    if (bench->partitions < 1 || bench->partitions > PARTITIONS_MAX) bench_fail("1 to 1024 partitions");
     size_t transactions = (size_t)atoll(argv[5]);
     read_ranges(bench, argv[6]);
     read_ranges(bench, argv[7]);
     bench->kept = calloc((size_t)bench->count * (size_t)bench->partitions, sizeof *bench->kept);
-    if (!bench->kept) fail("no memory");
+    if (!bench->kept) bench_fail("no memory");
     const char *const reading[] = {"bootstrap.servers",
                                    bench->bootstrap,
                                    "group.id",
@@ -216,7 +201,8 @@ int main(int argc, char **argv) {
                                    "socket.nagle.disable",
                                    "true",
                                    NULL};
-    rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER, reading), *producer = client(RD_KAFKA_PRODUCER, writing);
+    rd_kafka_t *consumer = floor_client(RD_KAFKA_CONSUMER, reading),
+               *producer = floor_client(RD_KAFKA_PRODUCER, writing);
     rd_kafka_poll_set_consumer(consumer);
     check(rd_kafka_init_transactions(producer, TIMEOUT_MS));
     double before = bench_cpu_s();

@@ -201,18 +201,10 @@ static void load_store(const struct options *options) {
 
 /* ---- for PostgreSQL ---- */
 
-static FILE *file_in(const char *folder, const char *name) {
-    char *path = mem_format("%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file) sender_fail(path, strerror(errno));
-    free(path);
-    return file;
-}
-
 /* Each third comment answers the newest root of its subject, if there is one. */
 static void dump_sql(const struct options *options) {
-    FILE *index = file_in(options->path, "comments"), *contents = file_in(options->path, "contents"),
-         *subjects = file_in(options->path, "subjects");
+    FILE *index = bench_file(options->path, "comments"), *contents = bench_file(options->path, "contents"),
+         *subjects = bench_file(options->path, "subjects");
     size_t many = (size_t)options->subjects;
     int64_t *roots = mem_zero(many, sizeof *roots), *floors = mem_zero(many, sizeof *floors),
             *replies = mem_zero(many, sizeof *replies);

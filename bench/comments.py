@@ -21,7 +21,7 @@ from harness.waiting import eventually
 from comments_cold import measure_cold, report_cold
 from comments_pages import measure_once, measure_pages, measure_stopped, report_once, report_pages, report_stopped
 from comments_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder, kafka_version, machine, program, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, machine, program, wait_quiet
 
 STAGES = ('decide', 'pages', 'stopped', 'once', 'cold', 'peers')
 READ_BACK = ('comments', 'comment-texts', 'reactions', 'comment-refusals')
@@ -246,12 +246,7 @@ def run(options, folder, stack):
 
 def main():
     options = arguments()
-
-    def with_folder(folder):
-        with contextlib.ExitStack() as stack:
-            run(options, folder, stack)
-
-    in_folder(options.folder, with_folder)
+    in_folder_with_stack(options.folder, lambda folder, stack: run(options, folder, stack))
 
 
 main()

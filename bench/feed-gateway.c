@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "bench/machine.h"
 
 enum { ANSWER = 1 << 16, EVENTS = 64 };
 
@@ -38,17 +39,13 @@ struct gateway {
     int poll;
 };
 
-static void fail(const char *what) {
-    fprintf(stderr, "bench-feed-gateway: %s\n", what);
-    exit(1);
-}
-
 static struct upstream *upstream_new(struct gateway *gateway) {
     struct upstream *upstream = mem_zero(1, sizeof *upstream);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = upstream};
     int on = 1;
     upstream->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(upstream->socket, (struct sockaddr *)&gateway->address, sizeof gateway->address)) fail("connecting");
+    if (connect(upstream->socket, (struct sockaddr *)&gateway->address, sizeof gateway->address))
+        bench_fail("connecting");
     setsockopt(upstream->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     epoll_ctl(gateway->poll, EPOLL_CTL_ADD, upstream->socket, &event);
     return upstream;
@@ -62,7 +59,7 @@ static void ask(struct gateway *gateway, struct MHD_Connection *asker) {
     upstream->asker = asker;
     upstream->size = 0;
     MHD_suspend_connection(asker);
-    if (send(upstream->socket, QUESTION, sizeof QUESTION - 1, 0) != sizeof QUESTION - 1) fail("sending");
+    if (send(upstream->socket, QUESTION, sizeof QUESTION - 1, 0) != sizeof QUESTION - 1) bench_fail("sending");
 }
 
 static bool complete(const struct upstream *upstream) {
@@ -73,7 +70,7 @@ static bool complete(const struct upstream *upstream) {
 
 static void receive(struct gateway *gateway, struct upstream *upstream) {
     ssize_t got = recv(upstream->socket, upstream->answer + upstream->size, ANSWER - 1 - upstream->size, 0);
-    if (got <= 0) fail("the second process is gone");
+    if (got <= 0) bench_fail("the second process is gone");
     upstream->size += (size_t)got;
     upstream->answer[upstream->size] = '\0';
     if (!upstream->asker || !complete(upstream)) return;
@@ -105,7 +102,7 @@ static void start(struct gateway *gateway, uint16_t port, size_t size) {
     MHD_add_response_header(gateway->response, "Content-Type", "application/json");
     gateway->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, on_access, gateway,
                                        MHD_OPTION_END);
-    if (!gateway->daemon) fail("libmicrohttpd does not start");
+    if (!gateway->daemon) bench_fail("libmicrohttpd does not start");
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(gateway->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     struct epoll_event event = {.events = EPOLLIN};
     gateway->poll = epoll_create1(0);
@@ -113,7 +110,7 @@ static void start(struct gateway *gateway, uint16_t port, size_t size) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) fail("its head says which arguments there are");
+    if (argc != 4) bench_fail("its head says which arguments there are");
     struct gateway gateway = {.address = {.sin_family = AF_INET,
                                           .sin_port = htons((uint16_t)atoi(argv[2])),
                                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};

@@ -18,6 +18,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "bench/feed_world.h"
+#include "bench/machine.h"
 #include "bench/sender.h"
 #include "deliver/deliver.h"
 #include "event/codec.h"
@@ -275,17 +276,9 @@ static void count_inboxes(const struct options *options) {
 
 /* ---- for PostgreSQL ---- */
 
-static FILE *file_in(const char *folder, const char *name) {
-    char *path = mem_format("%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file) sender_fail(path, strerror(errno));
-    free(path);
-    return file;
-}
-
 static void dump_sql(const struct options *options) {
     const struct feed_world *world = &options->world;
-    FILE *follows = file_in(options->path, "follows"), *posts = file_in(options->path, "posts");
+    FILE *follows = bench_file(options->path, "follows"), *posts = bench_file(options->path, "posts");
     int64_t *ids = mem_alloc((size_t)world->following * sizeof *ids);
     for (int64_t person = 0; person < world->people; person++) {
         size_t count = feed_world_following(world, person, world->following, ids);

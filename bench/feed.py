@@ -4,7 +4,6 @@ beside what else one could build it with. CPU is counted over all of a process's
 Everybody follows --following of --people and has an inbox; authors are drawn evenly. Lists of follows are written into the store of
 starling-feed before it starts, with its own code; everything else goes through Kafka."""
 import argparse
-import contextlib
 import json
 import os
 import pathlib
@@ -24,7 +23,7 @@ from feed_http import measure_http, report_http
 from feed_live import measure_live, report_live
 from feed_model import report_model
 from feed_peers import measure_peers, report_peers
-from machine import cpu_s, in_folder, kafka_version, machine, wait_quiet
+from machine import cpu_s, in_folder_with_stack, kafka_version, machine, wait_quiet
 
 LIVE = 4  # a partition's stage
 RESTORED_A_SECOND = 5000  # on a slow machine
@@ -348,12 +347,7 @@ def run(options, folder, stack):
 
 def main():
     options = arguments()
-
-    def with_folder(folder):
-        with contextlib.ExitStack() as stack:
-            run(options, folder, stack)
-
-    in_folder(options.folder, with_folder)
+    in_folder_with_stack(options.folder, lambda folder, stack: run(options, folder, stack))
 
 
 main()

@@ -150,7 +150,7 @@ def redis_program(name, folder, *arguments) -> dict | str:
     CACHE.mkdir(parents=True, exist_ok=True)
     flags = command('looking for hiredis', 'pkg-config', '--cflags', '--libs', 'hiredis', 'libuv').split()
     root, build = PEERS.parent.parent, build_folder()
-    command('building the Redis program', 'cc', '-std=gnu11', '-O2', '-DSTARLING_VERSION=""', '-o', program,
+    command('building the Redis program', 'cc', '-std=gnu11', '-D_GNU_SOURCE', '-O2', '-DSTARLING_VERSION=""', '-o', program,
             PEERS / f'redis/{name}.c', f'-I{root}', f'-I{root}/lib', f'-I{build}/generated', build / 'libstarling_ids.a',
             build / 'libstarling_base.a', *flags, '-lm', '-lpthread')
     server = subprocess.Popen(['redis-server', '--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no',

@@ -25,11 +25,6 @@
 
 enum { LINE = 4096, ANSWER = 1 << 20, ANSWER_ONCE = 1 << 17, EVENTS = 256, CONNECTIONS_MAX = 12000 };
 
-static void fail(const char *what) {
-    fprintf(stderr, "bench-http: %s\n", what);
-    exit(1);
-}
-
 /* ---- the reader ---- */
 
 struct connection {
@@ -64,13 +59,13 @@ static void add_line(struct lines *lines, const char *line) {
 static void load_lines(struct lines *lines, const char *path) {
     char line[LINE];
     FILE *file = fopen(path, "r");
-    if (!file) fail(path);
+    if (!file) bench_fail(path);
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         add_line(lines, line);
     }
     fclose(file);
-    if (!lines->count) fail("a file is empty");
+    if (!lines->count) bench_fail("a file is empty");
 }
 
 static const char *next_line(struct lines *lines) { return lines->lines[lines->next++ % lines->count]; }
@@ -78,7 +73,8 @@ static const char *next_line(struct lines *lines) { return lines->lines[lines->n
 static void connect_one(struct reader *reader, struct connection *connection, size_t room) {
     int on = 1;
     connection->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(connection->socket, (struct sockaddr *)&reader->address, sizeof reader->address)) fail("connecting");
+    if (connect(connection->socket, (struct sockaddr *)&reader->address, sizeof reader->address))
+        bench_fail("connecting");
     setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     connection->answer = mem_alloc(room);
     connection->room = room;
@@ -94,7 +90,7 @@ static void ask(struct reader *reader, struct connection *connection, int64_t du
     connection->busy = true;
     connection->due_us = due_us;
     connection->size = 0;
-    if (send(connection->socket, text, (size_t)size, 0) != size) fail("sending");
+    if (send(connection->socket, text, (size_t)size, 0) != size) bench_fail("sending");
 }
 
 /* The whole answer is here. */
@@ -120,7 +116,7 @@ static void note(struct reader *reader, const struct connection *connection) {
 static void receive(struct reader *reader, struct connection *connection) {
     ssize_t got =
         recv(connection->socket, connection->answer + connection->size, connection->room - 1 - connection->size, 0);
-    if (got <= 0) fail("a connection was closed");
+    if (got <= 0) bench_fail("a connection was closed");
     connection->size += (size_t)got;
     connection->answer[connection->size] = '\0';
     if (!complete(connection)) return;
@@ -152,7 +148,7 @@ static struct reader *reader_of(char **words, size_t room) {
     struct reader *reader = mem_zero(1, sizeof *reader);
     reader->host = words[0];
     reader->address = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[1]))};
-    if (inet_pton(AF_INET, words[0], &reader->address.sin_addr) != 1) fail("the host must be an address");
+    if (inet_pton(AF_INET, words[0], &reader->address.sin_addr) != 1) bench_fail("the host must be an address");
     if (words[2][0] == '@')
         load_lines(&reader->paths, words[2] + 1);
     else
@@ -160,7 +156,7 @@ static struct reader *reader_of(char **words, size_t room) {
     load_lines(&reader->tokens, words[3]);
     reader->poll = epoll_create1(0);
     reader->count = atoi(words[4]);
-    if (reader->count < 1 || reader->count > CONNECTIONS_MAX) fail("too many connections, or none");
+    if (reader->count < 1 || reader->count > CONNECTIONS_MAX) bench_fail("too many connections, or none");
     for (int i = 0; i < reader->count; i++) connect_one(reader, &reader->connections[i], room);
     return reader;
 }
@@ -196,7 +192,7 @@ static int read_once(char **words) {
     double cpu = bench_cpu_s();
     puts("connected");
     fflush(stdout);
-    if (getchar() == EOF) fail("nobody has said when to ask");
+    if (getchar() == EOF) bench_fail("nobody has said when to ask");
     int64_t begin = clock_monotonic_us();
     for (int i = 0; i < reader->count; i++) ask(reader, &reader->connections[i], begin);
     while (reader->answered + reader->bad < (size_t)reader->count) receive_some(reader);
@@ -224,7 +220,7 @@ static int answer(char **words) {
     MHD_add_response_header(response, "Content-Type", "application/json");
     if (!MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, (uint16_t)atoi(words[0]), NULL, NULL, on_access, response,
                           MHD_OPTION_END))
-        fail("libmicrohttpd does not start");
+        bench_fail("libmicrohttpd does not start");
     pause();
     return 0;
 }
@@ -233,5 +229,5 @@ int main(int argc, char **argv) {
     if (argc == 9 && strcmp(argv[1], "read") == 0) return read_pages(argv + 2);
     if (argc == 7 && strcmp(argv[1], "once") == 0) return read_once(argv + 2);
     if (argc == 4 && strcmp(argv[1], "answer") == 0) return answer(argv + 2);
-    fail("its head says which arguments there are");
+    bench_fail("its head says which arguments there are");
 }

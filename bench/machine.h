@@ -1,12 +1,33 @@
-/* What every bench prints first: the machine and the versions; and how CPU is counted. Header-only, for bench programs. */
+/* What every bench prints first: the machine and the versions; how CPU is counted; and how a bench that cannot go on ends. Header-only,
+ * for bench programs. */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+/* Says why on standard error, and ends the program. */
+static inline _Noreturn void bench_fail(const char *what) {
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
+    exit(1);
+}
+
+/* A new file in a folder. */
+static inline FILE *bench_file(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    FILE *file = snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path ? fopen(path, "w") : NULL;
+    if (!file) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    return file;
+}
 
 /* User and system seconds of this process so far, all threads. */
 static inline double bench_cpu_s(void) {

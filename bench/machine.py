@@ -1,4 +1,5 @@
 """What the benches in Python print first and how they count CPU: the twin of machine.h."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -55,6 +56,15 @@ def program(*words) -> str:
 def kafka_version() -> str:
     jars = pathlib.Path(os.environ['STARLING_KAFKA_LIB'])
     return next(jars.glob('kafka_2.*.jar')).stem.rpartition('-')[2]
+
+
+def in_folder_with_stack(given, run):
+    """As in_folder, with a stack too: what is put on it ends before the folder goes."""
+    def with_folder(folder):
+        with contextlib.ExitStack() as stack:
+            run(folder, stack)
+
+    in_folder(given, with_folder)
 
 
 def in_folder(given, run):

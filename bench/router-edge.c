@@ -32,11 +32,6 @@ struct edge {
     size_t waited_for; /* partitions */
 };
 
-static void fail(const char *what) {
-    fprintf(stderr, "bench-router-edge: %s\n", what);
-    exit(1);
-}
-
 static void take_move(struct edge *edge, const struct deliver_envelope *envelope, const struct move *move) {
     struct geo_point at = {move->lat, move->lng};
     struct geo_circle circle = geo_circle(at, GEO_RADIUS_DEFAULT_M);
@@ -61,17 +56,18 @@ static void take(void *context, const struct kafka_record *records, size_t count
         const struct kafka_record *record = &records[i];
         if (record->offset >= edge->last[record->partition]) continue;
         edge->waited_for -= record->offset == edge->last[record->partition] - 1;
-        if (deliver_reader_start(edge->batches, record->value, record->value_size, &head, &error)) fail(error.text);
+        if (deliver_reader_start(edge->batches, record->value, record->value_size, &head, &error))
+            bench_fail(error.text);
         int more;
         while ((more = deliver_reader_next(edge->batches, &envelope)) == 1) {
             if (delivery_read_nearby(edge->codec, envelope.payload, envelope.payload_size, &item))
-                fail("an item is malformed");
+                bench_fail("an item is malformed");
             if (item.kind == NEARBY_ITEM_MOVE)
                 take_move(edge, &envelope, &item.move);
             else
                 edge->strange++;
         }
-        if (more < 0) fail("a batch is malformed");
+        if (more < 0) bench_fail("a batch is malformed");
     }
 }
 
@@ -87,9 +83,9 @@ int main(int argc, char **argv) {
     struct error error;
     int64_t first[PARTITIONS_MAX];
     struct kafka_position positions[PARTITIONS_MAX];
-    if (argc != 5) fail("see its head for the arguments");
+    if (argc != 5) bench_fail("see its head for the arguments");
     size_t count = numbers(argv[3], first);
-    if (numbers(argv[4], edge.last) != count) fail("as many last offsets as first ones");
+    if (numbers(argv[4], edge.last) != count) bench_fail("as many last offsets as first ones");
     for (size_t p = 0; p < count; p++) {
         positions[p] = (struct kafka_position){.topic = &TOPIC_DELIVERIES, .partition = (int32_t)p, .offset = first[p]};
         edge.waited_for += first[p] < edge.last[p];
@@ -102,7 +98,7 @@ int main(int argc, char **argv) {
     double before = bench_cpu_s();
     if (kafka_consumer_new(&options, &edge.consumer, &error) ||
         kafka_consumer_read(edge.consumer, positions, count, &error))
-        fail(error.text);
+        bench_fail(error.text);
     while (edge.waited_for) uv_run(&edge.loop, UV_RUN_ONCE);
     printf("{\"deliveries\":%llu,\"near\":%llu,\"others\":%llu,\"cpu_s\":%.3f}\n", (unsigned long long)edge.deliveries,
            (unsigned long long)edge.near, (unsigned long long)edge.strange, bench_cpu_s() - before);

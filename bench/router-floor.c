@@ -6,28 +6,12 @@
  * between, BATCHES records of BYTES bytes to the partitions of DELIVERIES one after the other; then waits for all
  * acknowledgements. Prints CPU seconds.
  */
-#include <librdkafka/rdkafka.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bench/machine.h"
+#include "bench/floor.h"
 
 enum { BATCH = 1000, PARTITIONS_MAX = 1024, WAIT_MS = 100, FLUSH_MS = 60000 };
-
-static void fail(const char *what) {
-    fprintf(stderr, "bench-router-floor: %s\n", what);
-    exit(1);
-}
-
-static rd_kafka_t *client(rd_kafka_type_t type, const char *const *settings) {
-    char reason[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    for (; *settings; settings += 2)
-        if (rd_kafka_conf_set(conf, settings[0], settings[1], reason, sizeof reason)) fail(reason);
-    rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
-    if (!made) fail(reason);
-    return made;
-}
 
 static int numbers(const char *text, int64_t *into) {
     int count = 0;
@@ -38,7 +22,7 @@ static int numbers(const char *text, int64_t *into) {
 
 int main(int argc, char **argv) {
     int64_t first[PARTITIONS_MAX], last[PARTITIONS_MAX], wanted = 0, read = 0, sent = 0;
-    if (argc != 9) fail("see its head for the arguments");
+    if (argc != 9) bench_fail("see its head for the arguments");
     const char *const reading[] = {"bootstrap.servers",
                                    argv[1],
                                    "group.id",
@@ -64,14 +48,15 @@ int main(int argc, char **argv) {
                                    "true",
                                    NULL};
     int count = numbers(argv[3], first);
-    if (numbers(argv[4], last) != count) fail("as many last offsets as first ones");
+    if (numbers(argv[4], last) != count) bench_fail("as many last offsets as first ones");
     int32_t routes = atoi(argv[6]);
     int64_t batches = atoll(argv[7]);
     size_t bytes = (size_t)atoll(argv[8]);
     uint8_t *payload = calloc(bytes, 1);
     for (size_t i = 0; i < bytes; i++) payload[i] = (uint8_t)rand();
 
-    rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER, reading), *producer = client(RD_KAFKA_PRODUCER, writing);
+    rd_kafka_t *consumer = floor_client(RD_KAFKA_CONSUMER, reading),
+               *producer = floor_client(RD_KAFKA_PRODUCER, writing);
     rd_kafka_topic_t *deliveries = rd_kafka_topic_new(producer, argv[5], NULL);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
     for (int p = 0; p < count; p++) {
@@ -79,7 +64,7 @@ int main(int argc, char **argv) {
         wanted += last[p] - first[p];
     }
     rd_kafka_poll_set_consumer(consumer);
-    if (rd_kafka_assign(consumer, list)) fail("the partitions cannot be read");
+    if (rd_kafka_assign(consumer, list)) bench_fail("the partitions cannot be read");
     rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(consumer);
     rd_kafka_message_t *messages[BATCH];
     double before = bench_cpu_s();

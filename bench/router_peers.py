@@ -83,7 +83,7 @@ class Redis:
         CACHE.mkdir(parents=True, exist_ok=True)
         flags = command('looking for hiredis', 'pkg-config', '--cflags', '--libs', 'hiredis', 'libuv').stdout.split()
         root, build = PEERS.parent.parent, build_folder()
-        command('building the Redis program', 'cc', '-std=gnu11', '-O2', '-DSTARLING_VERSION=""', '-o', self.program,
+        command('building the Redis program', 'cc', '-std=gnu11', '-D_GNU_SOURCE', '-O2', '-DSTARLING_VERSION=""', '-o', self.program,
                 PEERS / 'redis/peer.c', f'-I{root}', f'-I{root}/lib', f'-I{build}/generated',
                 build / 'libstarling_geo.a', build / 'libstarling_base.a', *flags, '-lm', '-lpthread')
 

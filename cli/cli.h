@@ -16,6 +16,7 @@ struct cli_settings { /* from --config, environment and --set, as for the daemon
     const char *bootstrap, *prefix;
     const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
     const char *peer_token;
+    const char *ops_addresses; /* of daemons, separated by commas */
     const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *moderation_group;
 };
 

@@ -104,6 +104,13 @@ void home_api_ask(struct home_api *api, const struct home_api_request *request) 
     ask(question);
 }
 
+void home_api_get(struct home_api *api, int64_t user, const char *path, bool persist,
+                  void (*done)(void *context, unsigned status, const char *reply, size_t size), void *context) {
+    const struct home_api_request request = {
+        .user = user, .method = "GET", .path = path, .persist = persist, .done = done, .context = context};
+    home_api_ask(api, &request);
+}
+
 size_t home_api_under_way(const struct home_api *api) { return api->under_way; }
 
 int64_t home_api_heard_us(const struct home_api *api) { return api->heard_us; }

@@ -35,6 +35,9 @@ struct home_api_request {
 };
 
 void home_api_ask(struct home_api *api, const struct home_api_request *request); /* copies what it needs */
+/* The same for a GET of the path. */
+void home_api_get(struct home_api *api, int64_t user, const char *path, bool persist,
+                  void (*done)(void *context, unsigned status, const char *reply, size_t size), void *context);
 
 size_t home_api_under_way(const struct home_api *api);
 

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +11,11 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/listed.h"
 #include "cli/words.h"
 #include "subjects/subject.h"
 
-enum { LINE_MAX_BYTES = 1024, DAY_MS = 86400 * 1000 };
+enum { DAY_MS = 86400 * 1000 };
 
 /* A comment that was sent: what others need to name it. */
 struct sent {
@@ -41,37 +41,14 @@ static struct event_text text_of(const char *text) { return (struct event_text){
 
 /* ---- authors ---- */
 
-static void put_author(struct words *authors, char *who, int64_t user) {
-    for (char *at = who; *at; at++) *at = (char)tolower((unsigned char)*at);
-    *words_put(authors, who) = user + 1; // 0: not there
-}
-
-/* "AUTHOR,USER": the last comma divides them. */
-static bool read_author(struct words *authors, char *line) {
+/* A line of the list. */
+static bool take_author(void *context, char *who, const char *value) {
+    struct moving *moving = context;
     int64_t user;
-    line[strcspn(line, "\r\n")] = 0;
-    char *comma = strrchr(line, ',');
-    if (!*line || *line == '#') return true;
-    if (!comma || comma == line || !text_number(comma + 1, strlen(comma + 1), INT64_MAX - 1, &user)) return false;
-    *comma = 0;
-    put_author(authors, line, user);
+    if (!text_number(value, strlen(value), INT64_MAX - 1, &user)) return false;
+    for (char *at = who; *at; at++) *at = (char)tolower((unsigned char)*at);
+    *words_put(moving->authors, who) = user + 1; // 0: not there
     return true;
-}
-
-static int read_authors(struct moving *moving, struct error *error) {
-    const char *path = moving->options.authors;
-    char line[LINE_MAX_BYTES];
-    int code = 0, number = 0;
-    FILE *file = fopen(path, "re");
-    if (!file) return error_set(error, -errno, "%s: %s", path, strerror(errno));
-    while (!code && fgets(line, sizeof line, file)) {
-        char *text = number++ ? line : text_after_mark(line);
-        if (!read_author(moving->authors, text))
-            code = error_set(error, -EINVAL, "%s:%d: must be AUTHOR,USER", path, number);
-    }
-    if (!code && ferror(file)) code = error_set(error, -EIO, "%s: cannot be read", path);
-    fclose(file);
-    return code;
 }
 
 static bool is_given(const char *text) { return text && *text; }
@@ -275,7 +252,7 @@ int moving_new(const struct moving_options *options, struct moving **out, struct
         uint64_t half = hash_sip(NO_KEY[i], options->salt, strlen(options->salt));
         memcpy(moving->salt + 8 * i, &half, sizeof half);
     }
-    int code = options->authors ? read_authors(moving, error) : 0;
+    int code = options->authors ? listed_read(options->authors, "AUTHOR,USER", take_author, moving, error) : 0;
     if (code)
         moving_free(moving);
     else

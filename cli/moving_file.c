@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "cli/listed.h"
 #include "cli/moving_private.h"
 #include "subjects/subject.h"
 
-enum { READ_BYTES = 1 << 17, LINE_MAX_BYTES = 4096 };
+enum { READ_BYTES = 1 << 17 };
 
 void moving_file_share(struct moving_file *file) {
     if (file->size) *file->options->share = (double)gzoffset(file->file) / (double)file->size;
@@ -19,31 +19,14 @@ void moving_file_share(struct moving_file *file) {
 
 /* ---- subjects ---- */
 
-/* "WHAT,SUBJECT": the last comma divides them. */
-static bool read_subject(struct moving_file *file, char *line) {
-    line[strcspn(line, "\r\n")] = 0;
-    char *comma = strrchr(line, ',');
-    if (!*line || *line == '#') return true;
-    if (!comma || comma == line || !subject_valid(comma + 1, strlen(comma + 1))) return false;
-    *comma = 0;
+/* A line of the list. */
+static bool take_subject(void *context, char *what, const char *subject) {
+    struct moving_file *file = context;
+    if (!subject_valid(subject, strlen(subject))) return false;
     file->names = mem_resize(file->names, file->name_count + 1, sizeof *file->names);
-    file->names[file->name_count++] = mem_string(comma + 1);
-    *words_put(file->subjects, line) = (int64_t)file->name_count;
+    file->names[file->name_count++] = mem_string(subject);
+    *words_put(file->subjects, what) = (int64_t)file->name_count;
     return true;
-}
-
-static int read_subjects(struct moving_file *file, const char *path, struct error *error) {
-    char line[LINE_MAX_BYTES];
-    int code = 0, number = 0;
-    FILE *list = fopen(path, "re");
-    if (!list) return error_set(error, -errno, "%s: %s", path, strerror(errno));
-    while (!code && fgets(line, sizeof line, list)) {
-        char *text = number++ ? line : text_after_mark(line);
-        if (!read_subject(file, text)) code = error_set(error, -EINVAL, "%s:%d: must be WHAT,SUBJECT", path, number);
-    }
-    if (!code && ferror(list)) code = error_set(error, -EIO, "%s: cannot be read", path);
-    fclose(list);
-    return code;
 }
 
 bool moving_file_subject(const struct moving_file *file, const char *const *names, size_t count, char *subject,
@@ -114,7 +97,7 @@ int moving_file_owner(const struct moving_file *file, const char *login, int64_t
 
 int moving_file_read(const struct moving_file_options *options, struct moving *moving, struct error *error) {
     struct moving_file file = {.options = options, .moving = moving, .subjects = words_new()};
-    int code = options->subjects ? read_subjects(&file, options->subjects, error) : 0;
+    int code = options->subjects ? listed_read(options->subjects, "WHAT,SUBJECT", take_subject, &file, error) : 0;
     if (!code) code = open_file(&file, error);
     if (!code) code = read_all(&file, error);
     if (file.file) gzclose(file.file);

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "cli/terminal.h"
 
 enum { NAME_COLUMNS = 24, ROWS_MIN = 4 };
 
@@ -163,26 +163,6 @@ const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *c
     return screen->sorted;
 }
 
-static bool obeyed(const char *at, size_t length) {
-    unsigned char first = (unsigned char)at[0], second = (unsigned char)at[1];
-    return length == 1 ? first < 0x20 || first == 0x7f : length == 2 && first == 0xc2 && second < 0xa0;
-}
-
-void screen_put_name(struct buffer *out, const char *name) {
-    size_t left = strlen(name);
-    while (left) {
-        size_t length = text_utf8_length(name, left);
-        if (!length || obeyed(name, length)) {
-            buffer_byte(out, '?');
-            length = length ? length : 1;
-        } else {
-            buffer_append(out, name, length);
-        }
-        name += length;
-        left -= length;
-    }
-}
-
 void screen_put_distance(struct buffer *out, double metres) {
     if (metres < 1000) {
         buffer_format(out, "%.0f m", metres);
@@ -202,29 +182,16 @@ void screen_put_age(struct buffer *out, int64_t age_ms) {
     }
 }
 
-/* Pads or cuts the text since `start` to so many characters. */
-static void fit(struct buffer *out, size_t start, int columns) {
-    int used = 0;
-    size_t at = start;
-    while (at < out->size && used < columns) {
-        size_t length = text_utf8_length((const char *)out->data + at, out->size - at);
-        at += length ? length : 1;
-        used++;
-    }
-    out->size = at;
-    for (; used < columns; used++) buffer_byte(out, ' ');
-}
-
 static void draw_friend(struct buffer *out, const struct screen_friend *who, int64_t now_ms) {
     size_t start = out->size;
-    screen_put_name(out, *who->name ? who->name : "(no name)");
-    fit(out, start, NAME_COLUMNS);
+    terminal_put_text(out, *who->name ? who->name : "(no name)");
+    terminal_fit(out, start, NAME_COLUMNS);
     buffer_format(out, " %20" PRId64 "  ", who->user);
     start = out->size;
     screen_put_distance(out, who->distance_m);
-    fit(out, start, 12);
+    terminal_fit(out, start, 12);
     screen_put_age(out, now_ms - who->time);
-    buffer_string(out, "\x1b[K\n");
+    buffer_byte(out, '\n');
 }
 
 void screen_draw(struct watch_screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows) {
@@ -233,7 +200,7 @@ void screen_draw(struct watch_screen *screen, struct buffer *out, const char *he
     size_t room = (size_t)(rows > ROWS_MIN ? rows : ROWS_MIN) - 3; /* heading, blank line, "and more" */
     size_t shown = count < room ? count : room;
     buffer_string(out, heading);
-    buffer_string(out, "\x1b[K\n\x1b[K\n");
+    buffer_string(out, "\n\n");
     for (size_t i = 0; i < shown; i++) draw_friend(out, &friends[i], now_ms);
-    if (shown < count) buffer_format(out, "and %zu more\x1b[K", count - shown);
+    if (shown < count) buffer_format(out, "and %zu more", count - shown);
 }

@@ -38,14 +38,12 @@ int screen_update(struct watch_screen *screen, const json_t *frame);
 /* The friends, nearest first; valid until the next call of anything. */
 const struct screen_friend *screen_sorted(struct watch_screen *screen, size_t *count);
 
-/* Appends a name, with '?' in place of characters that a terminal would obey. */
-void screen_put_name(struct buffer *out, const char *name);
 /* "523 m", "1.24 km". */
 void screen_put_distance(struct buffer *out, double metres);
 /* "now", "12 s ago", "3 min ago". */
 void screen_put_age(struct buffer *out, int64_t age_ms);
 
-/* A full picture, `rows` lines at most (heading included), each ended by erase-to-end-of-line. */
+/* A full picture, `rows` lines at most (heading included), separated by '\n'. */
 void screen_draw(struct watch_screen *screen, struct buffer *out, const char *heading, int64_t now_ms, int rows);
 
 #endif

@@ -108,10 +108,9 @@ static void on_outcome(void *context, unsigned status, const char *reply, size_t
     free(deed);
 }
 
-static void do_it(struct social *social, struct citizen *citizen, enum deed_kind kind, int64_t object,
-                  const char *method, const char *path, const struct buffer *body) {
-    struct deed *deed = mem_alloc(sizeof *deed);
-    *deed = (struct deed){.social = social, .citizen = citizen, .kind = kind, .object = object};
+void social_act(struct social *social, struct citizen *citizen, const char *method, const char *path,
+                const struct buffer *body, void (*done)(void *context, unsigned status, const char *reply, size_t size),
+                void *context) {
     citizen->busy = true;
     home_api_ask(social->api, &(struct home_api_request){
                                   .user = citizen->user,
@@ -119,9 +118,16 @@ static void do_it(struct social *social, struct citizen *citizen, enum deed_kind
                                   .path = path,
                                   .body = body,
                                   .persist = true,
-                                  .done = on_outcome,
-                                  .context = deed,
+                                  .done = done,
+                                  .context = context,
                               });
+}
+
+static void do_it(struct social *social, struct citizen *citizen, enum deed_kind kind, int64_t object,
+                  const char *method, const char *path, const struct buffer *body) {
+    struct deed *deed = mem_alloc(sizeof *deed);
+    *deed = (struct deed){.social = social, .citizen = citizen, .kind = kind, .object = object};
+    social_act(social, citizen, method, path, body, on_outcome, deed);
 }
 
 static void write_post(struct social *social, struct citizen *citizen) {

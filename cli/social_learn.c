@@ -45,14 +45,7 @@ static void learn_from(struct social *social, struct citizen *citizen, int64_t a
     char *path = after < 0
                      ? mem_format("/v1/users/%" PRId64 "/following?limit=1000", citizen->user)
                      : mem_format("/v1/users/%" PRId64 "/following?limit=1000&after=%" PRId64, citizen->user, after);
-    home_api_ask(social->api, &(struct home_api_request){
-                                  .user = citizen->user,
-                                  .method = "GET",
-                                  .path = path,
-                                  .persist = true,
-                                  .done = on_following,
-                                  .context = lesson,
-                              });
+    home_api_get(social->api, citizen->user, path, true, on_following, lesson);
     free(path);
 }
 

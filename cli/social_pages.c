@@ -135,14 +135,7 @@ static void ask(struct page_look *look) {
     if (look->next) snprintf(after, sizeof after, "&after=%" PRId64, look->next);
     char *path =
         mem_format("/v1/feed?limit=%d%s", look->whole && look->social->options.check ? WHOLE_PAGE : SOCIAL_PAGE, after);
-    home_api_ask(look->social->api, &(struct home_api_request){
-                                        .user = look->citizen->user,
-                                        .method = "GET",
-                                        .path = path,
-                                        .persist = false,
-                                        .done = on_page,
-                                        .context = look,
-                                    });
+    home_api_get(look->social->api, look->citizen->user, path, false, on_page, look);
     free(path);
 }
 

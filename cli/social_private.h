@@ -66,6 +66,11 @@ void social_refused(struct social *social, const char *what, int64_t user, unsig
 /* A citizen of the first `among` who is not busy; NULL: none was found. */
 struct citizen *social_somebody(struct social *social, size_t among);
 
+/* A citizen does something, and is busy until `done`, which must end that. The request is repeated until its outcome is known. */
+void social_act(struct social *social, struct citizen *citizen, const char *method, const char *path,
+                const struct buffer *body, void (*done)(void *context, unsigned status, const char *reply, size_t size),
+                void *context);
+
 /* Somebody comments, replies, likes or deletes under a post. */
 void social_talks(struct social *social);
 void social_fire(struct social *social);          /* begins and ends fires when it is time */

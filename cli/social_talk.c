@@ -104,19 +104,6 @@ static void on_said(void *context, unsigned status, const char *reply, size_t si
     free(said);
 }
 
-static void say(struct said *said, const char *method, const char *path, const struct buffer *body) {
-    said->citizen->busy = true;
-    home_api_ask(said->social->api, &(struct home_api_request){
-                                        .user = said->citizen->user,
-                                        .method = method,
-                                        .path = path,
-                                        .body = body,
-                                        .persist = true,
-                                        .done = on_said,
-                                        .context = said,
-                                    });
-}
-
 static void write_comment(struct said *said) {
     struct social *social = said->social;
     struct buffer text = {.data = NULL}, *body = &social->scratch;
@@ -129,7 +116,7 @@ static void write_comment(struct said *said) {
     if (said->about) buffer_format(body, ",\"reply_to\":\"%" PRId64 "\"", said->about->id);
     buffer_format(body, ",\"key\":\"simulate-%" PRIx64 "-%" PRIu64 "\"}", social->run, social->number++);
     buffer_free(&text);
-    say(said, "POST", path, body);
+    social_act(social, said->citizen, "POST", path, body, on_said, said);
     free(path);
 }
 
@@ -138,7 +125,7 @@ static void act_on(struct said *said) {
     char *path = mem_format("/v1/comments/post/%" PRId64 "/%" PRId64 "%s", talk_post(said->talk), said->about->id,
                             deletes ? "" : "/like");
     if (deletes) said->about->deleting = true;
-    say(said, said->kind == WORDS_LIKE ? "PUT" : "DELETE", path, NULL);
+    social_act(said->social, said->citizen, said->kind == WORDS_LIKE ? "PUT" : "DELETE", path, NULL, on_said, said);
     free(path);
 }
 
@@ -303,14 +290,8 @@ static void ask(struct talk_look *look) {
         mem_format("/v1/comments/post/%" PRId64 "?sort=%s&limit=%d&replies=%d%s%s", talk_post(look->talk),
                    look->whole ? "floor" : "newest", look->whole ? WHOLE_PAGE : PAGE,
                    look->whole ? TALK_REPLIES_MAX : 0, look->after ? "&after=" : "", look->after ? look->after : "");
-    home_api_ask(look->social->api, &(struct home_api_request){
-                                        .user = look->social->citizens[draw(look->social) % look->social->count].user,
-                                        .method = "GET",
-                                        .path = path,
-                                        .persist = false,
-                                        .done = on_page,
-                                        .context = look,
-                                    });
+    int64_t reader = look->social->citizens[draw(look->social) % look->social->count].user;
+    home_api_get(look->social->api, reader, path, false, on_page, look);
     free(path);
 }
 

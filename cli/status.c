@@ -1,6 +1,7 @@
-/* `starling status` shows the groups, their members, how far they have read and how fast. */
+/* `starling status` shows the groups, their members, how far they have read and how fast; or with --live, the daemons. */
 #include "cli/status.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,9 +9,10 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/reader.h"
+#include "cli/status_live.h"
 #include "event/topics.h"
 
-enum { ASK_MS = 8000, PAUSE_MS = 1000 };
+enum { ASK_MS = 8000, PAUSE_MS = 1000, EVERY_S = 2, EVERY_MAX_S = 3600 };
 
 static void topic_start(struct status_topic *topic, const struct topic *which, const struct topics_shape *shape) {
     int partitions = shape->partitions[which->space];
@@ -134,23 +136,47 @@ static int show(const struct cli *cli, bool json, bool all_partitions) {
     return code ? cli_fail(&STATUS_COMMAND, 1, "%s", error.text) : 0;
 }
 
+/* The page of the daemons themselves. */
+static int show_live(const struct cli *cli, const char *every) {
+    struct error error = {.text = ""};
+    int64_t every_s = EVERY_S;
+    if (every && !cli_int(every, 1, EVERY_MAX_S, &every_s))
+        return cli_fail(&STATUS_COMMAND, 2, "--every %s: must be a number of seconds from 1 to %d", every, EVERY_MAX_S);
+    const struct status_live_options options = {
+        .lists = cli->argument_count ? (const char *const *)cli->arguments : &cli->settings.ops_addresses,
+        .list_count = cli->argument_count ? (size_t)cli->argument_count : 1,
+        .every_s = (int)every_s,
+    };
+    int code = status_live(&options, &error);
+    return code ? cli_fail(&STATUS_COMMAND, code == -EINVAL ? 2 : 1, "%s", error.text) : 0;
+}
+
 static int run(int argc, char **argv) {
-    bool json = false, all_partitions = false, done;
+    bool json = false, all_partitions = false, live = false, done;
+    const char *every = NULL;
     const struct cli_option options[] = {
         {"json", NULL, "one line of JSON, with every partition", NULL, &json},
         {"partitions", NULL, "every partition, not only those that wait", NULL, &all_partitions},
+        {"live", NULL, "the daemons themselves, as a page that goes on until q; printed once if output is no terminal",
+         NULL, &live},
+        {"every", "SECONDS", "between two readings of --live (2)", &every, NULL},
     };
     struct cli cli;
     int code = cli_open(&cli, &STATUS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    code = cli.argument_count ? cli_fail(&STATUS_COMMAND, 2, "takes no argument") : show(&cli, json, all_partitions);
+    if (live && (json || all_partitions))
+        code = cli_fail(&STATUS_COMMAND, 2, "--live goes with neither --json nor --partitions");
+    else if (!live && (cli.argument_count || every))
+        code = cli_fail(&STATUS_COMMAND, 2, "takes addresses and --every only with --live");
+    else
+        code = live ? show_live(&cli, every) : show(&cli, json, all_partitions);
     cli_close(&cli);
     return code;
 }
 
 const struct cli_command STATUS_COMMAND = {
     .name = "status",
-    .synopsis = "[--json] [--partitions]",
-    .summary = "groups, their members and partitions, lag and rates",
+    .synopsis = "[--json] [--partitions] | --live [--every SECONDS] [HOST:PORT...]",
+    .summary = "groups, their members and partitions, lag and rates; or the daemons, live",
     .run = run,
 };

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -15,6 +13,7 @@
 #include "cli/past.h"
 #include "cli/phone_frame.h"
 #include "cli/screen.h"
+#include "cli/terminal.h"
 #include "cli/when.h"
 #include "service/token.h"
 #include "ws/ws.h"
@@ -27,13 +26,11 @@ enum {
     RETRY_MAX_MS = 10000,
     TOKEN_TTL_MS = 3600 * 1000,
     LOOK_BACK_MS = 24 * 3600 * 1000, /* for a last position, when none is given */
-    ROWS_DEFAULT = 24,
     STOP_SIGNALS = 2
 };
 
 static const char SUBPROTOCOL[] = "starling.v1";
 static const char AUTHORITIES[] = "/etc/ssl/certs/ca-certificates.crt";
-static const char ALTERNATE_SCREEN[] = "\x1b[?1049h\x1b[?25l", NORMAL_SCREEN[] = "\x1b[?25h\x1b[?1049l";
 
 struct live_watch {
     struct cli cli;
@@ -50,7 +47,8 @@ struct live_watch {
     struct ws_connection *connection; /* NULL: none, or not open yet */
     struct watch_screen *screen;
     struct buffer frame, picture;
-    bool terminal;
+    bool page;                 /* redrawn in the terminal; else a line for each change */
+    struct terminal *terminal; /* NULL: no page, or not yet, or no longer */
     bool welcomed, ever_welcomed, closing;
     int64_t started_us;
     int64_t clock_ahead_ms; /* the server's clock before ours */
@@ -69,6 +67,8 @@ static void on_closed(void *context) {
     loop_timer_free(watch->report);
     loop_timer_free(watch->retry);
     loop_timer_free(watch->ending);
+    terminal_free(watch->terminal);
+    watch->terminal = NULL;
 }
 
 static void shut_down(void *context) {
@@ -86,31 +86,26 @@ static void finish(struct live_watch *watch, int code) {
 
 /* ---- showing ---- */
 
-static int terminal_rows(void) {
-    struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : ROWS_DEFAULT;
-}
-
-static void draw(struct live_watch *watch) {
+static void draw(void *context) {
+    struct live_watch *watch = context;
     if (!watch->terminal || watch->closing) return;
     size_t count;
+    int rows, columns;
+    terminal_size(&rows, &columns);
     screen_sorted(watch->screen, &count);
     char *heading =
         mem_format("User %" PRId64 " at %.5f, %.5f: %zu near within %" PRId64 " m%s", watch->user, watch->at.lat / 1e7,
                    watch->at.lng / 1e7, count, watch->radius_m, watch->welcomed ? "" : " (connecting)");
     buffer_clear(&watch->picture);
-    buffer_string(&watch->picture, "\x1b[H");
-    screen_draw(watch->screen, &watch->picture, heading, now_ms(watch), terminal_rows());
-    buffer_string(&watch->picture, "\x1b[J");
-    fwrite(watch->picture.data, 1, watch->picture.size, stdout);
-    fflush(stdout);
+    screen_draw(watch->screen, &watch->picture, heading, now_ms(watch), rows);
+    terminal_draw(watch->terminal, (const char *)watch->picture.data, watch->picture.size);
     free(heading);
 }
 
 /* A line, when the output is no terminal. */
 static void note(struct live_watch *watch, const char *what) {
     char when[WHEN_TEXT_SIZE];
-    if (watch->terminal) return;
+    if (watch->page) return;
     printf("%s %s\n", when_format(clock_wall_ms(), when), what);
     fflush(stdout);
 }
@@ -118,12 +113,12 @@ static void note(struct live_watch *watch, const char *what) {
 static void on_change(void *context, enum screen_change change, const struct screen_friend *who) {
     static const char *const WORDS[] = {[SCREEN_CAME] = "near", [SCREEN_MOVED] = "moved", [SCREEN_LEFT] = "gone"};
     struct live_watch *watch = context;
-    if (watch->terminal) return;
+    if (watch->page) return;
     struct buffer line = {.data = NULL};
     buffer_format(&line, "%s %" PRId64, WORDS[change], who->user);
     if (change != SCREEN_LEFT) {
         buffer_format(&line, " %.1f m ", who->distance_m);
-        screen_put_name(&line, who->name);
+        terminal_put_text(&line, who->name);
     }
     note(watch, buffer_cstring(&line));
     buffer_free(&line);
@@ -194,7 +189,7 @@ static int take_error(struct live_watch *watch, const json_t *frame) {
     const char *message = "";
     if (json_want_text(frame, "message", &message, NULL) == -EINVAL) return -EBADMSG;
     struct buffer text = {.data = NULL};
-    screen_put_name(&text, message);
+    terminal_put_text(&text, message);
     error_set(&watch->trouble, 0, "%s", buffer_cstring(&text));
     buffer_free(&text);
     return 0;
@@ -315,10 +310,12 @@ static int watch_run(struct live_watch *watch, const char *authorities) {
     if (!code) {
         watch->started_us = clock_monotonic_us();
         start_timers(watch);
-        if (watch->terminal) fputs(ALTERNATE_SCREEN, stdout);
+        if (watch->page) {
+            watch->terminal = terminal_new(
+                &(struct terminal_options){.loop = &watch->loop, .context = watch, .redraw = draw, .on_key = NULL});
+        }
         draw(watch);
         uv_run(&watch->loop, UV_RUN_DEFAULT);
-        if (watch->terminal) fputs(NORMAL_SCREEN, stdout);
         fflush(stdout);
         code = watch->code;
     }
@@ -368,7 +365,7 @@ static int run(int argc, char **argv) {
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &authorities, NULL},
     };
     struct error error = {.text = ""};
-    struct live_watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .terminal = isatty(STDOUT_FILENO)};
+    struct live_watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .page = terminal_is_there()};
     int code = cli_open(&watch.cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
     watch.url = url;

@@ -135,6 +135,20 @@ static int64_t commands_next(const struct owner *owner, size_t command, int32_t 
                : next;
 }
 
+static bool is_read(const struct owner *owner, size_t input, enum stage stage) {
+    return stage == STAGE_LIVE || (stage == STAGE_FOREIGN && owner->shared[input]);
+}
+
+void inputs_collect(struct owner *owner) {
+    size_t partitions = (size_t)owner->options.partitions;
+    for (size_t i = 0; i < owner->input_count * partitions; i++) {
+        int32_t p = (int32_t)(i % partitions);
+        int64_t next = stages_next(owner->stages, i / partitions, p);
+        bool known = owner->assigned && next >= 0 && is_read(owner, i / partitions, stages_of(owner->stages, p));
+        owner->metrics.next[i]->value = known ? (double)next : (double)NAN;
+    }
+}
+
 /* Reads all partitions that may be read now: owned and restored ones, and other owners' partitions of shared inputs. */
 static void read_all(struct owner *owner) {
     struct error error;
@@ -143,7 +157,7 @@ static void read_all(struct owner *owner) {
         enum stage stage = stages_of(owner->stages, p);
         for (size_t i = 0; i < owner->input_count; i++) {
             int64_t next = stages_next(owner->stages, i, p);
-            if (stage == STAGE_LIVE || (stage == STAGE_FOREIGN && owner->shared[i]))
+            if (is_read(owner, i, stage))
                 owner->positions[count++] = at(owner->inputs[i], p, next < 0 ? KAFKA_OFFSET_BEGINNING : next);
         }
         for (size_t c = 0; stages_commanding(owner->stages, p) && c < owner->command_count; c++)

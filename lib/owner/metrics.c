@@ -17,7 +17,22 @@ static struct metric **by_partition(struct metrics *metrics, const char *prefix,
     return series;
 }
 
-void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *prefix, int32_t partitions) {
+static struct metric **next_offsets(struct metrics *metrics, const char *prefix, int32_t partitions,
+                                    const struct topic *const *inputs, size_t input_count) {
+    struct metric **series = mem_zero(input_count * (size_t)partitions + 1, sizeof *series);
+    for (size_t i = 0; i < input_count * (size_t)partitions; i++) {
+        char *label =
+            mem_format("topic=\"%s\",partition=\"%zu\"", inputs[i / (size_t)partitions]->name, i % (size_t)partitions);
+        series[i] = metrics_prefixed(
+            metrics, metrics_gauge_unknown, prefix, "input_next_offset",
+            "Offset up to which this process has handled an input; none where it does not read it", label);
+        free(label);
+    }
+    return series;
+}
+
+void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *prefix, int32_t partitions,
+                        const struct topic *const *inputs, size_t input_count) {
     const char *restore = "restore_records_total", *restore_help = "Records of state read for partitions not live";
     *m = (struct owner_metrics){
         .owned = metrics_prefixed(s, metrics_gauge, prefix, "partitions_owned",
@@ -55,10 +70,12 @@ void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *
         .partition_lag = by_partition(
             s, prefix, "partition_lag_seconds",
             "Age of the oldest input of the partition that is being waited for; 0 when none is", partitions),
+        .next = next_offsets(s, prefix, partitions, inputs, input_count),
     };
 }
 
 void owner_metrics_free(struct owner_metrics *m) {
     free(m->partition_stage);
     free(m->partition_lag);
+    free(m->next);
 }

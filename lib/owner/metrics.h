@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/metrics.h"
+#include "topics/topic.h"
 
 struct owner_metrics {
     struct metric *owned, *restored, *lag, *commits, *held, *unsettled;
@@ -13,10 +14,12 @@ struct owner_metrics {
     struct metric *left, *rate, *seconds_left; /* of restoring */
     struct metric *pause;
     struct metric **partition_stage, **partition_lag; /* by partition */
+    struct metric **next;                             /* by input, then partition */
     double records_before;                            /* a second ago */
 };
 
-void owner_metrics_init(struct owner_metrics *m, struct metrics *metrics, const char *prefix, int32_t partitions);
+void owner_metrics_init(struct owner_metrics *m, struct metrics *metrics, const char *prefix, int32_t partitions,
+                        const struct topic *const *inputs, size_t input_count);
 void owner_metrics_free(struct owner_metrics *m);
 
 #endif

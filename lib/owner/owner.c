@@ -51,7 +51,8 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     sort_topics(owner);
     owner->stages = stages_new(options->partitions, owner->input_count, owner->shared, EPOCHS_MAX);
     owner->answers = answers_new(owner);
-    owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions);
+    owner_metrics_init(&owner->metrics, options->metrics, options->prefix, options->partitions, owner->inputs,
+                       owner->input_count);
     int code = states_new(owner, error);
     if (code) {
         owner_free(owner);
@@ -61,7 +62,10 @@ int owner_new(const struct owner_options *options, struct owner **out, struct er
     return 0;
 }
 
+static void collect(void *context) { inputs_collect(context); }
+
 int owner_start(struct owner *owner, struct error *error) {
+    metrics_on_collect(owner->options.metrics, collect, owner);
     if (owner->options.standbys) return standby_new(owner, &owner->standby, error);
     PRODUCT(owner, prepared);
     return 0;

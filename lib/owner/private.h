@@ -66,7 +66,8 @@ void inputs_progress(struct owner *owner); /* restored partitions become live, a
 void inputs_pause_commands(struct owner *owner, bool pause);
 void inputs_hold(struct owner *owner);
 void inputs_stop(struct owner *owner);
-bool inputs_leave(struct owner *owner); /* hands its partitions over; true: done, or impossible */
+void inputs_collect(struct owner *owner); /* says in the metrics how far each input is handled, as of now */
+bool inputs_leave(struct owner *owner);   /* hands its partitions over; true: done, or impossible */
 void inputs_commands_lost(struct owner *owner);
 void inputs_restore_again(struct owner *owner, int32_t partition);
 const char *inputs_member(const struct owner *owner); /* the broker's id of this member; NULL: none */

@@ -92,15 +92,51 @@ class Stage:
                    what=f'{user} and {other}: {state}')
 
     def wait_applied(self, timeout=20):
-        """Until all routers have handled everything that is in the topics."""
+        """Until all that is in the topics now is handled, with its effects, and all routers have seen it.
+
+        The group commits an offset of a topic when everything before it is handled and acknowledged. Commands come first, as they
+        write friendships."""
+        self._wait_committed(timeout, 'friend-commands')
+        self._wait_committed(timeout, 'friendships', 'sharing', 'locations')
+        self.wait_read(timeout)
+
         def quiet():
             for router in self.routers:
                 if router.alive():
                     assert router.metrics().total('starling_router_caught_up') == 1, router.name
             return True
 
-        time.sleep(0.25)  # the metric is measured ten times a second
         eventually(quiet, timeout)
+
+    def _wait_committed(self, timeout, *names):
+        ends = {name: self.topics.ends(name) for name in names}
+        consumer = self._group_consumer()
+        try:
+            def committed():
+                for name in names:
+                    offsets = self._committed(consumer, name)
+                    behind = {p: (offsets[p], end) for p, end in ends[name].items() if max(offsets[p], 0) < end}
+                    assert not behind, f'{name}: {behind}'
+                return True
+
+            eventually(committed, timeout, every=0.1)
+        finally:
+            consumer.close()
+
+    def wait_read(self, timeout=20):
+        """Until each router that lives has handled all locations that are in the topic now, those of other routers' users too. Their
+        effects may not be acknowledged yet, nor the offsets committed."""
+        ends = self.topics.ends('locations')
+
+        def read():
+            for router in (router for router in self.routers if router.alive()):
+                metrics = router.metrics()
+                for partition, end in ends.items():
+                    name = f'starling_router_input_next_offset{{topic="locations",partition="{partition}"}}'
+                    assert metrics.get(name, 0) >= end, (router.name, partition, metrics.get(name), end)
+            return True
+
+        eventually(read, timeout)
 
     def deliveries(self):
         """[(route, kind, item)] in the order of each route."""
@@ -119,11 +155,17 @@ class Stage:
                               and item['session'] == session and (complete is None or item['complete'] == complete)
                               and (names is None or {f['user'] for f in item['friends']} == set(names)), timeout)
 
+    def _group_consumer(self):
+        return Consumer({'bootstrap.servers': self.topics.bootstrap, 'group.id': self.cluster.group('router')})
+
+    def _committed(self, consumer, topic):
+        parts = [TopicPartition(self.topics.name(topic), p) for p in range(self.cluster.partitions)]
+        return {p.partition: p.offset for p in consumer.committed(parts, 10)}
+
     def committed(self, topic):
-        consumer = Consumer({'bootstrap.servers': self.topics.bootstrap, 'group.id': self.cluster.group('router')})
+        consumer = self._group_consumer()
         try:
-            parts = [TopicPartition(self.topics.name(topic), p) for p in range(self.cluster.partitions)]
-            return {p.partition: p.offset for p in consumer.committed(parts, 10)}
+            return self._committed(consumer, topic)
         finally:
             consumer.close()
 
@@ -459,7 +501,7 @@ def test_an_orderly_end_commits_everything(make_stage, users):
     for i in range(50):
         stage.event(ada, 'REPORT', north_of(*HOME, i))
         stage.event(ben, 'REPORT', north_of(*HOME, i + 10))
-    stage.wait_applied()
+    stage.wait_read()  # not wait_applied, which waits for the commits: what this is about are those of the end
     assert stage.routers[0].stop() == 0
     for topic in ('locations', 'friend-commands', 'sharing'):
         ends = stage.topics.ends(topic)

@@ -119,14 +119,6 @@ static void frames_that_make_no_sense_are_refused(void **state) {
     end(&fixture);
 }
 
-static void a_name_cannot_command_the_terminal(void **state) {
-    struct buffer out = {.data = NULL};
-    screen_put_name(&out, "a\x1b[2Jb\r\n\x7f\xc2\x9b"
-                          "c\xff\xe4\xb8\xad");
-    assert_string_equal(buffer_cstring(&out), "a?[2Jb????c?\xe4\xb8\xad");
-    buffer_free(&out);
-}
-
 static void distances_and_ages_are_short(void **state) {
     static const struct {
         double metres;
@@ -185,7 +177,6 @@ int main(void) {
         cmocka_unit_test(the_list_is_what_the_frames_say_nearest_first),
         cmocka_unit_test(a_new_session_drops_who_is_on_none_of_its_pages),
         cmocka_unit_test(frames_that_make_no_sense_are_refused),
-        cmocka_unit_test(a_name_cannot_command_the_terminal),
         cmocka_unit_test(distances_and_ages_are_short),
         cmocka_unit_test(the_picture_fits_the_window),
     };

@@ -287,6 +287,38 @@ static void test_goes_on_where_the_group_is(void **in) {
     assert_int_equal(w->told[0], 3);
 }
 
+/* Whether /metrics has the line. */
+static bool metrics_have(struct world *w, const char *line) {
+    struct buffer page = {.data = NULL};
+    metrics_render(w->metrics, &page);
+    bool found = strstr(buffer_cstring(&page), line) != NULL;
+    buffer_free(&page);
+    return found;
+}
+
+#define NEXT(partition) "test_input_next_offset{topic=\"events\",partition=\"" partition "\"} "
+
+static void test_metrics_say_how_far_inputs_are_handled(void **in) {
+    struct world *w = *in;
+    for (int i = 0; i < 10; i++) event(0);
+    fake_commit(&EVENTS, 0, 10);
+    start(w, 0, "");
+    assert_false(metrics_have(w, NEXT("0")));
+    fake_assign_range(fake_member(0), &EVENTS, 0, 0);
+    all_live(w, 0, 0);
+    assert_true(metrics_have(w, NEXT("0") "10\n")); // nothing was handled since, and nothing is known of the others
+    assert_false(metrics_have(w, NEXT("1")));
+    event(0);
+    FAKE_UNTIL(&w->loop, w->events[0] == 1);
+    assert_true(metrics_have(w, NEXT("0") "11\n")); // at once: no timer is between
+    event(1);
+    FAKE_UNTIL(&w->loop, w->observed[1] == 1);
+    assert_true(metrics_have(w, NEXT("1") "1\n"));
+    fake_revoke(fake_member(0), false);
+    FAKE_UNTIL(&w->loop, !owner_assigned(w->owner));
+    assert_false(metrics_have(w, NEXT("0")));
+}
+
 static void test_offsets_that_cannot_be_had_are_asked_for_again(void **in) {
     struct world *w = *in;
     event(0);
@@ -559,6 +591,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_restores_in_silence_before_it_handles_anything),
         TEST(test_goes_on_where_the_group_is),
+        TEST(test_metrics_say_how_far_inputs_are_handled),
         TEST(test_offsets_that_cannot_be_had_are_asked_for_again),
         TEST(test_a_restore_that_falls_behind_ends_where_the_end_was),
         TEST(test_a_batch_is_handed_over_whole),

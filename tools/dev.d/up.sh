@@ -51,6 +51,16 @@ PROPERTIES
     done
 }
 
+# The daemons that run, for `starling status --live`.
+ops_addresses() {
+    local file addresses=()
+    for file in "$RUN"/*-[0-9]*.properties; do
+        [ ! -e "$file" ] || addresses+=("$(property "$file" ops.listen)")
+    done
+    local IFS=,
+    echo "ops.addresses=${addresses[*]}"
+}
+
 # names_daemon SETTING: is it for one kind of daemon, such as feed:batch.records=10?
 names_daemon() {
     local kind
@@ -193,6 +203,7 @@ command_up() {
         wait_ready "$name" "$(property "$RUN/$name.properties" ops.listen)" 60
         note "$name is ready"
     done
+    ops_addresses >>"$RUN/starling.properties"
     [ "$city" = 0 ] || start_city "$city"
 
     say "starling is up: $(page_url)/"

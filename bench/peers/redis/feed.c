@@ -12,16 +12,15 @@
  *
  * Prints CPU seconds of Redis and of this process.
  */
-#include <hiredis/hiredis.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "bench/feed_world.h"
-#include "bench/machine.h"
+#include "bench/peers/redis/redis.h"
 
-enum { AT_ONCE = 50, PAGE = 20, TEXT = 140, REF = 16, KEY = 9, SELDOM = 16, LOAD_AT_ONCE = 500 };
+enum { AT_ONCE = 50, PAGE = 20, TEXT = 140, REF = 16, SELDOM = 16, LOAD_AT_ONCE = 500 };
 
 struct peer {
     redisContext *redis;
@@ -29,37 +28,6 @@ struct peer {
     const char *server;
     uint64_t entries, drawn;
 };
-
-static void fail(const char *what) {
-    fprintf(stderr, "bench-redis-feed: %s\n", what);
-    exit(1);
-}
-
-static void key_of(char key[KEY], char what, int64_t id) {
-    key[0] = what;
-    memcpy(key + 1, &id, sizeof id);
-}
-
-static redisReply *reply_of(struct peer *peer) {
-    void *reply;
-    if (redisGetReply(peer->redis, &reply) || ((redisReply *)reply)->type == REDIS_REPLY_ERROR) fail("Redis failed");
-    return reply;
-}
-
-static void skip_replies(struct peer *peer, size_t count) {
-    while (count--) freeReplyObject(reply_of(peer));
-}
-
-static double server_s(const struct peer *peer) {
-    char path[64], line[1024];
-    unsigned long user = 0, kernel = 0;
-    snprintf(path, sizeof path, "/proc/%s/stat", peer->server);
-    FILE *file = fopen(path, "r");
-    if (!file || !fgets(line, sizeof line, file)) fail(path);
-    fclose(file);
-    sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
-    return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
-}
 
 /* ---- followers ---- */
 
@@ -70,44 +38,44 @@ static void load_followers(struct peer *peer) {
         size_t count = feed_world_following(&peer->world, person, peer->world.following, ids);
         int64_t reader = feed_world_id(person);
         for (size_t i = 0; i < count; i++) {
-            char key[KEY];
-            key_of(key, 'f', ids[i]);
+            char key[REDIS_KEY];
+            redis_key(key, 'f', ids[i]);
             const char *words[] = {"APPEND", key, (const char *)&reader};
-            redisAppendCommandArgv(peer->redis, 3, words, (const size_t[]){6, KEY, sizeof reader});
+            redisAppendCommandArgv(peer->redis, 3, words, (const size_t[]){6, REDIS_KEY, sizeof reader});
             if (++under_way == LOAD_AT_ONCE) {
-                skip_replies(peer, under_way);
+                redis_skip(peer->redis, under_way);
                 under_way = 0;
             }
         }
     }
-    skip_replies(peer, under_way);
+    redis_skip(peer->redis, under_way);
     free(ids);
 }
 
 /* ---- pushes ---- */
 
 static size_t push_to(struct peer *peer, int64_t reader, const char ref[REF], bool seldom) {
-    char key[KEY];
-    key_of(key, 'i', reader);
+    char key[REDIS_KEY];
+    redis_key(key, 'i', reader);
     const char *push[] = {"LPUSH", key, ref}, *trim[] = {"LTRIM", key, "0", "799"};
-    redisAppendCommandArgv(peer->redis, 3, push, (const size_t[]){5, KEY, REF});
+    redisAppendCommandArgv(peer->redis, 3, push, (const size_t[]){5, REDIS_KEY, REF});
     if (seldom && hash_u64(peer->drawn++) % SELDOM) return 1;
-    redisAppendCommandArgv(peer->redis, 4, trim, (const size_t[]){5, KEY, 1, 3});
+    redisAppendCommandArgv(peer->redis, 4, trim, (const size_t[]){5, REDIS_KEY, 1, 3});
     return 2;
 }
 
 static void post(struct peer *peer, int64_t number, bool seldom) {
-    char followers_key[KEY], post_key[KEY], ref[REF], text[TEXT];
+    char followers_key[REDIS_KEY], post_key[REDIS_KEY], ref[REF], text[TEXT];
     int64_t author = feed_world_author(&peer->world, number), id = feed_world_post_id(&peer->world, number), reader;
-    key_of(followers_key, 'f', author);
-    key_of(post_key, 'p', id);
+    redis_key(followers_key, 'f', author);
+    redis_key(post_key, 'p', id);
     memcpy(ref, &author, sizeof author);
     memcpy(ref + sizeof author, &id, sizeof id);
     memset(text, 'x', sizeof text);
     const char *get[] = {"GET", followers_key}, *set[] = {"SET", post_key, text};
-    redisAppendCommandArgv(peer->redis, 2, get, (const size_t[]){3, KEY});
-    redisAppendCommandArgv(peer->redis, 3, set, (const size_t[]){3, KEY, TEXT});
-    redisReply *followers = reply_of(peer);
+    redisAppendCommandArgv(peer->redis, 2, get, (const size_t[]){3, REDIS_KEY});
+    redisAppendCommandArgv(peer->redis, 3, set, (const size_t[]){3, REDIS_KEY, TEXT});
+    redisReply *followers = redis_reply(peer->redis);
     size_t under_way = 1;
     for (size_t at = 0; at + sizeof reader <= followers->len; at += sizeof reader) {
         memcpy(&reader, followers->str + at, sizeof reader);
@@ -115,30 +83,31 @@ static void post(struct peer *peer, int64_t number, bool seldom) {
         peer->entries++;
     }
     freeReplyObject(followers);
-    skip_replies(peer, under_way);
+    redis_skip(peer->redis, under_way);
 }
 
 static void measure_pushes(struct peer *peer, int64_t first, int64_t posts, bool seldom, const char *name) {
-    double client = bench_cpu_s(), server = server_s(peer);
+    double client = bench_cpu_s(), server = redis_server_s(peer->server);
     uint64_t entries = peer->entries;
     for (int64_t i = 0; i < posts; i++) post(peer, first + i, seldom);
     printf("\"%s\":{\"entries\":%llu,\"server_s\":%.3f,\"client_s\":%.3f},", name,
-           (unsigned long long)(peer->entries - entries), server_s(peer) - server, bench_cpu_s() - client);
+           (unsigned long long)(peer->entries - entries), redis_server_s(peer->server) - server,
+           bench_cpu_s() - client);
 }
 
 /* ---- pages ---- */
 
 static size_t ask_for_texts(struct peer *peer) {
-    redisReply *list = reply_of(peer);
-    char keys[PAGE][KEY];
+    redisReply *list = redis_reply(peer->redis);
+    char keys[PAGE][REDIS_KEY];
     const char *words[PAGE + 1] = {"MGET"};
     size_t sizes[PAGE + 1] = {4}, count = list->elements;
     for (size_t i = 0; i < count; i++) {
         int64_t id;
         memcpy(&id, list->element[i]->str + sizeof id, sizeof id);
-        key_of(keys[i], 'p', id);
+        redis_key(keys[i], 'p', id);
         words[i + 1] = keys[i];
-        sizes[i + 1] = KEY;
+        sizes[i + 1] = REDIS_KEY;
     }
     redisAppendCommandArgv(peer->redis, (int)count + 1, words, sizes);
     freeReplyObject(list);
@@ -146,36 +115,30 @@ static size_t ask_for_texts(struct peer *peer) {
 }
 
 static void measure_pages(struct peer *peer, int64_t pages) {
-    double client = bench_cpu_s(), server = server_s(peer);
+    double client = bench_cpu_s(), server = redis_server_s(peer->server);
     uint64_t shown = 0;
     for (int64_t i = 0; i < pages; i += AT_ONCE) {
         for (int64_t k = 0; k < AT_ONCE; k++) {
-            char key[KEY];
-            key_of(key, 'i', feed_world_id((int64_t)(hash_u64((uint64_t)(i + k)) % (uint64_t)peer->world.people)));
+            char key[REDIS_KEY];
+            redis_key(key, 'i', feed_world_id((int64_t)(hash_u64((uint64_t)(i + k)) % (uint64_t)peer->world.people)));
             const char *words[] = {"LRANGE", key, "0", "19"};
-            redisAppendCommandArgv(peer->redis, 4, words, (const size_t[]){6, KEY, 1, 2});
+            redisAppendCommandArgv(peer->redis, 4, words, (const size_t[]){6, REDIS_KEY, 1, 2});
         }
         for (int64_t k = 0; k < AT_ONCE; k++) shown += ask_for_texts(peer);
-        skip_replies(peer, AT_ONCE);
+        redis_skip(peer->redis, AT_ONCE);
     }
     printf("\"pages\":{\"pages\":%lld,\"shown\":%llu,\"server_s\":%.3f,\"client_s\":%.3f}", (long long)pages,
-           (unsigned long long)shown, server_s(peer) - server, bench_cpu_s() - client);
+           (unsigned long long)shown, redis_server_s(peer->server) - server, bench_cpu_s() - client);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7) fail("its head says which arguments there are");
+    if (argc != 7) bench_fail("its head says which arguments there are");
     struct peer peer = {
         .world = {.people = atoll(argv[2]), .following = atoll(argv[3]), .partitions = 12, .step_us = 300},
         .server = argv[6]};
     int64_t posts = atoll(argv[4]);
     peer.world.begin_ms = clock_wall_ms();
-    peer.redis = redisConnectUnix(argv[1]);
-    for (int tries = 0; peer.redis && peer.redis->err && tries < 100; tries++) {
-        redisFree(peer.redis);
-        usleep(50000);
-        peer.redis = redisConnectUnix(argv[1]);
-    }
-    if (!peer.redis || peer.redis->err) fail("Redis does not answer");
+    peer.redis = redis_connect(argv[1]);
     load_followers(&peer);
     for (int64_t i = 0; i < posts; i++) post(&peer, i, false); // the lists fill up
     putchar('{');

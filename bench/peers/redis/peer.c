@@ -11,7 +11,6 @@
  *
  * Prints CPU seconds of Redis and of this process for the reports alone, and how many followers were near.
  */
-#include <hiredis/hiredis.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "bench/machine.h"
+#include "bench/peers/redis/redis.h"
 #include "bench/router_world.h"
 #include "geo/geo.h"
 
@@ -50,22 +49,6 @@ struct peer {
     uint64_t heard, near, answered;
     size_t subscribed;
 };
-
-static void fail(const char *what) {
-    fprintf(stderr, "bench-redis: %s\n", what);
-    exit(1);
-}
-
-static redisContext *connect_to(const char *socket) {
-    redisContext *context = redisConnectUnix(socket);
-    for (int tries = 0; context && context->err && tries < 100; tries++) {
-        redisFree(context);
-        usleep(50000);
-        context = redisConnectUnix(socket);
-    }
-    if (!context || context->err) fail("Redis does not answer");
-    return context;
-}
 
 static void follow(struct handler *handler, int64_t reporter, int32_t number) {
     if (handler->count == handler->capacity) {
@@ -130,7 +113,7 @@ static void subscribe(struct peer *peer, struct handler *handler) {
         redisAppendCommandArgv(handler->listening, count + 1, words, sizes);
         for (int i = 0; i < count; i++) {
             void *reply;
-            if (redisGetReply(handler->listening, &reply)) fail("subscribing");
+            if (redisGetReply(handler->listening, &reply)) bench_fail("subscribing");
             freeReplyObject(reply);
         }
         peer->subscribed += (size_t)count;
@@ -143,7 +126,7 @@ static void hear(struct peer *peer, struct handler *handler, const redisReply *r
     int64_t user;
     struct geo_point at;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || reply->element[1]->len != NAME)
-        fail("a strange message");
+        bench_fail("a strange message");
     memcpy(&user, reply->element[1]->str, NAME);
     memcpy(&at.lat, reply->element[2]->str, 4);
     memcpy(&at.lng, reply->element[2]->str + 4, 4);
@@ -158,7 +141,7 @@ static void hear(struct peer *peer, struct handler *handler, const redisReply *r
 static void read_from(struct peer *peer, struct handler *handler, bool listening) {
     redisContext *context = listening ? handler->listening : handler->publishing;
     void *reply;
-    if (redisBufferRead(context)) fail("reading from Redis");
+    if (redisBufferRead(context)) bench_fail("reading from Redis");
     while (!redisGetReplyFromReader(context, &reply) && reply) {
         if (listening)
             hear(peer, handler, reply);
@@ -204,20 +187,8 @@ static void run(struct peer *peer, int epoll, uint64_t expected) {
     }
 }
 
-/* User and system seconds of another process. */
-static double cpu_of(int pid) {
-    char path[64];
-    unsigned long user = 0, system = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-        fail("Redis is gone");
-    fclose(file);
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
 int main(int argc, char **argv) {
-    if (argc != 8) fail("see its head for the arguments");
+    if (argc != 8) bench_fail("see its head for the arguments");
     struct peer peer = {.world = {.seed = strtoull(argv[2], NULL, 10),
                                   .present = atoll(argv[3]),
                                   .reporters = atoll(argv[4]),
@@ -225,14 +196,14 @@ int main(int argc, char **argv) {
                                   .time = 1}};
     peer.handlers = mem_zero((size_t)peer.world.routes, sizeof *peer.handlers);
     peer.positions = mem_zero((size_t)peer.world.present, sizeof *peer.positions);
-    int epoll = epoll_create1(0), server = atoi(argv[7]);
+    int epoll = epoll_create1(0);
     for (int32_t h = 0; h < peer.world.routes; h++) peer.handlers[h].channels = map_new();
     make_followers(&peer);
     make_reports(&peer, atoll(argv[6]));
     for (int32_t h = 0; h < peer.world.routes; h++) {
         struct handler *handler = &peer.handlers[h];
-        handler->listening = connect_to(argv[1]);
-        handler->publishing = connect_to(argv[1]);
+        handler->listening = redis_connect(argv[1]);
+        handler->publishing = redis_connect(argv[1]);
         subscribe(&peer, handler);
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)h * 2};
         epoll_ctl(epoll, EPOLL_CTL_ADD, handler->listening->fd, &event);
@@ -240,11 +211,11 @@ int main(int argc, char **argv) {
         epoll_ctl(epoll, EPOLL_CTL_ADD, handler->publishing->fd, &event);
     }
     uint64_t expected = listeners(&peer);
-    double redis = cpu_of(server), ours = bench_cpu_s();
+    double redis = redis_server_s(argv[7]), ours = bench_cpu_s();
     run(&peer, epoll, expected);
     printf(
         "{\"reports\":%zu,\"near\":%llu,\"messages\":%llu,\"subscriptions\":%zu,\"redis_s\":%.3f,\"handlers_s\":%.3f}\n",
         peer.report_count, (unsigned long long)peer.near, (unsigned long long)peer.heard, peer.subscribed,
-        cpu_of(server) - redis, bench_cpu_s() - ours);
+        redis_server_s(argv[7]) - redis, bench_cpu_s() - ours);
     return 0; // the system takes the rest back
 }

@@ -1,53 +1,33 @@
 """Somebody who watches the comments of a subject, by the rules that docs/PROTOCOL.md gives to clients."""
-import threading
 import time
 
 import requests
+
+from harness.watching import Watching
 
 FIRST_REPLIES = 20  # that come along with each root, and the most that may
 MEMBERS = {'type', 'subject', 'since', 'version', 'total', 'sampled', 'items', 'gone', 'counters'}
 
 
-class ThreadWatcher:
+class ThreadWatcher(Watching):
     """
     watcher = ThreadWatcher(cluster, ada, 'post:123')    # a session without a position; it has read the thread and watches
     watcher.thread()                                     # {id: comment without its replies}, held ones left out
     watcher.total, watcher.rereads, watcher.frames
-
-    A thread of its own reads frames and pages. It notes in `broken` frames that break the protocol.
     """
+
+    PAUSE_MAX_S = 5
 
     def __init__(self, cluster, user, subject, phone=None):
         """phone: of a session that is greeted already, which is shared with other watchers."""
+        super().__init__(phone or cluster.phone(user), f'thread-watcher-{user}', greeted=phone is not None)
         self.cluster, self.user, self.subject = cluster, user, subject
         self.http = cluster.http(user)
         self.path = f'/v1/comments/{subject.replace(":", "/")}'
-        self.comments, self.version, self.total = {}, None, None
-        self.broken, self.frames, self.stales, self.rereads = [], [], 0, 0
-        self._wanted = None  # [version to have, when to read, pause after that]
-        self._lock, self._end, self._own = threading.Lock(), threading.Event(), phone is None
-        self.phone = phone or cluster.phone(user)
-        if self._own:
-            self.phone.send({'type': 'hello', 'token': self.phone.token})
-            self.phone.expect('welcome')
-        self._at = len(self.phone.frames)
+        self.comments, self.total, self.frames = {}, None, []
         while not self._read():
             time.sleep(0.2)
-        self._watch()
-        self._thread = threading.Thread(target=self._run, daemon=True, name=f'thread-watcher-{user}')
-        self._thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self._end.set()
-        self._thread.join(10)
-        if self._own:
-            self.phone.close()
+        self._begin()
 
     def thread(self) -> dict[int, dict]:
         with self._lock:
@@ -110,34 +90,18 @@ class ThreadWatcher:
             if not frame['sampled']:
                 self.version = frame['version']
 
-    def _want(self, version, after_ms):
-        self._wanted = [version, time.monotonic() + after_ms / 1000, 0.2]
+    def _reaches(self, version) -> bool:
+        return self.version >= version
 
-    def _reread(self):
-        version, _, pause = self._wanted
-        if self._read():
-            self._watch()
-            if self.version >= version:
-                self._wanted = None
-                return
-        self._wanted = [version, time.monotonic() + pause, min(2 * pause, 5)]
-
-    def _run(self):
-        while not self._end.wait(0.01):
-            while self._at < len(self.phone.frames):
-                frame = self.phone.frames[self._at]
-                self._at += 1
-                if frame.get('subject') == self.subject and frame['type'] in ('comments', 'stale'):
-                    self.frames.append(frame)
-                if frame.get('subject') == self.subject and frame['type'] == 'comments':
-                    self._apply(frame)
-                elif frame.get('subject') == self.subject and frame['type'] == 'stale':
-                    self.stales += 1
-                    if set(frame) != {'type', 'what', 'subject', 'version', 'after_ms'} or frame['what'] != 'comments':
-                        self.broken.append(f'members: {frame}')
-                    if frame['version'] > self.version:
-                        self._want(frame['version'], frame['after_ms'])
-                elif frame['type'] == 'error':
-                    self.broken.append(str(frame))
-            if self._wanted and time.monotonic() >= self._wanted[1]:
-                self._reread()
+    def _take(self, frame):
+        if frame.get('subject') != self.subject or frame['type'] not in ('comments', 'stale'):
+            return
+        self.frames.append(frame)
+        if frame['type'] == 'comments':
+            self._apply(frame)
+            return
+        self.stales += 1
+        if set(frame) != {'type', 'what', 'subject', 'version', 'after_ms'} or frame['what'] != 'comments':
+            self.broken.append(f'members: {frame}')
+        if frame['version'] > self.version:
+            self._want(frame['version'], frame['after_ms'])

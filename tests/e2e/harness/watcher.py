@@ -1,44 +1,26 @@
 """Somebody who watches the own home timeline, by the rules that docs/PROTOCOL.md gives to clients."""
-import threading
-import time
-
 import requests
 
+from harness.watching import Watching
 
-class Watcher:
+
+class Watcher(Watching):
     """
     watcher = Watcher(feed, ada)          # a session without a position; it has read the page and watches
     watcher.shown(20)                     # the newest ids on its screen
     watcher.told                          # ids that came in `posts` frames, in their order, since the connection began
-
-    A thread of its own reads frames and pages. It notes in `broken` frames that break the protocol.
     """
+
+    READINGS = 6  # a page that stays older than the version that was named is not for ever: posts may be gone
 
     def __init__(self, feed, user, limit=100, between=lambda: None):
         """between: called after the first page is read and before the server knows that anybody watches."""
+        super().__init__(feed.cluster.phone(user), f'watcher-{user}')
         self.feed, self.user, self.limit = feed, user, limit
-        self.items, self.version, self.told, self.broken, self.stales, self.rereads = {}, None, [], [], 0, 0
-        self._wanted = None  # [version to have, when to read, pause after that, readings left]
-        self._lock, self._end = threading.Lock(), threading.Event()
-        self.phone = feed.cluster.phone(user)
-        self.phone.send({'type': 'hello', 'token': self.phone.token})
-        self.phone.expect('welcome')
-        self._read_page()
+        self.items, self.told = {}, []
+        self._read()
         between()
-        self._watch()
-        self._thread = threading.Thread(target=self._run, daemon=True, name=f'watcher-{user}')
-        self._thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        self._end.set()
-        self._thread.join(10)
-        self.phone.close()
+        self._begin()
 
     def shown(self, count) -> list[int]:
         with self._lock:
@@ -50,7 +32,7 @@ class Watcher:
     def _watch(self):
         self.phone.send({'type': 'watch', 'what': 'feed', 'version': self.version})
 
-    def _read_page(self) -> bool:
+    def _read(self) -> bool:
         try:
             response = self.feed.http(self.user).get('/v1/feed', params={'limit': self.limit})
         except requests.RequestException:
@@ -83,33 +65,13 @@ class Watcher:
                 self.items.pop(int(gone), None)
         self.version = frame['version']
 
-    def _want(self, version, after_ms):
-        self._wanted = [version, time.monotonic() + after_ms / 1000, 0.2, 6]
+    def _reaches(self, version) -> bool:
+        return self.version == version or int(self.version[:16], 16) > int(version[:16], 16)
 
-    def _reread(self):
-        """Until the page is as new as the version that was named. A page that stays older is not for ever: posts may be gone."""
-        version, _, pause, left = self._wanted
-        if self._read_page():
-            self._watch()
-            left -= 1
-            if self.version == version or int(self.version[:16], 16) > int(version[:16], 16) or not left:
-                self._wanted = None
-                return
-        self._wanted = [version, time.monotonic() + pause, min(2 * pause, 10), left]
-
-    def _run(self):
-        at = 0
-        while not self._end.wait(0.01):
-            while at < len(self.phone.frames):
-                frame = self.phone.frames[at]
-                at += 1
-                if frame['type'] == 'posts':
-                    self._apply(frame)
-                elif frame['type'] == 'stale':
-                    self.stales += 1
-                    if frame['version'] != self.version:
-                        self._want(frame['version'], frame['after_ms'])
-                elif frame['type'] == 'error':
-                    self.broken.append(str(frame))
-            if self._wanted and time.monotonic() >= self._wanted[1]:
-                self._reread()
+    def _take(self, frame):
+        if frame['type'] == 'posts':
+            self._apply(frame)
+        elif frame['type'] == 'stale':
+            self.stales += 1
+            if frame['version'] != self.version:
+                self._want(frame['version'], frame['after_ms'])

@@ -1,0 +1,20 @@
+/* `starling status --live`: asks the daemons themselves, not Kafka, and shows them as a page. Blocking, with a loop of its own. */
+#ifndef CLI_STATUS_LIVE_H
+#define CLI_STATUS_LIVE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct status_live_options {
+    const char *const
+        *lists; /* addresses of the daemons' ops.listen: host:port, several separated by commas or blanks */
+    size_t list_count;
+    int every_s; /* between two readings */
+};
+
+/* In a terminal: until q, Ctrl-C or another signal to end. Else it prints the page once, after two readings. -EINVAL an address is none,
+ * -EIO standard output cannot be written. */
+int status_live(const struct status_live_options *options, struct error *error);
+
+#endif

@@ -52,11 +52,11 @@ package_twice() {
     rm -r "$copy"
 }
 
-# fresh_debian FOLDER: a Debian of this release with nothing installed; fetched once, and copied.
+# fresh_debian FOLDER [CODENAME]: a Debian of that release, or of this one, with nothing installed; fetched once, and copied.
 fresh_debian() {
     local codename base mirror
     need_packages debootstrap
-    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    codename=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
     base=$CACHE/fresh-$codename
     mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v security | head -n 1)
     if [ ! -d "$base" ]; then

@@ -72,6 +72,12 @@ class Stage:
         self.event(user, 'JOIN', place, session, route, **fields)
         return session
 
+    def join_in_turn(self, first, second, **fields):
+        """Sessions on routes 0 and 1. The first one is there when the second comes: users' partitions have no order between them."""
+        session = self.join(first, **fields)
+        self.wait_read()
+        return session, self.join(second, route=1)
+
     def command(self, kind, user, other, since=0, at=None):
         return self.topics.produce('friend-commands', min(user, other), ('friend-command', {
             'kind': kind, 'from': user, 'to': other, 'time': now_ms() if at is None else at, 'since': since}))
@@ -238,7 +244,7 @@ def test_who_opts_out_leaves(stage, users):
     before = stage.share(ada)
     stage.share(ben)
     stage.befriend((ada, ben))
-    a, b = stage.join(ada, route=0, opted=before), stage.join(ben, route=1)
+    a, b = stage.join_in_turn(ada, ben, opted=before)
     stage.roster(ben, b, {ada})
     off = stage.share(ada, mode='OFF')
     left = stage.delivered(lambda route, kind, item: kind == 'Left' and item['user'] == ada)
@@ -472,7 +478,7 @@ def test_kill_and_restart(make_stage, users):
     ada, ben, eve = users(3)
     stage.share(ada, ben, eve)
     stage.befriend((ada, ben))
-    a, b = stage.join(ada), stage.join(ben, route=1)
+    a, b = stage.join_in_turn(ada, ben)
     stage.roster(ben, b, {ada})
     router.kill()
     stage.command('BEFRIEND', ada, eve)

@@ -45,6 +45,10 @@ int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
 /* Whether to ask again: a broker is just taking something over (a group, a partition of a new topic), and there is time left.
  * Sleeps shortly before it returns true. */
 bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);
+/* The same for a question to the leaders of these partitions. If they do not answer, the client first asks who leads their topics now,
+ * for which it takes a second even when the time is over. */
+bool kafka_leaders_again(rd_kafka_t *client, const rd_kafka_topic_partition_list_t *partitions, rd_kafka_resp_err_t err,
+                         int64_t deadline_us);
 
 /* The topic that a broker's name stands for; NULL: none of settings->topics. */
 const struct topic *kafka_topic_of(const struct kafka_settings *settings, const char *name);

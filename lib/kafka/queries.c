@@ -44,24 +44,6 @@ static int plain_client(struct kafka_consumer *consumer, rd_kafka_t **client, st
     return code;
 }
 
-/* A client that asked for a topic while it was being made may remember it without its partitions, and does not ask again by
- * itself. */
-static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline) {
-    const struct rd_kafka_metadata *metadata;
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(client, name, NULL);
-    if (!topic) return;
-    if (!rd_kafka_metadata(client, 0, topic, &metadata, kafka_remaining_ms(deadline)))
-        rd_kafka_metadata_destroy(metadata);
-    rd_kafka_topic_destroy(topic);
-}
-
-static bool again(rd_kafka_t *client, const char *topic, rd_kafka_resp_err_t err, int64_t deadline) {
-    if (err != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && err != RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-        return kafka_again(err, deadline);
-    learn_topic(client, topic, deadline);
-    return kafka_again(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, deadline); // is waited for in the same way
-}
-
 int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
                              int timeout_ms, struct error *error) {
     if (!count) return 0;
@@ -88,12 +70,15 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topi
     int code = plain_client(consumer, &client, error);
     if (code) return code;
     char *name = topic_full_name(consumer->options.settings, topic, false);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, name, partition);
     int64_t deadline = kafka_deadline_us(timeout_ms);
     int64_t first, end;
     rd_kafka_resp_err_t err;
     do {
         err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, kafka_remaining_ms(deadline));
-    } while (again(client, name, err, deadline));
+    } while (kafka_leaders_again(client, list, err, deadline));
+    rd_kafka_topic_partition_list_destroy(list);
     if (!err) {
         *low = first;
         *high = end;
@@ -111,7 +96,7 @@ static rd_kafka_resp_err_t offsets_for(const struct kafka_settings *settings, rd
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
         err = first_error(rd_kafka_offsets_for_times(client, list, kafka_remaining_ms(deadline)), list);
-    } while (again(client, list->elems[0].topic, err, deadline));
+    } while (kafka_leaders_again(client, list, err, deadline));
     for (int i = 0; i < list->cnt; i++)
         kafka_refused(settings, list->elems[i].err, "Describe", "topic", list->elems[i].topic);
     return err;

@@ -1,9 +1,10 @@
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "kafka/private.h"
 
-enum { RETRY_MS = 20 };
+enum { RETRY_MS = 20, LEARN_MS = 1000 };
 
 int kafka_remaining_ms(int64_t deadline_us) {
     int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
@@ -25,4 +26,33 @@ bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us) {
     if (!kafka_remaining_ms(deadline_us)) return false;
     nanosleep(&(struct timespec){.tv_sec = 0, .tv_nsec = RETRY_MS * 1000000L}, NULL);
     return true;
+}
+
+static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline_us) {
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(client, name, NULL);
+    if (!topic) return;
+    if (!rd_kafka_metadata(client, 0, topic, &metadata, kafka_remaining_ms(deadline_us)))
+        rd_kafka_metadata_destroy(metadata);
+    rd_kafka_topic_destroy(topic);
+}
+
+/* A client that asked for a topic while it was being made may remember it without its partitions. One that asked when a broker had just
+ * gone remembers that broker as the leader. Neither asks for the topic again for minutes. */
+static bool leader_in_doubt(rd_kafka_resp_err_t err) {
+    return err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+           err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE ||
+           err == RD_KAFKA_RESP_ERR__TRANSPORT || err == RD_KAFKA_RESP_ERR__RESOLVE;
+}
+
+bool kafka_leaders_again(rd_kafka_t *client, const rd_kafka_topic_partition_list_t *partitions, rd_kafka_resp_err_t err,
+                         int64_t deadline_us) {
+    if (!leader_in_doubt(err)) return kafka_again(err, deadline_us);
+    int64_t learned_us = kafka_deadline_us(LEARN_MS);
+    if (learned_us < deadline_us) learned_us = deadline_us;
+    for (int i = 0; i < partitions->cnt; i++) {
+        const char *topic = partitions->elems[i].topic;
+        if (i == 0 || strcmp(topic, partitions->elems[i - 1].topic) != 0) learn_topic(client, topic, learned_us);
+    }
+    return kafka_again(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, deadline_us); // is waited for in the same way
 }

@@ -122,7 +122,7 @@ def trouble(engine, city, daemons):
         time.sleep(1)  # the other one notices what it would notice of a machine that is gone
         daemon.start()
         say(f'{daemon.name} was killed and started again')
-    eventually(lambda: all(daemon.ready() for both in daemons.values() for daemon in both), 180, every=1,
+    eventually(lambda: all(daemon.ready() for both in daemons.values() for daemon in both), 300, every=1,
                what=f'all daemons are ready without {BROKER}')
     say(f'all daemons are ready without {BROKER}')
     engine.run('start', broker)

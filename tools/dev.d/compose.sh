@@ -88,7 +88,7 @@ start_services() {
     # shellcheck disable=SC2046 # words are wanted
     compose_quietly up -d --no-build $(compose_services)
     for service in $(compose_services | grep -E "^($(IFS='|'; echo "${DAEMONS[*]}"))-"); do
-        wait_healthy "$service" 180
+        wait_healthy "$service" 300
         note "$service is ready"
     done
 }

@@ -1,7 +1,10 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "kafka/consumer_private.h"
+
+enum { ATTEMPT_MS = 2500 };
 
 /* All of this may run on worker threads: librdkafka's handles are safe there, `plain` is guarded by the lock. */
 
@@ -44,8 +47,8 @@ static int plain_client(struct kafka_consumer *consumer, rd_kafka_t **client, st
     return code;
 }
 
-/* A client that asked for a topic while it was being made may remember it without its partitions, and does not ask again by
- * itself. */
+/* Asks for the topic's partitions and their leaders. `plain` reads nothing, so librdkafka does not keep what it knows of topics up to
+ * date: that may be minutes old. */
 static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline) {
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rd_kafka_topic_new(client, name, NULL);
@@ -55,11 +58,38 @@ static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline) 
     rd_kafka_topic_destroy(topic);
 }
 
-static bool again(rd_kafka_t *client, const char *topic, rd_kafka_resp_err_t err, int64_t deadline) {
-    if (err != RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION && err != RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-        return kafka_again(err, deadline);
-    learn_topic(client, topic, deadline);
-    return kafka_again(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, deadline); // is waited for in the same way
+static void learn_topics(rd_kafka_t *client, rd_kafka_topic_partition_list_t *list, int64_t deadline) {
+    rd_kafka_topic_partition_list_sort(list, NULL, NULL);
+    for (int i = 0; i < list->cnt; i++)
+        if (!i || strcmp(list->elems[i].topic, list->elems[i - 1].topic) != 0)
+            learn_topic(client, list->elems[i].topic, deadline);
+}
+
+/* librdkafka goes on asking the broker that it takes for the leader until the time is over, also when that broker is dead or leads no
+ * more. So each attempt has a part of the time only. */
+static int attempt_ms(int64_t deadline) {
+    int left = kafka_remaining_ms(deadline);
+    return left < ATTEMPT_MS ? left : ATTEMPT_MS;
+}
+
+/* Whether to ask again. What is known of the topics is asked for before that if it may be old: a client that asked for a topic while it was
+ * being made may remember it without its partitions, and leaders change. */
+static bool again(rd_kafka_t *client, rd_kafka_topic_partition_list_t *list, rd_kafka_resp_err_t err,
+                  int64_t deadline) {
+    switch (err) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR: return false;
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+        learn_topics(client, list, deadline);
+        return kafka_again(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, deadline); // is waited for in the same way
+    default: return kafka_again(err, deadline);
+    }
 }
 
 int kafka_consumer_committed(struct kafka_consumer *consumer, struct kafka_position *positions, size_t count,
@@ -88,12 +118,15 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topi
     int code = plain_client(consumer, &client, error);
     if (code) return code;
     char *name = topic_full_name(consumer->options.settings, topic, false);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, name, partition);
     int64_t deadline = kafka_deadline_us(timeout_ms);
     int64_t first, end;
     rd_kafka_resp_err_t err;
     do {
-        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, kafka_remaining_ms(deadline));
-    } while (again(client, name, err, deadline));
+        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, attempt_ms(deadline));
+    } while (again(client, list, err, deadline));
+    rd_kafka_topic_partition_list_destroy(list);
     if (!err) {
         *low = first;
         *high = end;
@@ -110,8 +143,8 @@ static rd_kafka_resp_err_t offsets_for(const struct kafka_settings *settings, rd
     rd_kafka_resp_err_t err;
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
-        err = first_error(rd_kafka_offsets_for_times(client, list, kafka_remaining_ms(deadline)), list);
-    } while (again(client, list->elems[0].topic, err, deadline));
+        err = first_error(rd_kafka_offsets_for_times(client, list, attempt_ms(deadline)), list);
+    } while (again(client, list, err, deadline));
     for (int i = 0; i < list->cnt; i++)
         kafka_refused(settings, list->elems[i].err, "Describe", "topic", list->elems[i].topic);
     return err;

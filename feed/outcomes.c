@@ -82,6 +82,18 @@ static bool answer(struct outcome_wait *wait) {
     return there;
 }
 
+/* A client that repeats a post has a new command in the queue each time. If commands wait for longer than clients do, none of these is
+ * decided in time; but the first one with the same key may be, and its outcome is theirs. What the store has is committed. */
+static void out_of_time(struct outcome_wait *wait) {
+    struct buffer body = {.data = NULL};
+    struct error error;
+    if (wait->what == WAITS_POSTED && posted_answer(wait, &body, &error) > 0)
+        http_reply_json(wait->request, 200, &body);
+    else
+        later(wait->request);
+    buffer_free(&body);
+}
+
 /* Whether what was decided can be read now. */
 static bool readable(const struct outcome_wait *wait) {
     const struct feed_commands *commands = wait->replies->options.commands;
@@ -114,7 +126,7 @@ static bool look(struct outcome_wait *wait, int64_t now_us) {
         return replies_feed_now(wait->replies, wait->request, wait->user, wait->other, wait->limit, last);
     if (replies_refused(wait->replies, wait->request, wait->partition)) return true;
     if (readable(wait) && answer(wait)) return true;
-    if (last) later(wait->request);
+    if (last) out_of_time(wait);
     return last;
 }
 
@@ -177,7 +189,7 @@ static void decided(void *context, int code) {
         http_problem(wait->request, 421, "not-the-owner", "another process owns this user", 0);
         wait_free(wait);
     } else if (code) {
-        later(wait->request);
+        if (!replies_refused(wait->replies, wait->request, wait->partition)) out_of_time(wait);
         wait_free(wait);
     } else if (look(wait, clock_monotonic_us())) {
         wait_free(wait);

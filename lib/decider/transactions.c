@@ -8,7 +8,7 @@
 
 enum {
     INIT_TIMEOUT_MS = 10000,
-    COMMIT_TIMEOUT_MS = 5000, /* the transaction itself is given up by the broker after 2 s */
+    COMMIT_TIMEOUT_MS = 8000, /* the transaction itself is given up by the broker after 5 s */
     RETRY_MS = 500,
     MANY = 500,         /* so many at once are bulk: their transaction waits for more of them, */
     HOLD_MS = 100,      /* so long; and takes no more when it is so old, */

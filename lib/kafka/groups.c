@@ -130,7 +130,7 @@ static rd_kafka_resp_err_t ends(struct kafka_admin *admin, rd_kafka_topic_partit
     rd_kafka_resp_err_t err;
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = RD_KAFKA_OFFSET_END;
-        err = rd_kafka_offsets_for_times(admin->client, list, kafka_remaining_ms(deadline));
+        err = rd_kafka_offsets_for_times(admin->client, list, kafka_attempt_ms(deadline));
         for (int i = 0; !err && i < list->cnt; i++) err = list->elems[i].err;
     } while (kafka_leaders_again(admin->client, list, err, deadline));
     return err;

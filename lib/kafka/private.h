@@ -42,6 +42,9 @@ bool kafka_allows(const struct kafka_settings *settings, const struct topic *top
 int64_t kafka_deadline_us(int timeout_ms);
 int kafka_remaining_ms(int64_t deadline_us); /* 0 when passed */
 
+/* The time of one question to leaders of partitions: librdkafka goes on asking the broker that it takes for the leader until that time is
+ * over, also when that broker is dead or leads no more. */
+int kafka_attempt_ms(int64_t deadline_us);
 /* Whether to ask again: a broker is just taking something over (a group, a partition of a new topic), and there is time left.
  * Sleeps shortly before it returns true. */
 bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us);

@@ -91,10 +91,11 @@ static int make_client(struct kafka_producer *producer, struct error *error) {
         {"enable.idempotence", "true"},
         {"partitioner", "murmur2_random"},
         {"linger.ms", linger},
-        // A transaction's messages live as long as it (librdkafka's default for them), and it is kept short: what it
-        // holds open, its readers wait for when its producer dies.
+        // A transaction's messages live as long as it (librdkafka's default for them). When its producer dies, its readers wait
+        // for what it holds open; so it is shorter than a session of the group, after which another process takes over. But a
+        // transaction makes a dozen round trips, some of which lose a packet on bad lines: 2 s were too few for them.
         {"message.timeout.ms", plain ? timeout : NULL},
-        {"transaction.timeout.ms", plain ? NULL : "2000"},
+        {"transaction.timeout.ms", plain ? NULL : "5000"},
         {"queue.buffering.max.kbytes", queue},
         {"queue.buffering.max.messages", "10000000"}, // the bytes are the limit
         // As much as brokers take by default (1,048,588) with what a batch adds: a record that they took can be written again.

@@ -56,7 +56,7 @@ uint64_t kafka_producer_dead_lost(const struct kafka_producer *producer); /* dea
  * the loop must go on meanwhile, as commit and abort wait for delivery reports. 0, or
  *   -EAGAIN  abort, then try again;
  *   -ESTALE  the group has moved on, and another member may own the partitions: abort, drop state;
- *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (2 s),
+ *   others   fatal, make a new producer. Also after a transaction that was open for longer than transaction.timeout.ms (5 s),
  *            or one whose commit got no answer in time, which may then be committed or not: the committed offsets say.
  * A transaction is bound to the consumer's assignment at its beginning: it never commits under a later assignment, however late a
  * worker gets to it. */

@@ -76,7 +76,7 @@ int kafka_consumer_watermarks(struct kafka_consumer *consumer, const struct topi
     int64_t first, end;
     rd_kafka_resp_err_t err;
     do {
-        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, kafka_remaining_ms(deadline));
+        err = rd_kafka_query_watermark_offsets(client, name, partition, &first, &end, kafka_attempt_ms(deadline));
     } while (kafka_leaders_again(client, list, err, deadline));
     rd_kafka_topic_partition_list_destroy(list);
     if (!err) {
@@ -95,7 +95,7 @@ static rd_kafka_resp_err_t offsets_for(const struct kafka_settings *settings, rd
     rd_kafka_resp_err_t err;
     do {
         for (int i = 0; i < list->cnt; i++) list->elems[i].offset = timestamp;
-        err = first_error(rd_kafka_offsets_for_times(client, list, kafka_remaining_ms(deadline)), list);
+        err = first_error(rd_kafka_offsets_for_times(client, list, kafka_attempt_ms(deadline)), list);
     } while (kafka_leaders_again(client, list, err, deadline));
     for (int i = 0; i < list->cnt; i++)
         kafka_refused(settings, list->elems[i].err, "Describe", "topic", list->elems[i].topic);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "kafka/private.h"
 
-enum { RETRY_MS = 20, LEARN_MS = 1000 };
+enum { RETRY_MS = 20, LEARN_MS = 1000, ATTEMPT_MS = 2500 };
 
 int kafka_remaining_ms(int64_t deadline_us) {
     int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
@@ -28,6 +28,11 @@ bool kafka_again(rd_kafka_resp_err_t err, int64_t deadline_us) {
     return true;
 }
 
+int kafka_attempt_ms(int64_t deadline_us) {
+    int left = kafka_remaining_ms(deadline_us);
+    return left < ATTEMPT_MS ? left : ATTEMPT_MS;
+}
+
 static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline_us) {
     const struct rd_kafka_metadata *metadata;
     rd_kafka_topic_t *topic = rd_kafka_topic_new(client, name, NULL);
@@ -37,12 +42,22 @@ static void learn_topic(rd_kafka_t *client, const char *name, int64_t deadline_u
     rd_kafka_topic_destroy(topic);
 }
 
-/* A client that asked for a topic while it was being made may remember it without its partitions. One that asked when a broker had just
- * gone remembers that broker as the leader. Neither asks for the topic again for minutes. */
+/* A client that asked for a topic while it was being made may remember it without its partitions. One that reads nothing may remember
+ * leaders of up to 15 minutes ago. Neither asks for the topic again by itself. */
 static bool leader_in_doubt(rd_kafka_resp_err_t err) {
-    return err == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION || err == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
-           err == RD_KAFKA_RESP_ERR__TIMED_OUT || err == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE ||
-           err == RD_KAFKA_RESP_ERR__TRANSPORT || err == RD_KAFKA_RESP_ERR__RESOLVE;
+    switch (err) {
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH: return true;
+    default: return false;
+    }
 }
 
 bool kafka_leaders_again(rd_kafka_t *client, const rd_kafka_topic_partition_list_t *partitions, rd_kafka_resp_err_t err,

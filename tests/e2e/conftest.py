@@ -7,7 +7,9 @@ import shutil
 import pytest
 
 from harness.broker import REPOSITORY, Broker
+from harness.brokers import Brokers
 from harness.cluster import KINDS, Cluster, build_folder
+from harness.machines import Network, why_there_are_none
 from harness.secured import SecuredBroker
 
 _clusters: list[Cluster] = []
@@ -51,6 +53,24 @@ def secured_broker(tmp_path_factory):
     broker.kill()
 
 
+@pytest.fixture(scope='module')
+def network():
+    """Five machines, that is: network namespaces."""
+    missing = why_there_are_none()
+    if missing:
+        pytest.skip(missing)
+    with Network(5) as network:
+        yield network
+
+
+@pytest.fixture(scope='module')
+def brokers(network, tmp_path_factory):
+    """Three brokers of one cluster, on the first three machines. `broker` has nothing to do with them."""
+    brokers = Brokers(tmp_path_factory.mktemp('brokers'), _jars(), network.machines[:3]).start()
+    yield brokers
+    brokers.kill()
+
+
 def _maker(broker, tmp_path_factory):
     made = []
 
@@ -90,6 +110,12 @@ def make_module_cluster(broker, tmp_path_factory):
 def make_secured_cluster(secured_broker, tmp_path_factory):
     """The same on the secured broker, each program with the user of its own name."""
     yield from _maker(secured_broker, tmp_path_factory)
+
+
+@pytest.fixture(scope='module')
+def make_spread_cluster(brokers, tmp_path_factory):
+    """The same on the three brokers; `add(kind, place=machine)` starts daemons on the other machines."""
+    yield from _maker(brokers, tmp_path_factory)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import time
 import urllib.parse
 
 import pytest
-from confluent_kafka import Producer
 
 from harness.commenters import Commenters, path
 from harness.commenting import Commenting
@@ -140,15 +139,6 @@ def threads_are_right(threads, watchers):
         assert not watcher.broken and watcher.phone.closed() is None, (watcher.user, watcher.broken)
 
 
-def copy_topics(source, target):
-    """Each record, into the partition of the same number."""
-    producer = Producer({'bootstrap.servers': target.topics.bootstrap, 'queue.buffering.max.messages': 1_000_000})
-    for topic in TOPICS:
-        for message in source.topics.read(topic):
-            producer.produce(target.topics.name(topic), key=message.key, value=message.value, partition=message.partition)
-    assert producer.flush(60) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(480)
 def test_every_page_equals_brute_force(make_cluster, users):
@@ -195,7 +185,7 @@ def test_every_page_equals_brute_force(make_cluster, users):
         daemon.stop()
     copy = make_cluster(partitions=8, settings=settings)
     copy.create_topics()
-    copy_topics(cluster, copy)
+    cluster.topics.copy_to(copy.topics, *TOPICS)
     copy.start(fanouts=0, sinks=0, comments=1, topics=False)  # a router: ETags depend on whom a reader has blocked
     assert Pages(copy, site).read(found) == found, 'the same pages, from copies of the topics'
 

@@ -141,6 +141,21 @@ def test_the_same_key_is_the_same_post(feed, users):
     assert without[0] != without[1]
 
 
+def test_a_repeated_post_has_the_outcome_of_its_key_although_it_waits_itself(feed, users):
+    """A gateway that does not wait at all stands for commands that wait for longer than gateways do."""
+    ada, = users(1)
+    impatient = feed.cluster.add('ingest', settings={'ingest.outcome.wait.ms': 0})
+    http = feed.cluster.http(ada)
+    http.base = f'http://{impatient.settings["ingest.listen"]}'
+
+    def posted():
+        response = http.post('/v1/posts', json={'text': 'a', 'key': 'again and again'})
+        assert response.status_code in (201, 202), response.text
+        return response.status_code == 201 and response.json()
+
+    assert feed.http(ada).ok('GET', f'/v1/posts/{eventually(posted)["id"]}')['text'] == 'a'
+
+
 def test_ids_that_are_none_and_posts_that_are_not_there(feed, users):
     ada, = users(1)
     http = feed.http(ada)

@@ -323,7 +323,7 @@ static void test_transaction_that_takes_too_long(void **state) {
     struct world *world = *state;
     struct writer w;
     struct reader reader = {.world = NULL};
-    struct config_pair two_seconds = {.key = "transaction.timeout.ms", .value = "2000"}; // starling's own
+    struct config_pair two_seconds = {.key = "transaction.timeout.ms", .value = "2000"};
     world->settings.extra = &two_seconds;
     world->settings.extra_count = 1;
     writer_open(&w, world, "slow");

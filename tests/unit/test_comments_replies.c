@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,11 +54,10 @@ int owner_serves(const struct owner *owner, int32_t partition) { return 0; }
 
 int64_t decider_handled(const struct decider *decider, const struct topic *topic, int32_t partition) { return handled; }
 
-/* The command is decided already. */
+/* The command is decided already, or is not before the deadline. */
 int decider_await(struct decider *decider, const struct topic *topic, int32_t partition, int64_t offset,
                   int64_t deadline_us, void *context, void (*done)(void *context, int code)) {
-    assert_true(handled > offset);
-    done(context, 0);
+    done(context, handled > offset ? 0 : -ETIMEDOUT);
     return 0;
 }
 
@@ -292,6 +292,23 @@ static void an_outcome_is_not_told_from_older_state(void **state) {
     assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "comment"), "text")), "a");
 }
 
+/* Commands wait for longer than clients do: each repetition of a request is a new command, which is not decided in time. */
+static void a_repeated_request_has_the_outcome_of_its_key(void **state) {
+    struct replies_world *world = *state;
+    command(world, 0, "k", OFFSET);
+    handled = OFFSET + 1;
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=9&wait_ms=0");
+    assert_int_equal(status, 202); // the transaction may still be given up
+
+    for (size_t i = 0; i < world->written_count; i++) take(world, &world->written[i]);
+    write_all(world);
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=k&offset=9&wait_ms=0");
+    assert_int_equal(status, 200);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "comment"), "text")), "a");
+    ask(world, "/peer/comments/outcome/site/1", "user=7&key=another&offset=9&wait_ms=0");
+    assert_int_equal(status, 202);
+}
+
 static const char *outcome(const char *member) { return json_string_value(json_object_get(reply, member)); }
 
 static void a_refusal_for_now_says_how_long_and_is_not_remembered(void **state) {
@@ -332,6 +349,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_refusal_for_now_says_how_long_and_is_not_remembered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_like_that_is_not_read_back_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_outcome_is_not_told_from_older_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_repeated_request_has_the_outcome_of_its_key, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

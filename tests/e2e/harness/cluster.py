@@ -12,7 +12,7 @@ from .broker import REPOSITORY, Broker
 from .http import Http
 from .phone import Phone
 from .ports import free_port
-from .processes import Process, clean_environment
+from .processes import HERE, Place, Process, clean_environment
 from .records import Topics
 from .tokens import Keys
 from .waiting import eventually, now_ms
@@ -46,17 +46,17 @@ class Metrics(dict):
 class Daemon(Process):
     """One starling-* process. start, stop, kill -9 and start again keep its ports and its data."""
 
-    def __init__(self, cluster: 'Cluster', kind: str, index: int, settings: dict):
-        self.kind, self.index = kind, index
+    def __init__(self, cluster: 'Cluster', kind: str, index: int, settings: dict, place: Place = HERE):
+        self.kind, self.index, self.place = kind, index, place
         name = f'{kind}-{index}'
-        self.ops = f'127.0.0.1:{free_port()}'
-        self.peer = f'127.0.0.1:{free_port()}'
+        self.ops = f'{place.address}:{free_port()}'
+        self.peer = f'{place.address}:{free_port()}'
         self.folder = cluster.folder / name
         self.folder.mkdir()
         self.settings = {**cluster.common(), 'ops.listen': self.ops, 'peer.listen': self.peer,
                          'data.dir': self.folder / 'data', **settings}
         self.properties = self.folder / 'starling.properties'
-        super().__init__(name, [build_folder() / f'starling-{kind}', '--config', self.properties],
+        super().__init__(name, place.inside([build_folder() / f'starling-{kind}', '--config', self.properties]),
                          self.folder / 'log', {'ASAN_OPTIONS': 'detect_stack_use_after_return=1',
                                                'UBSAN_OPTIONS': 'print_stacktrace=1'})
 
@@ -137,17 +137,17 @@ class Cluster:
                 daemon.wait_ready()
         return self
 
-    def add(self, kind: str, wait=True, settings=None, start=True) -> Daemon:
+    def add(self, kind: str, wait=True, settings=None, start=True, place: Place = HERE) -> Daemon:
         """One more daemon of that kind, with settings of its own above the cluster's."""
         assert kind in KINDS, kind
         own = {
-            'ingest': {'ingest.listen': f'127.0.0.1:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
+            'ingest': {'ingest.listen': f'{place.address}:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
                        'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation')},
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
-                       'edge.listen': f'127.0.0.1:{self._fanout_port}',
+                       'edge.listen': f'{place.address}:{self._fanout_port}',
                        'edge.min.report.ms': 0,
                        'edge.max.loop.lag.ms': 0},  # phones here do not come back when a busy machine has them sent away
             'feed': {'group.id': self.group('feed')},
@@ -155,7 +155,7 @@ class Cluster:
             'comments': {'group.id': self.group('comments')},
             'history-sink': {'group.id': self.group('history-sink'), 'history.dir': self.history},
         }[kind]
-        daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})})
+        daemon = Daemon(self, kind, len(self.of(kind)), {**own, **self._settings_of(kind), **(settings or {})}, place)
         self.daemons.append(daemon)
         if start:
             daemon.start(wait=wait)
@@ -183,7 +183,9 @@ class Cluster:
 
     def create_topics(self, **plan):
         self.starling('topics', 'create', '--partitions', plan.get('partitions', self.partitions),
-                      '--delivery-partitions', plan.get('delivery_partitions', self.delivery_partitions))
+                      '--delivery-partitions', plan.get('delivery_partitions', self.delivery_partitions),
+                      *(word for option in ('replication', 'min-insync') if option in plan
+                        for word in (f'--{option}', plan[option])))
 
     def starling(self, *arguments, check=True, timeout=60.0, **run) -> subprocess.CompletedProcess:
         """The `starling` command against this cluster; its output is text."""
@@ -206,6 +208,11 @@ class Cluster:
     @property
     def ws_url(self) -> str:
         return f'ws://127.0.0.1:{self._fanout_port}/'
+
+    @property
+    def ws_urls(self) -> list[str]:
+        """Of all edges: those in one place share theirs."""
+        return list(dict.fromkeys(f'ws://{edge.settings["edge.listen"]}/' for edge in self.fanouts))
 
     @property
     def http_url(self) -> str:

@@ -45,13 +45,19 @@ class Commenters:
         self.states: dict[int, str] = {}
         self.answers = collections.Counter()  # by deed and status
         self.subjects, self.weights = list(owners), None
+        self.rest_s = 0.0  # how long a user rests after a deed
+        self.enough = False  # users leave the rest of their plans
         self.hurry = False  # users go on when a write is acknowledged, and ask for its outcome at their end
         self.done, self._total, self._tokens, self._keys = 0, 0, {}, itertools.count()
 
     def link(self, user, scope=None) -> Link:
         if (user, scope) not in self._tokens:
             self._tokens[user, scope] = self.cluster.token(user, scope)
-        return Link(self.cluster.http_url.removeprefix('http://'), self._tokens[user, scope])
+        return Link(self.address_of(user), self._tokens[user, scope])
+
+    def address_of(self, user) -> str:
+        """Of the gateway that the user asks."""
+        return self.cluster.http_url.removeprefix('http://')
 
     def share_done(self) -> float:
         return self.done / self._total
@@ -60,12 +66,13 @@ class Commenters:
 
     async def _until(self, what, link, method, where, wanted, body=None, may=()) -> tuple[Reply, float, float]:
         """The answer, when it was asked first, and when the request was first acknowledged."""
-        sent, acknowledged = time.monotonic(), None
+        sent, acknowledged, last = time.monotonic(), None, None
         while True:
-            assert time.monotonic() - sent < PATIENCE_S, f'{method} {where} was not decided within {PATIENCE_S} s'
+            assert time.monotonic() - sent < PATIENCE_S, f'{method} {where} was not decided within {PATIENCE_S} s: {last}'
             try:
-                reply = await link.ask(method, where, body)
-            except OSError:
+                last = reply = await link.ask(method, where, body)
+            except OSError as error:
+                last = error
                 self.answers[what, 'lost'] += 1
                 await asyncio.sleep(PAUSE_S)
                 continue
@@ -155,8 +162,11 @@ class Commenters:
         link, chance, mine = self.link(user), random.Random(user), []
         try:
             for what in deeds:
+                if self.enough:
+                    break
                 await self._deed(link, user, what, chance, mine)
                 self.done += 1
+                await asyncio.sleep(self.rest_s)
             await self._ask_outcomes(link)
         finally:
             link.close()

@@ -24,6 +24,19 @@ def clean_environment() -> dict:
     return {name: value for name, value in os.environ.items() if not name.startswith('STARLING_')}
 
 
+class Place:
+    """Where processes run; this one is the machine itself, without more. `address` is theirs."""
+
+    address = '127.0.0.1'
+
+    def inside(self, command: list) -> list:
+        """The command that runs that command there."""
+        return command
+
+
+HERE = Place()
+
+
 class Process:
     """One command that may be started again and again; its output is appended to one log file."""
 

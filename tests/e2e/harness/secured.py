@@ -99,9 +99,9 @@ class SecuredBroker(Broker):
             'org.apache.kafka.common.security.scram.ScramLoginModule required '
             f'username="{BROKER}" password="{self.passwords[BROKER]}";\n')
 
-    def _format(self):
+    def format(self):
         self._make_certificate()
-        super()._format()
+        super().format()
 
     def _make_certificate(self):
         (self._folder / 'extensions').write_text('subjectAltName=IP:127.0.0.1\n')
@@ -112,12 +112,12 @@ class SecuredBroker(Broker):
         (self._folder / 'broker.pem').write_text((self._folder / 'broker.key').read_text() +
                                                  (self._folder / 'broker.crt').read_text())
 
-    def _write_properties(self, controller_port):
-        super()._write_properties(controller_port)
+    def _write_properties(self):
+        super()._write_properties()
         modules = 'org.apache.kafka.common.security'
         with open(self._properties, 'a', encoding='utf-8') as properties:  # the last of two lines of a key counts
             properties.write(PROPERTIES.format(
-                port=self.port, controller=controller_port, folder=self._folder, user=BROKER, password=self.passwords[BROKER],
+                port=self.port, controller=self.controller_port, folder=self._folder, user=BROKER, password=self.passwords[BROKER],
                 users=' '.join(f'user_{user}="{password}"' for user, password in self.passwords.items()),
                 scram=f'{modules}.scram.ScramLoginModule required', plain=f'{modules}.plain.PlainLoginModule required'))
 

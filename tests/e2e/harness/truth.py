@@ -115,7 +115,7 @@ class Simulation:
         self.log = open(cluster.folder / 'simulate.log', 'w+')
         self.process = subprocess.Popen(
             [build_folder() / 'starling', 'simulate', '--config', cluster.folder / 'starling.properties',
-             '--ws', cluster.ws_url, '--settle', str(settle), *map(str, arguments)], stderr=self.log,
+             '--ws', ','.join(cluster.ws_urls), '--settle', str(settle), *map(str, arguments)], stderr=self.log,
             env=clean_environment(), preexec_fn=die_with_parent)
 
     def said(self):

@@ -1,0 +1,87 @@
+"""Several machines, for real: three brokers and two sets of daemons in network namespaces of their own. A broker is lost for good, lines are
+cut and healed, others are slow and lose packets. What was acknowledged is there afterwards, and lists, pages and threads are exact."""
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness.busy import Busy
+from harness.processes import die_with_parent
+from harness.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+KINDS = 'ingest', 'router', 'fanout', 'feed', 'comments'
+CUT_S = 12  # two timeouts of a session: the others have taken over
+SLOW_S = 10
+LINE = 40, 10, 0.02  # ms, ± ms, share of packets that are lost
+
+
+def test_nothing_is_left_of_a_network_whose_process_is_killed(network):
+    program = ('import time; from harness.machines import Network; network = Network(2); print(network.device, flush=True); '
+               'time.sleep(600)')
+    child = subprocess.Popen([sys.executable, '-c', program], cwd=pathlib.Path(__file__).parent, stdout=subprocess.PIPE, text=True,
+                             preexec_fn=die_with_parent)
+    device = pathlib.Path('/sys/class/net', child.stdout.readline().strip())
+    assert device.exists() and device.name != network.device
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    eventually(lambda: not device.exists(), 20)
+
+
+@pytest.fixture(scope='module')
+def spread(make_spread_cluster, network):
+    """One of each daemon on each of two machines."""
+    cluster = make_spread_cluster(settings={'ingest:comments.user.rate': 0, 'comments:comments.user.rate': 0})
+    cluster.create_topics(replication=3, **{'min-insync': 2})
+    for machine in network.machines[3:]:
+        for kind in KINDS:
+            cluster.add(kind, wait=False, place=machine)
+    for daemon in cluster.daemons:
+        daemon.wait_ready()
+    return cluster
+
+
+@pytest.fixture
+def busy(spread, users, tmp_path):
+    return Busy(spread, users, tmp_path)
+
+
+def cut(network, *pairs):
+    with network.cut(*pairs):
+        time.sleep(CUT_S)
+
+
+def test_lines_are_slow_and_lose_packets(spread, busy, network):
+    """Between one broker, one machine of daemons and all others, also while everything is compared."""
+    broker, machine = network.machines[2], network.machines[4]
+    with network.slow([broker, machine], *LINE):
+        busy.during(lambda: time.sleep(SLOW_S))
+        busy.check()
+
+
+def test_daemons_are_cut_off_from_some_brokers_and_others_from_all(spread, busy, network):
+    *brokers, one, other = network.machines
+
+    def trouble():
+        cut(network, *((one, broker) for broker in brokers[:2]))
+        cut(network, *((other, broker) for broker in brokers))
+
+    busy.during(trouble)
+    busy.check()
+
+
+def test_a_broker_is_cut_off_from_the_others(spread, busy, network, brokers):
+    """Daemons still reach it. It leads, until it finds that it must not."""
+    victim = brokers.coordinator_of(spread.group('feed'))
+    busy.during(lambda: cut(network, *((victim.place, member.place) for member in brokers.members if member is not victim)))
+    busy.check()
+
+
+def test_a_broker_is_killed_for_good(spread, busy, brokers):
+    """The one that keeps the routers' group."""
+    busy.during(lambda: (brokers.coordinator_of(spread.group('router')).kill(), time.sleep(CUT_S)))
+    busy.check()

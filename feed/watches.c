@@ -115,6 +115,7 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
         struct watched *watched = watched_find(watches->table, readers[i]);
         if (!watched) continue;
         happened(watches, watched, item);
+        tracer_park(watches->options.tracer, watches, (uint64_t)watched->user);
         soon(watches);
     }
 }
@@ -277,13 +278,23 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
     return 0;
 }
 
+static int tell(struct watches *watches, struct watched *watched, struct error *error) {
+    struct tracer *tracer = watches->options.tracer;
+    struct trace_scope scope;
+    bool traced = tracer_unpark(tracer, watches, (uint64_t)watched->user, &scope, NULL);
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
+    int code = watched->anew ? tell_version(watches, watched, error) : tell_change(watches, watched, error);
+    tracer_enter(tracer, before);
+    return code;
+}
+
 /* Looks at some of the readers that are due. True: others are left. */
 static bool look(struct watches *watches) {
     struct error error;
     for (int i = 0; i < READERS; i++) {
         struct watched *watched = watched_due(watches->table);
         if (!watched) return false;
-        int code = watched->anew ? tell_version(watches, watched, &error) : tell_change(watches, watched, &error);
+        int code = tell(watches, watched, &error);
         watched_settled(watched);
         if (code) trouble(watches, watched->partition, code, &error);
     }

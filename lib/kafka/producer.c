@@ -63,12 +63,15 @@ int kafka_producer_send(struct kafka_producer *producer, const struct topic *top
     if (!handle) return -EINVAL;
     int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
     struct trace_scope *scope = tracer_current(producer->options.settings->tracer);
-    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR;
+    // The answer of a try with the trace's headers; a record that is too large with them may fit without.
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
     if (scope) err = kafka_traces_send(producer, scope, handle, where, key, key_size, value, value_size, opaque);
     // librdkafka copies the value and does not change it; its signature is of before const.
-    else if (rd_kafka_produce(handle, where, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, value_size, key, key_size,
-                              opaque))
-        err = rd_kafka_last_error();
+    if (err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        err = rd_kafka_produce(handle, where, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, value_size, key, key_size,
+                               opaque)
+                  ? rd_kafka_last_error()
+                  : RD_KAFKA_RESP_ERR_NO_ERROR;
     if (!err) {
         producer->pending++;
         return 0;

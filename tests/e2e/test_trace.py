@@ -28,7 +28,8 @@ def collector():
 @pytest.fixture(scope='module')
 def cluster(make_module_cluster, collector):
     return make_module_cluster(settings={'otlp.url': collector.url, 'otlp.headers': 'x-key=abc', 'trace.max.per.s': 1000,
-                                         'ingest:ingest.outcome.wait.ms': 8000}).start(feeds=2, comments=1)
+                                         'ingest:ingest.outcome.wait.ms': 8000, 'feed:feed.push.max': 1,
+                                         }).start(feeds=2, comments=1)
 
 
 @pytest.fixture(scope='module')
@@ -106,9 +107,11 @@ def wait_live(feed, watcher, author):
     eventually(told, 60)
 
 
-def test_a_post_is_followed_to_the_screen(cluster, feed, collector, users):
-    ada, ben = users(2)
-    feed.follow(ada, ben)
+@pytest.mark.parametrize('followers, way', [(1, 'timelines'), (2, 'hot-posts')], ids=['pushed', 'hot'])
+def test_a_post_is_followed_to_the_screen(cluster, feed, collector, users, followers, way):
+    ben, ada, *others = users(1 + followers)
+    for follower in (ada, *others):
+        feed.follow(follower, ben)
     feed.wait_home(ada)
     with Watcher(feed, ada) as watcher:
         wait_live(feed, watcher, ben)
@@ -116,7 +119,7 @@ def test_a_post_is_followed_to_the_screen(cluster, feed, collector, users):
         post = feed.http(ben).ok('POST', '/v1/posts', headers=traced.headers, json={'text': 'is this slow?', 'key': 'traced'})
         watcher.phone.expect('posts', where=lambda frame: post['id'] in [item['id'] for item in frame['items']])
         spans = collector.wait(traced.trace, {'POST /v1/posts', 'transaction', 'feed frame',
-                                              *names(cluster, 'post-commands', 'posts', 'timelines', 'deliveries')}, traced.span)
+                                              *names(cluster, 'post-commands', 'posts', way, 'deliveries')}, traced.span)
     check(spans, cluster, traced)
     assert 'is this slow' not in json.dumps([[span.name, span.attributes] for span in spans])
     # The command reads the same from the records.
@@ -124,7 +127,7 @@ def test_a_post_is_followed_to_the_screen(cluster, feed, collector, users):
     told = json.loads(line)
     assert told['trace'] == traced.trace
     topics = [record['topic'] for record in told['records']]
-    order = [topics.index(topic) for topic in ('post-commands', 'posts', 'timelines', 'deliveries')]
+    order = [topics.index(topic) for topic in ('post-commands', 'posts', way, 'deliveries')]
     assert order == sorted(order)
     assert {record['span'] for record in told['records']} <= {span.span for span in spans}
     text = cluster.starling('trace', traced.headers['traceparent']).stdout

@@ -180,6 +180,7 @@ static int make_watches(struct comments *comments, struct error *error) {
     comments->watches = thread_watches_new(&(struct thread_watches_options){
         .loop = service_loop(comments->service),
         .metrics = service_metrics(comments->service),
+        .tracer = service_kafka(comments->service)->tracer,
         .partitions = comments->partitions,
         .events_per_s = comments->settings->live_max,
         .threads = comments->threads,

@@ -70,6 +70,7 @@ int edges_new(const struct edges_options *options, struct edges **out, struct er
         .flush_bytes = (size_t)options->owning->outbox_flush_bytes,
         .flush_us = options->owning->outbox_flush_ms * 1000,
         .epochs = options->epochs,
+        .tracer = options->kafka->tracer,
         .context = edges,
         .send = send_batch,
     });

@@ -136,6 +136,7 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
     if (!watches->live[record->partition]) return;
     struct event_text subject = {parts.subject, parts.size};
     struct watched_thread *thread = watched_threads_find(watches->watched, &subject);
+    if (thread) tracer_park(watches->options.tracer, watches, watch_hash(subject.data, subject.size));
     if (thread && parts.numbers)
         take_comment(watches, thread, record, &subject, parts.comment);
     else if (thread)
@@ -258,12 +259,26 @@ static void tell(struct thread_watches *watches, struct watched_thread *thread) 
     watches->metrics.sampled->value += news.is == THREAD_NEWS_SHOW;
 }
 
+/* A trace waits as long as the thread: for texts that are not read yet. */
+static void tell_traced(struct thread_watches *watches, struct watched_thread *thread) {
+    struct tracer *tracer = watches->options.tracer;
+    const char *subject = watched_thread_subject(thread);
+    uint64_t number = watch_hash(subject, strlen(subject));
+    struct trace_scope scope;
+    bool traced = tracer_parked(tracer, watches, number, &scope, NULL);
+    scope.used = false;
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
+    tell(watches, thread);
+    tracer_enter(tracer, before);
+    if (traced && scope.used) tracer_forget(tracer, watches, number);
+}
+
 /* True: others are left. */
 static bool tell_some(struct thread_watches *watches) {
     for (int i = 0; i < THREADS; i++) {
         struct watched_thread *thread = watched_threads_due(watches->watched, now_ms());
         if (!thread) return false;
-        tell(watches, thread);
+        tell_traced(watches, thread);
     }
     return true;
 }

@@ -19,6 +19,7 @@ struct thread_watches;
 struct thread_watches_options { /* all of it is longer-lived */
     uv_loop_t *loop;
     struct metrics *metrics;
+    struct tracer *tracer;
     int32_t partitions;
     int64_t events_per_s; /* of one subject; with more, it is sampled */
     struct threads *threads;

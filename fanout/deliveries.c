@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { LOG_EVERY_S = 10, LOG_ITEM_EVERY_S = 1 };
+enum { LOG_EVERY_S = 10, LOG_ITEM_EVERY_S = 1, TRACED_MAX = 16 };
 
 struct deliveries {
     struct deliveries_options options;
@@ -54,6 +54,16 @@ static int batch_next(struct deliveries *deliveries, bool v1, struct deliver_env
     return more;
 }
 
+/* Whoever the item of a traced delivery is for, some of them at least, is followed to the frame. */
+static void trace_recipients(struct deliveries *deliveries, const struct screen_running *screen,
+                             const struct deliver_envelope *envelope) {
+    const struct deliveries_options *options = &deliveries->options;
+    if (!tracer_current(sessions_tracer(options->sessions))) return;
+    unsigned place = (unsigned)(screen - options->screens->at);
+    for (size_t i = 0; i < envelope->recipient_count && i < TRACED_MAX; i++)
+        sessions_trace(options->sessions, envelope->recipients[i], place);
+}
+
 /* An item that cannot be read costs itself only: the others of the batch are applied. */
 static void apply(struct deliveries *deliveries, const struct kafka_record *record,
                   const struct deliver_envelope *envelope) {
@@ -67,6 +77,8 @@ static void apply(struct deliveries *deliveries, const struct kafka_record *reco
             log_warn(deliveries->options.log, "undecodable item of a delivery batch",
                      LOG_INT("partition", record->partition), LOG_INT("offset", record->offset),
                      LOG_INT("kind", envelope->kind));
+    } else {
+        trace_recipients(deliveries, screen, envelope);
     }
 }
 
@@ -85,7 +97,11 @@ static void apply_batch(struct deliveries *deliveries, const struct kafka_record
     }
     advance_stream(deliveries, head.stream_time);
     int more;
-    while ((more = batch_next(deliveries, v1, &envelope)) > 0) apply(deliveries, record, &envelope);
+    for (size_t n = 0; (more = batch_next(deliveries, v1, &envelope)) > 0; n++) {
+        tracer_item(sessions_tracer(deliveries->options.sessions), n);
+        apply(deliveries, record, &envelope);
+    }
+    tracer_item(sessions_tracer(deliveries->options.sessions), SIZE_MAX);
     if (more < 0) refuse(deliveries, record, error.text);
     if (head.oldest_received > 0)
         histogram_observe(deliveries->metrics.latency, (double)(clock_wall_ms() - head.oldest_received) / 1000);

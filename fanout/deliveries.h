@@ -8,6 +8,7 @@
 #include "base/metrics.h"
 #include "fanout/clock.h"
 #include "fanout/screen_set.h"
+#include "fanout/sessions.h"
 #include "kafka/producer.h"
 
 struct deliveries;
@@ -17,6 +18,7 @@ struct deliveries_options {
     struct metrics *metrics;
     const struct screen_set *screens; /* outlives them, as do the clock and the producer */
     struct protocol_clock *clock;     /* moved on by the batches' stream times */
+    struct sessions *sessions;        /* where traces of deliveries go on */
     void *context;
     /* A batch that cannot be decoded: to the dead letters. 0, or a negative errno code. */
     int (*dead)(void *context, const struct kafka_record *record, const char *reason);

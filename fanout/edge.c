@@ -279,6 +279,7 @@ static void make_modules(struct edge *edge) {
         .metrics = service_metrics(edge->service),
         .settings = &edge->settings,
         .screens = &edge->screens,
+        .tracer = service_kafka(edge->service)->tracer,
     });
     edge->routes = routes_new(&(struct routes_options){
         .loop = service_loop(edge->service),
@@ -303,6 +304,7 @@ static void make_modules(struct edge *edge) {
         .metrics = service_metrics(edge->service),
         .screens = &edge->screens,
         .clock = &edge->clock,
+        .sessions = edge->sessions,
         .context = edge,
         .dead = send_dead,
     });

@@ -64,6 +64,7 @@ struct screen_watch *screen_watch_new(uv_loop_t *loop, struct sessions *sessions
                                       const struct watch_edge_options *options) {
     struct screen_watch *watch = mem_alloc(sizeof *watch);
     struct watch_edge_options own = *options;
+    own.tracer = sessions_tracer(sessions);
     if (getrandom(&own.watcher, sizeof own.watcher, 0) != sizeof own.watcher) abort();
     *watch = (struct screen_watch){.sessions = sessions, .edge = watch_edge_new(&own, now_ms())};
     watch->worker = loop_idle_new(loop, work, watch);

@@ -1,5 +1,6 @@
 #include "fanout/sessions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,9 @@ struct session *session_next(const struct session *session) {
     return rest_of(session)->next;
 }
 size_t sessions_count(const struct sessions *sessions) { return sessions->count; }
+struct tracer *sessions_tracer(const struct sessions *sessions) {
+    return sessions->options.tracer;
+}
 size_t sessions_offset(const struct sessions *sessions, size_t place) { return sessions->offsets[place]; }
 int64_t session_user(const struct session *session) { return rest_of(session)->user; }
 int64_t session_deadline(const struct session *session) { return rest_of(session)->deadline.due; }
@@ -128,12 +132,28 @@ void session_schedule(struct sessions *sessions, struct session *session) {
 
 /* ---- frames ---- */
 
-static void send_frame(struct sessions *sessions, struct rest *rest, size_t entries) {
+/* False: it is closing, or slow: only errors are sent to the slow. */
+static bool send_frame(struct sessions *sessions, struct rest *rest, size_t entries) {
     size_t size = sessions->frame.size - WS_HEADROOM;
-    if (ws_send(rest->connection, &sessions->frame)) return; /* closing, or slow: only errors are sent to the slow */
+    if (ws_send(rest->connection, &sessions->frame)) return false;
     sessions->metrics.frames->value++;
     sessions->metrics.entries->value += (double)entries;
     sessions->metrics.bytes->value += (double)size;
+    return true;
+}
+
+/* A frame was given to the socket: the end of the trace whose delivery it tells, if there is one. The span begins when the screen knew,
+ * so it shows the flush window. */
+static void finish_trace(struct sessions *sessions, const struct session *session, size_t place) {
+    struct tracer *tracer = sessions->options.tracer;
+    struct trace_scope scope;
+    int64_t since_ns;
+    if (!tracer_unpark(tracer, session, place, &scope, &since_ns)) return;
+    struct trace_scope frame = tracer_child(tracer, &scope.context);
+    frame.start_ns = since_ns;
+    struct trace_facts facts = {.kind = TRACE_INTERNAL};
+    snprintf(facts.name, sizeof facts.name, "%s frame", sessions->options.screens->at[place].screen->name);
+    tracer_finish(tracer, &frame, &facts);
 }
 
 void session_send(struct sessions *sessions, struct session *session) { send_frame(sessions, rest_of(session), 0); }
@@ -153,7 +173,7 @@ static void fill(struct sessions *sessions, struct session *session, size_t plac
         filled = at->screen->fill(at->product, session, &sessions->frame);
         if (!filled.frame) continue;
         rest->flushed_ms = clock_coarse_ms();
-        send_frame(sessions, rest, filled.entries);
+        if (send_frame(sessions, rest, filled.entries)) finish_trace(sessions, session, place);
     } while (filled.again && ws_ready(rest->connection));
     if (filled.more || filled.again) session->owing |= (uint8_t)(1u << place);
 }
@@ -237,6 +257,7 @@ static void flush_more(void *context) { sessions_flush_ready(context); }
 void session_owe(struct sessions *sessions, struct session *session, unsigned place) {
     struct rest *rest = rest_of(session);
     session->owing |= (uint8_t)(1u << place);
+    tracer_park(sessions->options.tracer, session, place);
     if (rest->ready_link || !owes(session)) return;
     int64_t due = flush_due(sessions, rest);
     if (wheel_is_set(&rest->deadline) && rest->deadline.due <= due) return; /* or later than that, by a tick */
@@ -244,6 +265,11 @@ void session_owe(struct sessions *sessions, struct session *session, unsigned pl
         ready_add(sessions, session);
     else
         wheel_set(&sessions->deadlines, &rest->deadline, due);
+}
+
+void sessions_trace(struct sessions *sessions, int64_t user, unsigned place) {
+    for (struct session *session = sessions_of(sessions, user); session; session = session->twin)
+        if (session->owing >> place & 1) tracer_park(sessions->options.tracer, session, place);
 }
 
 /* ---- a session's life ---- */
@@ -265,6 +291,8 @@ struct session *session_new(struct sessions *sessions, struct ws_connection *con
 
 void session_free(struct sessions *sessions, struct session *session) {
     struct rest *rest = rest_of(session);
+    for (size_t place = 0; place < sessions->options.screens->count; place++)
+        tracer_forget(sessions->options.tracer, session, place);
     screens_free(sessions->options.screens, session);
     if (session->greeted) table_remove(sessions, session);
     ready_remove(sessions, session);

@@ -28,6 +28,7 @@
 #include "fanout/screen_set.h"
 #include "fanout/settings.h"
 #include "fanout/talk.h"
+#include "trace/tracer.h"
 #include "ws/ws.h"
 
 enum { ROUTE_NONE = -1 };
@@ -47,6 +48,7 @@ struct sessions_options {
     struct metrics *metrics;
     const struct fanout_settings *settings; /* outlive the sessions, as do the screens */
     const struct screen_set *screens;       /* products may come later, but before the first session */
+    struct tracer *tracer; /* the frame that a traced delivery leads to ends its trace; NULL: none does */
 };
 
 struct sessions *sessions_new(const struct sessions_options *options);
@@ -54,6 +56,7 @@ void sessions_free(struct sessions *sessions);     /* after sessions_free_all; N
 void sessions_free_all(struct sessions *sessions); /* while the screens' products are there */
 
 size_t sessions_count(const struct sessions *sessions);
+struct tracer *sessions_tracer(const struct sessions *sessions);       /* NULL: there is none */
 size_t sessions_offset(const struct sessions *sessions, size_t place); /* of a screen's part: for session_part */
 void sessions_tick(struct sessions *sessions);                         /* deadlines that have passed */
 
@@ -78,6 +81,9 @@ void session_owe(struct sessions *sessions, struct session *session, unsigned pl
 /* The same, at once: an answer that the phone waits for. */
 void session_tell(struct sessions *sessions, struct session *session, unsigned place);
 void sessions_flush_ready(struct sessions *sessions); /* at the end of a batch of changes */
+/* An item of a traced delivery was for that user and was applied: the next frame of that screen ends the trace, if it has something to
+ * tell to them. */
+void sessions_trace(struct sessions *sessions, int64_t user, unsigned place);
 
 /* A frame of the core's own: build it in sessions_frame's buffer and send it. An error frame is counted as one. */
 struct buffer *sessions_frame(struct sessions *sessions);

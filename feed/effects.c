@@ -186,6 +186,7 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
     if (!is_pushed(effects, &push, followers)) return 0;
     if (followers > AT_ONCE) {
         enqueue(effects, &push);
+        tracer_park(options->tracer, effects, (uint64_t)push.id);
         return 0;
     }
     code = push_some(effects, &push, followers + 1, error);
@@ -194,15 +195,23 @@ int effects_post(struct effects *effects, int32_t partition, int64_t author, int
 
 static int run_push(struct effects *effects, size_t readers, struct error *error) {
     struct push push = *push_at(effects, 0);
+    struct tracer *tracer = effects->options.tracer;
+    struct trace_scope scope;
+    bool traced = tracer_parked(tracer, effects, (uint64_t)push.id, &scope, NULL);
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
     int code = is_due(effects, &push, error);
     if (code > 0) code = push_some(effects, &push, readers, error);
+    tracer_enter(tracer, before);
     if (code < 0) {
         effects->failed = push.partition;
         return code;
     }
     effects->first = (effects->first + 1) % effects->capacity;
     effects->count--;
-    if (code) enqueue(effects, &push);
+    if (code)
+        enqueue(effects, &push);
+    else
+        tracer_forget(tracer, effects, (uint64_t)push.id);
     return 0;
 }
 

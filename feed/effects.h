@@ -27,6 +27,7 @@
 #include "feed/hot.h"
 #include "feed/posts.h"
 #include "feed/relations.h"
+#include "trace/tracer.h"
 
 struct effects;
 
@@ -34,6 +35,7 @@ struct effects_options {
     struct relation_lists *relations;
     struct posts *posts;
     const struct hot *lists; /* of hot posts, as every process has them */
+    struct tracer *tracer;   /* pushes that take longer stay in their traces; NULL: nothing is traced */
     int32_t partitions;
     size_t push_max; /* followers; more: Hot */
     size_t backlog;  /* posts that an author sends to a new follower, and of each author in an answer; at least 1 */

@@ -119,7 +119,7 @@ static int feed_start(struct service *service, const struct topics_shape *shape,
         .routes = shape->partitions[TOPIC_SPACE_ROUTES],
         .epochs = epochs_new(),
         .refusals = refusals_new(shape->partitions[TOPIC_SPACE_USERS]),
-        .reader = timeline_reader_new(),
+        .reader = timeline_reader_new(service_kafka(service)->tracer),
     };
     int code = 0;
     if (feed->partitions > IDS_PARTITIONS_MAX)

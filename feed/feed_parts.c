@@ -124,6 +124,7 @@ static void make_effects(struct feed *feed) {
         .relations = feed->relations,
         .posts = feed->posts,
         .lists = hot_posts_lists(feed->hot),
+        .tracer = service_kafka(feed->service)->tracer,
         .partitions = feed->partitions,
         .push_max = (size_t)feed->settings->push_max,
         .backlog = (size_t)feed->settings->backlog,
@@ -147,6 +148,7 @@ static void make_timelines(struct feed *feed) {
     feed->watches = watches_new(&(struct watches_options){
         .loop = service_loop(feed->service),
         .metrics = service_metrics(feed->service),
+        .tracer = service_kafka(feed->service)->tracer,
         .partitions = feed->partitions,
         .relations = feed->relations,
         .hot = hot_posts_lists(feed->hot),
@@ -192,6 +194,7 @@ static int make_owner(struct feed *feed, struct error *error) {
     feed->state = partitions_new(&(struct partitions_options){
         .loop = service_loop(feed->service),
         .log = service_log(feed->service),
+        .tracer = service_kafka(feed->service)->tracer,
         .partitions = feed->partitions,
         .relations = feed->relations,
         .posts = feed->posts,

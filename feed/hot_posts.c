@@ -58,7 +58,7 @@ int hot_posts_new(const struct hot_posts_options *options, struct hot_posts **ou
     *posts = (struct hot_posts){
         .options = *options,
         .lists = hot_new(),
-        .reader = timeline_reader_new(),
+        .reader = timeline_reader_new(options->kafka->tracer),
         .ids = metrics_gauge(options->metrics, "starling_feed_hot_posts", "Posts of hot authors in memory.", NULL),
         .bytes = metrics_gauge(options->metrics, "starling_feed_hot_bytes", "Memory that they take.", NULL),
     };

@@ -228,6 +228,7 @@ int outbox_new(const struct outbox_options *options, struct outbox **out, struct
             .flush_bytes = options->flush_bytes,
             .flush_us = options->flush_us,
             .epochs = options->epochs,
+            .tracer = options->kafka->tracer,
             .context = &outbox->lanes[i],
             .send = send_batch,
         });

@@ -277,7 +277,7 @@ struct partitions *partitions_new(const struct partitions_options *options) {
         .carried = carried_new(PARTITIONS_TOPICS, STATES_WITH_EFFECTS, options->partitions, options->epochs),
         .positions = mem_zero(count * STATES_WITH_EFFECTS, sizeof *partitions->positions),
         .codec = codec_new(),
-        .reader = timeline_reader_new(),
+        .reader = timeline_reader_new(options->tracer),
         .turn = loop_timer_new(options->loop, 0, 0, partitions_turn, partitions),
         .parts = mem_zero(count, sizeof *partitions->parts),
         .building = {.partitions = partitions},

@@ -50,6 +50,7 @@ struct partitions;
 struct partitions_options {
     uv_loop_t *loop;
     struct log *log;
+    struct tracer *tracer;
     int32_t partitions;
     struct relation_lists *relations;
     struct posts *posts;

@@ -6,13 +6,14 @@
 #include "event/delivery.h"
 
 struct timeline_reader {
+    struct tracer *tracer;
     struct deliver_reader *batches;
     struct codec *codec;
 };
 
-struct timeline_reader *timeline_reader_new(void) {
+struct timeline_reader *timeline_reader_new(struct tracer *tracer) {
     struct timeline_reader *reader = mem_alloc(sizeof *reader);
-    *reader = (struct timeline_reader){.batches = deliver_reader_new(), .codec = codec_new()};
+    *reader = (struct timeline_reader){.tracer = tracer, .batches = deliver_reader_new(), .codec = codec_new()};
     return reader;
 }
 
@@ -37,13 +38,15 @@ int timeline_reader_each(struct timeline_reader *reader, const struct kafka_reco
         *unread = error->text;
         return 0;
     }
-    while (!code && (more = deliver_reader_next(reader->batches, &envelope)) > 0) {
+    for (size_t n = 0; !code && (more = deliver_reader_next(reader->batches, &envelope)) > 0; n++) {
+        tracer_item(reader->tracer, n);
         if (envelope.kind != DELIVERY_TIMELINE) continue; // of a later release
         if (delivery_read_timeline(reader->codec, envelope.payload, envelope.payload_size, &item))
             *unread = "an item cannot be read";
         else
             code = each(context, record, &envelope, &item, error);
     }
+    tracer_item(reader->tracer, SIZE_MAX);
     if (more < 0) *unread = "the batch cannot be read to its end";
     return code;
 }

@@ -9,7 +9,8 @@
 
 struct timeline_reader;
 
-struct timeline_reader *timeline_reader_new(void);
+/* tracer: items that are not of the record's trace are handed over outside of its scope. NULL: nothing is traced. */
+struct timeline_reader *timeline_reader_new(struct tracer *tracer);
 void timeline_reader_free(struct timeline_reader *reader); /* NULL is fine */
 
 /* Calls `each` for the items of a record, until it returns another code than 0: timeline_reader_each returns that. *unread: NULL, or why some of

@@ -115,13 +115,16 @@ void watches_item(struct watches *watches, const int64_t *readers, size_t count,
         struct watched *watched = watched_find(watches->table, readers[i]);
         if (!watched) continue;
         happened(watches, watched, item);
+        tracer_park(watches->options.tracer, watches, (uint64_t)watched->user);
         soon(watches);
     }
 }
 
 void watches_hot(struct watches *watches, int64_t author, int64_t id, bool first) {
     watched_job(watches->table, first ? WATCHED_JOB_FRESH : WATCHED_JOB_POST, author, id);
-    if (watched_count(watches->table)) soon(watches);
+    if (!watched_count(watches->table)) return;
+    tracer_park(watches->options.tracer, watches->table, (uint64_t)id);
+    soon(watches);
 }
 
 void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
@@ -277,13 +280,32 @@ static int tell_change(struct watches *watches, struct watched *watched, struct 
     return 0;
 }
 
+/* The trace of what is to be told: of an item for the reader, or of a hot post. */
+static bool trace_of(const struct watches *watches, const struct watched *watched, struct trace_scope *scope) {
+    struct tracer *tracer = watches->options.tracer;
+    bool traced = tracer_unpark(tracer, watches, (uint64_t)watched->user, scope, NULL);
+    for (size_t i = 0; !traced && i < watched->added_count; i++)
+        traced = tracer_parked(tracer, watches->table, (uint64_t)watched->added[i].id, scope, NULL);
+    return traced;
+}
+
+static int tell(struct watches *watches, struct watched *watched, struct error *error) {
+    struct tracer *tracer = watches->options.tracer;
+    struct trace_scope scope;
+    bool traced = trace_of(watches, watched, &scope);
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
+    int code = watched->anew ? tell_version(watches, watched, error) : tell_change(watches, watched, error);
+    tracer_enter(tracer, before);
+    return code;
+}
+
 /* Looks at some of the readers that are due. True: others are left. */
 static bool look(struct watches *watches) {
     struct error error;
     for (int i = 0; i < READERS; i++) {
         struct watched *watched = watched_due(watches->table);
         if (!watched) return false;
-        int code = watched->anew ? tell_version(watches, watched, &error) : tell_change(watches, watched, &error);
+        int code = tell(watches, watched, &error);
         watched_settled(watched);
         if (code) trouble(watches, watched->partition, code, &error);
     }

@@ -21,6 +21,7 @@ struct watches;
 struct watches_options { /* all of it is longer-lived */
     uv_loop_t *loop;
     struct metrics *metrics;
+    struct tracer *tracer;
     int32_t partitions;
     struct relation_lists *relations;
     const struct hot *hot;

@@ -90,6 +90,7 @@ static bool take_row(struct sink *sink, struct sink_partition *partition, const 
         return false;
     }
     if (row->offset >= partition->stored) rows_put(sink->rows, row);
+    tracer_keep(service_kafka(sink->service)->tracer);
     sink->metrics.rows->value++;
     if (segment_rows(partition->open) >= sink->limits.rows) return records_publish(sink, partition);
     return true;

@@ -12,6 +12,7 @@ enum { STATUS_MIN = 100, STATUS_MAX = 599 };
 /* The counters of one endpoint; made when they are first needed. */
 struct tally {
     char *labels; /* method="GET",route="/v1/friends" */
+    char *name;   /* GET /v1/friends */
     struct histogram *seconds;
     struct metric *statuses[STATUS_MAX - STATUS_MIN + 1];
 };
@@ -38,6 +39,7 @@ static struct tally *tally_new(const char *method, const char *pattern) {
     metrics_label(&labels, "method", method);
     metrics_label(&labels, "route", buffer_cstring(&route));
     tally->labels = mem_string(buffer_cstring(&labels));
+    tally->name = mem_format("%s %s", method, buffer_cstring(&route));
     buffer_free(&route);
     buffer_free(&labels);
     return tally;
@@ -45,6 +47,7 @@ static struct tally *tally_new(const char *method, const char *pattern) {
 
 static void tally_free(struct tally *tally) {
     free(tally->labels);
+    free(tally->name);
     free(tally);
 }
 
@@ -123,6 +126,11 @@ void endpoints_find(struct endpoints *endpoints, struct http_request *request, s
         http_set_context(request, served->tally);
         return;
     }
+}
+
+const char *endpoints_name(const struct endpoints *endpoints, const struct http_request *request) {
+    const struct tally *tally = http_context(request);
+    return tally ? tally->name : endpoints->others->name;
 }
 
 void endpoints_count(struct endpoints *endpoints, const struct http_request *request, unsigned status) {

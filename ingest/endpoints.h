@@ -51,6 +51,9 @@ struct endpoint_match {
 };
 void endpoints_find(struct endpoints *endpoints, struct http_request *request, struct endpoint_match *match);
 
+/* "POST /v1/posts": the method and the route that a request led to, for people. Valid as long as the table. */
+const char *endpoints_name(const struct endpoints *endpoints, const struct http_request *request);
+
 /* The request has been answered with that status. */
 void endpoints_count(struct endpoints *endpoints, const struct http_request *request, unsigned status);
 

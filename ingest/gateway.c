@@ -99,6 +99,8 @@ static void handle(void *context, struct http_request *request) {
 static void answered(void *context, const struct http_request *request, unsigned status) {
     struct gateway *gateway = context;
     endpoints_count(gateway->endpoints, request, status);
+    write_answered(service_kafka(gateway->service)->tracer, request, endpoints_name(gateway->endpoints, request),
+                   status);
 }
 
 static void collect(void *context) {

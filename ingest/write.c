@@ -1,12 +1,14 @@
 #include "ingest/write.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
-enum { RETRY_AFTER_S = 5 };
+enum { RETRY_AFTER_S = 5, TRACED_MAX = 16 };
 
 struct writer {
     struct service *service;
@@ -16,6 +18,8 @@ struct writer {
 struct write {
     struct writer *writer;
     struct http_request *request;
+    struct trace_scope traced; /* of the request */
+    size_t traced_records;     /* that may still become part of it */
     write_done *done;
     void *context;
     size_t waiting; /* records without an acknowledgement, and one for the writer itself until write_end */
@@ -79,18 +83,47 @@ struct kafka_producer *writer_producer(struct writer *writer) {
     return writer->producer;
 }
 
+/* ---- traces: a request's scope is parked under it until it is answered ---- */
+
+static struct tracer *tracer_of(const struct writer *writer) { return service_kafka(writer->service)->tracer; }
+
+static bool trace(struct writer *writer, struct http_request *request, struct trace_scope *scope) {
+    struct tracer *tracer = tracer_of(writer);
+    if (!tracer) return false;
+    if (tracer_parked(tracer, request, 0, scope, NULL)) return true;
+    int64_t began_ns = clock_wall_ns() - http_age_us(request) * 1000;
+    if (!tracer_begin(tracer, http_header(request, TRACE_PARENT_HEADER), began_ns, scope)) return false;
+    tracer_park_scope(tracer, scope, request, 0);
+    return true;
+}
+
+void write_answered(struct tracer *tracer, const struct http_request *request, const char *name, unsigned status) {
+    struct trace_scope scope;
+    if (!tracer_unpark(tracer, request, 0, &scope, NULL)) return;
+    struct trace_facts facts = {.kind = TRACE_SERVER, .status = (int)status, .failed = status >= 500};
+    snprintf(facts.name, sizeof facts.name, "%s", name);
+    tracer_finish(tracer, &scope, &facts);
+}
+
+/* ---- writes ---- */
+
 struct write *write_new(struct writer *writer, struct http_request *request, write_done *done, void *context) {
     struct write *write = mem_alloc(sizeof *write);
     *write = (struct write){.writer = writer, .request = request, .done = done, .context = context, .waiting = 1};
+    if (trace(writer, request, &write->traced)) write->traced_records = TRACED_MAX;
     return write;
 }
 
 void write_keyed(struct write *write, const struct topic *topic, const void *key, size_t size,
                  const struct buffer *record) {
     struct kafka_producer *producer = write->writer->producer;
+    struct tracer *tracer = tracer_of(write->writer);
+    struct trace_scope *before = tracer_enter(tracer, write->traced_records ? &write->traced : NULL);
     int code = kafka_producer_up(producer) ? kafka_producer_send(producer, topic, KAFKA_PARTITION_BY_KEY, key, size,
                                                                  record->data, record->size, write)
                                            : -EHOSTDOWN;
+    tracer_enter(tracer, before);
+    if (write->traced_records) write->traced_records--;
     if (code == 0)
         write->waiting++;
     else if (write->code == 0)

@@ -18,11 +18,14 @@ struct kafka_producer *writer_producer(struct writer *writer); /* for dead lette
  * request. */
 typedef void write_done(void *context, struct http_request *request, int code, int32_t partition, int64_t offset);
 
+/* A request's records are of its trace, if it has one: it came with a sampled traceparent, or it is the one in trace.every. */
 struct write;
 struct write *write_new(struct writer *writer, struct http_request *request, write_done *done, void *context);
 void write_user(struct write *write, const struct topic *topic, int64_t user, const struct buffer *record);
 void write_keyed(struct write *write, const struct topic *topic, const void *key, size_t size,
                  const struct buffer *record);
+/* The request is answered: ends its trace's first span. name: the method and the route. */
+void write_answered(struct tracer *tracer, const struct http_request *request, const char *name, unsigned status);
 void write_end(
     struct write *write); /* no more records follow; done may be called inside, and the write is freed after it */
 

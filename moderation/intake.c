@@ -249,6 +249,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
             kafka_producer_send_dead(intake->options.dead_letters, &records[i], error.text);
         }
         intake->records->value++;
+        tracer_keep(service_kafka(intake->options.service)->tracer);
         intake->taken[records[i].partition] = records[i].offset + 1;
         batch_add(intake->gathering, &records[i], applies);
     }

@@ -154,6 +154,7 @@ static void start_parts(struct joiner *joiner) {
         .flush_bytes = (size_t)joiner->owning->outbox_flush_bytes,
         .flush_us = joiner->owning->outbox_flush_ms * SECOND_MS,
         .epochs = joiner->epochs,
+        .tracer = options->kafka->tracer,
         .context = joiner->sending,
         .send = sending_batch,
     };
@@ -197,6 +198,7 @@ static void start_parts(struct joiner *joiner) {
         .radius_m = joiner->common->radius_m,
         .max_lag_s = joiner->settings->max_lag_s,
         .input = INPUT_LOCATIONS,
+        .tracer = options->kafka->tracer,
         .presence = joiner->presence,
         .clock = joiner->clock,
         .graph = options->graph,

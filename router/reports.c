@@ -110,13 +110,20 @@ static void join_report(struct reports *reports, int32_t partition, const struct
     if (!refused(reports, partition, event)) joined(reports, partition, event, received, now_us);
 }
 
+static uint64_t trace_number(int32_t partition, int64_t offset) { return (uint64_t)partition << 44 ^ (uint64_t)offset; }
+
 /* One that overload held. */
 static void take_held(void *context, const struct backlog_item *item, int64_t now_us) {
     struct reports *reports = context;
+    struct tracer *tracer = reports->options.tracer;
+    struct trace_scope scope;
+    bool traced = tracer_unpark(tracer, reports, trace_number(item->partition, item->offset), &scope, NULL);
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
     if (owner_live(reports->owner, item->partition))
         join_report(reports, item->partition, &item->event, item->timestamp, now_us);
     else // its friend lists are being restored: it is read again when they are
         owner_lower(reports->owner, reports->options.input, item->partition, item->offset);
+    tracer_enter(tracer, before);
 }
 
 void reports_handle(struct reports *reports, const struct kafka_record *record, bool owned, int64_t now_us) {
@@ -141,6 +148,8 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
         presence_apply(options->presence, &event, NULL, NULL);
     else if (!overload_take(reports->overload, record, &event, now_us))
         join_report(reports, record->partition, &event, record->timestamp, now_us);
+    else
+        tracer_park(options->tracer, reports, trace_number(record->partition, record->offset));
 }
 
 void reports_befriended(struct reports *reports, int64_t user, int64_t other) {

@@ -20,6 +20,7 @@ struct reports_options {
     double radius_m;
     int64_t max_lag_s; /* router.max.lag.s */
     size_t input;      /* the owner's number of the topic locations */
+    struct tracer *tracer;
     struct presence *presence;
     struct report_clock *clock;
     struct graph *graph;

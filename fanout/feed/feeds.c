@@ -38,17 +38,29 @@ static struct live_feed **place_of(const struct feeds *feeds, const struct sessi
 
 /* ---- a session's pending change ---- */
 
+static struct tracer *tracer_of(const struct feeds *feeds) { return sessions_tracer(feeds->options.sessions); }
+
 /* A frame is owed as soon as all texts are there. */
 static void owe_or_wait(struct feeds *feeds, struct live_feed *live) {
     const struct live_post *post = live_unsettled(live);
-    if (post)
+    if (post) {
+        tracer_park(tracer_of(feeds), live, 0);
         text_await(post->text, &live->wait);
-    else if (live->pending != LIVE_NOTHING)
+    } else if (live->pending != LIVE_NOTHING) {
         session_owe(feeds->options.sessions, live->session, feeds->options.place);
+    }
+}
+
+static void owe_or_wait_traced(struct feeds *feeds, struct live_feed *live) {
+    struct trace_scope scope;
+    bool traced = tracer_unpark(tracer_of(feeds), live, 0, &scope, NULL);
+    struct trace_scope *before = tracer_enter(tracer_of(feeds), traced ? &scope : NULL);
+    owe_or_wait(feeds, live);
+    tracer_enter(tracer_of(feeds), before);
 }
 
 static void text_settled(void *context, struct text_wait *wait) {
-    owe_or_wait(context, (struct live_feed *)(void *)((char *)wait - offsetof(struct live_feed, wait)));
+    owe_or_wait_traced(context, (struct live_feed *)(void *)((char *)wait - offsetof(struct live_feed, wait)));
 }
 
 static void texts_answered(void *context) {
@@ -186,6 +198,7 @@ void feeds_leave(struct feeds *feeds, struct session *session) {
     if (!*live) return;
     screen_watch_leave(feeds->watch, session);
     text_await_end(&(*live)->wait);
+    tracer_forget(tracer_of(feeds), *live, 0);
     live_free(*live);
     free(*live);
     *live = NULL;

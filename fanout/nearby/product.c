@@ -57,8 +57,17 @@ static bool broker_up(void *context) {
 static int send_location(void *context, const void *key, size_t key_size, const void *value, size_t size,
                          void *opaque) {
     struct nearby_screen *product = context;
-    return kafka_producer_send(product->core.producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, key_size, value,
-                               size, opaque);
+    struct tracer *tracer = sessions_tracer(product->core.sessions);
+    struct trace_scope scope;
+    bool traced = tracer_begin(tracer, NULL, clock_wall_ns(), &scope);
+    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
+    int code = kafka_producer_send(product->core.producer, &TOPIC_LOCATIONS, KAFKA_PARTITION_BY_KEY, key, key_size,
+                                   value, size, opaque);
+    tracer_enter(tracer, before);
+    if (traced)
+        tracer_finish(tracer, &scope,
+                      &(struct trace_facts){.kind = TRACE_SERVER, .name = "location", .failed = code != 0});
+    return code;
 }
 
 static void moved(void *context, struct reporter *reporter) {

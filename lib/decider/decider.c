@@ -214,6 +214,7 @@ void decider_take(struct decider *decider, const struct kafka_record *record) {
     if (decider->options.read(decider->options.context, record, queue_reserve(&decider->queue), &error))
         queued.dead = queue_dead_new(record, error.text);
     queue_add(&decider->queue, &queued);
+    tracer_park(decider_tracer(decider), decider, decider_trace_number(&queued));
 }
 
 struct overlay *decider_overlay(struct decider *decider, const struct topic *topic) {

@@ -7,7 +7,10 @@
 #include "decider/queue.h"
 #include "decider/waiters.h"
 
-enum { SLICE = 4000 }; /* commands decided in one go, before the loop may do something else */
+enum {
+    SLICE = 4000,  /* commands decided in one go, before the loop may do something else */
+    TRACED_MAX = 8 /* traces of one transaction, of which the commit becomes a span */
+};
 
 enum stage {
     STAGE_DOWN,     /* no producer; the timer makes one */
@@ -57,6 +60,8 @@ struct decider {
     int64_t pause_us;  /* no transaction is opened before */
 
     struct decider_command slice[SLICE];
+    struct trace_scope traced[TRACED_MAX]; /* spans of the transaction that is under way */
+    size_t traced_count;
 
     int code; /* the worker's result */
     struct error reason;
@@ -71,7 +76,9 @@ void decider_queue_tell(struct decider *decider);
 void decider_forget(struct decider *decider); /* queue, overlays, and what was begun */
 
 /* transactions.c */
-void decider_start(void *context);            /* makes the producer if there is none */
-void decider_commit(struct decider *decider); /* ends the transaction that is open, by its code */
+struct tracer *decider_tracer(const struct decider *decider);
+uint64_t decider_trace_number(const struct queued_command *queued); /* under which its trace is parked */
+void decider_start(void *context);                                  /* makes the producer if there is none */
+void decider_commit(struct decider *decider);                       /* ends the transaction that is open, by its code */
 
 #endif

@@ -112,13 +112,50 @@ static int bury(struct decider *decider, const struct dead_command *dead, struct
     return code ? error_set(error, code, "a dead letter could not be written: %s", strerror(-code)) : 0;
 }
 
-/* One slice of the queue into the transaction. */
+/* ---- traces ---- */
+
+struct tracer *decider_tracer(const struct decider *decider) {
+    return decider->options.settings ? decider->options.settings->tracer : NULL;
+}
+
+uint64_t decider_trace_number(const struct queued_command *queued) {
+    return (uint64_t)queued->place << 44 ^ (uint64_t)queued->offset;
+}
+
+/* What is decided within a trace is one command alone. The transaction becomes a span of it. */
+static int decide(struct decider *decider, size_t count, struct trace_scope *scope, struct error *error) {
+    struct tracer *tracer = decider_tracer(decider);
+    if (scope && decider->traced_count < TRACED_MAX)
+        decider->traced[decider->traced_count++] = tracer_child(tracer, &scope->context);
+    struct trace_scope *before = tracer_enter(tracer, scope);
+    int code = decider->options.decide(decider->options.context, decider->slice, count, error);
+    tracer_enter(tracer, before);
+    return code;
+}
+
+static void finish_spans(struct decider *decider) {
+    const struct trace_facts facts = {.kind = TRACE_INTERNAL, .name = "transaction", .failed = decider->code != 0};
+    for (size_t i = 0; i < decider->traced_count; i++)
+        tracer_finish(decider_tracer(decider), &decider->traced[i], &facts);
+    decider->traced_count = 0;
+}
+
+/* One slice of the queue into the transaction; it ends before a traced command, or with one. */
 static int fill(struct decider *decider, struct error *error) {
     struct decider_queue *queue = &decider->queue;
     size_t room = decider->options.batch - decider->taken, count = 0, taken = 0;
+    struct trace_scope scope;
+    bool traced = false;
     int code = 0;
-    for (; !code && taken < queue->count && taken < room && taken < SLICE; taken++) {
+    for (; !code && !traced && taken < queue->count && taken < room && taken < SLICE; taken++) {
         const struct queued_command *queued = queue_at(queue, taken);
+        uint64_t number = decider_trace_number(queued);
+        traced = tracer_parked(decider_tracer(decider), decider, number, &scope, NULL);
+        if (traced && taken) {
+            traced = false;
+            break;
+        }
+        tracer_forget(decider_tracer(decider), decider, number);
         if (queued->dead)
             code = bury(decider, queued->dead, error);
         else
@@ -128,7 +165,7 @@ static int fill(struct decider *decider, struct error *error) {
                                                                .item = queue_item(queue, taken)};
         position_put(decider, queued);
     }
-    if (!code && count) code = decider->options.decide(decider->options.context, decider->slice, count, error);
+    if (!code && count) code = decide(decider, count, traced ? &scope : NULL, error);
     queue_drop(queue, taken);
     decider_queue_tell(decider);
     decider_overlays_tell(decider);
@@ -184,6 +221,7 @@ static void commit_done(void *context) {
     struct decider *decider = context;
     bool revoked = decider->revoked;
     decider->stage = STAGE_IDLE;
+    finish_spans(decider);
     if (!decider->code) {
         committed(decider);
         return;
@@ -221,7 +259,7 @@ static bool open_transaction(struct decider *decider) {
     return true;
 }
 
-void decider_run(struct decider *decider) {
+static void run_transaction(struct decider *decider) {
     if (decider->stopped || !decider->consumer) return;
     if (decider->stage == STAGE_IDLE && (!decider->queue.count || !open_transaction(decider))) return;
     if (decider->stage != STAGE_OPEN) return;
@@ -235,4 +273,11 @@ void decider_run(struct decider *decider) {
         decider_commit(decider);
     else
         loop_timer_again(decider->turn, left ? 0 : (uint64_t)left_ms, 0);
+}
+
+/* The loop may be working for a trace: of the record that was just taken, and not of all that is decided now. */
+void decider_run(struct decider *decider) {
+    struct trace_scope *before = tracer_enter(decider_tracer(decider), NULL);
+    run_transaction(decider);
+    tracer_enter(decider_tracer(decider), before);
 }

@@ -11,10 +11,11 @@ struct waiting_batch {
     uint8_t *data; /* DELIVER_HEAD_MAX bytes for the head, then the envelopes, then room for the byte that ends them */
     size_t size;   /* of head room and envelopes */
     size_t capacity;
-    uint64_t count;   /* envelopes */
-    int64_t received; /* oldest of the envelopes; 0: none */
-    int64_t first_us; /* when the first envelope came */
-    bool filled;      /* in the ring of the filled */
+    uint64_t count;            /* envelopes */
+    int64_t received;          /* oldest of the envelopes; 0: none */
+    int64_t first_us;          /* when the first envelope came */
+    bool filled;               /* in the ring of the filled */
+    struct trace_scope traced; /* its `sends`: which envelopes are of the trace; none: of no trace */
 };
 
 struct filled {
@@ -28,6 +29,7 @@ struct waiting {
     uint8_t *data;       /* allocation */
     const uint8_t *head; /* where the batch starts in it */
     size_t size;
+    struct trace_scope traced;
 };
 
 struct deliver {
@@ -103,10 +105,14 @@ static void wait_in_line(struct deliver *deliver, const struct waiting *last) {
 }
 
 /* True: the sender took it, or never will. */
-static bool offer(struct deliver *deliver, int32_t destination, const uint8_t *bytes, size_t size, uint64_t epoch) {
-    int code = deliver->options.send(deliver->options.context, destination, bytes, size, epoch);
+static bool offer(struct deliver *deliver, struct waiting *batch) {
+    const struct deliver_options *options = &deliver->options;
+    bool traced = batch->traced.sends.count > 0;
+    struct trace_scope *before = tracer_enter(options->tracer, traced ? &batch->traced : NULL);
+    int code = options->send(options->context, batch->destination, batch->head, batch->size, batch->epoch);
+    tracer_enter(options->tracer, before);
     if (code == -EAGAIN) return false;
-    if (code) epochs_acknowledge(deliver->options.epochs, epoch); // nobody will: it must not hold the epochs up
+    if (code) epochs_acknowledge(options->epochs, batch->epoch); // nobody will: it must not hold the epochs up
     return true;
 }
 
@@ -126,19 +132,24 @@ static void send_batch(struct deliver *deliver, int32_t destination) {
     batch->data[batch->size] = 0;
     const uint8_t *head =
         deliver_head_write_before(batch->data + DELIVER_HEAD_MAX, deliver->stream_time, batch->received, batch->count);
-    size_t size = (size_t)(batch->data + batch->size + 1 - head);
-    uint64_t epoch = epochs_expect(deliver->options.epochs);
+    struct waiting sent = {
+        .destination = destination,
+        .epoch = epochs_expect(deliver->options.epochs),
+        .data = batch->data,
+        .head = head,
+        .size = (size_t)(batch->data + batch->size + 1 - head),
+        .traced = batch->traced,
+    };
     // In order: nothing may overtake what waits.
-    if (deliver->waiting_count || !offer(deliver, destination, head, size, epoch)) {
-        wait_in_line(deliver,
-                     &(struct waiting){
-                         .destination = destination, .epoch = epoch, .data = batch->data, .head = head, .size = size});
+    if (deliver->waiting_count || !offer(deliver, &sent)) {
+        wait_in_line(deliver, &sent);
         batch->data = NULL;
         batch->capacity = 0;
     }
     batch->size = DELIVER_HEAD_MAX;
     batch->count = 0;
     batch->received = 0;
+    batch->traced.sends.count = 0;
 }
 
 static int32_t take_filled(struct deliver *deliver) {
@@ -180,7 +191,7 @@ void deliver_beat(struct deliver *deliver) {
 bool deliver_retry(struct deliver *deliver) {
     while (deliver->waiting_count) {
         struct waiting *first = &deliver->waiting[deliver->waiting_first];
-        if (!offer(deliver, first->destination, first->head, first->size, first->epoch)) return false;
+        if (!offer(deliver, first)) return false;
         deliver->waiting_bytes -= first->size;
         free(first->data);
         deliver->waiting_first++;
@@ -208,12 +219,31 @@ uint8_t *deliver_payload(struct deliver *deliver, size_t size_max) {
     return deliver->payload;
 }
 
+/* The batch holds envelopes of another trace. */
+static bool is_of_another(const struct waiting_batch *batch, const struct trace_scope *scope) {
+    return scope && batch->traced.sends.count && !trace_context_same(&batch->traced.context, &scope->context);
+}
+
+/* The envelope that comes next is of the trace. A batch names one run of them: one that comes after others is not followed. */
+static void trace_next(struct waiting_batch *batch, struct trace_scope *scope) {
+    struct trace_part *sends = &batch->traced.sends;
+    scope->used = true;
+    if (!sends->count) {
+        batch->traced = *scope;
+        *sends = (struct trace_part){.first = (uint32_t)batch->count, .count = 1};
+    } else if (sends->first + sends->count == batch->count) {
+        sends->count++;
+    }
+}
+
 static void append(struct deliver *deliver, int32_t destination, const struct deliver_envelope *envelope,
                    int64_t received, int64_t now_us) {
     struct waiting_batch *batch = &deliver->batches[destination];
+    struct trace_scope *scope = tracer_current(deliver->options.tracer);
     size_t most = deliver_envelope_size_max(envelope->recipient_count, envelope->payload_size);
-    if (batch->count && batch->size - DELIVER_HEAD_MAX + most > deliver->options.flush_bytes)
-        send_batch(deliver, destination);
+    bool full = batch->size - DELIVER_HEAD_MAX + most > deliver->options.flush_bytes;
+    if (batch->count && (full || is_of_another(batch, scope))) send_batch(deliver, destination);
+    if (scope) trace_next(batch, scope);
     reserve(batch, most);
     if (!batch->count) batch->first_us = now_us;
     batch->size = (size_t)(deliver_envelope_write(batch->data + batch->size, envelope) - batch->data);

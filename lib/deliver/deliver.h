@@ -9,6 +9,9 @@
  * topic. Each batch belongs to the epoch (deliver/epochs.h) that is open when it is sent; the owner calls deliver_flush
  * before it closes that epoch, and epochs_acknowledge when a batch has arrived.
  *
+ * An envelope that is put within a trace's scope (trace/tracer.h) makes its batch one of that trace: the batch is sent within the scope,
+ * with the numbers of its envelopes. A batch belongs to one trace at most: an envelope of another one begins a new batch.
+ *
  * No I/O: the sender is the owner's. No allocation an envelope. One thread.
  */
 #ifndef DELIVER_DELIVER_H
@@ -18,6 +21,7 @@
 
 #include "deliver/envelope.h"
 #include "deliver/epochs.h"
+#include "trace/tracer.h"
 
 struct deliver;
 
@@ -26,6 +30,7 @@ struct deliver_options {
     size_t flush_bytes;    /* a batch is sent when it holds that much; one envelope may be larger */
     int64_t flush_us;      /* or when its first envelope is that old */
     struct epochs *epochs; /* the owner's, and longer-lived; several outboxes may share them */
+    struct tracer *tracer; /* NULL: nothing is traced */
     void *context;
     /* Sends one batch, copying it. 0; -EAGAIN: no room now, it is offered again; other codes: it can never be sent and is
      * dropped (the sender has said so where that is told). */

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "kafka/consumer_private.h"
+#include "kafka/traces.h"
 
 enum { BATCH_DEFAULT = 1000, QUEUE_MESSAGES = 100000, QUEUE_KBYTES = 65536 };
 enum { TURN_BYTES = 1 << 20, LEAST = 4 }; /* of a batch, so that large records do not hold up the loop for seconds */
@@ -188,7 +188,6 @@ static void adapt_batch(struct kafka_consumer *consumer, size_t count, size_t by
 
 /* One batch. Returns whether librdkafka may have more. */
 static bool take_batch(struct kafka_consumer *consumer) {
-    const struct kafka_consumer_options *options = &consumer->options;
     consumer->changed = false;
     ssize_t got = rd_kafka_consume_batch_queue(consumer->queue, 0, consumer->messages, consumer->batch);
     size_t count = got > 0 ? (size_t)got : 0, bytes = consumer->burst_bytes;
@@ -201,7 +200,7 @@ static bool take_batch(struct kafka_consumer *consumer) {
     } else {
         size_t records = take_records(consumer, count);
         adapt_batch(consumer, count, consumer->burst_bytes - bytes);
-        if (records) options->on_records(options->context, consumer->records, records);
+        kafka_traces_hand_over(consumer, records);
     }
     for (size_t i = 0; i < count; i++) {
         take_trouble(consumer, consumer->messages[i]);

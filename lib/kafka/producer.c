@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "kafka/producer_private.h"
+#include "kafka/traces.h"
 
 enum {
     TIMEOUT_DEFAULT_MS = 30000,
@@ -24,6 +24,7 @@ static size_t take_event(struct kafka_producer *producer, rd_kafka_event_t *even
     while ((message = rd_kafka_event_message_next(event))) {
         reports++;
         producer->pending--;
+        kafka_traces_reported(producer, message);
         const struct topic *topic = rd_kafka_topic_opaque(message->rkt);
         kafka_refused(producer->options.settings, message->err, "Write", "topic", rd_kafka_topic_name(message->rkt));
         if (!topic) { // a dead letter queue's
@@ -61,13 +62,20 @@ int kafka_producer_send(struct kafka_producer *producer, const struct topic *top
         kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic, TOPIC_WRITES);
     if (!handle) return -EINVAL;
     int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
+    struct trace_scope *scope = tracer_current(producer->options.settings->tracer);
+    // The answer of a try with the trace's headers; a record that is too large with them may fit without.
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+    if (scope) err = kafka_traces_send(producer, scope, handle, where, key, key_size, value, value_size, opaque);
     // librdkafka copies the value and does not change it; its signature is of before const.
-    if (!rd_kafka_produce(handle, where, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, value_size, key, key_size,
-                          opaque)) {
+    if (err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        err = rd_kafka_produce(handle, where, RD_KAFKA_MSG_F_COPY, (void *)(uintptr_t)value, value_size, key, key_size,
+                               opaque)
+                  ? rd_kafka_last_error()
+                  : RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (!err) {
         producer->pending++;
         return 0;
     }
-    rd_kafka_resp_err_t err = rd_kafka_last_error();
     if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
     return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
 }
@@ -126,6 +134,7 @@ int kafka_producer_new(const struct kafka_producer_options *options, struct kafk
         .dead_limit = SIZE_MAX,
         .dead = NULL,
         .dead_count = 0,
+        .traced = NULL,
     };
     if (options->metrics) kafka_dead_letters_count(producer, options->metrics);
     int code = make_client(producer, error);
@@ -170,6 +179,7 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms) {
     kafka_handles_free(&producer->handles);
     if (producer->client) rd_kafka_destroy(producer->client);
     kafka_membership_release(producer->membership);
+    kafka_traces_free(producer->traced);
     free(producer->dead);
     free(producer);
 }

@@ -12,6 +12,8 @@ struct dead_letters {
     struct metric *written, *lost;
 };
 
+struct traces_sent; /* kafka/traces.c */
+
 struct kafka_producer {
     struct kafka_producer_options options;
     struct kafka_opaque opaque;
@@ -26,6 +28,7 @@ struct kafka_producer {
     size_t dead_limit; /* more bytes of key and value than this the broker has refused */
     struct dead_letters *dead;
     size_t dead_count;
+    struct traces_sent *traced; /* NULL: none was */
 };
 
 /* dead_letters.c */

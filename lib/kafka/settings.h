@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "topics/topic.h"
+#include "trace/tracer.h"
 
 /* Borrowed by every client made from it: must outlive them. */
 struct kafka_settings {
@@ -28,7 +29,8 @@ struct kafka_settings {
     void *refused_context;
     /* For consumers: they read each topic's dead letter queue, which has one partition, instead of the topic. */
     bool dead_letters;
-    struct log *log; /* librdkafka's own lines go here at debug; NULL: nowhere */
+    struct tracer *tracer; /* of the clients' loop; NULL: nothing is traced */
+    struct log *log;       /* librdkafka's own lines go here at debug; NULL: nowhere */
 };
 
 /* The broker's name of a topic, or of its dead letter queue: prefix + name [+ ".dlq"]. Caller frees. */

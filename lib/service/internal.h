@@ -13,6 +13,7 @@ struct condition {
 };
 
 struct broker;
+struct daemon_traces;
 struct process_metrics;
 
 struct service {
@@ -31,7 +32,8 @@ struct service {
     struct http_server *ops, *peers; // peers: NULL without peer.listen
     struct process_metrics *process;
     struct broker *broker;
-    struct auth *auth; // NULL until the daemon asks for it
+    struct daemon_traces *traces; // NULL: spans are not exported
+    struct auth *auth;            // NULL until the daemon asks for it
     struct loop_timer *auth_timer;
     struct metric *auth_keys, *auth_failures;
     struct condition *conditions; // the first one is "kafka"
@@ -53,6 +55,11 @@ int service_open_ops(struct service *service, struct error *error);
 int service_open_peers(struct service *service, struct error *error);
 void service_close_http(struct service *service);
 void service_make_conditions(struct service *service); /* and tells the service manager what it waits for */
+
+/* traces.c. The tracer of all Kafka clients, and the exporter of its spans. */
+int traces_check(const struct service_settings *settings, struct error *error);
+void traces_open(struct service *service);
+void traces_close(struct service *service); /* after the daemon is freed */
 
 /* service.c */
 void service_begin(struct service *service,

@@ -161,6 +161,7 @@ static int service_open(struct service *service, struct error *error) {
         .log = service->log,
     };
     service->kafka.extra = config_kafka(service->config, &service->kafka.extra_count);
+    traces_open(service);
     log_info(service->log, "listening", LOG_INT("ops_port", http_server_port(service->ops)),
              LOG_INT("peer_port", service->peers ? http_server_port(service->peers) : -1),
              LOG_TEXT("version", STARLING_VERSION));
@@ -204,6 +205,7 @@ static void service_close(struct service *service) {
     broker_free(service->broker);
     notify_rest(service->notify);
     close_loop(service);
+    traces_close(service);
     metrics_free(service->metrics);
     free(service->process);
     free(service->conditions);

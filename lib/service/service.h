@@ -43,6 +43,8 @@ struct service_settings { /* the section common to all daemons */
     int clock;                     /* enum service_clock */
     double radius_m;
     int64_t inactive_after_s;
+    int64_t trace_every, trace_max_per_s;
+    const char *otlp_url, *otlp_headers; /* otlp_url "": spans are not exported */
 };
 
 struct service;

@@ -72,6 +72,17 @@ static const struct config_property COMMON[] = {
      .doc = "Friends within this distance, in metres, are near."},
     {"inactive.after.s", CONFIG_INT, AT(inactive_after_s), "600", .min = 1, .max = 604800,
      .doc = "A friend whose last report is older, in seconds, is not shown."},
+    {"trace.every", CONFIG_INT, AT(trace_every), "0", .min = 0, .max = 1e9,
+     .doc =
+         "One record in so many that gateways and edges write for apps and phones begins a trace (`starling trace`); 0: "
+         "none does. Requests with a sampled `traceparent` are traced whatever this says."},
+    {"trace.max.per.s", CONFIG_INT, AT(trace_max_per_s), "10", .min = 0, .max = 1e6,
+     .doc = "Traces that one process begins or follows in a second at most; 0: none."},
+    {"otlp.url", CONFIG_STRING, AT(otlp_url), "",
+     .doc =
+         "Where spans of traces are sent, by OTLP over HTTP in JSON, such as http://collector:4318/v1/traces; empty: nowhere."},
+    {"otlp.headers", CONFIG_STRING, AT(otlp_headers), "", .secret = true,
+     .doc = "Header fields for that collector, such as a key: NAME=VALUE, separated by commas."},
 };
 
 /* One block, so that whoever has the section can give it back: the properties come first. */
@@ -217,6 +228,7 @@ int service_configure(struct service *service, int argc, char **argv) {
     if (!code) code = config_finish(service->config, &error);
     if (!code) code = check_kafka(service->config, &error);
     if (!code) code = check_peers(&service->settings, &error);
+    if (!code) code = traces_check(&service->settings, &error);
     if (!code && service->definition->check) code = service->definition->check(&service->settings, &error);
     if (!code && service->checks) code = check_rest(&service->settings, &error);
     if (code < 0) fprintf(stderr, "%s: %s\n", service->definition->name, error.text);

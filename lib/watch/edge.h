@@ -17,6 +17,7 @@
 #ifndef WATCH_EDGE_H
 #define WATCH_EDGE_H
 
+#include "trace/tracer.h"
 #include "watch/watch.h"
 
 struct watch_edge;
@@ -33,6 +34,7 @@ struct watch_edge_options {
     size_t replay_total;     /* of all things together, those with the newest changes; 0: 32 MiB */
     int64_t stale_step_ms;   /* n sessions whose pages become stale at once are spread over n times that; 0: 5 */
     int64_t stale_spread_ms; /* but over no more than this; 0: 5,000 */
+    struct tracer *tracer;   /* of the deliveries, which are told within the scopes that they came in; NULL: none */
     void *context;
 
     /* The partition of a thing, 0 to partitions - 1. */

@@ -76,6 +76,9 @@ struct watch_edge {
     /* Deliveries that wait: size (4 bytes, little-endian) | payload, again and again, from queue_start on. */
     struct buffer queue;
     size_t queue_start;
+    uint64_t queued, told; /* so many were put into it, and are told to the end: numbers of their traces */
+    struct trace_scope traced;
+    bool is_traced; /* the delivery that is being told */
     /* The delivery that is being told: of that thing, NULL: of none; the next seat to tell; how many seats share the time
      * over which stale pages are spread. */
     struct shown *telling;

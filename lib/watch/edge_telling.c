@@ -140,12 +140,17 @@ static void tell_first(struct watch_edge *edge, size_t *budget) {
     memcpy(&size, first, sizeof size);
     struct watch_delivery delivery;
     watch_delivery_decode(first + sizeof size, size, &delivery); // was well-formed when it was taken
+    if (!edge->telling) edge->is_traced = tracer_unpark(edge->options.tracer, edge, edge->told, &edge->traced, NULL);
+    struct trace_scope *before = tracer_enter(edge->options.tracer, edge->is_traced ? &edge->traced : NULL);
     if (!edge->telling) {
         begin(edge, &delivery);
         --*budget;
     }
     tell_seats(edge, &delivery, budget);
-    if (!edge->telling) edge->queue_start += sizeof size + size;
+    tracer_enter(edge->options.tracer, before);
+    if (edge->telling) return;
+    edge->queue_start += sizeof size + size;
+    edge->told++;
 }
 
 size_t watch_edge_tell(struct watch_edge *edge, size_t budget) {
@@ -173,5 +178,6 @@ int watch_edge_take(struct watch_edge *edge, const void *payload, size_t size) {
     uint32_t length = (uint32_t)size;
     buffer_append(&edge->queue, &length, sizeof length);
     buffer_append(&edge->queue, payload, size);
+    tracer_park(edge->options.tracer, edge, edge->queued++);
     return 0;
 }

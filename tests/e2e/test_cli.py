@@ -525,7 +525,7 @@ def test_watch_draws_a_picture_in_a_terminal(shared_cluster, users):
 
 
 COMMANDS = [('topics', 'create'), ('graph', 'import', '/dev/null'), ('graph', 'export'), ('replay', 'locations'),
-            ('history', 5), ('status',), ('watch', 5)]
+            ('history', 5), ('status',), ('watch', 5), ('trace', '--latest', 1)]
 
 
 def test_a_broker_that_is_away_is_named_within_seconds(make_cluster):
@@ -553,7 +553,8 @@ def test_topics_that_are_missing_are_named(make_cluster, command):
     ('replay', 'locations', '--follow', '--to', '5'), ('history',), ('history', 'ada'), ('history', '5', '--format', 'xml'),
     ('history', '5', '--to', 'x'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
     ('watch', '5', '--at', '1'), ('watch', '5', '--ws', 'http://x'), ('watch', '5', '--set', 'nonsense'),
-    ('status', '--set', 'topic.prefix=x')], ids=lambda arguments: ' '.join(arguments))
+    ('status', '--set', 'topic.prefix=x'), ('trace',), ('trace', 'new', 'new'), ('trace', 'nothing'), ('trace', '--latest', '0'),
+    ('trace', 'new', '--latest', '1'), ('trace', 'new', '--from', 'soon')], ids=lambda arguments: ' '.join(arguments))
 def test_wrong_usage_ends_with_2_and_the_usage(arguments):
     done = subprocess.run([build_folder() / 'starling', *arguments], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
@@ -562,7 +563,7 @@ def test_wrong_usage_ends_with_2_and_the_usage(arguments):
 
 
 def test_help_is_no_failure():
-    for command in 'topics', 'graph', 'watch', 'replay', 'dlq', 'history', 'status':
+    for command in 'topics', 'graph', 'watch', 'replay', 'dlq', 'history', 'status', 'trace':
         done = subprocess.run([build_folder() / 'starling', command, '--help'], capture_output=True, text=True, timeout=20,
                           env=clean_environment())
         assert done.returncode == 0 and done.stdout.startswith(f'usage: starling {command} ') and done.stderr == ''

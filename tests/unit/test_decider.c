@@ -16,7 +16,7 @@
 #include "decider/decider.h"
 #include "fakes/kafka.h"
 
-enum { PARTITIONS = 2, KEYS = 26, REQUESTS = 1000, WAITERS = 3 };
+enum { PARTITIONS = 2, KEYS = 26, REQUESTS = 1000, WAITERS = 3, TRACED = 13 /* commands of this amount are traced */ };
 
 static const struct topic ADDING = {.name = "adding", .space = TOPIC_SPACE_USERS};
 static const struct topic TAKING = {.name = "taking", .space = TOPIC_SPACE_USERS};
@@ -39,6 +39,9 @@ struct world {
     struct decider *decider;
     struct metrics *registry;
     struct decider_metrics metrics;
+    struct tracer *tracer;
+    struct span_queue *spans;
+    int traced_decisions;
     bool assigned, begin_wanted;
     int resets, decide_fails, decided;
     struct { /* what was read from COUNTERS */
@@ -102,7 +105,14 @@ static int decide(void *context, struct decider_command *commands, size_t count,
         return error_set(error, -EIO, "no mood");
     }
     int code = 0;
-    for (size_t i = 0; !code && i < count; i++) code = decide_one(w, &commands[i]);
+    // What is decided within a trace is one command: the traced one.
+    bool traced = tracer_current(w->tracer);
+    w->traced_decisions += traced;
+    if (traced) assert_int_equal(count, 1);
+    for (size_t i = 0; !code && i < count; i++) {
+        assert_int_equal(((const struct change *)commands[i].item)->amount == TRACED, traced);
+        code = decide_one(w, &commands[i]);
+    }
     return code;
 }
 
@@ -130,6 +140,17 @@ static void apply(struct world *w, const uint8_t *key, size_t key_size, const ui
     }
 }
 
+/* As lib/kafka does with a record that carries a context. */
+static void take_command(struct world *w, const struct kafka_record *record) {
+    struct change change;
+    struct trace_scope scope;
+    bool traced =
+        !read_command(w, record, &change, NULL) && change.amount == TRACED && tracer_begin(w->tracer, NULL, 0, &scope);
+    struct trace_scope *before = tracer_enter(w->tracer, traced ? &scope : NULL);
+    decider_take(w->decider, record);
+    tracer_enter(w->tracer, before);
+}
+
 static void on_records(void *context, const struct kafka_record *records, size_t count) {
     struct world *w = context;
     for (size_t i = 0; i < count; i++) {
@@ -137,7 +158,7 @@ static void on_records(void *context, const struct kafka_record *records, size_t
         if (record->topic == &COUNTERS)
             apply(w, record->key, record->key_size, record->value, record->value_size);
         else
-            decider_take(w->decider, record);
+            take_command(w, record);
     }
     decider_run(w->decider);
 }
@@ -259,6 +280,9 @@ static int set_up(void **state) {
     struct world *w = mem_zero(1, sizeof *w);
     uv_loop_init(&w->loop);
     w->settings = (struct kafka_settings){.bootstrap = "memory", .prefix = "", .client_id = "test"};
+    w->spans = span_queue_new(1000);
+    w->tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000000, .spans = w->spans});
+    w->settings.tracer = w->tracer;
     w->registry = metrics_new();
     w->metrics = (struct decider_metrics){
         .commands = metrics_counter(w->registry, "commands", "", NULL),
@@ -286,6 +310,8 @@ static int tear_down(void **state) {
     uv_run(&w->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&w->loop), 0);
     fake_kafka_stop();
+    tracer_free(w->tracer);
+    span_queue_free(w->spans);
     metrics_free(w->registry);
     free(w);
     return 0;
@@ -498,6 +524,17 @@ static void many_commands_are_decided_in_several_transactions(void **state) {
     assert_int_equal((int)w->metrics.commands->value, 1050);
 }
 
+static void a_traced_command_is_decided_alone_in_its_trace(void **state) {
+    struct world *w = *state;
+    const struct trace_span *spans;
+    for (int i = 0; i < 40; i++) command(w, &ADDING, 'a', i % 10 == 5 ? TRACED : 1, 0);
+    settle(w);
+    assert_int_equal(w->traced_decisions, 4);
+    // Each has a span of the transaction that it was decided in.
+    assert_int_equal(span_queue_take(w->spans, 1, &spans), 4);
+    for (size_t i = 0; i < 4; i++) assert_string_equal(spans[i].facts.name, "transaction");
+}
+
 struct outcome {
     int calls, code;
 };
@@ -623,6 +660,7 @@ int main(void) {
         TEST(records_that_were_decided_or_are_not_begun_are_passed_by),
         TEST(a_product_that_fails_is_asked_again_ever_more_slowly),
         TEST(many_commands_are_decided_in_several_transactions),
+        TEST(a_traced_command_is_decided_alone_in_its_trace),
         TEST(those_who_wait_hear_of_the_outcome),
         TEST(those_who_wait_outlast_a_failed_transaction),
         TEST(whatever_happens_every_command_counts_once),

@@ -23,9 +23,12 @@ struct sent {
     uint64_t epoch;
     uint8_t *bytes;
     size_t size;
+    bool traced;
+    struct trace_scope scope; /* within which it was sent */
 };
 
 struct world {
+    struct tracer *tracer;
     struct deliver *outbox;
     struct epochs *epochs;
     struct deliver_reader *reader;
@@ -41,6 +44,9 @@ static int take(void *context, int32_t destination, const void *bytes, size_t si
     struct sent *s = &w->sent[w->count++];
     *s = (struct sent){.destination = destination, .epoch = epoch, .bytes = mem_alloc(size), .size = size};
     memcpy(s->bytes, bytes, size);
+    const struct trace_scope *scope = tracer_current(w->tracer);
+    s->traced = scope;
+    if (scope) s->scope = *scope;
     return 0;
 }
 
@@ -48,10 +54,12 @@ static int setup(void **state) {
     struct world *w = mem_zero(1, sizeof *w);
     w->epochs = epochs_new();
     w->reader = deliver_reader_new();
+    w->tracer = tracer_new(&(struct tracer_options){.every = 1, .max_per_s = 1000});
     w->outbox = deliver_new(&(struct deliver_options){.destinations = DESTINATIONS,
                                                       .flush_bytes = FLUSH_BYTES,
                                                       .flush_us = FLUSH_US,
                                                       .epochs = w->epochs,
+                                                      .tracer = w->tracer,
                                                       .context = w,
                                                       .send = take});
     *state = w;
@@ -66,6 +74,7 @@ static void forget_sent(struct world *w) {
 static int teardown(void **state) {
     struct world *w = *state;
     deliver_free(w->outbox);
+    tracer_free(w->tracer);
     epochs_free(w->epochs);
     deliver_reader_free(w->reader);
     forget_sent(w);
@@ -135,6 +144,65 @@ static void test_a_batch_a_destination_in_order(void **state) {
     expect_end(w);
     deliver_flush(w->outbox);
     assert_int_equal(w->count, 2);
+}
+
+/* ---- traces ---- */
+
+static void put_traced(struct world *w, struct trace_scope *scope, int64_t number) {
+    struct trace_scope *before = tracer_enter(w->tracer, scope);
+    put(w, 3, number, 1, 1);
+    tracer_enter(w->tracer, before);
+}
+
+static void expect_trace(const struct world *w, size_t index, const struct trace_scope *scope, uint32_t first,
+                         uint32_t count) {
+    assert_true(w->sent[index].traced);
+    assert_true(trace_context_same(&w->sent[index].scope.context, &scope->context));
+    assert_int_equal(w->sent[index].scope.sends.first, first);
+    assert_int_equal(w->sent[index].scope.sends.count, count);
+}
+
+static void test_a_batch_names_the_envelopes_of_its_trace(void **state) {
+    struct world *w = *state;
+    struct trace_scope one, two;
+    assert_true(tracer_begin(w->tracer, NULL, 0, &one) && tracer_begin(w->tracer, NULL, 0, &two));
+    put(w, 3, 1, 1, 1);
+    put_traced(w, &one, 2);
+    put_traced(w, &one, 3);
+    put(w, 3, 4, 1, 1);
+    put_traced(w, &one, 5); // one run of envelopes is named
+    assert_int_equal(w->count, 0);
+    put_traced(w, &two, 6); // of another trace: another batch
+    assert_int_equal(w->count, 1);
+    expect_trace(w, 0, &one, 1, 2);
+    assert_true(one.used && two.used);
+    tracer_enter(w->tracer, &one); // what is sent just now is not of the trace that the loop works for
+    deliver_flush(w->outbox);
+    tracer_enter(w->tracer, NULL);
+    assert_int_equal(w->count, 2);
+    expect_trace(w, 1, &two, 0, 1);
+    put(w, 3, 7, 1, 1);
+    tracer_enter(w->tracer, &one);
+    deliver_flush(w->outbox);
+    tracer_enter(w->tracer, NULL);
+    assert_int_equal(w->count, 3);
+    assert_false(w->sent[2].traced);
+}
+
+static void test_a_batch_that_waits_keeps_its_trace(void **state) {
+    struct world *w = *state;
+    struct trace_scope one;
+    assert_true(tracer_begin(w->tracer, NULL, 0, &one));
+    w->refuse = -EAGAIN;
+    put_traced(w, &one, 1);
+    deliver_flush(w->outbox);
+    put(w, 3, 2, 1, 1);
+    deliver_flush(w->outbox);
+    w->refuse = 0;
+    assert_true(deliver_retry(w->outbox));
+    assert_int_equal(w->count, 2);
+    expect_trace(w, 0, &one, 0, 1);
+    assert_false(w->sent[1].traced);
 }
 
 static void test_age_and_size(void **state) {
@@ -473,6 +541,8 @@ static void test_random_histories(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_batch_a_destination_in_order),
+        TEST(test_a_batch_names_the_envelopes_of_its_trace),
+        TEST(test_a_batch_that_waits_keeps_its_trace),
         TEST(test_age_and_size),
         TEST(test_age_may_change),
         TEST(test_recipients_are_gathered_by_destination),

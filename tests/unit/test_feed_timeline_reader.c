@@ -58,7 +58,7 @@ static int see(void *context, const struct kafka_record *record, const struct de
 }
 
 static int read_batch(const struct batch *batch, size_t size, struct seen *seen, const char **unread) {
-    struct timeline_reader *reader = timeline_reader_new();
+    struct timeline_reader *reader = timeline_reader_new(NULL);
     const struct kafka_record record = {.offset = 9, .value = batch->head, .value_size = size};
     struct error error;
     int code = timeline_reader_each(reader, &record, see, seen, unread, &error);

@@ -1,0 +1,134 @@
+/* `starling trace`: where the time of a traced request went, from the records that carry its context. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/hops.h"
+#include "cli/reader.h"
+#include "cli/when.h"
+#include "event/topics.h"
+
+enum { LOOK_BACK_MS = 10 * 60 * 1000, LATEST_MAX = 100000 };
+
+struct tracing {
+    struct cli cli;
+    int64_t from_ms, to_ms;
+    uint8_t trace[TRACE_ID_BYTES]; /* the one that is wanted */
+    int64_t latest;                /* or so many of all; 0: that one */
+    bool json;
+    struct hops *hops;
+};
+
+static void drained(void *context) {}
+
+static void take(void *context, const struct kafka_record *record) {
+    struct tracing *tracing = context;
+    const char *parent = kafka_record_header(record, TRACE_PARENT_HEADER);
+    struct hop hop = {
+        .time_ms = record->timestamp, .topic = record->topic, .partition = record->partition, .offset = record->offset};
+    if (!parent || trace_context_parse(parent, &hop.context)) return;
+    if (!tracing->latest && memcmp(hop.context.trace, tracing->trace, sizeof tracing->trace) != 0) return;
+    hops_add(tracing->hops, &hop);
+}
+
+static int read_all(struct tracing *tracing, struct error *error) {
+    struct topics_shape shape;
+    int code = reader_shape(&tracing->cli.kafka, &shape, error);
+    for (size_t i = 0; !code && i < TOPICS_ALL.count; i++) {
+        const struct topic *topic = TOPICS_ALL.items[i];
+        code = reader_run(&(struct reader_options){.settings = &tracing->cli.kafka,
+                                                   .topic = topic,
+                                                   .partitions = shape.partitions[topic->space],
+                                                   .partition = READER_ALL,
+                                                   .from_ms = tracing->from_ms,
+                                                   .to_ms = tracing->to_ms,
+                                                   .context = tracing,
+                                                   .take = take,
+                                                   .drained = drained},
+                          error);
+    }
+    return code;
+}
+
+static int show(struct tracing *tracing) {
+    struct error error = {.text = ""};
+    struct buffer out = {.size = 0};
+    tracing->hops = hops_new();
+    int code = read_all(tracing, &error);
+    size_t latest = tracing->latest ? (size_t)tracing->latest : 1;
+    if (!code) {
+        size_t count = tracing->json ? hops_json(&out, tracing->hops, latest) : hops_text(&out, tracing->hops, latest);
+        if (!count && !tracing->latest)
+            code =
+                error_set(&error, -ENOENT, "no record since then carries that trace: --from TIME looks further back");
+    }
+    if (!code && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)))
+        code = error_set(&error, -EIO, "standard output cannot be written");
+    buffer_free(&out);
+    hops_free(tracing->hops);
+    return code ? cli_fail(&TRACE_COMMAND, 1, "%s", error.text) : 0;
+}
+
+/* A traceparent that a request can be made with. */
+static int print_new(void) {
+    struct trace_context context = {.sampled = true};
+    char text[TRACE_PARENT_TEXT];
+    if (getrandom(context.trace, sizeof context.trace, 0) != sizeof context.trace ||
+        getrandom(context.span, sizeof context.span, 0) != sizeof context.span)
+        return cli_fail(&TRACE_COMMAND, 1, "no random numbers");
+    trace_context_write(&context, text);
+    puts(text);
+    return fflush(stdout) ? cli_fail(&TRACE_COMMAND, 1, "standard output cannot be written") : 0;
+}
+
+/* A trace's id, or a traceparent. */
+static bool parse_id(struct tracing *tracing, const char *text) {
+    struct trace_context context;
+    if (!trace_hex_parse(text, 2 * TRACE_ID_BYTES, tracing->trace)) return true;
+    if (trace_context_parse(text, &context)) return false;
+    memcpy(tracing->trace, context.trace, sizeof context.trace);
+    return true;
+}
+
+static int run(int argc, char **argv) {
+    const char *latest = NULL, *from = NULL, *to = NULL;
+    bool done;
+    struct tracing tracing = {.from_ms = clock_wall_ms() - LOOK_BACK_MS, .to_ms = INT64_MAX};
+    const struct cli_option options[] = {
+        {"latest", "N", "the N traces that began last", &latest, NULL},
+        {"from", "TIME", "records from then on: ISO 8601 or ms since the epoch (ten minutes ago)", &from, NULL},
+        {"to", "TIME", "records before then", &to, NULL},
+        {"json", NULL, "a line of JSON for each trace", NULL, &tracing.json},
+    };
+    int code = cli_open(&tracing.cli, &TRACE_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    const char *id = tracing.cli.argument_count == 1 ? tracing.cli.arguments[0] : NULL;
+    if (tracing.cli.argument_count > 1 || !id == !latest) {
+        code = cli_fail(&TRACE_COMMAND, 2, "a trace's id, `new` or --latest N must be given");
+    } else if (latest && !cli_int(latest, 1, LATEST_MAX, &tracing.latest)) {
+        code = cli_fail(&TRACE_COMMAND, 2, "--latest %s: must be a number from 1 to %d", latest, (int)LATEST_MAX);
+    } else if (from && !when_parse(from, &tracing.from_ms)) {
+        code = cli_fail(&TRACE_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
+    } else if (to && !when_parse(to, &tracing.to_ms)) {
+        code = cli_fail(&TRACE_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", to);
+    } else if (id && !strcmp(id, "new")) {
+        code = print_new();
+    } else if (id && !parse_id(&tracing, id)) {
+        code = cli_fail(&TRACE_COMMAND, 2, "%s is neither 32 hexadecimal digits nor a traceparent", id);
+    } else {
+        code = show(&tracing);
+    }
+    cli_close(&tracing.cli);
+    return code;
+}
+
+const struct cli_command TRACE_COMMAND = {
+    .name = "trace",
+    .synopsis = "(ID | new | --latest N) [--from TIME] [--to TIME] [--json]",
+    .summary = "where the time of a traced request went, record by record",
+    .run = run,
+};

@@ -1,0 +1,27 @@
+/* Exports finished spans to a collector: OTLP over HTTP, in JSON. A thread of its own takes them out of their queue and posts them, so
+ * a collector that is slow or away costs the event loop nothing: spans are dropped and counted then. Loop's thread but where said. */
+#ifndef SERVICE_OTLP_H
+#define SERVICE_OTLP_H
+
+#include "base/error.h"
+#include "trace/spans.h"
+
+struct otlp;
+
+struct otlp_options { /* all of it is longer-lived */
+    const char *url;
+    const char *headers; /* NAME=VALUE,...; "": none */
+    struct trace_resource resource;
+    struct span_queue *spans;
+    int gather_ms; /* spans are gathered for so long; 0: 1,000 */
+    int pause_ms;  /* before the second try, and twice as long before each further one; 0: 1,000 */
+};
+
+int otlp_check(const char *url, const char *headers, struct error *error); /* -EINVAL */
+struct otlp *otlp_new(const struct otlp_options *options);                 /* of settings that were checked */
+/* Posts what is left, for a second at most. NULL is fine. The queue is closed then, and stays its owner's. */
+void otlp_free(struct otlp *otlp);
+
+uint64_t otlp_posts_failed(struct otlp *otlp); /* posts that were not taken, each try counted; any thread */
+
+#endif

@@ -175,7 +175,7 @@ static void take_subjects(struct filler *filler, int64_t from, int64_t count, in
 
 static void load_store(const struct options *options) {
     struct filler filler = {.partitions = (int32_t)options->partitions};
-    const struct store_options how = {.memory_bytes = MEMORY, .point_lookups = true};
+    const struct store_options how = {.memory_bytes = MEMORY, .point_lookups = true, .sorted_batches = true};
     struct error error = {.text = ""};
     struct store *store;
     int64_t next[THREADS_STATES], now = clock_wall_ms(), first = options->count / FIRST_SHARE,

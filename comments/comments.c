@@ -9,7 +9,8 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 
-enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000, STATE_BATCH = 4000, QUEUED_BATCHES = 3 };
+enum { SECOND_MS = 1000, TENTH_MS = 100, HOUR_MS = 3600000, STATE_BATCH = 4000 };
+enum { QUEUED = 250000, QUEUED_BYTES = 32 << 20 /* commands that are read ahead */ };
 
 static const char *const CONDITIONS[] = {"bans", "assigned", "restored", NULL};
 
@@ -155,7 +156,8 @@ static int make_owner(struct comments *comments, struct error *error) {
         .state_batch = STATE_BATCH,
         .standbys = (size_t)comments->owning->standby_replicas,
         .hands_over = comments->owning->stop_hands_over,
-        .queue_max = QUEUED_BATCHES * (size_t)settings->commands_batch,
+        .queue_max = QUEUED,
+        .queue_bytes = QUEUED_BYTES,
         .epochs = comments->epochs,
         .decider = comment_commands_decider(comments->commands),
         .product = &COMMENTS_OWNED,

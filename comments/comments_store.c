@@ -13,7 +13,8 @@ static char *store_path(const struct comments *comments) {
 static int open_store(void *context, struct error *error) {
     struct comments *comments = context;
     struct store_options options = {.memory_bytes = (size_t)comments->settings->store_memory_mb << 20,
-                                    .point_lookups = true};
+                                    .point_lookups = true,
+                                    .sorted_batches = true};
     char *path = store_path(comments);
     int code = store_open(path, &options, &comments->store, error);
     if (!code) comments->threads = threads_new(comments->store, comments->partitions);

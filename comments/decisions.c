@@ -18,7 +18,7 @@ const struct decider_state DECISIONS_STATES[THREADS_STATES] = {
     [THREADS_REFUSALS] = {&TOPIC_COMMENT_REFUSALS, DECISIONS_KEY_MAX, sizeof(enum comment_refusal_reason)},
 };
 
-enum { OWN = 1 /* the first byte of keys that no topic has */ };
+enum { OWN = 1 /* the first byte of keys that no topic has */, AHEAD_LEAST = 8 /* commands */ };
 
 /* ---- keys ---- */
 
@@ -183,7 +183,7 @@ int decisions_find(struct decisions *decisions, struct decision *decided, struct
     thread->registered = code;
     code = find_place(decisions, decided, command->comment, &thread->about, error);
     if (!code && thread->about.id) code = find_above(decisions, decided, error);
-    if (!code && thread->about.id)
+    if (!code && thread->about.id && !comment_command_writes(command->kind))
         code = decisions_reaction(decisions, partition, &command->subject, command->comment, command->user, &reaction,
                                   error);
     if (code < 0) return code;
@@ -202,6 +202,14 @@ int decisions_find(struct decisions *decisions, struct decision *decided, struct
 
 /* ---- commands ---- */
 
+/* The same text in a copy of the value, if it lies in the value. */
+static struct event_text text_in(const struct event_text *text, const struct kafka_record *record,
+                                 const uint8_t *copy) {
+    const uint8_t *data = (const uint8_t *)text->data, *value = record->value;
+    bool within = data >= value && data + text->size <= value + record->value_size;
+    return within ? (struct event_text){(const char *)copy + (data - value), text->size} : (struct event_text){"", 0};
+}
+
 int decisions_read(struct decisions *decisions, const struct kafka_record *record, struct comment_item *item,
                    struct error *error) {
     struct comment_command command;
@@ -217,6 +225,11 @@ int decisions_read(struct decisions *decisions, const struct kafka_record *recor
     item->value = mem_alloc(record->value_size);
     item->size = record->value_size;
     memcpy(item->value, record->value, record->value_size);
+    item->kind = command.kind;
+    item->user = command.user;
+    item->comment = command.comment;
+    item->subject = text_in(&command.subject, record, item->value);
+    item->client = text_in(&command.key, record, item->value);
     return 0;
 }
 
@@ -281,15 +294,42 @@ static int decide_one(struct decisions *decisions, const struct decider_command 
     return code ? error_set(error, code, "a refusal could not be written: %s", strerror(-code)) : 0;
 }
 
+/* Says what the command will look up, but for what is not read back yet, and for what many commands share. */
+static void want(struct decisions *decisions, const struct decider_command *slot) {
+    struct threads *threads = decisions->options.threads;
+    const struct comment_item *item = slot->item;
+    bool writes = comment_command_writes(item->kind);
+    struct decisions_key key;
+    if (!item->subject.size) return;
+    decisions_key(&key, &item->subject, 1, item->comment, 0);
+    if (item->comment && !pending(decisions, THREADS_COMMENTS, &key))
+        threads_want_comment(threads, slot->partition, &item->subject, item->comment);
+    decisions_key(&key, &item->subject, 2, item->comment, item->user);
+    if (item->comment && !writes && !pending(decisions, THREADS_REACTIONS, &key))
+        threads_want_reaction(threads, slot->partition, &item->subject, item->comment, item->user);
+    if (!writes) return;
+    threads_want_key(threads, slot->partition, &item->subject, item->user, &item->client);
+    if (decisions->options.rate.interval_ms) threads_want_rested(threads, slot->partition, &item->subject, item->user);
+}
+
+/* What one or a few commands look up is found as fast without it. If it fails, so will a look-up that says for which partition. */
+static void read_ahead(struct decisions *decisions, const struct decider_command *slice, size_t count) {
+    if (count < AHEAD_LEAST) return;
+    for (size_t i = 0; i < count; i++) want(decisions, &slice[i]);
+    if (threads_read_ahead(decisions->options.threads, NULL)) threads_forget_ahead(decisions->options.threads);
+}
+
 int decisions_run(struct decisions *decisions, const struct decider_command *slice, size_t count, int32_t *partition,
                   struct error *error) {
     int code = 0;
-    decisions->change_count = 0; // of a slice that was given up
+    decisions_forget_changes(decisions);
     if (decisions->text_count > decisions->text_limit) decisions_forget_texts(decisions, false);
+    read_ahead(decisions, slice, count);
     for (size_t i = 0; !code && i < count; i++) {
         *partition = slice[i].partition;
         code = decide_one(decisions, &slice[i], error);
     }
+    threads_forget_ahead(decisions->options.threads);
     if (code) return code;
     code = decisions_write_slice(decisions);
     return code ? error_set(error, code, "state could not be written: %s", strerror(-code)) : 0;
@@ -308,5 +348,6 @@ void decisions_free(struct decisions *decisions) {
     codec_free(decisions->codec);
     buffer_free(&decisions->value);
     free(decisions->changes);
+    buffer_free(&decisions->change_keys);
     free(decisions);
 }

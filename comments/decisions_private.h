@@ -12,9 +12,10 @@ struct decisions_key {
 
 /* A record of `comments` that the slice has changed. */
 struct decisions_change {
-    int32_t partition;
     int64_t comment; /* 0: the key is that of a subject */
-    struct decisions_key key;
+    int32_t partition;
+    uint32_t key_size;
+    size_t key; /* where it begins in the keys */
 };
 
 /* A text that is written and perhaps not read back: comments-wide repeats it when its comment changes. The overlay says how long. */
@@ -43,6 +44,7 @@ struct decisions {
     struct codec *codec;
     struct buffer value;
     struct decisions_change *changes;
+    struct buffer change_keys;
     size_t change_count, change_capacity;
     struct passing_refusal passing[DECISIONS_PASSING]; /* by offset */
 };
@@ -69,6 +71,7 @@ int decisions_write_changes(struct decisions *decisions, const struct decision *
 int decisions_write_refusal(struct decisions *decisions, const struct decision *decided,
                             enum comment_refusal_reason reason);
 int decisions_write_slice(struct decisions *decisions);
+void decisions_forget_changes(struct decisions *decisions); /* of a slice that was given up */
 
 /* When a user has rested; 0: has never written under the subject. */
 int decisions_rested(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,

@@ -7,11 +7,16 @@
 #include "event/topics.h"
 #include "ids/ids.h"
 
+static int write_under(struct decisions *decisions, const struct topic *topic, int32_t partition, const void *key,
+                       size_t key_size) {
+    const struct decisions_options *options = &decisions->options;
+    return options->write(options->context, topic, partition, key, key_size, decisions->value.data,
+                          decisions->value.size);
+}
+
 static int write_value(struct decisions *decisions, const struct topic *topic, int32_t partition,
                        const struct decisions_key *key) {
-    const struct decisions_options *options = &decisions->options;
-    return options->write(options->context, topic, partition, key->bytes, key->size, decisions->value.data,
-                          decisions->value.size);
+    return write_under(decisions, topic, partition, key->bytes, key->size);
 }
 
 static void put(struct decisions *decisions, enum threads_state state, int32_t partition,
@@ -28,11 +33,11 @@ static void change(struct decisions *decisions, int32_t partition, const struct 
         decisions->change_capacity = decisions->change_capacity ? 2 * decisions->change_capacity : 256;
         decisions->changes = mem_resize(decisions->changes, decisions->change_capacity, sizeof *decisions->changes);
     }
-    struct decisions_change *changed = &decisions->changes[decisions->change_count++];
-    changed->partition = partition;
-    changed->comment = comment;
-    changed->key.size = key->size;
-    memcpy(changed->key.bytes, key->bytes, key->size);
+    decisions->changes[decisions->change_count++] = (struct decisions_change){.comment = comment,
+                                                                              .partition = partition,
+                                                                              .key_size = (uint32_t)key->size,
+                                                                              .key = decisions->change_keys.size};
+    buffer_append(&decisions->change_keys, key->bytes, key->size);
 }
 
 static void change_comment(struct decisions *decisions, const struct decision *decided,
@@ -54,14 +59,14 @@ static void change_subject(struct decisions *decisions, const struct decision *d
 
 /* Comments come before subjects: a page with a subject's version has all comments of that version. They come in the order of their ids, so
  * that those which are new are known by it (threads_take). */
-static int by_key(const void *a, const void *b) {
+static int by_key(const void *a, const void *b, void *keys) {
     const struct decisions_change *x = a, *y = b;
     if (!x->comment != !y->comment) return x->comment ? -1 : 1;
     if (x->partition != y->partition) return x->partition < y->partition ? -1 : 1;
     if (x->comment != y->comment) return x->comment < y->comment ? -1 : 1;
     if (x->comment) return 0;
-    if (x->key.size != y->key.size) return x->key.size < y->key.size ? -1 : 1;
-    return memcmp(x->key.bytes, y->key.bytes, x->key.size);
+    if (x->key_size != y->key_size) return x->key_size < y->key_size ? -1 : 1;
+    return memcmp((const uint8_t *)keys + x->key, (const uint8_t *)keys + y->key, x->key_size);
 }
 
 static void encode_subject(struct buffer *out, const struct subject_state *state) {
@@ -83,22 +88,29 @@ static void encode_subject(struct buffer *out, const struct subject_state *state
 }
 
 int decisions_write_slice(struct decisions *decisions) {
+    struct decisions_change *changes = decisions->changes;
+    uint8_t *keys = decisions->change_keys.data;
     int code = 0;
-    if (decisions->change_count) qsort(decisions->changes, decisions->change_count, sizeof *decisions->changes, by_key);
+    if (decisions->change_count) qsort_r(changes, decisions->change_count, sizeof *changes, by_key, keys);
     for (size_t i = 0; !code && i < decisions->change_count; i++) {
-        const struct decisions_change *changed = &decisions->changes[i];
-        const struct decisions_key *key = &changed->key;
-        if (i && !by_key(changed, changed - 1)) continue;
-        const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key->bytes, key->size, NULL);
+        const struct decisions_change *changed = &changes[i];
+        const uint8_t *key = keys + changed->key;
+        if (i && !by_key(changed, changed - 1, keys)) continue;
+        const void *newest = overlay_find(decisions->options.overlays[THREADS_COMMENTS], key, changed->key_size, NULL);
         buffer_clear(&decisions->value);
         if (changed->comment)
             event_encode_comment(&decisions->value, newest);
         else
             encode_subject(&decisions->value, newest);
-        code = write_value(decisions, &TOPIC_COMMENTS, changed->partition, key);
+        code = write_under(decisions, &TOPIC_COMMENTS, changed->partition, key, changed->key_size);
     }
-    decisions->change_count = 0;
+    decisions_forget_changes(decisions);
     return code;
+}
+
+void decisions_forget_changes(struct decisions *decisions) {
+    decisions->change_count = 0;
+    buffer_clear(&decisions->change_keys);
 }
 
 /* ---- texts ---- */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sorted.h"
 #include "comments/watched_threads.h"
 #include "watch/owner.h"
 
@@ -19,6 +20,12 @@ enum {
 static const char PREFIX[] = "comments:";
 enum { PREFIX_SIZE = sizeof PREFIX - 1, WHAT_SIZE = PREFIX_SIZE + SUBJECT_MAX };
 
+/* A text that was read for what edges are about to be told. */
+struct told_text {
+    int64_t comment; /* first, and rising */
+    size_t at, size; /* in the bytes */
+};
+
 struct thread_watches {
     struct thread_watches_options options;
     struct watch_owner *owner;
@@ -27,6 +34,8 @@ struct thread_watches {
     struct loop_timer *work;
     bool *live; /* by partition */
     struct buffer content, bytes;
+    struct told_text *told;
+    size_t told_count, told_room;
     struct changed_comment *items;
     struct event_text *texts;
     struct changed_counters *counters;
@@ -145,7 +154,17 @@ void thread_watches_comments(struct thread_watches *watches, const struct kafka_
 
 /* ---- telling ---- */
 
-/* The size of a comment's text; -1: it is not read yet. */
+static void keep_text(struct thread_watches *watches, int64_t id, const struct event_text *text) {
+    if (watches->told_count == watches->told_room) {
+        watches->told_room = watches->told_room ? 2 * watches->told_room : 16;
+        watches->told = mem_resize(watches->told, watches->told_room, sizeof *watches->told);
+    }
+    watches->told[watches->told_count++] =
+        (struct told_text){.comment = id, .at = watches->bytes.size, .size = text->size};
+    buffer_append(&watches->bytes, text->data, text->size);
+}
+
+/* The size of a comment's text, which is kept until the thread is told; -1: it is not read yet. Comments are asked for by rising id. */
 static int64_t text_size(void *context, const struct watched_thread *thread, int64_t id) {
     struct thread_watches *watches = context;
     struct event_text subject = text_of(watched_thread_subject(thread));
@@ -153,49 +172,42 @@ static int64_t text_size(void *context, const struct watched_thread *thread, int
     struct error error;
     int code = threads_text(watches->options.threads, watched_thread_partition(thread), &subject, id, &text, &error);
     if (code < 0) trouble(watches, watched_thread_partition(thread), code, &error);
-    return code == 1 && text.text.size ? (int64_t)text.text.size : -1;
+    if (code != 1 || !text.text.size) return -1;
+    keep_text(watches, id, &text.text);
+    return (int64_t)text.text.size;
 }
 
-static void put_item(struct thread_watches *watches, const struct watched_thread *thread,
-                     const struct thread_change *change, struct changed_comment *item, struct event_text *kept) {
+static struct event_text told_text_of(const struct thread_watches *watches, const struct thread_change *change) {
+    size_t place = sorted_items_below(watches->told, sizeof *watches->told, watches->told_count, change->id);
+    const struct told_text *told = &watches->told[place];
+    if (change->now.state != COMMENT_VISIBLE || place == watches->told_count || told->comment != change->id)
+        return (struct event_text){"", 0};
+    return (struct event_text){(const char *)watches->bytes.data + told->at, told->size};
+}
+
+static struct changed_comment item_of(const struct thread_change *change) {
     const struct comment *comment = &change->now;
-    struct event_text subject = text_of(watched_thread_subject(thread));
-    struct comment_text text;
-    struct error error;
-    *kept = (struct event_text){"", 0};
-    *item = (struct changed_comment){.id = change->id,
-                                     .user = comment->user,
-                                     .state = (enum changed_comment_state)comment->state,
-                                     .time = comment_time(change->id, comment),
-                                     .floor = comment->floor,
-                                     .root = comment->root,
-                                     .answers = comment->answers,
-                                     .likes = comment->likes,
-                                     .replies = comment->replies};
-    if (comment->state != COMMENT_VISIBLE || threads_text(watches->options.threads, watched_thread_partition(thread),
-                                                          &subject, change->id, &text, &error) != 1)
-        return;
-    kept->size = text.text.size;
-    buffer_append(&watches->bytes, text.text.data, text.text.size);
+    return (struct changed_comment){.id = change->id,
+                                    .user = comment->user,
+                                    .state = (enum changed_comment_state)comment->state,
+                                    .time = comment_time(change->id, comment),
+                                    .floor = comment->floor,
+                                    .root = comment->root,
+                                    .answers = comment->answers,
+                                    .likes = comment->likes,
+                                    .replies = comment->replies};
 }
 
-/* Texts are gathered in a buffer that grows; where each one lies is set once it does not any more. */
-static void put_items(struct thread_watches *watches, const struct watched_thread *thread,
-                      const struct thread_news *news) {
+static void put_items(struct thread_watches *watches, const struct thread_news *news) {
     if (watches->item_room < news->item_count) {
         watches->item_room = news->item_count;
         watches->items = mem_resize(watches->items, watches->item_room, sizeof *watches->items);
         watches->texts = mem_resize(watches->texts, watches->item_room, sizeof *watches->texts);
         watches->gone = mem_resize(watches->gone, watches->item_room, sizeof *watches->gone);
     }
-    buffer_clear(&watches->bytes);
-    for (size_t i = 0; i < news->item_count; i++)
-        put_item(watches, thread, &news->items[i], &watches->items[i], &watches->texts[i]);
-    size_t at = 0;
     for (size_t i = 0; i < news->item_count; i++) {
-        struct event_text *text = &watches->texts[i];
-        if (text->size) text->data = (const char *)watches->bytes.data + at;
-        at += text->size;
+        watches->items[i] = item_of(&news->items[i]);
+        watches->texts[i] = told_text_of(watches, &news->items[i]);
     }
 }
 
@@ -209,10 +221,9 @@ static void put_counters(struct thread_watches *watches, const struct thread_new
             .id = news->counters[i].id, .likes = news->counters[i].now.likes, .replies = news->counters[i].now.replies};
 }
 
-static void put_content(struct thread_watches *watches, const struct watched_thread *thread,
-                        const struct thread_news *news) {
+static void put_content(struct thread_watches *watches, const struct thread_news *news) {
     size_t gone = 0;
-    put_items(watches, thread, news);
+    put_items(watches, news);
     put_counters(watches, news);
     for (size_t i = 0; i < news->item_count; i++)
         if (news->items[i].now.state != COMMENT_VISIBLE) watches->gone[gone++] = news->items[i].id;
@@ -246,11 +257,13 @@ static void tell(struct thread_watches *watches, struct watched_thread *thread) 
     size_t size = what_of(thread, what);
     int32_t partition = watched_thread_partition(thread);
     if (watched_thread_is_anew(thread) && !look_up(watches, thread)) return;
+    buffer_clear(&watches->bytes);
+    watches->told_count = 0;
     struct thread_news news = watched_thread_news(watches->watched, thread, now_ms(), text_size, watches);
     struct watch_version since = {.number = news.since}, version = {.number = news.version};
     if (news.is == THREAD_NEWS_NAME) watch_owner_name(watches->owner, partition, what, size, version);
     if (news.is == THREAD_NEWS_NAME || news.is == THREAD_NEWS_NONE) return;
-    put_content(watches, thread, &news);
+    put_content(watches, &news);
     const struct buffer *content = &watches->content;
     if (news.is == THREAD_NEWS_CHANGE)
         watch_owner_change(watches->owner, partition, what, size, since, version, content->data, content->size);
@@ -376,6 +389,7 @@ void thread_watches_free(struct thread_watches *watches) {
     buffer_free(&watches->content);
     buffer_free(&watches->bytes);
     free(watches->live);
+    free(watches->told);
     free(watches->items);
     free(watches->texts);
     free(watches->counters);

@@ -18,7 +18,7 @@ const struct topic *const THREADS_TOPICS[THREADS_STATES] = {
     [THREADS_REFUSALS] = &TOPIC_COMMENT_REFUSALS,
 };
 
-enum { META_SIZE = 8 * (THREADS_STATES + 3), NAME_SIZE = 24, FORGET_MANY = 1000 };
+enum { META_SIZE = 8 * (THREADS_STATES + 3), NAME_SIZE = 24 };
 static const uint8_t META[] = {KIND_META};
 
 /* ---- keys ---- */
@@ -75,6 +75,8 @@ void threads_free(struct threads *threads) {
     codec_free(threads->codec);
     map_free(threads->likes);
     buffer_free(&threads->value);
+    threads_ahead_free(&threads->ahead);
+    for (int32_t p = 0; p < threads->partitions; p++) map_free(threads->parts[p].refused);
     free(threads->parts);
     free(threads);
 }
@@ -104,6 +106,7 @@ static void name_family(char name[NAME_SIZE], const char *start, int32_t partiti
 static int open_part(struct threads *threads, int32_t partition, struct threads_part *part, int64_t *formula,
                      struct error *error) {
     char name[NAME_SIZE];
+    map_free(part->refused);
     *part = (struct threads_part){.tick = -1};
     for (int s = 0; s < THREADS_STATES; s++) part->next[s] = -1;
     name_family(name, "texts", partition);
@@ -134,6 +137,7 @@ int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, st
     store_batch_delete_range(threads->batch, part->texts, FIRST, sizeof FIRST, END, sizeof END);
     part->tick = -1;
     for (int s = 0; s < THREADS_STATES; s++) part->next[s] = -1;
+    threads_refused_none(part);
     return threads_touch(threads, partition, now_ms, error);
 }
 
@@ -142,7 +146,8 @@ int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, i
     struct threads_part *part = &threads->parts[partition];
     int64_t formula;
     int code = open_part(threads, partition, part, &formula, error);
-    if (code < 0) return code;
+    int failed = code < 0 ? code : threads_refused_read(threads, part, error);
+    if (failed) return failed;
     if (!code)
         code = threads_touch(threads, partition, now_ms, error);
     else if (formula != HEAT_FORMULA || part->touched_ms < since_ms)
@@ -170,46 +175,11 @@ int threads_touch(struct threads *threads, int32_t partition, int64_t now_ms, st
 }
 
 int threads_write(struct threads *threads, struct error *error) {
+    threads_forget_ahead(threads);
     for (int32_t p = 0; p < threads->partitions; p++)
         if (threads->parts[p].moved) put_meta(threads, &threads->parts[p]);
     int code = store_batch_count(threads->batch) ? store_write(threads->store, threads->batch, false, error) : 0;
     store_batch_clear(threads->batch);
     if (map_count(threads->likes) >= THREADS_LIKES_MAX) forget_likes(threads);
     return code;
-}
-
-/* ---- refusals that are forgotten ---- */
-
-/* The same key may have been refused again since. */
-static int forget_one(struct threads *threads, const struct threads_part *part, const uint8_t *key, size_t size,
-                      struct error *error) {
-    int code = store_get(threads->store, part->index, key + 9, size - 9, &threads->value, error);
-    if (code < 0) return code;
-    if (code && threads->value.size >= 8 && memcmp(threads->value.data, key + 1, 8) == 0)
-        store_batch_delete(threads->batch, part->index, key + 9, size - 9);
-    store_batch_delete(threads->batch, part->index, key, size);
-    return 0;
-}
-
-int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error) {
-    struct threads_part *part = &threads->parts[partition];
-    struct store_cursor *cursor = store_cursor_new(threads->store, part->index);
-    struct threads_key first = {.bytes = {KIND_REFUSAL_TIME}, .size = 1};
-    int64_t until_ms = now_ms - THREADS_REFUSAL_MS, at_ms = until_ms;
-    int code = 0;
-    threads_key_number(&first, part->refusals_ms);
-    store_cursor_seek(cursor, first.bytes, first.size);
-    for (int i = 0; !code && store_cursor_valid(cursor); i++, store_cursor_next(cursor)) {
-        size_t size;
-        const uint8_t *key = store_cursor_key(cursor, &size);
-        if (size < 9 || key[0] != KIND_REFUSAL_TIME) break;
-        at_ms = (int64_t)bytes_get_be64(key + 1);
-        if (at_ms > until_ms || i == FORGET_MANY) break;
-        code = forget_one(threads, part, key, size, error);
-        at_ms = until_ms;
-    }
-    if (!code) code = store_cursor_error(cursor, error);
-    if (!code && at_ms > part->refusals_ms) part->refusals_ms = at_ms;
-    store_cursor_free(cursor);
-    return code ? code : threads_write(threads, error);
 }

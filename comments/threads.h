@@ -59,6 +59,19 @@ int threads_write(struct threads *threads, struct error *error);
 /* Forgets refusals that are older than an hour, at most a thousand at a time. */
 int threads_forget(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error);
 
+/* ---- reading ahead ---- */
+
+/* Says what will be looked up soon. threads_read_ahead then finds all of it together, which is cheaper than one by one; look-ups take it
+ * from there until it is forgotten or something is written. 0 or a negative code. */
+void threads_want_comment(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id);
+void threads_want_reaction(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t id,
+                           int64_t user);
+void threads_want_key(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user,
+                      const struct event_text *key);
+void threads_want_rested(struct threads *threads, int32_t partition, const struct event_text *subject, int64_t user);
+int threads_read_ahead(struct threads *threads, struct error *error);
+void threads_forget_ahead(struct threads *threads);
+
 /* ---- what is written ---- */
 
 bool threads_subject_of(const struct comment_subject *record, struct subject_state *state); /* false: too many pins */

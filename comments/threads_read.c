@@ -9,6 +9,8 @@ enum { FEW = 8 };
 
 static int read_key(struct threads *threads, struct store_family *family, const struct threads_key *key,
                     struct error *error) {
+    int known = threads_ahead_get(&threads->ahead, family, key, &threads->value);
+    if (known >= 0) return known;
     return store_get(threads->store, family, key->bytes, key->size, &threads->value, error);
 }
 
@@ -79,6 +81,7 @@ static int read_client_key(struct threads *threads, int32_t partition, enum thre
     threads_key_start(&key, kind, subject);
     threads_key_number(&key, user);
     threads_key_bytes(&key, client->data, client->size);
+    if (kind == KIND_REFUSAL && !threads_refused_has(&threads->parts[partition], key.bytes, key.size)) return 0;
     int code = read_key(threads, threads->parts[partition].index, &key, error);
     if (code == 1 && threads->value.size != size) return threads_damaged(error, "an outcome");
     return code;

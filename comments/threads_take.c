@@ -191,6 +191,7 @@ static int take_refusal(struct threads *threads, const struct taken *taken, cons
     threads_key_number(&key, refusal.user);
     threads_key_bytes(&key, refusal.key.data, refusal.key.size);
     put(threads, taken->part->index, &key, value, sizeof value);
+    threads_refused_put(taken->part, key.bytes, key.size, record->timestamp);
     if (record->timestamp < taken->part->refusals_ms) taken->part->refusals_ms = record->timestamp;
     threads_key_number(&time, record->timestamp);
     threads_key_bytes(&time, key.bytes, key.size);

@@ -31,7 +31,7 @@ struct chain_end {
 };
 
 struct sink_partition {
-    int32_t id;
+    int64_t id; /* first: they are sorted by it */
     enum sink_partition_state state;
     bool subscribed;     /* the consumer reads it */
     bool refused;        /* its last look ended badly, and that was logged */

@@ -107,7 +107,7 @@ static int load_slice(struct sink *sink, struct sink_partition *partition, struc
         if (code <= 0) return code;
         if (row.offset >= limit)
             return error_set(error, -EBADMSG,
-                             "the file of partition %d from offset %" PRId64
+                             "the file of partition %" PRId64 " from offset %" PRId64
                              " reaches into the next one, from %" PRId64,
                              partition->id, file.first, limit);
         if (row.offset < partition->stored || row.time < horizon) continue;

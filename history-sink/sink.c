@@ -3,20 +3,14 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "event/topics.h"
 
 enum { AGAIN_S = 10, SECOND_US = 1000000 };
 
 struct sink_partition *sink_find(const struct sink *sink, int32_t id) {
-    size_t low = 0, high = sink->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (sink->partitions[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < sink->count && sink->partitions[low].id == id ? &sink->partitions[low] : NULL;
+    size_t place = sorted_items_below(sink->partitions, sizeof *sink->partitions, sink->count, id);
+    return place < sink->count && sink->partitions[place].id == id ? &sink->partitions[place] : NULL;
 }
 
 bool sink_answers(const struct sink *sink, const struct sink_partition *partition) {

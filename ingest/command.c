@@ -26,7 +26,7 @@ static void answered(void *context, int code, unsigned status, const char *text,
     const struct command_write *write = &sent->write;
     json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
     bool known = json_is_object(reply) || (code == 0 && status == 404);
-    write->answer(write->context, write->request, known ? status : 0, reply);
+    write->answer(write->context, write->request, known ? status : 0, reply, (struct json_bytes){text, size});
     json_decref(reply);
     sent_free(sent);
 }

@@ -7,6 +7,7 @@
 
 #include "ingest/write.h"
 #include "json/json.h"
+#include "json/scan.h"
 #include "service/peers.h"
 
 /* Where a product's commands go; the product's own. */
@@ -25,8 +26,9 @@ struct command_write {
     const struct buffer *record;
     const char *question; /* its path. Copied, as the record is */
     /* Answers the request, if Kafka took the record. status: 200 with the owner's reply, 404; or 0: the command is safe, and its
-     * outcome is not known. */
-    void (*answer)(void *context, struct http_request *request, unsigned status, const json_t *reply);
+     * outcome is not known. text: the bytes of the reply. */
+    void (*answer)(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                   struct json_bytes text);
     void *context;   /* freed after the answer */
     int64_t *offset; /* becomes the record's offset before the answer; NULL: not wanted */
 };

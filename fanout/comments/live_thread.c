@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorted.h"
 
 static void drop_change(struct live_thread *thread) {
     for (size_t i = 0; i < thread->item_count; i++) thread_told_give(thread->items[i].told);
@@ -30,27 +31,11 @@ void live_thread_told(struct live_thread *thread) {
 /* ---- lists by rising id ---- */
 
 static size_t item_place(const struct live_thread *thread, int64_t id) {
-    size_t low = 0, high = thread->item_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (thread->items[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_items_below(thread->items, sizeof *thread->items, thread->item_count, id);
 }
 
 static size_t counter_place(const struct live_thread *thread, int64_t id) {
-    size_t low = 0, high = thread->counter_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (thread->counters[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sorted_items_below(thread->counters, sizeof *thread->counters, thread->counter_count, id);
 }
 
 static void remove_item(struct live_thread *thread, size_t place) {

@@ -97,22 +97,29 @@ static bool put_subject(const struct comment_wish *wish, struct buffer *body, co
     return true;
 }
 
-static bool put_comment(const struct comment_wish *wish, struct buffer *body, const json_t *comment) {
+/* Appends the comment of the outcome whose bytes these are. */
+static bool put_comment(const struct comment_wish *wish, struct buffer *body, struct json_bytes outcome) {
+    struct json_scan scan = json_scan_of(outcome.data, outcome.size);
     struct shown_comments shown = {.count = 0};
     struct comment_names names = comments_names(wish->gateway);
-    bool good = shown_comment(&shown, comment, &names);
+    struct json_bytes key, value, comment = {NULL, 0};
+    json_scan_object(&scan);
+    while (json_scan_member(&scan, &key) && json_scan_value(&scan, &value))
+        if (json_bytes_are(&key, "comment")) comment = value;
+    bool good = !scan.bad && shown_comment(&shown, comment, &names);
     if (good) shown_comments_put(body, &shown, &(struct shown_reader){.liked = NULL});
     shown_comments_free(&shown);
     return good;
 }
 
-static bool put_outcome(const struct comment_wish *wish, struct buffer *body, const json_t *reply) {
+static bool put_outcome(const struct comment_wish *wish, struct buffer *body, const json_t *reply,
+                        struct json_bytes text) {
     const json_t *comment = json_object_get(reply, "comment");
     int64_t likes;
     bool pinned;
     switch (wish->form) {
     case ANSWER_MADE:
-    case ANSWER_COMMENT: return put_comment(wish, body, comment);
+    case ANSWER_COMMENT: return put_comment(wish, body, text);
     case ANSWER_SUBJECT: return put_subject(wish, body, json_object_get(reply, "subject"));
     case ANSWER_LIKES:
         if (json_want_int(comment, "likes", 0, INT64_MAX, &likes, NULL)) return false;
@@ -150,7 +157,8 @@ static void refuse(const struct comment_wish *wish, struct http_request *request
     comment_refused(request, refusal, wish->form, !again ? 0 : wait_ms < 1000 ? 1 : (int)((wait_ms + 999) / 1000));
 }
 
-void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                           struct json_bytes text) {
     const struct comment_wish *wish = context;
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
     struct buffer body = {0};
@@ -160,7 +168,7 @@ void comment_wish_answered(void *context, struct http_request *request, unsigned
         refuse(wish, request, reply);
     else if (wish->form == ANSWER_MADE && json_is_null(refused) && json_is_null(json_object_get(reply, "comment")))
         comment_no_outcome(request); // the command is decided, and nothing is known of its key
-    else if (!json_is_null(refused) || !put_outcome(wish, &body, reply))
+    else if (!json_is_null(refused) || !put_outcome(wish, &body, reply, text))
         reply_undecided(wish, request);
     else if (wish->form == ANSWER_GONE)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);

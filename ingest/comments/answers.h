@@ -32,7 +32,8 @@ void comment_wish_question(struct buffer *path, const struct comment_wish *wish,
 
 /* Answers with the outcome, as the owner says it. A status of 0 is answered 202, with the key and the outcome's address. A comment whose
  * key the owner does not know, although the command is decided, is answered 404. */
-void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply);
+void comment_wish_answered(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                           struct json_bytes text);
 
 void comment_no_outcome(struct http_request *request); /* 404 */
 

@@ -1,12 +1,12 @@
 #include "ingest/comments/comment_json.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/config.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "base/text.h"
 #include "ids/ids.h"
 #include "posts/post_json.h"
 
@@ -27,134 +27,300 @@ static void add_place(struct shown_comments *shown, int64_t comment) {
     shown->places[shown->count++] = (struct like_place){shown->body.size, comment};
 }
 
-/* Returns the span's number. */
-static size_t begin_span(struct shown_comments *shown, int64_t comment, int64_t user) {
+/* Returns the number of the span of the comment that comes next. */
+static size_t begin_span(struct shown_comments *shown) {
     if (shown->span_count == shown->span_capacity) {
         shown->span_capacity = shown->span_capacity ? 2 * shown->span_capacity : 32;
         shown->spans = mem_resize(shown->spans, shown->span_capacity, sizeof *shown->spans);
     }
-    shown->spans[shown->span_count] = (struct comment_span){.from = shown->body.size, .comment = comment, .user = user};
+    shown->spans[shown->span_count] = (struct comment_span){.from = shown->body.size};
     return shown->span_count++;
 }
 
-static bool want_id(const json_t *object, const char *member, int64_t *id) {
-    const char *text;
-    return json_want_text(object, member, &text, NULL) == 0 && ids_parse(text, strlen(text), id);
-}
+/* ---- comments ---- */
 
-static bool known_state(const char *state) {
-    return strcmp(state, "visible") == 0 || strcmp(state, "held") == 0 || strcmp(state, "hidden") == 0 ||
-           strcmp(state, "deleted") == 0;
-}
+enum part_form { FORM_ID, FORM_USER, FORM_TEXT, FORM_NUMBER, FORM_REPLIES, FORM_STATE };
 
-static bool put_comments(struct shown_comments *shown, const json_t *list, const struct comment_names *names,
+/* The members of a comment, in the order in which owners write them. */
+static const struct part {
+    const char *name;
+    enum part_form form;
+} PARTS[] = {
+    {"id", FORM_ID},           {"user", FORM_USER},    {"text", FORM_TEXT},
+    {"time", FORM_NUMBER},     {"floor", FORM_NUMBER}, {"root", FORM_TEXT},
+    {"reply_to", FORM_TEXT},   {"likes", FORM_NUMBER}, {"reply_count", FORM_NUMBER},
+    {"replies", FORM_REPLIES}, {"state", FORM_STATE},
+};
+enum { ALL_PARTS = (1 << ARRAY_SIZE(PARTS)) - 1 };
+
+/* A comment on its way from the owner's answer into the body. */
+struct passed_comment {
+    struct shown_comments *shown;
+    struct json_scan *scan;
+    const struct comment_names *names;
+    int levels; /* of replies below it */
+    int64_t id, user;
+    bool visible;
+};
+
+static bool put_comments(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
                          int levels);
 
-static bool put_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names,
+/* The part's number, ARRAY_SIZE(PARTS) if there is none of that name. It is looked for from `expected` on. */
+static size_t part_of(const struct json_bytes *key, size_t expected) {
+    for (size_t i = 0; i < ARRAY_SIZE(PARTS); i++) {
+        size_t number = (expected + i) % ARRAY_SIZE(PARTS);
+        if (json_bytes_are(key, PARTS[number].name)) return number;
+    }
+    return ARRAY_SIZE(PARTS);
+}
+
+/* Appends the key as it lies in the answer, with its quotes. */
+static void put_key(struct buffer *body, const struct json_bytes *key, enum part_form form) {
+    if (body->data[body->size - 1] != '{') buffer_byte(body, ',');
+    if (form == FORM_USER) return; // post_put_user writes its own
+    buffer_append(body, key->data - 1, key->size + 2);
+    buffer_byte(body, ':');
+}
+
+/* A string or null. */
+static bool is_text(const struct json_bytes *value) { return value->data[0] == '"' || json_bytes_are(value, "null"); }
+
+static bool is_number(const struct json_bytes *value) {
+    int64_t number;
+    return text_number(value->data, value->size, INT64_MAX, &number);
+}
+
+static bool read_state(struct passed_comment *comment, const struct json_bytes *value) {
+    comment->visible = json_bytes_are(value, "\"visible\"");
+    return comment->visible || json_bytes_are(value, "\"held\"") || json_bytes_are(value, "\"hidden\"") ||
+           json_bytes_are(value, "\"deleted\"");
+}
+
+static bool read_id(struct passed_comment *comment, const struct json_bytes *value) {
+    return value->size > 2 && value->data[0] == '"' && ids_parse(value->data + 1, value->size - 2, &comment->id);
+}
+
+/* Appends the part whose value comes next. */
+static bool put_part(struct passed_comment *comment, enum part_form form) {
+    struct buffer *body = &comment->shown->body;
+    struct json_bytes value;
+    if (form == FORM_REPLIES) return put_comments(comment->shown, comment->scan, comment->names, comment->levels);
+    if (form == FORM_USER) {
+        if (!json_scan_int(comment->scan, &comment->user)) return false;
+        post_put_user(body, comment->user, comment->names->profiles);
+        return true;
+    }
+    if (!json_scan_value(comment->scan, &value)) return false;
+    buffer_append(body, value.data, value.size);
+    switch (form) {
+    case FORM_ID: return read_id(comment, &value);
+    case FORM_TEXT: return is_text(&value);
+    case FORM_NUMBER: return is_number(&value);
+    case FORM_STATE: return read_state(comment, &value);
+    default: return false;
+    }
+}
+
+/* Members that this version does not know are left out. */
+static bool put_parts(struct passed_comment *comment) {
+    struct buffer *body = &comment->shown->body;
+    unsigned seen = 0;
+    struct json_bytes key;
+    size_t expected = 0;
+    json_scan_object(comment->scan);
+    while (json_scan_member(comment->scan, &key)) {
+        size_t number = part_of(&key, expected);
+        if (number == ARRAY_SIZE(PARTS)) {
+            json_scan_value(comment->scan, NULL);
+            continue;
+        }
+        if (seen & 1u << number) return false;
+        seen |= 1u << number;
+        expected = number + 1;
+        put_key(body, &key, PARTS[number].form);
+        if (!put_part(comment, PARTS[number].form)) return false;
+    }
+    return !comment->scan->bad && seen == ALL_PARTS;
+}
+
+static bool put_comment(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
                         int levels) {
-    struct buffer *body = &shown->body;
-    int64_t id, user;
-    const char *state;
-    if (!levels || !want_id(comment, "id", &id) || json_want_int(comment, "user", 0, INT64_MAX, &user, NULL) ||
-        json_want_text(comment, "state", &state, NULL) || !known_state(state))
-        return false;
-    known_authors_put(names->authors, id, user);
-    size_t span = begin_span(shown, id, user);
-    buffer_format(body, "{\"id\":\"%" PRId64 "\",", id);
-    post_put_user(body, user, names->profiles);
-    if (!json_copy_text(body, comment, "text") || !json_copy_int(body, comment, "time") ||
-        !json_copy_int(body, comment, "floor") || !json_copy_text(body, comment, "root") ||
-        !json_copy_text(body, comment, "reply_to") || !json_copy_int(body, comment, "likes") ||
-        !json_copy_int(body, comment, "reply_count"))
-        return false;
-    buffer_string(body, ",\"replies\":");
-    if (!put_comments(shown, json_object_get(comment, "replies"), names, levels - 1)) return false;
-    buffer_format(body, ",\"state\":\"%s\"", state);
-    if (strcmp(state, "visible") == 0) add_place(shown, id);
-    buffer_byte(body, '}');
-    shown->spans[span].end = body->size;
+    struct passed_comment comment = {.shown = shown, .scan = scan, .names = names, .levels = levels - 1};
+    size_t span = begin_span(shown);
+    if (!levels) return false;
+    buffer_byte(&shown->body, '{');
+    if (!put_parts(&comment)) return false;
+    known_authors_put(names->authors, comment.id, comment.user);
+    if (comment.visible) add_place(shown, comment.id);
+    buffer_byte(&shown->body, '}');
+    shown->spans[span].comment = comment.id;
+    shown->spans[span].user = comment.user;
+    shown->spans[span].end = shown->body.size;
     return true;
 }
 
-static bool put_comments(struct shown_comments *shown, const json_t *list, const struct comment_names *names,
+static bool put_comments(struct shown_comments *shown, struct json_scan *scan, const struct comment_names *names,
                          int levels) {
-    if (!json_is_array(list)) return false;
+    size_t start = shown->body.size;
+    json_scan_array(scan);
     buffer_byte(&shown->body, '[');
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (i) buffer_byte(&shown->body, ',');
-        if (!put_comment(shown, json_array_get(list, i), names, levels)) return false;
+    while (json_scan_element(scan)) {
+        if (shown->body.size > start + 1) buffer_byte(&shown->body, ',');
+        if (!put_comment(shown, scan, names, levels)) return false;
     }
     buffer_byte(&shown->body, ']');
+    return !scan->bad;
+}
+
+bool shown_comment(struct shown_comments *shown, struct json_bytes comment, const struct comment_names *names) {
+    struct json_scan scan = json_scan_of(comment.data, comment.size);
+    return put_comment(shown, &scan, names, LEVELS_MAX);
+}
+
+static bool put_list(struct shown_comments *shown, struct json_bytes list, const struct comment_names *names) {
+    struct json_scan scan = json_scan_of(list.data, list.size);
+    return put_comments(shown, &scan, names, LEVELS_MAX);
+}
+
+/* ---- answers ---- */
+
+/* The members of an answer that are not comments of a page, as the bytes that they are; size 0: it is not there. */
+struct answer_parts {
+    struct json_bytes next, total, version, counters, closed, owner, user, item, root, around, pinned, complete;
+};
+
+static struct json_bytes *answer_part(struct answer_parts *parts, const struct json_bytes *key) {
+    const struct {
+        const char *name;
+        struct json_bytes *part;
+    } known[] = {
+        {"next", &parts->next},         {"total", &parts->total},       {"version", &parts->version},
+        {"counters", &parts->counters}, {"closed", &parts->closed},     {"owner", &parts->owner},
+        {"pinned", &parts->pinned},     {"complete", &parts->complete}, {"user", &parts->user},
+        {"item", &parts->item},         {"root", &parts->root},         {"around", &parts->around},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (json_bytes_are(key, known[i].name)) return known[i].part;
+    return NULL;
+}
+
+/* Reads the parts, and appends the comments of "items" if there are any. */
+static bool read_answer(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names,
+                        struct answer_parts *parts, bool *items) {
+    struct json_scan scan = json_scan_of(reply.data, reply.size);
+    struct json_bytes key;
+    *parts = (struct answer_parts){.next.size = 0};
+    *items = false;
+    json_scan_object(&scan);
+    while (json_scan_member(&scan, &key)) {
+        if (!*items && json_bytes_are(&key, "items")) {
+            *items = true;
+            buffer_string(&shown->body, "{\"items\":");
+            if (!put_comments(shown, &scan, names, LEVELS_MAX)) return false;
+        } else {
+            json_scan_value(&scan, answer_part(parts, &key));
+        }
+    }
+    return !scan.bad;
+}
+
+static bool read_bool(const struct json_bytes *value, bool *flag) {
+    *flag = json_bytes_are(value, "true");
+    return *flag || json_bytes_are(value, "false");
+}
+
+static bool read_number(const struct json_bytes *value, int64_t *number) {
+    return text_number(value->data, value->size, INT64_MAX, number);
+}
+
+static void put_bytes(struct buffer *body, const char *before, const struct json_bytes *value) {
+    buffer_string(body, before);
+    buffer_append(body, value->data, value->size);
+}
+
+static bool put_page(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names,
+                     struct answer_parts *parts) {
+    struct json_bytes next;
+    bool items;
+    if (!read_answer(shown, reply, names, parts, &items) || !items || !read_bool(&parts->complete, &shown->complete))
+        return false;
+    put_bytes(&shown->body, ",\"next\":", &parts->next);
+    if (json_bytes_are(&parts->next, "null")) return true;
+    struct json_scan scan = json_scan_of(parts->next.data, parts->next.size); // cursors hold no escapes
+    if (!json_scan_text(&scan, &next)) return false;
+    shown->next = mem_format("%.*s", (int)next.size, next.data);
     return true;
-}
-
-bool shown_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names) {
-    return put_comment(shown, comment, names, LEVELS_MAX);
-}
-
-static bool put_items(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
-    shown->next = mem_string(json_string_value(json_object_get(reply, "next")));
-    buffer_string(&shown->body, "{\"items\":");
-    return json_want_bool(reply, "complete", &shown->complete, NULL) == 0 &&
-           put_comments(shown, json_object_get(reply, "items"), names, LEVELS_MAX) &&
-           json_copy_text(&shown->body, reply, "next");
 }
 
 /* The answer is about a comment of this author. */
-static void is_about(struct shown_comments *shown, const json_t *comment) {
-    int64_t user;
-    if (json_want_int(comment, "user", 0, INT64_MAX, &user, NULL)) return;
-    shown->authors[shown->author_count++] = user;
+static bool is_about(struct shown_comments *shown, const struct json_bytes *user) {
+    return read_number(user, &shown->authors[shown->author_count++]);
 }
 
-bool shown_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
-    is_about(shown, json_object_get(reply, "item"));
-    is_about(shown, json_object_get(reply, "root"));
-    return shown_comment(shown, json_object_get(reply, "item"), names);
+/* The same of a comment, or of null. */
+static bool is_about_comment(struct shown_comments *shown, const struct json_bytes *comment) {
+    struct json_scan scan = json_scan_of(comment->data, comment->size);
+    struct json_bytes key, value, user = {NULL, 0};
+    if (json_bytes_are(comment, "null")) return true;
+    json_scan_object(&scan);
+    while (json_scan_member(&scan, &key) && json_scan_value(&scan, &value))
+        if (json_bytes_are(&key, "user")) user = value;
+    return !scan.bad && is_about(shown, &user);
 }
 
-bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
-    is_about(shown, reply);
-    if (!put_items(shown, reply, names)) return false;
+/* An answer about one comment and its root. */
+static bool read_one(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names,
+                     struct answer_parts *parts) {
+    bool items;
+    return read_answer(shown, reply, names, parts, &items) && !items && is_about_comment(shown, &parts->item) &&
+           is_about_comment(shown, &parts->root);
+}
+
+bool shown_one(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
+    struct answer_parts parts;
+    return read_one(shown, reply, names, &parts) && shown_comment(shown, parts.item, names);
+}
+
+bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
+    struct answer_parts parts;
+    if (!put_page(shown, reply, names, &parts) || !is_about(shown, &parts.user)) return false;
     buffer_byte(&shown->body, '}');
     return true;
 }
 
-bool shown_page(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
+bool shown_page(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
     struct buffer *body = &shown->body;
+    struct answer_parts parts;
     bool closed;
-    if (!put_items(shown, reply, names) || !json_copy_int(body, reply, "total") ||
-        json_want_int(reply, "version", 0, INT64_MAX, &shown->version, NULL) ||
-        json_want_int(reply, "counters", 0, INT64_MAX, &shown->counters, NULL) ||
-        json_want_bool(reply, "closed", &closed, NULL))
+    if (!put_page(shown, reply, names, &parts) || !is_number(&parts.total) ||
+        !read_number(&parts.version, &shown->version) || !read_number(&parts.counters, &shown->counters) ||
+        !read_bool(&parts.closed, &closed) || !(is_number(&parts.owner) || json_bytes_are(&parts.owner, "null")))
         return false;
-    buffer_format(body, ",\"version\":%" PRId64 ",\"closed\":%s", shown->version + shown->counters,
-                  closed ? "true" : "false");
-    if (json_is_null(json_object_get(reply, "owner")))
-        buffer_string(body, ",\"owner\":null");
-    else if (!json_copy_int(body, reply, "owner"))
-        return false;
+    put_bytes(body, ",\"total\":", &parts.total);
+    buffer_string(body, ",\"version\":");
+    text_int(body, shown->version + shown->counters);
+    put_bytes(body, ",\"closed\":", &parts.closed);
+    put_bytes(body, ",\"owner\":", &parts.owner);
     buffer_string(body, ",\"pinned\":");
-    if (!put_comments(shown, json_object_get(reply, "pinned"), names, LEVELS_MAX)) return false;
+    if (!put_list(shown, parts.pinned, names)) return false;
     buffer_byte(body, '}');
     return true;
 }
 
-bool shown_around(struct shown_comments *shown, const json_t *reply, const struct comment_names *names) {
-    const json_t *root = json_object_get(reply, "root");
+bool shown_around(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names) {
     struct buffer *body = &shown->body;
-    if (json_want_bool(reply, "complete", &shown->complete, NULL)) return false;
-    is_about(shown, json_object_get(reply, "item"));
-    is_about(shown, root);
+    struct answer_parts parts;
+    if (!read_one(shown, reply, names, &parts) || !read_bool(&parts.complete, &shown->complete)) return false;
     buffer_string(body, "{\"item\":");
-    if (!put_comment(shown, json_object_get(reply, "item"), names, LEVELS_MAX)) return false;
+    if (!shown_comment(shown, parts.item, names)) return false;
     buffer_string(body, ",\"root\":");
-    if (json_is_null(root))
+    if (json_bytes_are(&parts.root, "null"))
         buffer_string(body, "null");
-    else if (!put_comment(shown, root, names, LEVELS_MAX))
+    else if (!shown_comment(shown, parts.root, names))
         return false;
     buffer_string(body, ",\"around\":");
-    if (!put_comments(shown, json_object_get(reply, "around"), names, LEVELS_MAX)) return false;
+    if (!put_list(shown, parts.around, names)) return false;
     buffer_byte(body, '}');
     return true;
 }
@@ -181,8 +347,8 @@ static void put_until(struct buffer *out, const struct shown_comments *shown, co
         const struct like_place *place = &shown->places[cursor->place];
         if (place->at < cursor->at) continue; // of a comment that was left out
         buffer_append(out, shown->body.data + cursor->at, place->at - cursor->at);
-        buffer_format(out, ",\"liked\":%s",
-                      holds(reader->liked, reader->liked_count, place->comment) ? "true" : "false");
+        buffer_string(out, holds(reader->liked, reader->liked_count, place->comment) ? ",\"liked\":true"
+                                                                                     : ",\"liked\":false");
         cursor->at = place->at;
     }
     buffer_append(out, shown->body.data + cursor->at, end - cursor->at);

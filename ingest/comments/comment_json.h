@@ -5,7 +5,7 @@
 #define INGEST_COMMENTS_COMMENT_JSON_H
 
 #include "ingest/comments/known.h"
-#include "json/json.h"
+#include "json/scan.h"
 #include "users/profiles.h"
 
 struct like_place {
@@ -42,13 +42,13 @@ struct comment_names {
     struct known_authors *authors;
 };
 
-/* These append the owner's answer (comments/replies.h) as the API has it. False: it is no such answer, and what was appended is to be
- * thrown away. */
-bool shown_comment(struct shown_comments *shown, const json_t *comment, const struct comment_names *names);
-bool shown_one(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
-bool shown_page(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
-bool shown_replies(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
-bool shown_around(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+/* These append the owner's answer (comments/replies.h) as the API has it, from its bytes: values are copied as they lie there, in their
+ * order. False: it is no such answer, and what was appended is to be thrown away. */
+bool shown_comment(struct shown_comments *shown, struct json_bytes comment, const struct comment_names *names);
+bool shown_one(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+bool shown_page(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+bool shown_replies(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
+bool shown_around(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
 
 /* For whom an answer is. Both lists rise. */
 struct shown_reader {

@@ -25,7 +25,7 @@ struct page_copy {
     size_t references;
     char *path;
     char subject[SUBJECT_MAX + 1];
-    bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
     struct shown_comments shown;
     int64_t built_ms;
     struct page_waiter *waiters;
@@ -172,9 +172,8 @@ static void read_ahead(const struct page_copy *copy) {
 
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct page_copy *copy = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse_ours(text, size) : NULL;
-    bool good = reply && copy->show(&copy->shown, reply, &copy->copies->options.names);
-    json_decref(reply);
+    bool good = code == 0 && status == 200 &&
+                copy->show(&copy->shown, (struct json_bytes){text, size}, &copy->copies->options.names);
     copy->copies->options.built->value++;
     if (good) {
         keep(copy);

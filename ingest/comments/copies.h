@@ -34,7 +34,7 @@ void page_copies_free(
 struct page_wish {
     const char *subject,
         *path; /* copied. The path has all that the answer depends on; its parameter `after`, if any, is the last one */
-    bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
     void *context;
     /* Once, perhaps at once. Status 200 with a copy, which the callee gives back; or 400, 404, or 503 without. */
     void (*done)(void *context, unsigned status, struct page_copy *copy);

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "ids/ids.h"
 
 enum { IDS_A_QUESTION = 250 /* 5 KB of a URL */, TIMEOUT_MS = 500 };
@@ -34,21 +34,20 @@ static void finish(struct likes_question *question, bool good) {
 
 static void ask_next(struct likes_question *question);
 
-static bool read_liked(struct likes_question *question, const json_t *list) {
-    if (!json_is_array(list)) return false;
-    for (size_t i = 0; i < json_array_size(list) && question->count < question->wish.shown->count; i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        if (!text || !ids_parse(text, strlen(text), &question->liked[question->count])) return false;
-        question->count++;
-    }
-    return true;
+/* Reads {"liked":[id, ...]}. */
+static bool read_liked(struct likes_question *question, const char *reply, size_t size) {
+    struct json_scan scan = json_scan_of(reply, size);
+    struct json_bytes key, id;
+    bool good = json_scan_object(&scan) && json_scan_member(&scan, &key) && json_bytes_are(&key, "liked");
+    good = good && json_scan_array(&scan);
+    while (good && json_scan_element(&scan) && question->count < question->wish.shown->count)
+        good = json_scan_text(&scan, &id) && ids_parse(id.data, id.size, &question->liked[question->count++]);
+    return good && !scan.bad;
 }
 
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct likes_question *question = context;
-    json_t *reply = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    bool good = read_liked(question, json_object_get(reply, "liked"));
-    json_decref(reply);
+    bool good = code == 0 && status == 200 && read_liked(question, text, size);
     if (good && question->asked < question->wish.shown->count)
         ask_next(question);
     else
@@ -62,8 +61,10 @@ static void ask_next(struct likes_question *question) {
     buffer_string(&path, "/peer/comments/likes/");
     comments_put_path(&path, question->subject);
     buffer_format(&path, "?user=%" PRId64 "&ids=", question->wish.user);
-    for (size_t n = 0; n < IDS_A_QUESTION && question->asked < shown->count; n++)
-        buffer_format(&path, "%s%" PRId64, n ? "," : "", shown->places[question->asked++].comment);
+    for (size_t n = 0; n < IDS_A_QUESTION && question->asked < shown->count; n++) {
+        if (n) buffer_byte(&path, ',');
+        text_int(&path, shown->places[question->asked++].comment);
+    }
     peers_fetch(gateway->owners, peers_of_subject(gateway->owners, question->subject), buffer_cstring(&path),
                 TIMEOUT_MS, answered, question);
     buffer_free(&path);

@@ -25,7 +25,7 @@ struct read_request {
     size_t blocked_count;
     bool blocked_known;
     /* Makes an answer of the owner's. */
-    bool (*show)(struct shown_comments *shown, const json_t *reply, const struct comment_names *names);
+    bool (*show)(struct shown_comments *shown, struct json_bytes reply, const struct comment_names *names);
     bool tagged;            /* the answer has an ETag */
     struct page_copy *copy; /* NULL: not there yet */
 };

@@ -29,7 +29,7 @@ static void outcome_answered(void *context, int code, unsigned status, const cha
     if (code == 0 && status == 404)
         question->unknown(question->request);
     else if (code == 0 && (status == 200 || status == 202))
-        comment_wish_answered(&question->wish, question->request, status, reply);
+        comment_wish_answered(&question->wish, question->request, status, reply, (struct json_bytes){text, size});
     else
         comments_owner_away(question->request);
     json_decref(reply);

@@ -37,7 +37,8 @@ static void reply_relation(struct http_request *request, const struct follow_wis
 }
 
 /* The owner tells what became of the command: it was refused, or it is as was wished. */
-static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+static void answer(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                   struct json_bytes text) {
     const struct follow_wish *wish = context;
     const json_t *refused = status == 200 ? json_object_get(reply, "refused") : NULL;
     bool set = wish->kind == FOLLOW_COMMAND_FOLLOW || wish->kind == FOLLOW_COMMAND_MUTE;

@@ -36,7 +36,8 @@ static void reply_pending(struct http_request *request, const struct handle_wish
     buffer_free(&body);
 }
 
-static void wished(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+static void wished(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                   struct json_bytes text) {
     const struct handle_wish *wish = context;
     const char *state = "";
     if (status == 200) json_want_text(reply, "state", &state, NULL);
@@ -50,7 +51,8 @@ static void wished(void *context, struct http_request *request, unsigned status,
         reply_pending(request, wish);
 }
 
-static void given_up(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+static void given_up(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                     struct json_bytes text) {
     if (status == 200)
         http_reply(request, 204, NULL, NULL, 0, NULL, 0);
     else

@@ -54,7 +54,8 @@ static void reply_undecided(struct http_request *request, const char *key) {
     buffer_free(&body);
 }
 
-static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+static void posted(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                   struct json_bytes text) {
     struct new_post *new_post = context;
     if (status == 200)
         reply_post(new_post->gateway, request, 201, reply);
@@ -151,7 +152,8 @@ struct deletion {
     int64_t id;
 };
 
-static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply) {
+static void deleted(void *context, struct http_request *request, unsigned status, const json_t *reply,
+                    struct json_bytes text) {
     const struct deletion *deletion = context;
     struct buffer body = {0};
     (void)reply;

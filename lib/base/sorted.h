@@ -1,4 +1,4 @@
-/* Searching in sorted numbers. Pure; any thread. */
+/* Searching in sorted numbers, and in items sorted by a number. Pure; any thread. */
 #ifndef BASE_SORTED_H
 #define BASE_SORTED_H
 
@@ -11,6 +11,19 @@ static inline size_t sorted_below(const int64_t *numbers, size_t count, int64_t 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same for items of one size that begin with their id, an int64_t, and stand in its order. */
+static inline size_t sorted_items_below(const void *items, size_t size, size_t count, int64_t id) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (*(const int64_t *)(const void *)((const char *)items + middle * size) < id)
             low = middle + 1;
         else
             high = middle;

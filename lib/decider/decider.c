@@ -112,6 +112,8 @@ bool decider_failing(const struct decider *decider) { return decider->failures >
 
 size_t decider_queued(const struct decider *decider) { return decider->queue.count; }
 
+size_t decider_queued_bytes(const struct decider *decider) { return decider->queue.bytes; }
+
 /* ---- partitions come and go ---- */
 
 /* False: it is no partition of a topic of commands. */
@@ -204,8 +206,11 @@ void decider_read_back(struct decider *decider, const struct topic *topic, int32
 }
 
 void decider_take(struct decider *decider, const struct kafka_record *record) {
-    struct queued_command queued = {
-        .topic = record->topic, .partition = record->partition, .offset = record->offset, .dead = NULL};
+    struct queued_command queued = {.topic = record->topic,
+                                    .partition = record->partition,
+                                    .offset = record->offset,
+                                    .size = record->key_size + record->value_size,
+                                    .dead = NULL};
     struct error error = {.text = ""};
     if (!place_of(decider, record->topic, record->partition, &queued.place)) return;
     struct course *course = &decider->courses[queued.place];

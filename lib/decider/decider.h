@@ -121,6 +121,7 @@ void decider_stop(struct decider *decider);
 void decider_take(struct decider *decider, const struct kafka_record *record);
 void decider_run(struct decider *decider); /* decides queued commands, if it can now */
 size_t decider_queued(const struct decider *decider);
+size_t decider_queued_bytes(const struct decider *decider); /* of these commands' records */
 
 /* All commands before this offset are decided and committed; -1: not begun. */
 int64_t decider_handled(const struct decider *decider, const struct topic *topic, int32_t partition);

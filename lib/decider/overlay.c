@@ -49,9 +49,15 @@ struct block {
     uint8_t entries[] __attribute__((aligned(8)));
 };
 
+/* Most keys that are looked up are not there: the hash beside the pointer says so without the entry, which lies elsewhere in memory. */
+struct overlay_slot {
+    struct unread *entry; /* NULL: free */
+    uint64_t hash;
+};
+
 struct overlay {
     size_t key_max, value_max, key_at, entry_size;
-    struct unread **table;
+    struct overlay_slot *table;
     size_t mask, count;
     struct map *groups; /* group -> struct unread_group */
     struct rounds *parts;
@@ -72,7 +78,7 @@ struct overlay *overlay_new(size_t key_max, size_t value_max) {
         .value_max = value_max,
         .key_at = rounded(value_max),
         .entry_size = sizeof(struct unread) + rounded(value_max) + rounded(key_max),
-        .table = mem_zero(SMALLEST, sizeof(struct unread *)),
+        .table = mem_zero(SMALLEST, sizeof(struct overlay_slot)),
         .mask = SMALLEST - 1,
         .groups = map_new(),
     };
@@ -124,38 +130,39 @@ size_t overlay_count(const struct overlay *overlay) { return overlay->count; }
 static uint64_t hash_of(const void *key, size_t size) {
     const uint8_t *at = key;
     uint64_t hash = size;
-    for (; size >= 8; at += 8, size -= 8) hash = hash_u64(hash + bytes_get_le64(at));
+    for (; size >= 8; at += 8, size -= 8) hash = hash_fold(hash + bytes_get_le64(at));
     uint8_t rest[8] = {0};
     if (!size) return hash;
     memcpy(rest, at, size);
-    return hash_u64(hash + bytes_get_le64(rest));
+    return hash_fold(hash + bytes_get_le64(rest));
 }
 
 static const uint8_t *key_of(const struct overlay *overlay, const struct unread *entry) {
     return entry->value + overlay->key_at;
 }
 
-static bool is_key(const struct overlay *overlay, const struct unread *entry, uint64_t hash, const void *key,
+static bool is_key(const struct overlay *overlay, const struct overlay_slot *slot, uint64_t hash, const void *key,
                    size_t size) {
-    return entry->hash == hash && entry->key_size == size && !memcmp(key_of(overlay, entry), key, size);
+    return slot->hash == hash && slot->entry->key_size == size && !memcmp(key_of(overlay, slot->entry), key, size);
 }
 
 /* Where the key's entry is, or would go. */
 static size_t place(const struct overlay *overlay, uint64_t hash, const void *key, size_t size) {
     size_t at = hash & overlay->mask;
-    while (overlay->table[at] && !is_key(overlay, overlay->table[at], hash, key, size)) at = (at + 1) & overlay->mask;
+    while (overlay->table[at].entry && !is_key(overlay, &overlay->table[at], hash, key, size))
+        at = (at + 1) & overlay->mask;
     return at;
 }
 
 static void grow(struct overlay *overlay) {
-    struct unread **old = overlay->table;
+    struct overlay_slot *old = overlay->table;
     size_t slots = overlay->mask + 1;
-    overlay->table = mem_zero(slots * 2, sizeof(struct unread *));
+    overlay->table = mem_zero(slots * 2, sizeof *overlay->table);
     overlay->mask = slots * 2 - 1;
     for (size_t i = 0; i < slots; i++) {
-        if (!old[i]) continue;
-        size_t at = old[i]->hash & overlay->mask;
-        while (overlay->table[at]) at = (at + 1) & overlay->mask;
+        if (!old[i].entry) continue;
+        size_t at = old[i].hash & overlay->mask;
+        while (overlay->table[at].entry) at = (at + 1) & overlay->mask;
         overlay->table[at] = old[i];
     }
     free(old);
@@ -163,12 +170,12 @@ static void grow(struct overlay *overlay) {
 
 /* Frees a slot; entries of the run behind it that may not stand beyond a hole move up. */
 static void take_out(struct overlay *overlay, size_t hole) {
-    overlay->table[hole] = NULL;
-    for (size_t at = (hole + 1) & overlay->mask; overlay->table[at]; at = (at + 1) & overlay->mask) {
-        size_t wanted = overlay->table[at]->hash & overlay->mask;
+    overlay->table[hole].entry = NULL;
+    for (size_t at = (hole + 1) & overlay->mask; overlay->table[at].entry; at = (at + 1) & overlay->mask) {
+        size_t wanted = overlay->table[at].hash & overlay->mask;
         if (((at - wanted) & overlay->mask) < ((at - hole) & overlay->mask)) continue;
         overlay->table[hole] = overlay->table[at];
-        overlay->table[at] = NULL;
+        overlay->table[at].entry = NULL;
         hole = at;
     }
 }
@@ -228,7 +235,7 @@ static void drop(struct overlay *overlay, struct unread *entry) {
 }
 
 const void *overlay_find(const struct overlay *overlay, const void *key, size_t key_size, size_t *size) {
-    const struct unread *entry = overlay->table[place(overlay, hash_of(key, key_size), key, key_size)];
+    const struct unread *entry = overlay->table[place(overlay, hash_of(key, key_size), key, key_size)].entry;
     if (entry && size) *size = entry->value_size;
     return entry ? entry->value : NULL;
 }
@@ -285,7 +292,7 @@ static struct unread *add(struct overlay *overlay, uint64_t group, uint64_t hash
     entry->round = 0;
     entry->key_size = (uint32_t)key_size;
     if (key_size) memcpy(entry->value + overlay->key_at, key, key_size);
-    overlay->table[place(overlay, hash, key, key_size)] = entry;
+    overlay->table[place(overlay, hash, key, key_size)] = (struct overlay_slot){.entry = entry, .hash = hash};
     link_to_group(overlay, entry);
     overlay->count++;
     return entry;
@@ -305,7 +312,7 @@ void overlay_put(struct overlay *overlay, int32_t partition, uint64_t group, con
                  const void *value, size_t value_size) {
     if (key_size > overlay->key_max || value_size > overlay->value_max) abort(); // the product's sizes are wrong
     uint64_t hash = hash_of(key, key_size);
-    struct unread *entry = overlay->table[place(overlay, hash, key, key_size)];
+    struct unread *entry = overlay->table[place(overlay, hash, key, key_size)].entry;
     if (!entry) entry = add(overlay, group, hash, key, key_size);
     entry->value_size = (uint32_t)value_size;
     if (value_size) memcpy(entry->value, value, value_size);

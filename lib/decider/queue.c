@@ -39,6 +39,7 @@ void queue_drop(struct decider_queue *queue, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct dead_command *dead = queue_at(queue, i)->dead;
         if (!dead && queue->release) queue->release(queue->items + (queue->first + i) * queue->item_size);
+        queue->bytes -= queue_at(queue, i)->size;
         dead_free(dead);
     }
     queue->first += count;
@@ -84,4 +85,5 @@ void *queue_reserve(struct decider_queue *queue) {
 
 void queue_add(struct decider_queue *queue, const struct queued_command *command) {
     queue->commands[queue->first + queue->count++] = *command;
+    queue->bytes += command->size;
 }

@@ -16,6 +16,7 @@ struct queued_command {
     const struct topic *topic;
     int32_t partition;
     int64_t offset;
+    size_t size;               /* of the record: about what the command takes */
     struct dead_command *dead; /* NULL: a command */
 };
 
@@ -23,6 +24,7 @@ struct decider_queue {
     struct queued_command *commands; /* `count` from `first` on */
     uint8_t *items;                  /* item_size for each place of `commands` */
     size_t item_size, first, count, capacity;
+    size_t bytes; /* of all records */
     void (*release)(void *item);
 };
 

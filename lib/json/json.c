@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 
-json_t *json_parse_ours(const void *text, size_t size) { return json_loadb(text, size, 0, NULL); }
-
 json_t *json_parse(const void *text, size_t size, struct error *error) {
     json_error_t reason;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &reason);

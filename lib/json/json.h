@@ -17,8 +17,6 @@
 
 /* NULL on malformed input (reason in error, which quotes none of it). Rejects duplicates, trailing bytes and invalid UTF-8. */
 json_t *json_parse(const void *text, size_t size, struct error *error);
-/* The same for what a process of ours has written: duplicates are not looked for. */
-json_t *json_parse_ours(const void *text, size_t size);
 
 bool json_given(const json_t *object, const char *key); /* there, and not null: for members that may be null */
 int json_want_text(const json_t *object, const char *key, const char **value, struct error *error); /* borrowed */

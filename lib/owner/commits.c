@@ -101,8 +101,7 @@ void commits_measure(struct owner *owner) {
     }
     owner->lag_ms = lag;
     owner->metrics.lag->value = (double)lag / 1000;
-    if (owner->options.decider && decider_queued(owner->options.decider) <= owner->options.queue_max / 2)
-        inputs_pause_commands(owner, false);
+    if (owner->options.decider && !inputs_queue_above(owner, 2)) inputs_pause_commands(owner, false);
 }
 
 bool owner_commands_current(const struct owner *owner) {

@@ -39,6 +39,12 @@ static void pause_follows(struct owner *owner) {
     }
 }
 
+bool inputs_queue_above(const struct owner *owner, size_t part) {
+    const struct owner_options *options = &owner->options;
+    return decider_queued(options->decider) > options->queue_max / part ||
+           (options->queue_bytes && decider_queued_bytes(options->decider) > options->queue_bytes / part);
+}
+
 void inputs_pause_commands(struct owner *owner, bool pause) {
     if (owner->commands_paused == pause) return;
     owner->commands_paused = pause;
@@ -76,7 +82,7 @@ static void take(void *context, const struct kafka_record *records, size_t count
     PRODUCT(owner, flush_old, clock_monotonic_us());
     if (owner->options.decider) {
         decider_run(owner->options.decider);
-        if (decider_queued(owner->options.decider) > owner->options.queue_max) inputs_pause_commands(owner, true);
+        if (inputs_queue_above(owner, 1)) inputs_pause_commands(owner, true);
     }
     inputs_hold(owner);
 }

@@ -99,9 +99,11 @@ struct owner_options {
     const struct topic *leaving; /* a state: members that hand their partitions over subscribe to it instead */
     size_t batch;                /* records of inputs handled in one go */
     size_t state_batch;
-    size_t standbys;  /* processes that stand by for a partition */
-    bool hands_over;  /* a static member gives its partitions away before it ends */
-    size_t queue_max; /* commands: more than so many are not read ahead */
+    size_t standbys; /* processes that stand by for a partition */
+    bool hands_over; /* a static member gives its partitions away before it ends */
+    size_t
+        queue_max; /* commands: more than so many are not read ahead. What librdkafka has fetched beyond them is fetched again later */
+    size_t queue_bytes; /* the same in bytes of their records; 0: any */
     struct epochs *epochs;
     struct decider *decider; /* NULL: none. The owner frees neither. */
     const struct owner_product *product;

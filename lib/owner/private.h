@@ -64,6 +64,8 @@ void owner_failed(struct owner *owner, const char *doing, const struct error *er
 int inputs_join(struct owner *owner, struct error *error);
 void inputs_progress(struct owner *owner); /* restored partitions become live, and their commands begin */
 void inputs_pause_commands(struct owner *owner, bool pause);
+/* Whether more commands are queued than a part of what may be: 1: than all, 2: than half. */
+bool inputs_queue_above(const struct owner *owner, size_t part);
 void inputs_hold(struct owner *owner);
 void inputs_stop(struct owner *owner);
 void inputs_collect(struct owner *owner); /* says in the metrics how far each input is handled, as of now */

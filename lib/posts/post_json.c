@@ -8,7 +8,9 @@
 
 void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles) {
     struct profile profile;
-    buffer_format(body, "\"user\":%" PRId64 ",\"name\":", user);
+    buffer_string(body, "\"user\":");
+    text_int(body, user);
+    buffer_string(body, ",\"name\":");
     if (!profiles_find(profiles, user, &profile)) {
         buffer_string(body, "null,\"avatar_url\":null");
         return;

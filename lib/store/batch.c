@@ -4,10 +4,11 @@
 #include "base/mem.h"
 #include "store/private.h"
 
-/* A put or a deletion that waits to be sorted. Its key and value lie one behind the other. */
+/* A put or a deletion that waits to be sorted. Keys lie close together, and values elsewhere: sorting looks at keys alone. */
 struct row {
     struct store_family *family;
-    size_t at;          /* of the key in the bytes, */
+    size_t value;       /* where it begins */
+    size_t at;          /* where the key begins, */
     const uint8_t *key; /* which is known when all are there */
     uint32_t key_size, value_size;
     uint32_t number; /* of two of the same key the higher one counts */
@@ -17,7 +18,7 @@ struct row {
 struct store_batch {
     rocksdb_writebatch_t *batch;
     bool sorted;
-    struct buffer bytes;
+    struct buffer keys, values;
     struct row *rows;
     size_t count, capacity;
 };
@@ -39,13 +40,15 @@ struct store_batch *store_batch_new_sorted(void) {
 void store_batch_free(struct store_batch *batch) {
     if (!batch) return;
     rocksdb_writebatch_destroy(batch->batch);
-    buffer_free(&batch->bytes);
+    buffer_free(&batch->keys);
+    buffer_free(&batch->values);
     free(batch->rows);
     free(batch);
 }
 
 static void rows_clear(struct store_batch *batch) {
-    buffer_clear(&batch->bytes);
+    buffer_clear(&batch->keys);
+    buffer_clear(&batch->values);
     batch->count = 0;
 }
 
@@ -65,10 +68,11 @@ static void add_row(struct store_batch *batch, const struct row *row, const void
     }
     struct row *added = &batch->rows[batch->count];
     *added = *row;
-    added->at = batch->bytes.size;
+    added->at = batch->keys.size;
+    added->value = batch->values.size;
     added->number = (uint32_t)batch->count++;
-    buffer_append(&batch->bytes, key, row->key_size);
-    buffer_append(&batch->bytes, value, row->value_size);
+    buffer_append(&batch->keys, key, row->key_size);
+    buffer_append(&batch->values, value, row->value_size);
 }
 
 void store_batch_put(struct store_batch *batch, struct store_family *family, const void *key, size_t key_size,
@@ -111,17 +115,17 @@ static int by_key_and_number(const void *a, const void *b) {
 }
 
 rocksdb_writebatch_t *store_batch_rows(struct store_batch *batch) {
-    for (size_t i = 0; i < batch->count; i++) batch->rows[i].key = batch->bytes.data + batch->rows[i].at;
+    for (size_t i = 0; i < batch->count; i++) batch->rows[i].key = batch->keys.data + batch->rows[i].at;
     if (batch->count) qsort(batch->rows, batch->count, sizeof *batch->rows, by_key_and_number);
     for (size_t i = 0; i < batch->count; i++) {
         const struct row *row = &batch->rows[i];
-        const char *key = (const char *)row->key;
+        const char *key = (const char *)row->key, *values = (const char *)batch->values.data;
         if (i + 1 < batch->count && by_key(row, row + 1) == 0) continue; // written again since
         if (row->deletes)
             rocksdb_writebatch_delete_cf(batch->batch, row->family->handle, key, row->key_size);
         else
-            rocksdb_writebatch_put_cf(batch->batch, row->family->handle, key, row->key_size, key + row->key_size,
-                                      row->value_size);
+            rocksdb_writebatch_put_cf(batch->batch, row->family->handle, key, row->key_size,
+                                      row->value_size ? values + row->value : "", row->value_size);
     }
     rows_clear(batch);
     return batch->batch;

@@ -28,6 +28,8 @@ struct store_options {
     size_t cache_bytes;    /* block cache; 0: 64 MiB */
     size_t memtable_bytes; /* of all families together; 0: 32 MiB */
     bool point_lookups;    /* bloom filters on whole keys */
+    bool
+        sorted_batches; /* most batches are of store_batch_new_sorted, and keys that lie near each other begin with the same byte */
 };
 
 /* Creates directories. -EBUSY: the store is open, here or in another process; -ENOSPC: the disk is full; -EIO: the disk or its content

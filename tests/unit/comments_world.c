@@ -370,7 +370,8 @@ struct comments_history comments_history_run(struct comments_world *world, uint6
 
 struct comments_world *comments_world_new(void) {
     struct comments_world *world = mem_zero(1, sizeof *world);
-    struct store_options options = {.cache_bytes = 4 << 20, .memtable_bytes = 4 << 20};
+    struct store_options options = {
+        .cache_bytes = 4 << 20, .memtable_bytes = 4 << 20, .point_lookups = true, .sorted_batches = true};
     struct error error;
     world->codec = codec_new();
     snprintf(world->folder, sizeof world->folder, "/tmp/comments-world-%d", (int)getpid());

@@ -1,4 +1,4 @@
-/* The store of comments: when refusals are forgotten. */
+/* The store of comments: when refusals are forgotten, and what is read ahead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,23 +47,43 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void refuse(struct threads_world *world, const char *key, int64_t time_ms) {
-    const struct comment_refusal refusal = {.user = USER, .key = {key, strlen(key)}, .reason = COMMENT_REFUSAL_CLOSED};
-    struct buffer value = {0};
+static const struct event_text OF = {SUBJECT, sizeof SUBJECT - 1};
+
+/* Takes a record of the subject, of a comment of it (numbers 1) or of a reaction (2). */
+static void take(struct threads_world *world, enum threads_state state, int numbers, int64_t comment, int64_t second,
+                 int64_t time_ms, const struct buffer *value) {
+    const struct subject_key parts = {
+        .subject = OF.data, .size = OF.size, .numbers = numbers, .comment = comment, .second = second};
+    uint8_t key[SUBJECT_KEY_MAX];
     struct error error;
     const char *reason;
-    event_encode_comment_refusal(&value, &refusal);
-    const struct kafka_record record = {.topic = THREADS_TOPICS[THREADS_REFUSALS],
+    const struct kafka_record record = {.topic = THREADS_TOPICS[state],
                                         .offset = world->offset++,
                                         .timestamp = time_ms,
-                                        .key = (const uint8_t *)SUBJECT,
-                                        .key_size = strlen(SUBJECT),
-                                        .value = value.data,
-                                        .value_size = value.size};
-    assert_int_equal(threads_take(world->threads, THREADS_REFUSALS, &record, &reason, &error), 0);
+                                        .key = key,
+                                        .key_size = subject_key_write(key, &parts),
+                                        .value = value->data,
+                                        .value_size = value->size};
+    assert_int_equal(threads_take(world->threads, state, &record, &reason, &error), 0);
     assert_null(reason);
+}
+
+static void write_all(struct threads_world *world) {
+    struct error error;
     assert_int_equal(threads_write(world->threads, &error), 0);
+}
+
+static void gather_refusal(struct threads_world *world, const char *key, int64_t time_ms) {
+    const struct comment_refusal refusal = {.user = USER, .key = {key, strlen(key)}, .reason = COMMENT_REFUSAL_CLOSED};
+    struct buffer value = {0};
+    event_encode_comment_refusal(&value, &refusal);
+    take(world, THREADS_REFUSALS, 0, 0, 0, time_ms, &value);
     buffer_free(&value);
+}
+
+static void refuse(struct threads_world *world, const char *key, int64_t time_ms) {
+    gather_refusal(world, key, time_ms);
+    write_all(world);
 }
 
 static void forget(struct threads_world *world, int64_t now_ms) {
@@ -73,11 +93,10 @@ static void forget(struct threads_world *world, int64_t now_ms) {
 
 /* Whether the refusal is in the store, however old it is. */
 static bool has(struct threads_world *world, const char *key) {
-    static const struct event_text subject = {SUBJECT, sizeof SUBJECT - 1};
     const struct event_text text = {key, strlen(key)};
     enum comment_refusal_reason reason;
     struct error error;
-    return threads_refusal(world->threads, 0, &subject, USER, &text, 0, &reason, &error) == 1;
+    return threads_refusal(world->threads, 0, &OF, USER, &text, 0, &reason, &error) == 1;
 }
 
 static void refusals_are_forgotten_after_an_hour(void **state) {
@@ -123,11 +142,114 @@ static void many_go_in_several_turns(void **state) {
     }
 }
 
+static void they_are_found_after_a_restart(void **state) {
+    struct threads_world *world = *state;
+    int64_t next[THREADS_STATES];
+    struct error error;
+    refuse(world, "a", 1000);
+    threads_free(world->threads);
+    world->threads = threads_new(world->store, 1);
+    assert_int_equal(threads_attach(world->threads, 0, 1000, 0, next, &error), 0);
+    assert_true(has(world, "a"));
+    assert_false(has(world, "b"));
+}
+
+/* More than are known in memory. */
+static void very_many_are_found(void **state) {
+    enum { MANY = 40000 };
+    struct threads_world *world = *state;
+    char key[32];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        gather_refusal(world, key, 1000);
+    }
+    write_all(world);
+    assert_true(has(world, "0") && has(world, "39999"));
+    assert_false(has(world, "40000"));
+    while (has(world, "39999") || has(world, "0")) forget(world, 9000 + THREADS_REFUSAL_MS);
+    for (int i = 0; i <= MANY / 1000; i++) forget(world, 9000 + THREADS_REFUSAL_MS);
+    refuse(world, "new", 9000 + THREADS_REFUSAL_MS);
+    assert_true(has(world, "new"));
+    assert_false(has(world, "1"));
+}
+
+/* ---- reading ahead ---- */
+
+static void like(struct threads_world *world, int64_t comment, int64_t likes) {
+    const struct comment record = {.user = USER, .floor = (int32_t)comment, .likes = likes};
+    const struct comment_reaction reaction = {.likes = true};
+    struct buffer value = {0};
+    event_encode_comment(&value, &record);
+    take(world, THREADS_COMMENTS, 1, comment, 0, 1000, &value);
+    buffer_clear(&value);
+    event_encode_comment_reaction(&value, &reaction);
+    take(world, THREADS_REACTIONS, 2, comment, USER, 1000, &value);
+    buffer_free(&value);
+}
+
+/* -1: there is no such comment. */
+static int64_t likes_of(struct threads_world *world, int64_t comment) {
+    struct comment found;
+    struct error error;
+    int code = threads_comment(world->threads, 0, &OF, comment, &found, &error);
+    assert_true(code >= 0);
+    return code ? found.likes : -1;
+}
+
+static bool likes(struct threads_world *world, int64_t comment, int64_t user) {
+    struct comment_reaction reaction;
+    struct error error;
+    int code = threads_reaction(world->threads, 0, &OF, comment, user, &reaction, &error);
+    assert_true(code >= 0);
+    return code && reaction.likes;
+}
+
+/* Each third comment is there, and is wanted twice. */
+static void what_is_read_ahead_is_what_the_store_has(void **state) {
+    enum { COMMENTS = 9000 };
+    struct threads_world *world = *state;
+    struct error error;
+    for (int64_t id = 3; id < COMMENTS; id += 3) like(world, id, id);
+    write_all(world);
+    for (int64_t wanted = 0; wanted < 2 * COMMENTS; wanted++) {
+        int64_t id = 1 + wanted * 7919 % COMMENTS;
+        threads_want_comment(world->threads, 0, &OF, id);
+        threads_want_reaction(world->threads, 0, &OF, id, USER + wanted % 2);
+    }
+    assert_int_equal(threads_read_ahead(world->threads, &error), 0);
+    for (int64_t id = 1; id < COMMENTS; id++) {
+        assert_int_equal(likes_of(world, id), id % 3 ? -1 : id);
+        assert_int_equal(likes(world, id, USER), id % 3 == 0);
+        assert_false(likes(world, id, USER + 1));
+    }
+}
+
+static void what_is_written_is_not_found_as_it_was(void **state) {
+    struct threads_world *world = *state;
+    struct error error;
+    like(world, 3, 1);
+    write_all(world);
+    threads_want_comment(world->threads, 0, &OF, 3);
+    threads_want_comment(world->threads, 0, &OF, 4);
+    assert_int_equal(threads_read_ahead(world->threads, &error), 0);
+    assert_int_equal(likes_of(world, 3), 1);
+    assert_int_equal(likes_of(world, 4), -1);
+    like(world, 3, 2);
+    like(world, 4, 1);
+    write_all(world);
+    assert_int_equal(likes_of(world, 3), 2);
+    assert_int_equal(likes_of(world, 4), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(refusals_are_forgotten_after_an_hour, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_with_an_earlier_time_is_forgotten_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_go_in_several_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(they_are_found_after_a_restart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(very_many_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_read_ahead_is_what_the_store_has, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_written_is_not_found_as_it_was, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ void terminal_draw(struct terminal *terminal, const char *text, size_t size) {
         buffer_append(frame, at, (size_t)((line_end ? line_end : end) - at));
         buffer_string(frame, "\x1b[K"); // removes the rest of a longer line that stood there
         if (!line_end) break;
-        buffer_string(frame, "\r\n");
+        buffer_byte(frame, '\n'); // the terminal adds the carriage return
         at = line_end + 1;
     }
     buffer_string(frame, "\x1b[J");

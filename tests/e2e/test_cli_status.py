@@ -160,6 +160,7 @@ def test_the_terminal_is_given_back(terminal, end):
     page = terminal('127.0.0.1:1')
     page.wait_row('127.0.0.1:1', '?', 'away')
     assert '\x1b[31maway' in page.text
+    assert '\x1b[K\r\n' in page.text and '\r\r' not in page.text  # the terminal itself adds the carriage return
     assert not termios.tcgetattr(page.slave)[3] & termios.ECHO
     if end == 'Ctrl-C':
         page.type(b'\x03')

@@ -73,6 +73,8 @@ def measure_cold(world, folder, say) -> dict:
     loaded = json.loads(world.load('store', path=store, count=options.size, subjects=subjects))
     say(f'loaded in {time.monotonic() - began:.0f} s')
     process.start()
+    for kind in ('router', 'feed'):  # the gateway asks them about blocks, and a page waits for the answer
+        cluster.add(kind)
     gateway = cluster.add('ingest', settings={'comments.hot.reads': 1_000_000_000})  # no copies
     host, port = address(gateway)
     tokens, paths = tokens_of(cluster), folder / 'paths'

@@ -22,7 +22,7 @@ static inline int64_t comments_world_draw(int64_t number, uint64_t what, int64_t
     return (int64_t)(hash_u64(hash_u64((uint64_t)number) + what) % (uint64_t)count);
 }
 
-/* What is drawn. */
+/* The comments, replies and likes that are drawn. */
 enum comments_world_what { DRAW_HALF = 1, DRAW_SUBJECT, DRAW_USER, DRAW_COMMENT, DRAW_LIKES, DRAW_READ, DRAW_PLACE };
 
 static inline int64_t comments_world_subject(int64_t number, int64_t subjects) {

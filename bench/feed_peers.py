@@ -143,7 +143,7 @@ def measure_postgres(world, options, folder, say) -> dict:
 
 
 def redis_program(name, folder, *arguments) -> dict | str:
-    """What a program of peers/redis prints about a Redis that keeps everything in memory; a text where it is not here."""
+    """The figures that a program of peers/redis prints about a Redis that keeps everything in memory; a text where Redis is not here."""
     program, socket = CACHE / f'bench-redis-{name}', folder / 'redis.sock'
     if not shutil.which('redis-server') or subprocess.run(['pkg-config', '--exists', 'hiredis'], check=False).returncode:
         return 'it needs redis-server and libhiredis-dev'

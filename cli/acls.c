@@ -59,7 +59,7 @@ static void make_daemon(struct acls *acls, const struct cli_settings *s, const s
     for (size_t i = 0; program->peers && program->peers[i]; i++)
         add(acls, "Describe", ACL_GROUP, false, mem_string(group_of(s, program->peers[i])));
     if (program->follows) add(acls, "Describe", ACL_GROUP, false, mem_string(KAFKA_READERS_GROUP));
-    // What a client asks for to find out whether a broker is back.
+    // A client asks for this to find out whether a broker is back.
     add_topic(acls, s, "DescribeConfigs", program->uses.items[0].topic, false);
     if (program->transactions)
         add(acls, "Write", ACL_TRANSACTIONAL_ID, true, mem_format("%s%s-", s->prefix, group_of(s, program)));

@@ -20,7 +20,7 @@ struct acls {
     size_t count;
 };
 
-/* What a daemon needs; program NULL: what the `starling` command does. acls_clear gives them back. */
+/* The rights that a daemon needs; program NULL: those of the `starling` command. acls_clear gives them back. */
 void acls_make(struct acls *acls, const struct cli_settings *settings, const struct program *program);
 void acls_clear(struct acls *acls);
 

@@ -172,7 +172,7 @@ static int put_like(struct writing *w, int64_t comment, int64_t user) {
     return give(w);
 }
 
-/* What a comment lacks was written after its topic was read: it is left out. */
+/* A comment that lacks its text, or the other way round, was written after its topic was read: it is left out. */
 static int put_part(struct writing *w, const struct kept *kept, const struct subject_key *key) {
     const uint8_t *value = kept->bytes + kept->key_size;
     struct comment_text text;

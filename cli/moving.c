@@ -99,7 +99,7 @@ int64_t moving_user(const struct moving *moving, const struct moving_author *aut
     return user < 0 ? listed_name(moving, author->name) : user;
 }
 
-/* What distinguishes a guest: the e-mail address, else the login, else the name. The caller frees it. */
+/* The name by which guests are told apart: the e-mail address, else the login, else the name. The caller frees it. */
 static char *identity_of(const struct moving_author *author) {
     if (is_given(author->email)) {
         char *who = mem_format("e-mail %s", author->email);

@@ -23,7 +23,7 @@ struct moving_subject {
     int64_t level;
 };
 
-/* What a file says of somebody; NULL or "": nothing. */
+/* A person as a file describes them; NULL or "": the file does not say. */
 struct moving_author {
     const char *email, *login, *name;
 };

@@ -29,7 +29,7 @@ void moving_file_share(struct moving_file *file); /* says how much is read */
 bool moving_file_subject(const struct moving_file *file, const char *const *names, size_t count, char *subject,
                          size_t size);
 
-/* Who owns an article whose author has this login. -EINVAL: the list does not say, and no owner was given. */
+/* Finds the owner of an article whose author has this login. -EINVAL: the list does not say, and no owner was given. */
 int moving_file_owner(const struct moving_file *file, const char *login, int64_t *owner, struct error *error);
 
 int moving_lines(struct moving_file *file, struct error *error);

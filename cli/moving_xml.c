@@ -154,7 +154,7 @@ static int take_root(struct xml *xml, const char *name, struct error *error) {
     return error_set(error, -EINVAL, "<%.32s> begins neither WordPress's export (rss) nor Disqus's (disqus)", name);
 }
 
-/* What is read as a whole: an article of WordPress's, a thread or post of Disqus's. */
+/* An element that is read as a whole: an article of WordPress's, a thread or post of Disqus's. */
 static bool is_whole(const struct xml *xml, const char *name, int depth) {
     if (!xml->disqus) return depth == 2 && strcmp(name, "item") == 0;
     return depth == 1 && (strcmp(name, "thread") == 0 || strcmp(name, "post") == 0);

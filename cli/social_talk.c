@@ -68,7 +68,7 @@ static void commented(const struct said *said, unsigned status, const char *repl
                                                     .known_us = clock_monotonic_us()});
     } else {
         if (said->root) said->root->replies--;
-        // What is being deleted cannot be answered any more.
+        // Nobody can answer a comment that is being deleted.
         if (!said->about || !said->about->deleting)
             social_refused(social, "a comment", said->citizen->user, status, reply);
     }

@@ -92,7 +92,7 @@ static bool fault(struct buffer *why, int64_t id, const char *what) {
     return true;
 }
 
-/* What never changes of a comment, and its state. certain_us: what was answered before then must show. */
+/* The part of a comment that never changes, and its state. certain_us: a page that was asked for later must show it. */
 static bool item_wrong(const struct talk_comment *known, const struct talk_item *item, int64_t certain_us,
                        struct buffer *why) {
     bool deleted = known->deleted_us && known->deleted_us <= certain_us;

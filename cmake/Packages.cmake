@@ -1,4 +1,4 @@
-# What is installed where, and the Debian packages of it: `starling` with the daemons, `starling-cli` with the command. Included last by
+# Installs files and makes Debian packages of them: `starling` with the daemons, `starling-cli` with the command. Included last by
 # CMakeLists.txt where PACKAGING is on; makes the target `pages` and lets cpack work. ./dev package calls both.
 set(packaging "${CMAKE_SOURCE_DIR}/packaging")
 set(made "${CMAKE_BINARY_DIR}/packaging")

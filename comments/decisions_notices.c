@@ -10,7 +10,7 @@
 
 enum { TOLD_ALL = 1000, TOLD_ONE_IN = 100 };
 
-/* Who is told of one comment. */
+/* The people who are told of one comment. */
 struct told {
     struct decisions *decisions;
     const struct decision *decided;
@@ -41,7 +41,7 @@ static int tell(struct told *told, int64_t user, enum notice_kind kind) {
                           sizeof bytes, value->data, value->size);
 }
 
-/* Whose comments or answers are counted in thousands is not told of each. */
+/* An author with thousands of comments or answers is not told of each. */
 static bool is_worth_telling(int64_t count) { return count <= TOLD_ALL || count % TOLD_ONE_IN == 0; }
 
 static int tell_all(struct told *told, const struct comment_place *answered, const struct event_longs *mentions) {

@@ -69,7 +69,7 @@ static bool among_writers(const struct comment_command *command, const struct su
     return false;
 }
 
-/* Who is not among the writers: whether the gateway knew enough to say so. */
+/* The author is not among the writers. Tells a true refusal from one that the gateway made with old facts. */
 static int not_allowed(const struct comment_command *command, const struct subject_state *subject) {
     bool asked = command->owner == subject->owner && comment_command_asked(command, subject->who_may);
     return asked || subject->who_may == COMMENT_SUBJECT_NOBODY ? COMMENT_REFUSAL_NOT_ALLOWED : THREAD_OLD_FACTS;

@@ -80,7 +80,7 @@ static inline int64_t comment_time(int64_t id, const struct comment *comment) {
     return comment->time ? comment->time : ids_time_ms(id);
 }
 
-/* What became of a command: these, or an enum comment_refusal_reason. TOO_FAST and OLD_FACTS are refusals that nobody remembers: the same
+/* The outcome of a command: these, or an enum comment_refusal_reason. TOO_FAST and OLD_FACTS are refusals that nobody remembers: the same
  * command may be decided otherwise when it comes again. */
 enum {
     THREAD_DONE = -1,

@@ -1,4 +1,4 @@
-/* What happens under watched subjects of owned partitions, gathered until edges are told of it. Pure; one thread.
+/* Gathers the news of watched subjects of owned partitions until edges are told. Pure; one thread.
  *
  *     records of `comments`:  comment ... comment, subject, comment, subject ...
  *                                |                 |
@@ -95,7 +95,7 @@ enum thread_news_is {
     THREAD_NEWS_NAME    /* version: pages are to be read again */
 };
 
-/* What edges are to be told; the lists are valid until the next call. A comment that is not visible any more is in `items`. */
+/* The news for edges; the lists are valid until the next call. A comment that is not visible any more is in `items`. */
 struct thread_news {
     enum thread_news_is is;
     int64_t since, version, total;

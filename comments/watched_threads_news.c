@@ -1,4 +1,4 @@
-/* What edges are told of a thread that was due: a change, what fits of it, or that pages are to be read again. */
+/* Makes the news of a thread that was due: the whole change, as much of it as fits, or that pages must be read again. */
 #include "comments/watched_threads_private.h"
 
 #include <stdlib.h>

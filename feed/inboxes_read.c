@@ -127,7 +127,7 @@ static bool read_row(struct inboxes *inboxes, const struct inboxes_part *part, i
     return true;
 }
 
-/* What the store has of the reader, from memory if a page has read it lately. */
+/* Reads the row of the reader: from memory if a page has read it lately, else from the store. */
 static int look_up(struct inboxes *inboxes, const struct inboxes_part *part, struct inbox_reader *slot, int64_t reader,
                    size_t newest, struct inbox *inbox, struct error *error) {
     if (read_row(inboxes, part, reader, newest, inbox)) return 0;

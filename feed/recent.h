@@ -1,5 +1,5 @@
-/* What pages have read of the stores lately, as bytes, in a limited part of memory: the next page of the same reader needs no look-up in
- * RocksDB. Whoever writes a row into the store drops it here. Pure; one thread.
+/* Keeps rows that pages have read lately, as bytes, in a limited part of memory: the next page of the same reader needs no look-up in
+ * RocksDB. Code that writes a row into the store drops it here. Pure; one thread.
  *
  *     ring   | row | row | row (asked for since) | ... free ... | row |      what is longest there is overwritten; a row that was
  *              ^ head                                            ^ tail     asked for in the meantime goes to the head once more

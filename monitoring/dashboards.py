@@ -61,7 +61,7 @@ def process_panels():
 
 
 def owner_panels(prefix, state):
-    """What every process that owns partitions shows. state: what its store holds."""
+    """The panels of every process that owns partitions. state: what its store holds."""
     return [
         graph('Commands decided', 'Commands a second.', 'ops', {'{{instance}}': rate(f'{prefix}_commands_total', 'instance')}),
         graph('Commands waiting', 'Read from Kafka and not decided yet.', 'none', {'{{instance}}': f'{prefix}_commands_queued'}),

@@ -116,6 +116,14 @@ struct metric *metrics_gauge_unknown(struct metrics *metrics, const char *name, 
     return &series->metric;
 }
 
+struct metric *metrics_prefixed(struct metrics *metrics, metrics_kind *kind, const char *prefix, const char *name,
+                                const char *help, const char *labels) {
+    char *full = mem_format("%s_%s", prefix, name);
+    struct metric *metric = kind(metrics, full, help, labels);
+    free(full);
+    return metric;
+}
+
 void metrics_remove(struct metrics *metrics, struct metric *metric) {
     for (struct family *family = metrics->first; family; family = family->next) {
         for (struct series **at = &family->first; *at; at = &(*at)->next) {

@@ -28,6 +28,10 @@ struct metric *metrics_counter(struct metrics *metrics, const char *name, const 
 struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, const char *labels);
 /* A gauge that is not known until it is first assigned: a 0 would look like "long ago", or "at once". */
 struct metric *metrics_gauge_unknown(struct metrics *metrics, const char *name, const char *help, const char *labels);
+/* The series PREFIX_NAME of the kind: one of the three functions above. */
+typedef struct metric *metrics_kind(struct metrics *metrics, const char *name, const char *help, const char *labels);
+struct metric *metrics_prefixed(struct metrics *metrics, metrics_kind *kind, const char *prefix, const char *name,
+                                const char *help, const char *labels);
 void metrics_remove(struct metrics *metrics, struct metric *metric); /* a series that no longer applies; NULL is fine */
 
 /* Appends key="value", the value escaped, and a comma before it if something is there: for labels that come from outside. */

@@ -13,24 +13,20 @@ enum {
 
 /* ---- metrics ---- */
 
-typedef struct metric *make_metric(struct metrics *metrics, const char *name, const char *help, const char *labels);
-
-static struct metric *series(struct metrics *registry, const char *prefix, make_metric *make, const char *name,
-                             const char *help) {
-    char *full = mem_format("%s_%s", prefix, name);
-    struct metric *metric = make(registry, full, help, NULL);
-    free(full);
-    return metric;
-}
-
 struct decider_metrics decider_metrics_of(struct metrics *m, const char *prefix) {
     return (struct decider_metrics){
-        .commands = series(m, prefix, metrics_counter, "commands_total", "Commands decided, dead letters included."),
-        .queued = series(m, prefix, metrics_gauge, "commands_queued", "Commands read and not decided yet."),
-        .overlay = series(m, prefix, metrics_gauge, "overlay_entries", "State that was written and is not read back."),
-        .transactions = series(m, prefix, metrics_counter, "transactions_total", "Transactions committed."),
-        .failed = series(m, prefix, metrics_counter, "transactions_failed_total", "Transactions not committed."),
-        .dead = series(m, prefix, metrics_counter, "commands_dead_total", "Records that were no command."),
+        .commands = metrics_prefixed(m, metrics_counter, prefix, "commands_total",
+                                     "Commands decided, dead letters included.", NULL),
+        .queued =
+            metrics_prefixed(m, metrics_gauge, prefix, "commands_queued", "Commands read and not decided yet.", NULL),
+        .overlay = metrics_prefixed(m, metrics_gauge, prefix, "overlay_entries",
+                                    "State that was written and is not read back.", NULL),
+        .transactions =
+            metrics_prefixed(m, metrics_counter, prefix, "transactions_total", "Transactions committed.", NULL),
+        .failed = metrics_prefixed(m, metrics_counter, prefix, "transactions_failed_total",
+                                   "Transactions not committed.", NULL),
+        .dead =
+            metrics_prefixed(m, metrics_counter, prefix, "commands_dead_total", "Records that were no command.", NULL),
     };
 }
 

@@ -19,7 +19,7 @@ int kafka_admin_failed(struct error *error, rd_kafka_resp_err_t err, const char 
     return code == -ETIMEDOUT ? -EHOSTDOWN : code;
 }
 
-/* What librdkafka says of its connections; it goes on trying. Called from rd_kafka_poll. */
+/* Logs what librdkafka says about its connections; librdkafka goes on trying. Called from rd_kafka_poll. */
 static void client_error(rd_kafka_t *client, int err, const char *reason, void *opaque) {
     struct kafka_admin *admin = ((struct kafka_opaque *)opaque)->owner;
     bool refused = err == RD_KAFKA_RESP_ERR__AUTHENTICATION || err == RD_KAFKA_RESP_ERR__SSL;

@@ -20,7 +20,7 @@ struct kafka_settings {
     const struct config_pair *extra; /* kafka.* pairs, set last */
     size_t extra_count;
     const struct topic_list *topics; /* the topics that the program knows; its clients ignore all others */
-    /* What the program does with them: its clients read and write no others. NULL: whatever it likes. */
+    /* The topics that the program reads and writes: its clients refuse all others. NULL: no limit. */
     const struct topic_uses *uses;
     /* Kafka lets the program not do something (an ACL is missing), which is told again each time: reason says what. Any thread.
      * NULL: not wanted. */

@@ -156,19 +156,16 @@ void checkpoints_stop(struct checkpoints *checkpoints) { checkpoints->progress.c
 
 static void make_metrics(struct checkpoints *checkpoints) {
     const struct checkpoints_options *options = &checkpoints->options;
-    const char *help = "Checkpoints of the store, by result";
-    char *total = mem_format("%s_checkpoints_total", options->prefix);
-    char *time = mem_format("%s_checkpoint_timestamp_seconds", options->prefix);
-    char *duration = mem_format("%s_checkpoint_duration_seconds", options->prefix);
-    checkpoints->made = metrics_counter(options->metrics, total, help, "result=\"made\"");
-    checkpoints->failed = metrics_counter(options->metrics, total, help, "result=\"failed\"");
+    struct metrics *metrics = options->metrics;
+    const char *total = "checkpoints_total", *help = "Checkpoints of the store, by result";
+    checkpoints->made = metrics_prefixed(metrics, metrics_counter, options->prefix, total, help, "result=\"made\"");
+    checkpoints->failed = metrics_prefixed(metrics, metrics_counter, options->prefix, total, help, "result=\"failed\"");
     checkpoints->newest_time =
-        metrics_gauge_unknown(options->metrics, time, "When the newest checkpoint of this process was made", NULL);
+        metrics_prefixed(metrics, metrics_gauge_unknown, options->prefix, "checkpoint_timestamp_seconds",
+                         "When the newest checkpoint of this process was made", NULL);
     checkpoints->duration =
-        metrics_gauge_unknown(options->metrics, duration, "How long the newest checkpoint took", NULL);
-    free(total);
-    free(time);
-    free(duration);
+        metrics_prefixed(metrics, metrics_gauge_unknown, options->prefix, "checkpoint_duration_seconds",
+                         "How long the newest checkpoint took", NULL);
 }
 
 struct checkpoints *checkpoints_new(const struct checkpoints_options *options) {

@@ -5,17 +5,6 @@
 
 #include "base/mem.h"
 
-typedef struct metric *maker(struct metrics *metrics, const char *name, const char *help, const char *labels);
-
-/* A series whose name begins with the prefix. */
-static struct metric *make(struct metrics *metrics, maker *kind, const char *prefix, const char *name, const char *help,
-                           const char *labels) {
-    char *full = mem_format("%s_%s", prefix, name);
-    struct metric *metric = kind(metrics, full, help, labels);
-    free(full);
-    return metric;
-}
-
 /* The series of all partitions stand together in what is shown. */
 static struct metric **by_partition(struct metrics *metrics, const char *prefix, const char *name, const char *help,
                                     int32_t partitions) {
@@ -23,7 +12,7 @@ static struct metric **by_partition(struct metrics *metrics, const char *prefix,
     for (int32_t p = 0; p < partitions; p++) {
         char label[32];
         snprintf(label, sizeof label, "partition=\"%d\"", p);
-        series[p] = make(metrics, metrics_gauge, prefix, name, help, label);
+        series[p] = metrics_prefixed(metrics, metrics_gauge, prefix, name, help, label);
     }
     return series;
 }
@@ -31,32 +20,35 @@ static struct metric **by_partition(struct metrics *metrics, const char *prefix,
 void owner_metrics_init(struct owner_metrics *m, struct metrics *s, const char *prefix, int32_t partitions) {
     const char *restore = "restore_records_total", *restore_help = "Records of state read for partitions not live";
     *m = (struct owner_metrics){
-        .owned = make(s, metrics_gauge, prefix, "partitions_owned",
-                      "Partitions that the group has given to this process", NULL),
-        .restored =
-            make(s, metrics_gauge, prefix, "partitions_restored", "Owned partitions whose state is up to date", NULL),
-        .lag = make(s, metrics_gauge, prefix, "lag_seconds",
-                    "Age of the oldest input that is being waited for; 0 when none is", NULL),
-        .commits = make(s, metrics_counter, prefix, "offset_commits_total", "Commits of the offsets of inputs", NULL),
-        .held =
-            make(s, metrics_counter, prefix, "held_total", "Times that input was held because output was full", NULL),
-        .unsettled =
-            make(s, metrics_gauge, prefix, "outbox_epochs", "Epochs of the outbox that are not acknowledged yet", NULL),
-        .restore_records = make(s, metrics_counter, prefix, restore, restore_help, "for=\"owned\""),
-        .standby_records = make(s, metrics_counter, prefix, restore, restore_help, "for=\"standby\""),
-        .standbys = make(s, metrics_gauge, prefix, "partitions_standby",
-                         "Partitions of others whose state is kept up to date here", NULL),
-        .current =
-            make(s, metrics_gauge, prefix, "partitions_standby_current", "Those of them that are up to date", NULL),
-        .standby_lag = make(s, metrics_gauge, prefix, "standby_lag_records",
-                            "Records of state that stand-by partitions have still to read", NULL),
-        .left = make(s, metrics_gauge, prefix, "restore_left_records", "Records that owned partitions wait for", NULL),
-        .rate =
-            make(s, metrics_gauge, prefix, "restore_records_per_second", "Records read for partitions not live", NULL),
-        .seconds_left = make(s, metrics_gauge_unknown, prefix, "restore_left_seconds",
-                             "Time left of restoring owned partitions, at this rate", NULL),
-        .pause = make(s, metrics_gauge_unknown, prefix, "takeover_pause_seconds",
-                      "Age of the oldest input that was handled first after the last assignment, by partition", NULL),
+        .owned = metrics_prefixed(s, metrics_gauge, prefix, "partitions_owned",
+                                  "Partitions that the group has given to this process", NULL),
+        .restored = metrics_prefixed(s, metrics_gauge, prefix, "partitions_restored",
+                                     "Owned partitions whose state is up to date", NULL),
+        .lag = metrics_prefixed(s, metrics_gauge, prefix, "lag_seconds",
+                                "Age of the oldest input that is being waited for; 0 when none is", NULL),
+        .commits = metrics_prefixed(s, metrics_counter, prefix, "offset_commits_total",
+                                    "Commits of the offsets of inputs", NULL),
+        .held = metrics_prefixed(s, metrics_counter, prefix, "held_total",
+                                 "Times that input was held because output was full", NULL),
+        .unsettled = metrics_prefixed(s, metrics_gauge, prefix, "outbox_epochs",
+                                      "Epochs of the outbox that are not acknowledged yet", NULL),
+        .restore_records = metrics_prefixed(s, metrics_counter, prefix, restore, restore_help, "for=\"owned\""),
+        .standby_records = metrics_prefixed(s, metrics_counter, prefix, restore, restore_help, "for=\"standby\""),
+        .standbys = metrics_prefixed(s, metrics_gauge, prefix, "partitions_standby",
+                                     "Partitions of others whose state is kept up to date here", NULL),
+        .current = metrics_prefixed(s, metrics_gauge, prefix, "partitions_standby_current",
+                                    "Those of them that are up to date", NULL),
+        .standby_lag = metrics_prefixed(s, metrics_gauge, prefix, "standby_lag_records",
+                                        "Records of state that stand-by partitions have still to read", NULL),
+        .left = metrics_prefixed(s, metrics_gauge, prefix, "restore_left_records",
+                                 "Records that owned partitions wait for", NULL),
+        .rate = metrics_prefixed(s, metrics_gauge, prefix, "restore_records_per_second",
+                                 "Records read for partitions not live", NULL),
+        .seconds_left = metrics_prefixed(s, metrics_gauge_unknown, prefix, "restore_left_seconds",
+                                         "Time left of restoring owned partitions, at this rate", NULL),
+        .pause = metrics_prefixed(
+            s, metrics_gauge_unknown, prefix, "takeover_pause_seconds",
+            "Age of the oldest input that was handled first after the last assignment, by partition", NULL),
         .partition_stage =
             by_partition(s, prefix, "partition_stage",
                          "0 somebody else's, 1 stand-by catching up, 2 stand-by, 3 restoring, 4 live", partitions),

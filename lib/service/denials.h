@@ -1,5 +1,5 @@
-/* What Kafka does not let this process do: each denial is one line of the log, and again after a minute while it comes again.
- * librdkafka repeats what was refused many times a second. Any thread.
+/* Logs what Kafka does not let this process do: one line a denial, and another after a minute if Kafka still denies it. librdkafka tells
+ * us of the same denial many times a second. Any thread.
  */
 #ifndef SERVICE_DENIALS_H
 #define SERVICE_DENIALS_H

@@ -1,5 +1,5 @@
-/* What a service manager is told about this process, in systemd's protocol (sd_notify(3)): one datagram of KEY=VALUE lines to the socket
- * that NOTIFY_SOCKET names. Without such a socket nothing is told. A manager that does not listen is no failure. Loop's thread. */
+/* Tells a service manager about this process in systemd's protocol (sd_notify(3)): one datagram of KEY=VALUE lines to the socket that
+ * NOTIFY_SOCKET names. Does nothing where NOTIFY_SOCKET is not set. A manager that does not listen is no failure. Loop's thread. */
 #ifndef SERVICE_NOTIFY_H
 #define SERVICE_NOTIFY_H
 

@@ -79,7 +79,7 @@ static bool all_ready(const struct service *service) {
     return ready;
 }
 
-/* What a service manager shows of us: "ready", or "waiting for kafka, warm". */
+/* The state as a service manager shows it: "ready", or "waiting for kafka, warm". */
 static void tell_manager(const struct service *service) {
     struct buffer lines = {.size = 0};
     bool ready = all_ready(service);

@@ -39,7 +39,7 @@ rocksdb_options_t *store_options_make_late(const rocksdb_options_t *options); /*
 rocksdb_options_t *store_options_make_cold(const rocksdb_options_t *options, const struct store_options *shared,
                                            rocksdb_cache_t *cache);
 
-/* What the batch holds, as RocksDB takes it. */
+/* The rows of the batch, as RocksDB takes them. */
 rocksdb_writebatch_t *store_batch_rows(struct store_batch *batch);
 
 /* RocksDB's message as an error; frees it. 0 when there is none. */

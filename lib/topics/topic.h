@@ -52,7 +52,7 @@ struct topic_list {
     size_t count;
 };
 
-/* What a program does with a topic. A program asks for the partitions and offsets of each topic that it names, whatever else it does. */
+/* The ways in which a program uses a topic. It asks for the partitions and offsets of each topic that it names, whatever else it does. */
 enum {
     TOPIC_READS = 1,
     TOPIC_WRITES = 2,

@@ -195,7 +195,7 @@ def test_a_user_writes_so_fast_under_one_subject(comments, post, users):
 
 
 def test_what_the_gateway_knew_of_a_subject_is_not_held_against_the_user(comments, feed, users):
-    """Who may comment is changed behind the gateway's back, which goes on by what it has heard a moment before."""
+    """The owner changes who may comment while the gateway still goes by what it heard a moment before."""
     site, ada, ben = users(3)
     subject = comments.new_subject(site)
     feed.follow(ada, site)

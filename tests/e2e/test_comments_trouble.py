@@ -44,7 +44,7 @@ def check_threads(crowd):
 
 
 def check_records(crowd, threads):
-    """What the topics hold is what one counts: each like once, each key once, and counters beside them."""
+    """The topics hold each like once and each key once, and the counters equal what one counts there."""
     comments = {id: comment for known in threads.subjects.values() for id, comment in known.comments.items()}
     likes = collections.Counter(int.from_bytes(key[-16:-8]) for key, record in crowd.cluster.topics.latest('reactions').items()
                                 if record['likes'])

@@ -1,4 +1,4 @@
-"""What operators watch starling with: every panel of the dashboards has data, rules hold, alerts are explained."""
+"""Dashboards and alerts of operators: every panel of the dashboards has data, rules hold, alerts are explained."""
 import contextlib
 import json
 import re

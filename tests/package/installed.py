@@ -99,7 +99,7 @@ def token(root, user):
 
 
 def use(root):
-    """What a new operator tries first: the page, and a write that is answered by a router."""
+    """A new operator first tries the page, and a write that a router answers."""
     with urllib.request.urlopen('http://127.0.0.1:8080/', timeout=10) as page:
         assert b'<html' in page.read().lower()
     request = urllib.request.Request('http://127.0.0.1:8080/v1/profile', json.dumps({'name': 'Mira'}).encode(), method='PUT', headers={

@@ -1,4 +1,4 @@
-"""What can be told of packages without building them: pages, completion, units, settings, bill of materials. ctest's `packaging`:
+"""Checks of packages that need none built: pages, completion, units, settings, bill of materials. ctest's `packaging`:
 
     test_packaging.py DOCUMENT STARLING FOLDER_OF_PROGRAMS
 """
@@ -107,7 +107,7 @@ class Packaging(unittest.TestCase):
                 own = pathlib.Path(folder) / f'{kind}.properties'
                 own.write_text((PACKAGING / f'etc/{kind}.properties').read_text().replace('/usr/share/starling/web', folder))
                 said(PROGRAMS / f'starling-{kind}', '--config', common, '--config', own, '--check')
-                # What is commented out there are settings, too.
+                # Lines that are commented out there are settings, too.
                 for name in re.findall(r'^#([a-z0-9.]+)=', own.read_text() + text, re.MULTILINE):
                     self.assertIn(f'\\fB{name}\\fR', (self.made / 'man/starling.properties.5').read_text().replace('\\-', '-'))
             done = subprocess.run([STARLING, 'status', '--config', common, '--what'], capture_output=True, text=True)

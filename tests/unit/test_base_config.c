@@ -309,7 +309,7 @@ static void a_secrets_file_that_is_no_use(void **state) {
     }
     assert_int_equal(load(fixture, "\npeer.token.file=/nonexistent/token\n"), -ENOENT);
     assert_non_null(strstr(fixture->error.text, ":2: /nonexistent/token: No such file or directory"));
-    // What is no secret is not read from files.
+    // Only secrets are read from files.
     assert_int_equal(set(fixture, "data.dir.file=/dev/null"), -EINVAL);
     assert_int_equal(set(fixture, "data.dir=x"), 0);
     assert_int_equal(set(fixture, "kafka.sasl.mechanisms.file=/dev/null"),

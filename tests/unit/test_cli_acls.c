@@ -1,4 +1,4 @@
-/* What `starling topics acls` prints. */
+/* Tests of what `starling topics acls` prints. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -84,7 +84,7 @@ static int on_profile(void *context, int64_t user, const char *name, struct erro
     return 0;
 }
 
-/* What a file says, or "error: ...". The caller frees it. */
+/* Prints the comments that a file describes, or "error: ...". The caller frees it. */
 static char *read_with(const char *path, const char *authors, const char *subjects) {
     struct said said = {.guest_count = 0};
     struct moving *moving = NULL;
@@ -242,7 +242,7 @@ static void bad_files(void **state) {
     free(list);
 }
 
-/* Whoever writes under the name that is a user's login is not that user. */
+/* A guest whose name is a user's login is not that user. */
 static void a_name_is_no_login(void **state) {
     static const char LINES[] = "{\"type\":\"subject\",\"subject\":\"a:b\",\"owner\":3}\n"
                                 "{\"type\":\"comment\",\"id\":\"1\",\"name\":\"Rosa\",\"time\":1,\"text\":\"x\"}\n";
@@ -301,7 +301,7 @@ static int put_line(void *context, const struct buffer *line) {
     return 0;
 }
 
-/* What is exported is read as commands that give the same. */
+/* Import reads an export and makes the same comments of it. */
 static void an_export_can_be_read(void **state) {
     struct comments_records *records = comments_records_new();
     struct codec *codec = codec_new();

@@ -16,7 +16,7 @@ enum { HISTORIES = 4000, STEPS = 150, COMMENTS = 30, PHONES = 5, PINS = 3 };
 
 static const struct event_text SUBJECT = {"site:1", 6}, OTHER = {"site:2", 6};
 
-/* What a page shows. Comment i has the id i + 1. */
+/* A page as its reader sees it. Comment i has the id i + 1. */
 struct page {
     int64_t version, total;
     bool closed;
@@ -198,7 +198,7 @@ static void read_subject(struct world *w) {
     if (w->thread) watched_threads_subject(w->threads, w->thread, &state);
 }
 
-/* What may happen between two records. */
+/* Events that may happen between two records. */
 static void between(struct world *w) {
     switch (draw(w, 6)) {
     case 0: join(w); break;

@@ -1,4 +1,4 @@
-/* What a phone is told of a thread: changes that become one frame, sampled ones, and what makes a page stale; and what phones say. */
+/* Tests of the frames of a thread: changes that become one frame, sampled ones, what makes a page stale, and what phones send. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -105,7 +105,7 @@ static void a_wrong_comment_in_the_body_is_a_bad_request(void **state) {
     assert_int_equal(answered.status, 409);
 }
 
-/* What nobody remembers may be sent again. */
+/* A phone may send a command again if nobody remembers its refusal. */
 static void a_refusal_for_now_says_when_to_come_again(void **state) {
     static const char *const FAST = "{\"refused\":\"too_fast\",\"wait_ms\":2001,\"comment\":null}";
     static const char *const FACTS = "{\"refused\":\"old_facts\",\"wait_ms\":0,\"comment\":null}";

@@ -1,4 +1,4 @@
-/* What a service manager is told: to whom, and how often. The states are test_service_main's. */
+/* Tests to whom notify writes, and how often. test_service_main tests the states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

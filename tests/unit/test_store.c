@@ -104,7 +104,7 @@ static void test_batch_is_atomic_and_lasts(void **state) {
     assert_value(f, b, "empty", "");
 }
 
-/* What is drawn is written as it comes into one family, and sorted into another: both hold the same. */
+/* Writes the same random rows as they come into one family, and sorted into another: both hold the same. */
 static void test_a_sorted_batch_writes_what_came_last(void **state) {
     struct fixture *f = *state;
     struct store_family *plain = family(f, "plain"), *sorted = family(f, "sorted"), *other = family(f, "other");

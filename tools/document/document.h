@@ -1,4 +1,4 @@
-/* What the two kinds of documents are made of. One thread. */
+/* The parts of which both kinds of documents are made. One thread. */
 #ifndef TOOLS_DOCUMENT_DOCUMENT_H
 #define TOOLS_DOCUMENT_DOCUMENT_H
 

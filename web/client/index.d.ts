@@ -440,7 +440,7 @@ export class LiveFeed {
     stale(frame: any): void;
 }
 
-/** What has happened. Apply gone, items and counters in this order. */
+/** A change of the thread. Apply gone, items and counters in this order. */
 export interface ThreadChange {
     /** Visible comments and replies of the subject. */
     total: number;

@@ -27,7 +27,7 @@ export class FakeComments {
     /** Requests so far, as `METHOD path`; answers of 304 so far. */
     asked = [];
     unchanged = 0;
-    /** Who watches: {say, subject}. */
+    /** The watchers: {say, subject}. */
     #watchers = [];
 
     /** @param {import('./fake-feed.js').FakeFeed} feed */

@@ -31,7 +31,7 @@ class ThreadCounters:
 
 @dataclass(frozen=True)
 class ThreadChange:
-    """What has happened. Apply gone, items and counters in this order."""
+    """A change of the thread. Apply gone, items and counters in this order."""
     total: int
     """Visible comments and replies of the subject."""
     sampled: bool

@@ -215,7 +215,7 @@ class Commenters:
         return threads
 
     def check_order(self):
-        """Whatever was acknowledged before another comment was sent has the lower floor."""
+        """A comment that was acknowledged before another was sent has the lower floor."""
         latest = collections.defaultdict(float)  # by (subject, root): when a comment up to this floor was sent at the latest
         for made in sorted(self.made.values(), key=lambda made: (made.comment['floor'], made.id)):
             where = made.subject, made.root

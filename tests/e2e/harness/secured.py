@@ -39,7 +39,7 @@ DECISION = re.compile(r'Principal = (?P<principal>\S+) is (?P<decision>Allowed|D
 
 
 def mechanism() -> str:
-    """What the daemons authenticate by: librdkafka before 2.6.1 cannot do SCRAM with Kafka 4."""
+    """The mechanism by which daemons authenticate: librdkafka before 2.6.1 cannot do SCRAM with Kafka 4."""
     library = ctypes.CDLL('librdkafka.so.1')
     return 'SCRAM-SHA-512' if library.rd_kafka_version() >= 0x02060100 else 'PLAIN'
 
@@ -61,7 +61,7 @@ OPERATIONS = {name: AclOperation[re.sub('(?<=[a-z])(?=[A-Z])', '_', name).upper(
 
 
 def acls_in_line(line: str) -> set:
-    """What a command line of kafka-acls.sh adds: (resource type, name, pattern, principal, host, operation)."""
+    """The entries that a command line of kafka-acls.sh adds: (resource type, name, pattern, principal, host, operation)."""
     words = shlex.split(line)
     assert words[0] == 'kafka-acls.sh' and '--add' in words, line
     pairs = list(zip(words, words[1:]))

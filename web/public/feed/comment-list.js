@@ -29,7 +29,7 @@ export class CommentList {
     #waiting = new Set();
     #read = false;
     #merged = 0; // answers that have added to what is listed
-    /** What has happened since each question that is under way: {change, version, before}. @type {Set<any[]>} */
+    /** The changes since each question that is under way: {change, version, before}. @type {Set<any[]>} */
     #asking = new Set();
     #turn = 0; // goes up when what is listed is chosen anew, and with every write of mine: earlier answers are old then
 
@@ -250,8 +250,8 @@ export class CommentList {
     }
 
     /**
-     * What has happened under the subject. A new root that belongs behind what is listed is listed, unless earlier ones are missing; one
-     * that belongs before it waits.
+     * Applies a change of the subject. A new root that belongs behind the listed ones is listed, unless earlier ones are missing; one
+     * that belongs before them waits.
      * @param {import('../vendor/client/index.js').ThreadChange} change @param {number | null} version that what is listed has then
      */
     apply(change, version) {
@@ -360,7 +360,7 @@ export class CommentList {
         return [root ? [{ ...root, replies: near }] : near, page];
     }
 
-    /** What the thread is. The version is not above that of what is asked for after it. */
+    /** The thread as it is now. Its version is not above that of a page which is asked for later. */
     #settings() {
         return this.#api.getComments(this.#subject, { limit: 1, replies: 0 });
     }

@@ -18,7 +18,7 @@ const struct topic *const THREADS_TOPICS[THREADS_STATES] = {
     [THREADS_REFUSALS] = &TOPIC_COMMENT_REFUSALS,
 };
 
-enum { META_SIZE = 8 * (THREADS_STATES + 3), NAME_SIZE = 24 };
+enum { META_SIZE = 8 * (THREADS_STATES + 3), NAME_SIZE = 24, ROWS_BYTES = 32 << 20 };
 static const uint8_t META[] = {KIND_META};
 
 /* ---- keys ---- */
@@ -63,6 +63,7 @@ struct threads *threads_new(struct store *store, int32_t partitions) {
         .batch = store_batch_new_sorted(),
         .codec = codec_new(),
         .likes = map_new(),
+        .rows = threads_rows_new(ROWS_BYTES),
         .parts = mem_zero((size_t)partitions, sizeof *threads->parts),
         .partitions = partitions,
     };
@@ -76,6 +77,7 @@ void threads_free(struct threads *threads) {
     map_free(threads->likes);
     buffer_free(&threads->value);
     threads_ahead_free(&threads->ahead);
+    threads_rows_free(threads->rows);
     for (int32_t p = 0; p < threads->partitions; p++) map_free(threads->parts[p].refused);
     free(threads->parts);
     free(threads);
@@ -132,6 +134,7 @@ int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, st
     static const uint8_t FIRST[] = {0}, END[] = {0xff}; // keys begin with a letter or a digit
     struct threads_part *part = &threads->parts[partition];
     forget_likes(threads);
+    threads_rows_clear(threads->rows);
     store_batch_clear(threads->batch); // of a batch that was not written, as the store is damaged
     store_batch_delete_range(threads->batch, part->index, FIRST, sizeof FIRST, END, sizeof END);
     store_batch_delete_range(threads->batch, part->texts, FIRST, sizeof FIRST, END, sizeof END);
@@ -145,6 +148,7 @@ int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, i
                    int64_t next[THREADS_STATES], struct error *error) {
     struct threads_part *part = &threads->parts[partition];
     int64_t formula;
+    threads_rows_clear(threads->rows);
     int code = open_part(threads, partition, part, &formula, error);
     int failed = code < 0 ? code : threads_refused_read(threads, part, error);
     if (failed) return failed;

@@ -19,6 +19,7 @@
 #define COMMENTS_THREADS_H
 
 #include "comments/rules.h"
+#include "comments/threads_rows.h"
 #include "kafka/consumer.h"
 #include "store/store.h"
 
@@ -110,7 +111,7 @@ struct threads_row {
     bool there;
     struct comment comment;
     struct event_text text;      /* of a visible one; size 0: it is not there */
-    struct store_pin pin;        /* holds the text */
+    struct kept_row *kept;       /* holds the text */
     size_t replies, reply_count; /* of a root: where its first replies are among all */
 };
 

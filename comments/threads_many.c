@@ -37,9 +37,18 @@ static int find_comments(struct threads *threads, const struct threads_part *par
     return code;
 }
 
+/* Keeps what was found, unless a text is missing. text: size 0: there is none. */
+static void keep(struct threads *threads, const struct event_text *subject, struct threads_row *row,
+                 const struct event_text *text) {
+    if (row->comment.state == COMMENT_VISIBLE && !text->size) return;
+    row->kept = threads_rows_put(threads->rows, subject, row->id, &row->comment, text);
+    row->text = (struct event_text){row->kept->text, row->kept->size};
+}
+
 /* Finds the texts of those that are visible. */
 static int find_texts(struct threads *threads, const struct threads_part *part, const struct event_text *subject,
                       struct threads_row *const *rows, size_t count, struct error *error) {
+    static const struct event_text NO_TEXT = {"", 0};
     uint8_t keys[STORE_MANY * SUBJECT_KEY_MAX];
     struct store_pin pins[STORE_MANY];
     struct threads_row *visible[STORE_MANY];
@@ -49,7 +58,11 @@ static int find_texts(struct threads *threads, const struct threads_part *part, 
         const struct subject_key parts = {
             .subject = subject->data, .size = subject->size, .numbers = 1, .comment = rows[i]->id};
         uint8_t key[SUBJECT_KEY_MAX];
-        if (!rows[i]->there || rows[i]->comment.state != COMMENT_VISIBLE) continue;
+        if (!rows[i]->there) continue;
+        if (rows[i]->comment.state != COMMENT_VISIBLE) {
+            keep(threads, subject, rows[i], &NO_TEXT);
+            continue;
+        }
         size = subject_key_write(key, &parts);
         memcpy(keys + wanted * size, key, size);
         visible[wanted++] = rows[i];
@@ -57,28 +70,39 @@ static int find_texts(struct threads *threads, const struct threads_part *part, 
     int code = wanted ? store_get_many(threads->store, part->texts, keys, size, wanted, pins, error) : 0;
     if (code) return code;
     for (size_t i = 0; i < wanted; i++) {
-        visible[i]->pin = pins[i];
-        if (code || !pins[i].handle) continue;
-        if (event_decode_comment_text(threads->codec, pins[i].data, pins[i].size, &text, error))
+        if (!code && pins[i].handle &&
+            event_decode_comment_text(threads->codec, pins[i].data, pins[i].size, &text, error))
             code = threads_damaged(error, "a text");
-        else
-            visible[i]->text = text.text;
+        else if (!code && pins[i].handle)
+            keep(threads, subject, visible[i], &text.text);
+        store_pin_release(&pins[i]);
     }
     return code;
+}
+
+/* Takes the comment from those that are kept. False: it must be found. */
+static bool is_kept(struct threads *threads, const struct event_text *subject, struct threads_row *row) {
+    row->kept = threads_rows_get(threads->rows, subject, row->id);
+    if (!row->kept) return false;
+    row->there = true;
+    row->comment = row->kept->comment;
+    row->text = (struct event_text){row->kept->text, row->kept->size};
+    return true;
 }
 
 int threads_many(struct threads *threads, int32_t partition, const struct event_text *subject, struct threads_row *rows,
                  size_t count, struct error *error) {
     const struct threads_part *part = &threads->parts[partition];
-    struct threads_row **sorted = mem_alloc(count * sizeof *sorted);
+    struct threads_row **sorted = mem_alloc((count + 1) * sizeof *sorted);
+    size_t left = 0;
     int code = 0;
     for (size_t i = 0; i < count; i++) {
         rows[i] = (struct threads_row){.id = rows[i].id};
-        sorted[i] = &rows[i];
+        if (!is_kept(threads, subject, &rows[i])) sorted[left++] = &rows[i];
     }
-    qsort(sorted, count, sizeof *sorted, by_id);
-    for (size_t at = 0; !code && at < count; at += STORE_MANY) {
-        size_t some = count - at < STORE_MANY ? count - at : STORE_MANY;
+    if (left) qsort(sorted, left, sizeof *sorted, by_id);
+    for (size_t at = 0; !code && at < left; at += STORE_MANY) {
+        size_t some = left - at < STORE_MANY ? left - at : STORE_MANY;
         code = find_comments(threads, part, subject, sorted + at, some, error);
         if (!code) code = find_texts(threads, part, subject, sorted + at, some, error);
     }
@@ -88,7 +112,10 @@ int threads_many(struct threads *threads, int32_t partition, const struct event_
 }
 
 void threads_many_release(struct threads_row *rows, size_t count) {
-    for (size_t i = 0; i < count; i++) store_pin_release(&rows[i].pin);
+    for (size_t i = 0; i < count; i++) {
+        threads_rows_give(rows[i].kept);
+        rows[i].kept = NULL;
+    }
 }
 
 /* ---- first replies ---- */

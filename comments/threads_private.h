@@ -68,6 +68,7 @@ struct threads {
     struct threads_part *parts;
     int32_t partitions;
     struct threads_ahead ahead;
+    struct threads_rows *rows;
     struct buffer value;
 };
 

@@ -107,6 +107,7 @@ static int take_comment(struct threads *threads, const struct taken *taken, cons
     if (taken->parts.comment < 1 || comment.floor < 1 || comment.likes < 0 || comment.root < 0 || comment.time < 0)
         return 0;
     *reason = NULL;
+    threads_rows_drop(threads->rows, taken->parts.comment);
     int there = comment.root ? 0 : index_heat(threads, taken, &comment, error);
     if (there < 0) return there;
     if (!there) { // its floor never changes
@@ -145,6 +146,7 @@ static int take_text(struct threads *threads, const struct taken *taken, const c
     if (event_decode_comment_text(threads->codec, record->value, record->value_size, &text, error)) return 0;
     if (text.key.size > COMMENT_CLIENT_KEY_MAX) return 0;
     *reason = NULL;
+    threads_rows_drop(threads->rows, taken->parts.comment);
     threads_key_start(&key, KIND_KEY, &taken->subject);
     threads_key_number(&key, text.user);
     threads_key_bytes(&key, text.key.data, text.key.size);

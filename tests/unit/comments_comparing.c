@@ -145,6 +145,43 @@ static void compare_list(const struct comparing *c, int64_t root, enum threads_s
     }
 }
 
+/* A row of a page is the comment and the text that the store has, whenever the page was read last. */
+static void compare_row(const struct comparing *c, const struct threads_row *row) {
+    struct comment comment = {.user = 0};
+    struct comment_text text = {.text = {"", 0}};
+    struct error error;
+    check(c, "a comment of a page", row->there, 1);
+    if (!row->there) return;
+    threads_comment(c->process->threads, c->partition, c->subject, row->id, &comment, &error);
+    check(c, "the state on a page", (int64_t)row->comment.state, (int64_t)comment.state);
+    check(c, "likes on a page", row->comment.likes, comment.likes);
+    check(c, "replies on a page", row->comment.replies, comment.replies);
+    check(c, "reply numbers on a page", row->comment.floors, comment.floors);
+    check(c, "the author on a page", row->comment.user, comment.user);
+    if (comment.state == COMMENT_VISIBLE)
+        threads_text(c->process->threads, c->partition, c->subject, row->id, &text, &error);
+    bool same = row->text.size == text.text.size &&
+                memcmp(row->text.data ? row->text.data : "", text.text.data, row->text.size) == 0;
+    check(c, "a text on a page", same, 1);
+}
+
+static void read_page(const struct comparing *c) {
+    enum { PAGE = 10 };
+    struct threads_row rows[PAGE] = {{.id = 0}};
+    struct threads_place place = {.sort = THREADS_HEAT};
+    struct error error;
+    int64_t ids[PAGE];
+    size_t count;
+    bool more;
+    int code = threads_list(c->process->threads, c->partition, c->subject, 0, &place, PAGE, ids, &count, &more, &error);
+    for (size_t i = 0; !code && i < count; i++) rows[i].id = ids[i];
+    if (!code) code = threads_many(c->process->threads, c->partition, c->subject, rows, count, &error);
+    check(c, "the code of a page of rows", code, 0);
+    if (code) return;
+    for (size_t i = 0; i < count; i++) compare_row(c, &rows[i]);
+    threads_many_release(rows, count);
+}
+
 /* ---- outcomes ---- */
 
 static void compare_outcome(const struct comparing *c, const struct model_outcome *outcome) {
@@ -176,17 +213,27 @@ static void compare_all(const struct comparing *c) {
         if (c->world->model.outcomes[i].subject == c->number) compare_outcome(c, &c->world->model.outcomes[i]);
 }
 
-void world_compare(struct comments_world *world, struct world_process *process, int32_t partition) {
+static void each_subject(struct comments_world *world, struct world_process *process, int32_t partition,
+                         void (*compare)(const struct comparing *c)) {
     for (int s = 0; s < MODEL_SUBJECTS; s++) {
         const struct event_text *subject = &WORLD_SUBJECTS[s];
         if (hash_partition(subject->data, subject->size, WORLD_PARTITIONS) != partition) continue;
-        compare_all(&(struct comparing){.world = world,
-                                        .process = process,
-                                        .partition = partition,
-                                        .number = s,
-                                        .subject = subject,
-                                        .model = &world->model.subjects[s]});
+        compare(&(struct comparing){.world = world,
+                                    .process = process,
+                                    .partition = partition,
+                                    .number = s,
+                                    .subject = subject,
+                                    .model = &world->model.subjects[s]});
     }
+}
+
+void world_compare(struct comments_world *world, struct world_process *process, int32_t partition) {
+    each_subject(world, process, partition, compare_all);
+    each_subject(world, process, partition, read_page);
+}
+
+void world_read_pages(struct comments_world *world, struct world_process *process, int32_t partition) {
+    each_subject(world, process, partition, read_page);
 }
 
 /* Each notice of the model was told, and no other one. */

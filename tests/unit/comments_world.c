@@ -215,6 +215,7 @@ static void apply(struct comments_world *world, struct world_process *process, i
         if (reason) world_wrong(world, "a record of %s: %s", record.topic->name, reason);
     }
     must(threads_write(process->threads, &error), &error);
+    if (world_chance(world, 8) == 0) world_read_pages(world, process, partition);
     overlay_read_back(process->overlays[state], partition, (int64_t)position(process, partition, state));
 }
 

@@ -74,6 +74,8 @@ void world_draw(struct comments_world *world);                           /* writ
 /* Notes the first difference. */
 void world_wrong(struct comments_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_compare_notices(struct comments_world *world);
+/* Reads pages as clients do: they have what the process's store has, which may be behind the model. */
+void world_read_pages(struct comments_world *world, struct world_process *process, int32_t partition);
 void world_compare(struct comments_world *world, struct world_process *process, int32_t partition);
 
 #endif

@@ -56,17 +56,21 @@ make_base_image() {
     as_root rm -rf "$root"
 }
 
+# build_image NAME DOCKERFILE FOLDER: not by the older podman-compose, which does not tell when it fails.
+build_image() {
+    say "Building the image $1"
+    quietly "Building the image $1" "$ENGINE" build -t "localhost/$1" -f "$ROOT/compose/$2" \
+        ${STARLING_DEBIAN:+--build-arg "DEBIAN=$STARLING_DEBIAN"} "$3"
+}
+
 build_images() {
-    local service
     if [ -n "$PACKAGES" ]; then
         fetch_kafka
         make_base_image
+        build_image starling-kafka packages/kafka.Dockerfile "$ROOT/compose/packages"
+        build_image starling-prometheus packages/prometheus.Dockerfile "$ROOT/compose/packages"
     fi
-    for service in topics ${PACKAGES:+kafka-1 prometheus}; do
-        say "Building the image of $service"
-        compose_quietly build "$service"
-    done
-    "$ENGINE" image inspect localhost/starling >/dev/null 2>&1 || die "the image was not built" "./dev compose build tells why."
+    build_image starling Dockerfile "$ROOT"
 }
 
 # wait_healthy SERVICE SECONDS: for daemons.
@@ -114,15 +118,18 @@ compose_up() {
     note "Sign in as anybody: ./dev compose token USER    Stop: ./dev compose down"
 }
 
+# remove_volumes: by their names, as the older podman-compose does not know all of them again.
+remove_volumes() {
+    local volumes
+    mapfile -t volumes < <("$ENGINE" volume ls -q | grep "^${PROJECT}_")
+    [ "${#volumes[@]}" = 0 ] || quietly "Removing the volumes" "$ENGINE" volume rm "${volumes[@]}"
+}
+
 compose_down() {
-    local wipe=()
-    case "${1:-}" in
-    '') ;;
-    --wipe) wipe=(-v) ;;
-    *) die "usage: ./dev compose down [--wipe]" ;;
-    esac
+    [[ ${1:-} =~ ^(--wipe)?$ ]] || die "usage: ./dev compose down [--wipe]"
     say "Stopping $PROJECT"
-    compose_quietly down -t 60 "${wipe[@]}"
+    compose_quietly down -t 60
+    [ -z "${1:-}" ] || remove_volumes
 }
 
 # Kills and counts in a deployment of its own, which is removed unless something is wrong.
@@ -132,10 +139,11 @@ compose_check() {
     local people=$PROJECT-people
     need_venv
     build_images
-    compose_quietly down -t 1 -v
+    "$ENGINE" rm -f "$people" >/dev/null 2>&1 || true
+    compose_quietly down -t 1
+    remove_volumes
     start_services
     say "Killing one of each while a city lives"
-    "$ENGINE" rm -f "$people" >/dev/null 2>&1 || true
     compose_quietly run -d -T --no-deps --name "$people" city sleep infinity
     "$VENV/bin/python" "$ROOT/tests/compose/check.py" "$ENGINE" "$PROJECT" "$people" "http://$STARLING_PUBLISH:9090" ||
         die "the check failed" "The containers are still there: see $ENGINE ps and $ENGINE logs."

@@ -15,8 +15,8 @@ from harness.waiting import eventually
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 KINDS = 'ingest', 'router', 'fanout', 'feed', 'comments'
-CUT_S = 12  # two timeouts of a session: the others have taken over
-SLOW_S = 10
+CUT_S = 10  # longer than a session: the others have taken over
+SLOW_S = 6
 LINE = 40, 10, 0.02  # ms, ± ms, share of packets that are lost
 
 
@@ -71,13 +71,6 @@ def test_daemons_are_cut_off_from_some_brokers_and_others_from_all(spread, busy,
         cut(network, *((other, broker) for broker in brokers))
 
     busy.during(trouble)
-    busy.check()
-
-
-def test_a_broker_is_cut_off_from_the_others(spread, busy, network, brokers):
-    """Daemons still reach it. It leads, until it finds that it must not."""
-    victim = brokers.coordinator_of(spread.group('feed'))
-    busy.during(lambda: cut(network, *((victim.place, member.place) for member in brokers.members if member is not victim)))
     busy.check()
 
 

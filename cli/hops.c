@@ -42,6 +42,8 @@ static int by_trace_and_time(const void *left, const void *right) {
     const struct hop *a = left, *b = right;
     int order = memcmp(a->context.trace, b->context.trace, sizeof a->context.trace);
     if (!order) order = compare(a->time_ms, b->time_ms);
+    // Within a millisecond: what goes to the edges is the end of a way.
+    if (!order) order = compare(a->topic->space == TOPIC_SPACE_ROUTES, b->topic->space == TOPIC_SPACE_ROUTES);
     if (!order) order = strcmp(a->topic->name, b->topic->name);
     if (!order) order = compare(a->partition, b->partition);
     return order ? order : compare(a->offset, b->offset);

@@ -192,6 +192,10 @@ def test_one_record_in_n_is_traced_and_a_collector_that_is_away_slows_nothing(ma
     traced = [message for message in cluster.topics.read('locations') if message.headers]
     everything = len(cluster.topics.read('locations'))
     assert everything / 2 - 2 <= len(traced) <= everything / 2 + 2
+    latest = [json.loads(line) for line in cluster.starling('trace', '--latest', 3, '--json').stdout.splitlines()]
+    assert len(latest) == 3
+    assert [trace['timestamp'] for trace in latest] == sorted(trace['timestamp'] for trace in latest)
+    assert all(trace['records'][0]['topic'] == 'locations' for trace in latest)
     for daemon in cluster.daemons:
         begun = time.monotonic()
         assert daemon.stop() == 0

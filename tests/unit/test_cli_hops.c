@@ -73,6 +73,18 @@ static void the_latest_traces_are_told_the_oldest_first(void **state) {
     hops_free(hops);
 }
 
+static void what_goes_to_edges_is_last_within_a_millisecond(void **state) {
+    struct buffer out = {.size = 0};
+    struct hops *hops = hops_new();
+    add(hops, 1, 1000, &TOPIC_DELIVERIES, 1);
+    add(hops, 1, 1000, &TOPIC_LOCATIONS, 0);
+    assert_int_equal(hops_json(&out, hops, 1), 1);
+    const char *text = buffer_cstring(&out);
+    assert_true(strstr(text, "locations") < strstr(text, "deliveries"));
+    buffer_free(&out);
+    hops_free(hops);
+}
+
 static void nothing_is_told_of_nothing(void **state) {
     struct buffer out = {.size = 0};
     struct hops *hops = hops_new();
@@ -87,6 +99,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_told_in_order),
         cmocka_unit_test(the_latest_traces_are_told_the_oldest_first),
+        cmocka_unit_test(what_goes_to_edges_is_last_within_a_millisecond),
         cmocka_unit_test(nothing_is_told_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

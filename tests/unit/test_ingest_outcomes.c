@@ -67,7 +67,7 @@ static void say(enum answer_form form, int64_t offset, const char *text) {
     struct comment_wish wish = {.gateway = &gateway, .form = form, .subject = "post:1", .key = "a b", .offset = offset};
     json_t *reply = text ? json_parse(text, strlen(text), NULL) : NULL;
     memset(&answered, 0, sizeof answered);
-    comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply);
+    comment_wish_answered(&wish, NULL, reply ? 200 : 0, reply, (struct json_bytes){text, text ? strlen(text) : 0});
     assert_int_equal(answered.count, 1);
     still_known = known_subjects_find(gateway.subjects, "post:1") != NULL;
     known_subjects_free(gateway.subjects);

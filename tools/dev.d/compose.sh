@@ -147,7 +147,7 @@ compose_check() {
     compose_quietly run -d -T --no-deps --name "$people" city sleep infinity
     "$VENV/bin/python" "$ROOT/tests/compose/check.py" "$ENGINE" "$PROJECT" "$people" "http://$STARLING_PUBLISH:9090" ||
         die "the check failed" "The containers are still there: see $ENGINE ps and $ENGINE logs."
-    "$ENGINE" rm -f "$people" >/dev/null
+    "$ENGINE" rm -f "$people" >/dev/null 2>&1
     compose_down --wipe
     say "Lists, pages and threads were exact"
 }

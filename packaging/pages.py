@@ -35,15 +35,16 @@ SOURCES = ('Settings come from, later ones winning: the defaults; files given by
 
 
 def roff(text):
-    """Text as roff prints it unchanged."""
+    """Text as roff prints it unchanged. Lists without spaces may be broken after their commas."""
     text = text.replace('\\', '\\e').replace('-', '\\-').replace("'", '\\(aq').replace('`', '')
+    text = re.sub(r',(?=\S)', r',\\:', text)
     return re.sub(r'^\.', '\\\\&.', text, flags=re.MULTILINE)
 
 
 class Page:
     def __init__(self, name, section, version, date, title):
         self.lines = [f'.TH {name.upper()} {section} {date} "starling {version}" "starling"',
-                      '.\\" Generated from the tables of the programs.', '.SH NAME', f'{roff(name)} \\- {roff(title)}']
+                      '.\\" Generated from the tables of the programs.', '.ad l', '.SH NAME', f'{roff(name)} \\- {roff(title)}']
 
     def head(self, title):
         self.lines.append(f'.SH {title}')

@@ -62,6 +62,6 @@ def test_a_thread_that_stays_wrong_is_found_in_the_end(cluster):
 
     liar = Liar(cluster.http_url, '/v1/comments/')
     liar.spoil = more_likes
-    run = FeedSimulation(cluster, *CITY, '--for', 4, '--patience', 3, http_url=liar.address)
+    run = FeedSimulation(cluster, *CITY, '--for', 12, '--patience', 12, http_url=liar.address)
     said = run.fail(120)
     assert ': another number of likes' in said and 'threads were not as they must be' in said

@@ -131,8 +131,11 @@ class Liar:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        self.server.daemon_threads = True
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 1024  # a whole city connects at once; of those beyond five, Linux lets some wait for ten seconds and more
+
+        self.server = Server(('127.0.0.1', 0), Handler)
         self.address = 'http://127.0.0.1:%d' % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -1,4 +1,4 @@
-/* What the floors in Kafka's part share: clients of bare librdkafka. Header-only, for bench programs. */
+/* Clients of bare librdkafka, for the floors in Kafka's part. Header-only, for bench programs. */
 #ifndef BENCH_FLOOR_H
 #define BENCH_FLOOR_H
 

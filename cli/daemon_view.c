@@ -109,7 +109,7 @@ static void copy_label(const struct metrics_sample *sample, const char *key, cha
     buffer_free(&text);
 }
 
-/* Who it is, by starling_build_info. */
+/* Reads the daemon's kind and version from starling_build_info. */
 static void take_identity(struct daemon_view *view, const struct metrics_sample *sample) {
     static const char PREFIX[] = "starling-";
     char daemon[sizeof view->name] = "";

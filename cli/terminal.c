@@ -53,7 +53,7 @@ static void enter(struct terminal *terminal) {
 static void leave(struct terminal *terminal) {
     fputs(FIRST_SCREEN, stdout);
     fflush(stdout);
-    // What was typed and not read yet was not meant for the shell.
+    // Keys that nobody has read yet were not meant for the shell.
     if (terminal->fd >= 0) tcsetattr(terminal->fd, TCSAFLUSH, &terminal->before);
 }
 

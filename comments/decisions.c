@@ -312,7 +312,7 @@ static void want(struct decisions *decisions, const struct decider_command *slot
     if (decisions->options.rate.interval_ms) threads_want_rested(threads, slot->partition, &item->subject, item->user);
 }
 
-/* What one or a few commands look up is found as fast without it. If it fails, so will a look-up that says for which partition. */
+/* A few commands find their rows as fast without it. If it fails, so will a look-up that says for which partition. */
 static void read_ahead(struct decisions *decisions, const struct decider_command *slice, size_t count) {
     if (count < AHEAD_LEAST) return;
     for (size_t i = 0; i < count; i++) want(decisions, &slice[i]);

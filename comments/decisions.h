@@ -24,7 +24,7 @@ struct comment_item {
     uint8_t *value;
     size_t size;
     int64_t arrived_ms;
-    /* What it will look up: */
+    /* The parts that decide which rows it looks up: */
     enum comment_command_kind kind;
     int64_t user, comment;             /* comment 0: none, or one that is named by its key */
     struct event_text subject, client; /* in the value; size 0: they lie elsewhere */

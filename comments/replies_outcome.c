@@ -106,7 +106,7 @@ static void answer(struct comment_wait *wait) {
         http_problem(wait->question.request, 404, "no-outcome", "nothing is known of this key", 0);
 }
 
-/* Whether the store has the outcome of the key. What the store has is committed. */
+/* Whether the store has the outcome of the key. The store only has outcomes that are committed. */
 static bool is_known(const struct comment_wait *wait) {
     const struct comment_question *question = &wait->question;
     struct threads *threads = question->replies->options.threads;

@@ -43,7 +43,7 @@ struct ahead_row {
     enum { AHEAD_WANTED, AHEAD_NONE, AHEAD_THERE } state;
 };
 
-/* What was wanted ahead (comments/threads_ahead.c). Zero-initialised: empty. */
+/* Rows that are read ahead of their use (comments/threads_ahead.c). Zero-initialised: empty. */
 struct threads_ahead {
     struct buffer bytes;
     struct ahead_row *rows;

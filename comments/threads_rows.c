@@ -57,7 +57,7 @@ static void unlink_row(struct threads_rows *rows, struct kept_row *row) {
 
 static size_t bytes_of(const struct kept_row *row) { return sizeof *row + row->size + BESIDE; }
 
-/* Whoever uses it may go on. */
+/* A page that uses the row may go on. */
 static void remove_row(struct threads_rows *rows, struct kept_row *row) {
     unlink_row(rows, row);
     map_remove(rows->rows, (uint64_t)row->id, NULL);

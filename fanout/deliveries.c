@@ -54,7 +54,7 @@ static int batch_next(struct deliveries *deliveries, bool v1, struct deliver_env
     return more;
 }
 
-/* Whoever the item of a traced delivery is for, some of them at least, is followed to the frame. */
+/* A traced delivery is followed to the frames of its receivers, of some of them at least. */
 static void trace_recipients(struct deliveries *deliveries, const struct screen_running *screen,
                              const struct deliver_envelope *envelope) {
     const struct deliveries_options *options = &deliveries->options;

@@ -83,7 +83,7 @@ static bool answer(struct outcome_wait *wait) {
 }
 
 /* A client that repeats a post has a new command in the queue each time. If commands wait for longer than clients do, none of these is
- * decided in time; but the first one with the same key may be, and its outcome is theirs. What the store has is committed. */
+ * decided in time; but the first one with the same key may be, and its outcome is theirs. The store only has posts that are committed. */
 static void out_of_time(struct outcome_wait *wait) {
     struct buffer body = {.data = NULL};
     struct error error;

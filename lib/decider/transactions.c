@@ -122,7 +122,7 @@ uint64_t decider_trace_number(const struct queued_command *queued) {
     return (uint64_t)queued->place << 44 ^ (uint64_t)queued->offset;
 }
 
-/* What is decided within a trace is one command alone. The transaction becomes a span of it. */
+/* A traced command is decided alone. The transaction becomes a span of its trace. */
 static int decide(struct decider *decider, size_t count, struct trace_scope *scope, struct error *error) {
     struct tracer *tracer = decider_tracer(decider);
     if (scope && decider->traced_count < TRACED_MAX)

@@ -86,7 +86,7 @@ static enum posted post(struct otlp *otlp) {
     curl_easy_getinfo(otlp->easy, CURLINFO_RESPONSE_CODE, &status);
     if (!code && status / 100 == 2) return POSTED;
     atomic_fetch_add(&otlp->failed, 1);
-    // What OTLP's specification names as worth another try.
+    // OTLP's specification names these as worth another try.
     bool again = code || status == 429 || status == 502 || status == 503 || status == 504;
     return again ? POST_AGAIN : POST_REFUSED;
 }
@@ -107,7 +107,7 @@ static void run(void *context) {
     const struct otlp_options *options = &otlp->options;
     const struct trace_span *spans;
     for (bool last = false; !last;) {
-        // What was put before the queue was closed is posted, too.
+        // Spans that were put before the queue was closed are posted, too.
         last = atomic_load(&otlp->end_us) != 0;
         size_t count = span_queue_take(options->spans, options->gather_ms ? options->gather_ms : GATHER_MS, &spans);
         if (!count) continue;

@@ -20,7 +20,7 @@ enum trace_kind { /* OpenTelemetry's numbers */
 
 enum { TRACE_NAME_MAX = 64 };
 
-/* What is said of a span besides its ids and times. It never holds anybody's position or text. */
+/* The facts of a span besides its ids and times. They never hold anybody's position or text. */
 struct trace_facts {
     enum trace_kind kind;
     char name[TRACE_NAME_MAX]; /* the topic's name where there is an operation */

@@ -10,7 +10,7 @@
  * current one into each record that is sent meanwhile. So code that works on one record at a time need not know of traces. Code that
  * puts work off parks the current scope under a key of its own, and takes it out again when the work goes on.
  *
- * What is not traced costs a comparison with NULL: nothing is current, nothing is parked, records have no headers.
+ * Work that is not traced costs a comparison with NULL: nothing is current, nothing is parked, records have no headers.
  *
  * Everything is bounded: a scope may be parked 16 times, 1,024 of them are parked at once (a new one takes the place of the oldest), a
  * parked one is good for a minute, and no more than max_per_s traces begin in a second. A trace that finds no room ends early, and
@@ -63,7 +63,7 @@ void tracer_finish(struct tracer *tracer, const struct trace_scope *scope, const
 struct trace_scope *tracer_enter(struct tracer *tracer, struct trace_scope *scope);
 /* The handled record's n-th item is next: only those that belong to the trace are worked for in its scope. SIZE_MAX: no more items. */
 void tracer_item(struct tracer *tracer, size_t n);
-/* NULL: the loop works for none. Who writes something because of it marks it as used. */
+/* NULL: the loop works for none. Code that writes something because of it marks it as used. */
 struct trace_scope *tracer_current(const struct tracer *tracer);
 /* The current work counts although no record comes of it: a record was stored. */
 void tracer_keep(struct tracer *tracer);

@@ -48,7 +48,7 @@ class Engine:
         return identity
 
     def inside(self, *command):
-        """What a command in the people's container prints."""
+        """Runs a command in the people's container, and returns what it prints."""
         return self.run('exec', self.people, *command)
 
 

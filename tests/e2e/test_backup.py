@@ -15,7 +15,7 @@ def topics_to_copy():
 
 
 def seen(cluster, people, subject):
-    """What people see of friends, profiles, feeds and threads."""
+    """Friends, profiles, feeds and threads, as people see them."""
     def of(user):
         http = cluster.http(user)
         home = http.ok('GET', '/v1/feed', params={'limit': 50})

@@ -57,7 +57,7 @@ def test_daemons_take_their_settings(deployment, tmp_path, name):
 
 
 def test_the_dashboards_and_rules_are_there(deployment):
-    """What is mounted from this repository exists."""
+    """Files that are mounted from this repository exist."""
     for service in deployment['services'].values():
         for volume in service.get('volumes', ()):
             if volume.startswith('.'):

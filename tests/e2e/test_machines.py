@@ -1,5 +1,5 @@
 """Several machines, for real: three brokers and two sets of daemons in network namespaces of their own. A broker is lost for good, lines are
-cut and healed, others are slow and lose packets. What was acknowledged is there afterwards, and lists, pages and threads are exact."""
+cut and healed, others are slow and lose packets. Everything acknowledged is there afterwards; lists, pages and threads are exact."""
 import pathlib
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-/* The headers of traces: the first line of the input is a traceparent, the rest a tracestate. What is read is written as the same. */
+/* The headers of traces: the first line of the input is a traceparent, the rest a tracestate. Headers are written as they were read. */
 #include <string.h>
 
 #include "fuzz.h"

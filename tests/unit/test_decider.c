@@ -105,7 +105,7 @@ static int decide(void *context, struct decider_command *commands, size_t count,
         return error_set(error, -EIO, "no mood");
     }
     int code = 0;
-    // What is decided within a trace is one command: the traced one.
+    // The traced command is decided alone.
     bool traced = tracer_current(w->tracer);
     w->traced_decisions += traced;
     if (traced) assert_int_equal(count, 1);

@@ -15,7 +15,7 @@
 
 static const struct trace_resource RESOURCE = {.service = "starling-test", .instance = "a", .version = "1"};
 
-/* What the collector is sent. */
+/* Tests of what the exporter sends to a collector. */
 static void collected(void *context, const struct http_request *request, unsigned status) {
     struct world *world = context;
     size_t size;

@@ -1,4 +1,4 @@
-/* What the peers in Redis share: a pipelined connection, binary keys, and the server's CPU. A failure ends the program. Header-only. */
+/* Shared by the peers in Redis: a pipelined connection, binary keys, and the server's CPU. A failure ends the program. Header-only. */
 #ifndef BENCH_PEERS_REDIS_REDIS_H
 #define BENCH_PEERS_REDIS_REDIS_H
 

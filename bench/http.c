@@ -1,12 +1,14 @@
-/* HTTP for `./dev bench feed` and `./dev bench comments`: who reads pages, and a bare libmicrohttpd that answers.
+/* HTTP for `./dev bench feed`, `comments` and `ingest`: who reads pages or posts something, and a bare libmicrohttpd that answers.
  *
  *     bench-http read HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS
+ *     bench-http post HOST PORT PATH TOKENS CONNECTIONS RATE SECONDS BODY TYPE
  *     bench-http once HOST PORT PATH TOKENS CONNECTIONS
  *     bench-http answer PORT BYTES
  *
  * read: GETs the path over kept-alive connections, each with one request under way, each with the next token of the file TOKENS (one a
  * line). PATH may be @FILE: the next path of a file, one a line. RATE a second, evenly; a request's time counts from when it was due. 0: as
- * many as are answered. Prints how many were answered 200, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * many as are answered. Prints how many were answered 200 or 204, their mean size, the quantiles of their times in ms, and this program's CPU.
+ * post: the same with POST, the file BODY each time, and its Content-Type.
  * once: all connections are opened first, and "connected" is printed; after a line from the standard input each asks once, all at the same
  * time. Ends when all are answered; prints the same.
  * answer: answers everything with BYTES bytes, until it is ended by a signal.
@@ -23,7 +25,7 @@
 #include "base/mem.h"
 #include "bench/machine.h"
 
-enum { LINE = 4096, ANSWER = 1 << 20, ANSWER_ONCE = 1 << 17, EVENTS = 256, CONNECTIONS_MAX = 12000 };
+enum { LINE = 4096, ANSWER = 1 << 20, ANSWER_ONCE = 1 << 17, EVENTS = 256, CONNECTIONS_MAX = 12000, BODY_MAX = 1 << 20 };
 
 /* ---- the reader ---- */
 
@@ -47,6 +49,8 @@ struct reader {
     struct sockaddr_in address;
     const char *host;
     struct lines paths, tokens;
+    char *rest; /* of each request: its body, and the fields about it */
+    size_t rest_size;
     double *times_ms;
     size_t answered, room, bytes, bad;
 };
@@ -85,23 +89,28 @@ static void connect_one(struct reader *reader, struct connection *connection, si
 static void ask(struct reader *reader, struct connection *connection, int64_t due_us) {
     char text[LINE];
     const char *path = next_line(&reader->paths), *token = next_line(&reader->tokens);
-    int size = snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path,
-                        reader->host, token);
+    int size = snprintf(text, sizeof text, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n",
+                        reader->rest ? "POST" : "GET", path, reader->host, token);
+    const char *rest = reader->rest ? reader->rest : "\r\n";
+    size_t rest_size = reader->rest ? reader->rest_size : 2;
     connection->busy = true;
     connection->due_us = due_us;
     connection->size = 0;
-    if (send(connection->socket, text, (size_t)size, 0) != size) bench_fail("sending");
+    if (send(connection->socket, text, (size_t)size, MSG_MORE) != size ||
+        send(connection->socket, rest, rest_size, 0) != (ssize_t)rest_size)
+        bench_fail("sending");
 }
 
 /* The whole answer is here. */
 static bool complete(const struct connection *connection) {
     char *body = strstr(connection->answer, "\r\n\r\n"), *length = strcasestr(connection->answer, "content-length:");
+    if (body && strncmp(connection->answer, "HTTP/1.1 204", 12) == 0) return true;
     return body && length && length < body &&
            connection->size >= (size_t)(body + 4 - connection->answer) + (size_t)atoll(length + 15);
 }
 
 static void note(struct reader *reader, const struct connection *connection) {
-    if (strncmp(connection->answer, "HTTP/1.1 200", 12) != 0) {
+    if (strncmp(connection->answer, "HTTP/1.1 200", 12) != 0 && strncmp(connection->answer, "HTTP/1.1 204", 12) != 0) {
         reader->bad++;
         return;
     }
@@ -169,8 +178,23 @@ static void print(struct reader *reader, double seconds, double cpu) {
         (double)reader->answered / seconds, quantile(reader, 0.5), quantile(reader, 0.99), bench_cpu_s() - cpu);
 } // the process ends, and all that it has with it
 
-static int read_pages(char **words) {
+/* The file, behind the end of a request's head. */
+static void load_body(struct reader *reader, const char *path, const char *type) {
+    char *body = mem_alloc(BODY_MAX), *head;
+    FILE *file = fopen(path, "r");
+    if (!file) bench_fail(path);
+    size_t size = fread(body, 1, BODY_MAX, file);
+    fclose(file);
+    head = mem_format("Content-Type: %s\r\nContent-Length: %zu\r\n\r\n", type, size);
+    reader->rest_size = strlen(head) + size;
+    reader->rest = mem_resize(head, reader->rest_size + 1, 1);
+    memcpy(reader->rest + reader->rest_size - size, body, size);
+    free(body);
+}
+
+static int read_pages(char **words, const char *body, const char *type) {
     struct reader *reader = reader_of(words, ANSWER);
+    if (body) load_body(reader, body, type);
     double rate = atof(words[5]), cpu = bench_cpu_s();
     int64_t begin = clock_monotonic_us(), end = begin + (int64_t)(atof(words[6]) * 1e6), asked = 0, now = begin;
     while ((now = clock_monotonic_us()) < end) {
@@ -226,7 +250,8 @@ static int answer(char **words) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 9 && strcmp(argv[1], "read") == 0) return read_pages(argv + 2);
+    if (argc == 9 && strcmp(argv[1], "read") == 0) return read_pages(argv + 2, NULL, NULL);
+    if (argc == 11 && strcmp(argv[1], "post") == 0) return read_pages(argv + 2, argv[9], argv[10]);
     if (argc == 7 && strcmp(argv[1], "once") == 0) return read_once(argv + 2);
     if (argc == 4 && strcmp(argv[1], "answer") == 0) return answer(argv + 2);
     bench_fail("its head says which arguments there are");

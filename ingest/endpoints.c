@@ -126,6 +126,7 @@ void endpoints_find(struct endpoints *endpoints, struct http_request *request, s
         http_set_context(request, served->tally);
         return;
     }
+    if (match->kind == MATCH_BAD_METHOD) allow(match, "OPTIONS");
 }
 
 const char *endpoints_name(const struct endpoints *endpoints, const struct http_request *request) {

@@ -47,7 +47,7 @@ struct endpoint_match {
     struct path_value values[PATH_VALUES_MAX];
     const char *wrong; /* BAD_VALUE: the problem's code */
     struct error error;
-    char allowed[64]; /* BAD_METHOD: the methods of the path, for Allow */
+    char allowed[64]; /* BAD_METHOD: the methods of the path and OPTIONS, for Allow */
 };
 void endpoints_find(struct endpoints *endpoints, struct http_request *request, struct endpoint_match *match);
 

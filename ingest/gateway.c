@@ -9,8 +9,12 @@
 #include "event/programs.h"
 #include "ingest/description.h"
 #include "ingest/ingest.h"
+#include "ingest/limits.h"
 #include "ingest/products.h"
+#include "ingest/registry.h"
+#include "ingest/registry_sync.h"
 #include "ingest/settings.h"
+#include "service/http_origin.h"
 #include "service/listen.h"
 
 enum { DRAIN_STEP_MS = 50, DRAIN_MAX_TICKS = 200, PRODUCER_FLUSH_MS = 5000, RETRY_AFTER_S = 2 };
@@ -22,6 +26,10 @@ struct gateway {
     struct writer *writer;
     struct user_copies *copies;
     struct endpoints *endpoints;
+    struct limits *limits;
+    struct registry *registry;
+    struct registry_sync *sync; /* NULL: there is no registry but our own */
+    struct http_cors *cors;
     struct http_server *server;
     void *products[PRODUCTS_COUNT]; /* their states */
     struct loop_timer *drain_timer;
@@ -31,12 +39,16 @@ struct gateway {
 
 /* ---- requests ---- */
 
-/* Fills the claims, or answers. */
-static bool authenticate(struct gateway *gateway, struct call *call) {
+/* Fills the claims: 0, -ENOENT (there is no token), or as auth_verify. */
+static int look_at_token(struct gateway *gateway, struct call *call) {
     size_t size;
     struct error error;
     const char *token = http_bearer(call->request, &size);
-    int code = token ? auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error) : -ENOENT;
+    return token ? auth_verify(gateway->auth, token, size, clock_wall_ms(), &call->claims, &error) : -ENOENT;
+}
+
+/* Whether the token was good; answers if not. */
+static bool authenticated(struct gateway *gateway, const struct call *call, int code) {
     if (code == 0) return true;
     gateway->refused->value++;
     if (code == -ENOENT)
@@ -61,24 +73,27 @@ static bool may(enum needs needs, const struct call *call) {
     return false;
 }
 
-static void serve(struct gateway *gateway, struct http_request *request, const struct endpoint_match *match) {
-    struct call call = {.request = request, .claims = {.user = -1}};
+static void serve(struct gateway *gateway, struct call *call, int token, const struct endpoint_match *match) {
     enum needs needs = match->endpoint->needs;
-    memcpy(call.values, match->values, sizeof call.values);
+    memcpy(call->values, match->values, sizeof call->values);
     if (!match->ready)
-        http_problem(request, 503, "starting", "the gateway is still reading what it answers from", RETRY_AFTER_S);
-    else if (needs != NEEDS_NOTHING && !authenticate(gateway, &call))
+        http_problem(call->request, 503, "starting", "the gateway is still reading what it answers from",
+                     RETRY_AFTER_S);
+    else if (needs != NEEDS_NOTHING && !authenticated(gateway, call, token))
         return;
     else if (match->kind == MATCH_BAD_VALUE)
-        http_problem(request, 400, match->wrong, match->error.text, 0);
-    else if (may(needs, &call))
-        match->endpoint->handle(match->state, &call);
+        http_problem(call->request, 400, match->wrong, match->error.text, 0);
+    else if (may(needs, call))
+        match->endpoint->handle(match->state, call);
 }
 
 static void serve_other(struct gateway *gateway, struct http_request *request) {
     const char *method = http_method(request), *path = http_path(request);
     bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    if (reads && strncmp(path, "/v1/", 4) != 0 && *gateway->settings.web_dir)
+    bool page = strncmp(path, "/v1/", 4) != 0 && *gateway->settings.web_dir;
+    if (page && strcmp(method, "OPTIONS") == 0)
+        http_reply_options(request, "GET, HEAD, OPTIONS");
+    else if (page && reads)
         http_reply_file(request, gateway->settings.web_dir, path);
     else
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
@@ -87,13 +102,18 @@ static void serve_other(struct gateway *gateway, struct http_request *request) {
 static void handle(void *context, struct http_request *request) {
     struct gateway *gateway = context;
     struct endpoint_match match;
+    struct call call = {.request = request, .claims = {.user = -1}};
+    int token = look_at_token(gateway, &call);
     endpoints_find(gateway->endpoints, request, &match);
-    if (match.kind == MATCH_BAD_METHOD)
+    if (!limits_pass(gateway->limits, &call, token == 0)) return;
+    if (match.kind == MATCH_BAD_METHOD && !strcmp(http_method(request), "OPTIONS"))
+        http_reply_options(request, match.allowed);
+    else if (match.kind == MATCH_BAD_METHOD)
         http_bad_method(request, match.allowed);
     else if (match.kind == MATCH_UNKNOWN)
         serve_other(gateway, request);
     else
-        serve(gateway, request, &match);
+        serve(gateway, &call, token, &match);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
@@ -170,6 +190,8 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
         .blocks_changed = blocks_changed,
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
+    gateway->registry = registry_new(service_settings(gateway->service)->topics_prefix);
+    endpoints_add(gateway->endpoints, &REGISTRY_ENDPOINTS, gateway->registry, NULL, NULL);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
         int code = PRODUCTS[i]->start(&options, &gateway->products[i], error);
         if (code) return code;
@@ -177,7 +199,30 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
     return 0;
 }
 
+static void registry_is_ready(void *context) {
+    const struct gateway *gateway = context;
+    service_ready(gateway->service, "registry", true);
+}
+
+/* Asks from the loop's next turn on, once the gateway is the service's. */
+static void start_sync(struct gateway *gateway) {
+    if (!*gateway->settings.registry_url) {
+        registry_is_ready(gateway);
+        return;
+    }
+    gateway->sync = registry_sync_new(&(struct registry_sync_options){
+        .loop = service_loop(gateway->service),
+        .log = service_log(gateway->service),
+        .url = gateway->settings.registry_url,
+        .registry = gateway->registry,
+        .context = gateway,
+        .on_ready = registry_is_ready,
+    });
+}
+
 static int start_server(struct gateway *gateway, struct error *error) {
+    int code = http_cors_new(gateway->settings.cors_origins, &gateway->cors, error);
+    if (code) return error_prefix(error, code, "ingest.cors.origins");
     return http_server_new(
         &(struct http_server_options){
             .loop = service_loop(gateway->service),
@@ -185,6 +230,8 @@ static int start_server(struct gateway *gateway, struct error *error) {
             .max_body = (size_t)gateway->settings.max_body,
             .max_connections = (unsigned)gateway->settings.max_connections,
             .reuse_port = true,
+            .gzip_least = (size_t)gateway->settings.gzip_least,
+            .cors = gateway->cors,
             .context = gateway,
             .handle = handle,
             .answered = answered,
@@ -200,9 +247,13 @@ static void gateway_free(void *state) {
     writer_free(gateway->writer, PRODUCER_FLUSH_MS);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->stop(gateway->products[i]);
     http_server_free(gateway->server);
+    http_cors_free(gateway->cors);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) PRODUCTS[i]->free(gateway->products[i]);
     user_copies_free(gateway->copies);
     endpoints_free(gateway->endpoints);
+    limits_free(gateway->limits);
+    registry_sync_free(gateway->sync);
+    registry_free(gateway->registry);
     free(gateway);
 }
 
@@ -218,6 +269,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
         .connections = metrics_gauge(metrics, "starling_ingest_connections", "Open HTTP connections.", NULL),
     };
     int code = service_auth(service, &gateway->auth, error);
+    if (code == 0) code = limits_new(&gateway->settings, metrics, &gateway->limits, error);
     if (code == 0) code = writer_new(service, (int)gateway->settings.produce_timeout_ms, &gateway->writer, error);
     if (code == 0) code = start_copies(gateway, shape, error);
     if (code == 0) code = start_products(gateway, shape, error);
@@ -226,6 +278,7 @@ static int gateway_start(struct service *service, const struct topics_shape *sha
         gateway_free(gateway);
         return code;
     }
+    start_sync(gateway);
     metrics_on_collect(metrics, collect, gateway);
     *state = gateway;
     return 0;
@@ -247,6 +300,8 @@ static void gateway_drain(void *state) {
 static int gateway_check(const struct service_settings *common, struct error *error) {
     const struct ingest_settings *settings = INGEST_SECTION.values;
     struct address address;
+    struct http_cors *cors;
+    struct http_proxies *proxies;
     struct stat info;
     int code = address_parse(settings->listen, &address, error);
     if (code) return error_prefix(error, code, "ingest.listen");
@@ -254,6 +309,12 @@ static int gateway_check(const struct service_settings *common, struct error *er
         return error_set(error, -EINVAL,
                          "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "
                          "auth.rs256.public.key.file");
+    code = http_cors_new(settings->cors_origins, &cors, error);
+    if (code) return error_prefix(error, code, "ingest.cors.origins");
+    http_cors_free(cors);
+    code = http_proxies_new(settings->trusted_proxies, &proxies, error);
+    if (code) return error_prefix(error, code, "ingest.trusted.proxies");
+    http_proxies_free(proxies);
     if (!*settings->web_dir) return 0;
     if (stat(settings->web_dir, &info))
         return error_set(error, -errno, "web.dir %s cannot be read: %s", settings->web_dir, strerror(errno));

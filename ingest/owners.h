@@ -2,6 +2,8 @@
 #ifndef INGEST_OWNERS_H
 #define INGEST_OWNERS_H
 
+#include <stdbool.h>
+
 #include "service/http.h"
 #include "service/peers.h"
 
@@ -9,5 +11,8 @@
  * bad_query; anything else, or no answer, is 503 owner_unavailable. */
 void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                     struct http_request *request);
+
+/* The answer when the owner gave none that can be shown. refused: it said 400. */
+void owners_problem(struct http_request *request, bool refused);
 
 #endif

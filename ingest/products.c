@@ -15,7 +15,7 @@ const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_P
 const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION,
                                                          &COMMENTS_GATEWAY_SECTION, &MODERATION_GATEWAY_SECTION, NULL};
 
-const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", NULL};
+const char *const PRODUCT_CONDITIONS[] = {"producer", "copies", "registry", NULL};
 
 struct product_groups product_groups(void) {
     const struct nearby_settings *nearby = NEARBY_SECTION.values;

@@ -15,6 +15,31 @@ static const struct config_property PROPERTIES[] = {
      .doc = "A write that Kafka has not acknowledged by then (ms) is answered 503."},
     {"ingest.outcome.wait.ms", CONFIG_INT, AT(outcome_wait_ms), "2000", .max = 30000,
      .doc = "How long the answer to a command waits for its outcome (ms) before it is 202."},
+    {"ingest.user.rate", CONFIG_INT, AT(user_rate), "50", .max = 100000,
+     .doc =
+         "How many requests with a good token a user may make a second, counted by each gateway; beyond that they are answered "
+         "429. Tokens with scope gateway have no limit. 0: any number."},
+    {"ingest.user.burst", CONFIG_INT, AT(user_burst), "500", .min = 1, .max = 1000000,
+     .doc = "How many of them a user who has rested may make at once."},
+    {"ingest.address.rate", CONFIG_INT, AT(address_rate), "100", .max = 100000,
+     .doc =
+         "How many requests without a good token may come from an address (IPv6: from its first 64 bits) a second, counted by "
+         "each gateway; beyond that they are answered 429. 0: any number."},
+    {"ingest.address.burst", CONFIG_INT, AT(address_burst), "1000", .min = 1, .max = 1000000,
+     .doc = "How many of them may come at once from an address that has rested."},
+    {"ingest.trusted.proxies", CONFIG_STRING, AT(trusted_proxies), "",
+     .doc =
+         "Proxies in front of the gateway (addresses and networks, separated by spaces) whose X-Forwarded-For says from which "
+         "address a request comes. Empty: it comes from where its connection does."},
+    {"ingest.gzip.least.bytes", CONFIG_INT, AT(gzip_least), "1024", .max = 16777216,
+     .doc = "Answers of so many bytes are packed with gzip for clients that accept it. 0: none are."},
+    {"ingest.cors.origins", CONFIG_STRING, AT(cors_origins), "",
+     .doc =
+         "Origins (https://app.example, separated by spaces) whose web pages may use the HTTP API; *: all. Empty: the own only."},
+    {"schema.registry.url", CONFIG_STRING, AT(registry_url), "",
+     .doc =
+         "A schema registry (Confluent's API) that shall know the schemas of all topics by the ids of schemas/ids.txt: the gateway "
+         "registers what is missing, and is not ready before all are there. Empty: none; the gateway's own is at /registry."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
 };
 

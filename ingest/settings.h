@@ -5,8 +5,9 @@
 #include "base/config.h"
 
 struct ingest_settings {
-    const char *listen, *web_dir;
-    int64_t max_body, max_connections, produce_timeout_ms, outcome_wait_ms;
+    const char *listen, *web_dir, *cors_origins, *trusted_proxies, *registry_url;
+    int64_t max_body, max_connections, produce_timeout_ms, outcome_wait_ms, gzip_least;
+    int64_t user_rate, user_burst, address_rate, address_burst;
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

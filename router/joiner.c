@@ -95,6 +95,7 @@ void joiner_tenth(struct joiner *joiner) {
     relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
     if (owner_joined(joiner->owner)) measure(joiner);
+    near_pages_tenth(joiner->near);
     joiner->options.ready(joiner->options.context, "assigned", owner_was_assigned(joiner->owner));
     joiner->options.ready(joiner->options.context, "restored", owner_ready(joiner->owner));
 }
@@ -298,11 +299,23 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
     if (code) return code;
     relations_set_owner(joiner->relations, joiner->owner);
     reports_set_owner(joiner->reports, joiner->owner);
+    struct near_pages_options near = {
+        .partitions = options->partitions,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .radius_m = joiner->common->radius_m,
+        .owner = joiner->owner,
+        .graph = options->graph,
+        .presence = joiner->presence,
+        .clock = joiner->clock,
+        .reports = joiner->reports,
+    };
+    joiner->near = near_pages_new(&near);
     struct peer_options peer = {
         .partitions = options->partitions,
         .owner = joiner->owner,
         .graph = options->graph,
         .commands = joiner->commands,
+        .near = joiner->near,
     };
     joiner->peer = peer_new(&peer);
     return owner_start(joiner->owner, error);
@@ -315,6 +328,7 @@ void joiner_free(struct joiner *joiner) {
     joiner->owner = NULL;
     commands_free(joiner->commands);
     peer_free(joiner->peer);
+    near_pages_free(joiner->near);
     sending_free(joiner->sending); // its last reports go to the outbox, opting and cap
     relations_free(joiner->relations);
     reports_free(joiner->reports);

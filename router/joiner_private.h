@@ -33,6 +33,7 @@ struct joiner {
     struct reports *reports;
     struct warmup *warmup;
     struct owner *owner;
+    struct near_pages *near;
     struct peer *peer;
     bool draining;
 };

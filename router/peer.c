@@ -31,7 +31,7 @@ struct peer *peer_new(const struct peer_options *options) {
 
 void peer_free(struct peer *peer) { free(peer); }
 
-static void refuse(struct http_request *request, int code) {
+void peer_refuse(struct http_request *request, int code) {
     if (code == -ESTALE)
         http_problem(request, 421, "not-the-owner", "another process owns this user", 0);
     else
@@ -39,9 +39,9 @@ static void refuse(struct http_request *request, int code) {
 }
 
 /* A damaged list: all of the partition are being read anew. */
-static void store_failed(struct http_request *request, int code, const struct error *error) {
+void peer_store_failed(struct http_request *request, int code, const struct error *error) {
     if (code == -EBADMSG)
-        refuse(request, code);
+        peer_refuse(request, code);
     else
         http_problem(request, 500, "store", error->text, 0);
 }
@@ -94,13 +94,13 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
     }
     int code = owner_serves(options->owner, partition);
     if (code) {
-        refuse(request, code);
+        peer_refuse(request, code);
         return;
     }
     code =
         graph_page(options->graph, partition, user, views, after, peer->entries, (size_t)limit, &count, &more, &error);
     if (code)
-        store_failed(request, code, &error);
+        peer_store_failed(request, code, &error);
     else
         reply_page(request, peer->entries, count, more);
 }
@@ -114,7 +114,7 @@ static void reply_friendship(struct peer *peer, struct http_request *request, in
     struct error error;
     int code = commands_half(peer->options.commands, partition, lower, higher, &half, &error);
     if (code) {
-        store_failed(request, code, &error);
+        peer_store_failed(request, code, &error);
         return;
     }
     if (user == higher) half = friendship_mirror(&half);
@@ -137,7 +137,7 @@ static void decided(void *context, int code) {
         hash_user_partition(friendship_lower(waiter->user, waiter->other), waiter->peer->options.partitions);
     if (!code) code = owner_serves(waiter->peer->options.owner, partition);
     if (code == -ESTALE || code == -ECANCELED)
-        refuse(waiter->request, -ESTALE);
+        peer_refuse(waiter->request, -ESTALE);
     else if (code)
         reply_later(waiter->request);
     else
@@ -167,7 +167,7 @@ static void friendship(struct peer *peer, struct http_request *request, int64_t 
     int code = owner_serves(peer->options.owner, partition);
     struct waiter who = {.peer = peer, .request = request, .user = user, .other = other};
     if (code == -ESTALE || (code && offset < 0))
-        refuse(request, code);
+        peer_refuse(request, code);
     else if (offset < 0)
         reply_friendship(peer, request, user, other);
     else
@@ -186,7 +186,10 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
                http_path_number(&at, &other) && !*at && user != other) {
         friendship(peer, request, user, other);
+    } else if ((at = http_path_behind(request, "/peer/nearby/")) && http_path_number(&at, &user) && !*at) {
+        near_pages_ask(peer->options.near, request, user);
     } else {
-        http_problem(request, 404, "not-found", "there are /peer/friends/USER and /peer/friendship/USER/OTHER", 0);
+        http_problem(request, 404, "not-found",
+                     "there are /peer/friends/USER, /peer/friendship/USER/OTHER and /peer/nearby/USER", 0);
     }
 }

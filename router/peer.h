@@ -1,13 +1,15 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, and single friendships. The answer about
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, and who is near. The answer about
  * a friendship can wait until the command at a given offset has been decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
+ *     GET /peer/nearby/USER?after&limit&since&wait_ms     (router/near_pages.h)
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
 
 #include "owner/owner.h"
 #include "router/commands.h"
+#include "router/near_pages.h"
 #include "service/http.h"
 
 struct peer;
@@ -17,10 +19,15 @@ struct peer_options {
     struct owner *owner;
     struct graph *graph;
     struct commands *commands;
+    struct near_pages *near; /* freed after it */
 };
 
 struct peer *peer_new(const struct peer_options *options);
 void peer_free(struct peer *peer); /* after the commands, which answer waiting questions; NULL is fine */
 void peer_handle(struct peer *peer, struct http_request *request);
+
+/* The answers when a question cannot be answered here (-ESTALE: another process owns the user; else: not now), and when the store failed. */
+void peer_refuse(struct http_request *request, int code);
+void peer_store_failed(struct http_request *request, int code, const struct error *error);
 
 #endif

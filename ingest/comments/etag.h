@@ -3,15 +3,11 @@
 #ifndef INGEST_COMMENTS_ETAG_H
 #define INGEST_COMMENTS_ETAG_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { ETAG_SIZE = 100 };
 
 /* reader -1: for everybody; left_out 0: nothing, else a number that stands for it. */
 void etag_of(int64_t version, int64_t counters, int64_t reader, uint64_t left_out, char tag[ETAG_SIZE]);
-
-/* Whether a list of If-None-Match holds the tag, compared weakly, or is "*". NULL: false. */
-bool etag_matches(const char *list, const char *tag);
 
 #endif

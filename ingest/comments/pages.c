@@ -45,7 +45,7 @@ static void reply_tagged(const struct read_request *asked, const struct shown_re
     const struct shown_comments *shown = page_copy_shown(asked->copy);
     etag_of(shown->version, shown->counters, asked->user, shown_left_out(shown, reader), tag);
     const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
-    if (etag_matches(http_header(asked->request, "If-None-Match"), tag))
+    if (http_tag_matches(http_header(asked->request, "If-None-Match"), tag))
         http_reply(asked->request, 304, NULL, NULL, 0, fields, ARRAY_SIZE(fields));
     else
         http_reply(asked->request, 200, "application/json", body->data, body->size, fields, ARRAY_SIZE(fields));

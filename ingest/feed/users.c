@@ -57,7 +57,7 @@ static void reply_user(struct user_request *asked, const json_t *counts) {
         put_counts(&body, counts);
     }
     buffer_byte(&body, '}');
-    http_reply_json(asked->request, 200, &body);
+    http_reply_tagged(asked->request, &body);
     buffer_free(&body);
 }
 

@@ -3,17 +3,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "event/codec.h"
 #include "event/topics.h"
+#include "geo/geo.h"
 #include "json/place.h"
 
-enum { AHEAD_MAX_MS = 60000 };
+enum { AHEAD_MAX_MS = 60000, ACCURACY_MAX = 1000000000 /* metres */ };
+
+static const char AVRO_TYPE[] = "application/avro";
 
 struct locations {
     struct locations_options options;
+    struct codec *codec;
     struct metric *reports, *refused;
 };
 
@@ -30,15 +36,27 @@ static int refuse(struct refusal *refusal, unsigned status, const char *code, co
     return -EINVAL;
 }
 
-/* Whose report it is: the caller's, or (for gateways) the one it names. */
-static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct refusal *refusal) {
-    *user = call->claims.user;
-    int found = json_want_int(object, "user", 0, INT64_MAX, user, &refusal->error);
-    if (found == -EINVAL) return refuse(refusal, 400, "bad_user", NULL);
-    if (*user < 0) return refuse(refusal, 400, "bad_user", "\"user\" is missing, and the token names none");
-    if (found == 0 && *user != call->claims.user && !call->claims.gateway)
+/* Whether the report may be about that user: the caller, or (for gateways) the one it names. user -1: neither is there. */
+static int check_user(const struct call *call, int64_t user, struct refusal *refusal) {
+    if (user < 0) return refuse(refusal, 400, "bad_user", "\"user\" is missing, and the token names none");
+    if (user != call->claims.user && !call->claims.gateway)
         return refuse(refusal, 403, "not_your_user", "only a gateway may report for others");
     return 0;
+}
+
+static int check_time(const struct locations *locations, int64_t time, struct refusal *refusal) {
+    if (locations->options.wall_clock && time > clock_wall_ms() + AHEAD_MAX_MS)
+        return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static int parse_user(const struct call *call, const json_t *object, int64_t *user, struct refusal *refusal) {
+    *user = call->claims.user;
+    if (json_want_int(object, "user", 0, INT64_MAX, user, &refusal->error) == -EINVAL)
+        return refuse(refusal, 400, "bad_user", NULL);
+    return check_user(call, *user, refusal);
 }
 
 static int parse_report(const struct locations *locations, const struct call *call, const json_t *object,
@@ -51,8 +69,8 @@ static int parse_report(const struct locations *locations, const struct call *ca
     const char *wrong;
     if (json_want_place(object, EVENT_TIME_MAX, &place, &wrong, &refusal->error))
         return refuse(refusal, 400, wrong, NULL);
-    if (locations->options.wall_clock && place.time > clock_wall_ms() + AHEAD_MAX_MS)
-        return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
+    code = check_time(locations, place.time, refusal);
+    if (code) return code;
     location->lat = place.lat;
     location->lng = place.lng;
     location->time = place.time;
@@ -71,7 +89,14 @@ static void batch_free(struct batch *batch) {
     free(batch);
 }
 
-static int parse_batch(const struct call *call, const json_t *body, struct batch *batch, struct refusal *refusal) {
+static int check_count(const struct batch *batch, size_t count, struct refusal *refusal) {
+    if (count == 0) return refuse(refusal, 400, "bad_message", "there are no reports");
+    if (count > batch->owner->options.max_batch)
+        return refuse(refusal, 413, "too_many", "too many reports in one request");
+    return 0;
+}
+
+static int parse_json(const struct call *call, const json_t *body, struct batch *batch, struct refusal *refusal) {
     struct locations *locations = batch->owner;
     json_t *list = json_object_get(body, "locations");
     if (!list) {
@@ -80,10 +105,9 @@ static int parse_batch(const struct call *call, const json_t *body, struct batch
         return parse_report(locations, call, body, batch->locations, refusal);
     }
     size_t count = json_array_size(list);
-    if (!json_is_array(list) || count == 0)
-        return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
-    if (count > locations->options.max_batch)
-        return refuse(refusal, 413, "too_many", "too many reports in one request");
+    if (!json_is_array(list)) return refuse(refusal, 400, "bad_message", "\"locations\" must be a list of reports");
+    int code = check_count(batch, count, refusal);
+    if (code) return code;
     batch->locations = mem_alloc(count * sizeof *batch->locations);
     for (size_t i = 0; i < count; i++) {
         if (parse_report(locations, call, json_array_get(list, i), &batch->locations[i], refusal)) {
@@ -94,6 +118,58 @@ static int parse_batch(const struct call *call, const json_t *body, struct batch
     batch->count = count;
     return 0;
 }
+
+/* ---- Avro ---- */
+
+static int take_report(const struct locations *locations, const struct call *call, const struct reported_location *report,
+                       struct location *location, struct refusal *refusal) {
+    struct geo_point at = {report->lat, report->lng};
+    *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1};
+    location->user = report->user == -1 ? call->claims.user : report->user;
+    if (report->user < -1) return refuse(refusal, 400, "bad_user", "\"user\" must be a user, or -1");
+    int code = check_user(call, location->user, refusal);
+    if (code) return code;
+    if (!geo_valid(at)) return refuse(refusal, 400, "bad_location", "\"lat\" and \"lng\" must be on the Earth");
+    if (report->accuracy < -1 || report->accuracy > ACCURACY_MAX)
+        return refuse(refusal, 400, "bad_location", "\"accuracy\" must be metres, or -1");
+    if (report->time < 0 || report->time > EVENT_TIME_MAX)
+        return refuse(refusal, 400, "bad_time", "\"time\" is out of range");
+    code = check_time(locations, report->time, refusal);
+    if (code) return code;
+    location->lat = at.lat;
+    location->lng = at.lng;
+    location->time = report->time;
+    location->accuracy = report->accuracy;
+    return 0;
+}
+
+static int parse_avro(const struct call *call, struct batch *batch, struct refusal *refusal) {
+    struct locations *locations = batch->owner;
+    struct location_reports body;
+    size_t size;
+    const void *bytes = http_body(call->request, &size);
+    if (event_decode_location_reports(locations->codec, bytes, size, &body, &refusal->error))
+        return refuse(refusal, 400, "bad_message", NULL);
+    int code = check_count(batch, body.reports.count, refusal);
+    if (code) return code;
+    batch->locations = mem_alloc(body.reports.count * sizeof *batch->locations);
+    for (size_t i = 0; i < body.reports.count; i++) {
+        if (take_report(locations, call, &body.reports.items[i], &batch->locations[i], refusal)) {
+            error_prefix(&refusal->error, 0, "locations[%zu]", i);
+            return -EINVAL;
+        }
+    }
+    batch->count = body.reports.count;
+    return 0;
+}
+
+static bool is_avro(const struct call *call) {
+    const char *type = http_header(call->request, "Content-Type");
+    size_t size = type ? strcspn(type, " \t;") : 0;
+    return size == strlen(AVRO_TYPE) && !strncasecmp(type, AVRO_TYPE, size);
+}
+
+/* ---- what both lead to ---- */
 
 /* Leaves only the reports of users who share; `opted` says by which record. */
 static void keep_opted_in(struct batch *batch) {
@@ -137,12 +213,13 @@ static void produce(const struct call *call, struct batch *batch) {
 
 static void post_locations(void *state, const struct call *call) {
     struct locations *locations = state;
-    json_t *body = call_body(call);
-    if (!body) return;
+    bool avro = is_avro(call);
+    json_t *body = avro ? NULL : call_body(call);
+    if (!body && !avro) return;
     struct refusal refusal = {0};
     struct batch *batch = mem_alloc(sizeof *batch);
     *batch = (struct batch){.owner = locations};
-    int code = parse_batch(call, body, batch, &refusal);
+    int code = avro ? parse_avro(call, batch, &refusal) : parse_json(call, body, batch, &refusal);
     json_decref(body);
     if (code == 0) {
         keep_opted_in(batch);
@@ -161,6 +238,7 @@ struct locations *locations_new(const struct locations_options *options) {
     struct locations *locations = mem_alloc(sizeof *locations);
     *locations = (struct locations){
         .options = *options,
+        .codec = codec_new(),
         .reports = metrics_counter(options->metrics, "starling_ingest_reports_total",
                                    "Reports that Kafka acknowledged.", NULL),
         .refused = metrics_counter(options->metrics, "starling_ingest_refused_total",
@@ -169,7 +247,11 @@ struct locations *locations_new(const struct locations_options *options) {
     return locations;
 }
 
-void locations_free(struct locations *locations) { free(locations); }
+void locations_free(struct locations *locations) {
+    if (!locations) return;
+    codec_free(locations->codec);
+    free(locations);
+}
 
 static const struct endpoint ENDPOINTS[] = {
     {"POST", "/v1/locations", post_locations, NEEDS_TOKEN},

@@ -1,4 +1,5 @@
-/* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is produced. */
+/* POST /v1/locations: one report, or several; by their user, or by a gateway for anybody. All are checked before any is
+ * produced. The body is JSON, or (Content-Type application/avro) a LocationReports in Confluent's wire format. */
 #ifndef INGEST_NEARBY_LOCATIONS_H
 #define INGEST_NEARBY_LOCATIONS_H
 

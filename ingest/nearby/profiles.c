@@ -33,7 +33,7 @@ static void reply_profile(struct profile_writes *writes, const struct call *call
     }
     struct buffer body = {0};
     put_profile_json(&body, user, &profile);
-    http_reply_json(call->request, 200, &body);
+    http_reply_tagged(call->request, &body);
     buffer_free(&body);
 }
 

@@ -104,6 +104,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_COMMENT_BAN] = COMMENT_BAN_SCHEMA_ID,
         [EVENT_MODERATION_ENTRY] = MODERATION_ENTRY_SCHEMA_ID,
         [EVENT_COMMENT_WIDE] = COMMENT_WIDE_SCHEMA_ID,
+        [EVENT_LOCATION_REPORTS] = LOCATION_REPORTS_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -177,3 +178,4 @@ DEFINE_RECORD(comment_refusal, "comment-refusal", EVENT_COMMENT_REFUSAL)
 DEFINE_RECORD(comment_ban, "comment-ban", EVENT_COMMENT_BAN)
 DEFINE_RECORD(moderation_entry, "moderation-entry", EVENT_MODERATION_ENTRY)
 DEFINE_RECORD(comment_wide, "comment-wide", EVENT_COMMENT_WIDE)
+DEFINE_RECORD(location_reports, "location-reports", EVENT_LOCATION_REPORTS)

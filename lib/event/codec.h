@@ -8,7 +8,7 @@
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
  * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,
  * handle_user, notice, feed_change, comment_command, comment_subject, comment, comment_text, comment_reaction, comment_refusal,
- * comment_ban, moderation_entry, comment_wide, comment_change):
+ * comment_ban, moderation_entry, comment_wide, comment_change, location_reports):
  *
  *     struct location { int64_t user; int32_t lat, lng; int64_t time; enum location_kind kind; ... };
  *     enum location_kind { LOCATION_REPORT, LOCATION_JOIN, ... };      // enum name + symbol, e.g. FRIENDSHIP_STATE_FRIENDS is
@@ -75,6 +75,7 @@ enum event_record {
     EVENT_COMMENT_BAN,
     EVENT_MODERATION_ENTRY,
     EVENT_COMMENT_WIDE,
+    EVENT_LOCATION_REPORTS,
     EVENT_RECORDS
 };
 
@@ -146,6 +147,8 @@ int event_decode_moderation_entry(struct codec *codec, const void *value, size_t
                                   struct error *error);
 int event_decode_comment_wide(struct codec *codec, const void *value, size_t size, struct comment_wide *record,
                               struct error *error);
+int event_decode_location_reports(struct codec *codec, const void *value, size_t size, struct location_reports *record,
+                                  struct error *error);
 
 /* Appends header and record to out. */
 void event_encode_location(struct buffer *out, const struct location *record);
@@ -175,6 +178,7 @@ void event_encode_comment_refusal(struct buffer *out, const struct comment_refus
 void event_encode_comment_ban(struct buffer *out, const struct comment_ban *record);
 void event_encode_moderation_entry(struct buffer *out, const struct moderation_entry *record);
 void event_encode_comment_wide(struct buffer *out, const struct comment_wide *record);
+void event_encode_location_reports(struct buffer *out, const struct location_reports *record);
 
 /* Any record, in the version it was written in, as one line of JSON for people (by avro-c: as Avro encodes in JSON,
  * a union's value is {"Move": {...}}), without a newline. out is appended to. Fails as event_decode_* do. */

@@ -36,9 +36,18 @@ struct http_connections {
     void *work_context;
     struct http_connection *first;
     struct loop_timer *look;
+    struct http_gzip *gzip; // NULL: answers are not packed
     size_t count, pending;
     bool quiesced, abandoned;
 };
+
+struct http_gzip *http_connection_gzip(const struct http_connection *connection) {
+    return connection->all->gzip;
+}
+
+const struct http_cors *http_connection_cors(const struct http_connection *connection) {
+    return connection->all->options.cors;
+}
 
 void http_answer(struct http_request *request, unsigned status, struct MHD_Response *response) {
     struct http_connection *connection = http_request_connection(request);
@@ -46,6 +55,7 @@ void http_answer(struct http_request *request, unsigned status, struct MHD_Respo
     assert(connection->state == READING || connection->state == HANDED);
     // Clients that keep connections open would otherwise stay with a process that is about to go.
     if (all->quiesced) MHD_add_response_header(response, "Connection", "close");
+    http_cors_put(all->options.cors, request, response);
     if (all->options.answered) all->options.answered(all->options.context, request, status);
     all->pending -= connection->state == HANDED;
     connection->state = ANSWERED;
@@ -191,6 +201,7 @@ struct http_connections *http_connections_new(const struct http_server_options *
         .on_work = on_work,
         .work_context = work_context,
         .look = loop_timer_new(options->loop, LOOK_MS, LOOK_MS, look, all),
+        .gzip = options->gzip_least ? http_gzip_new(options->gzip_least) : NULL,
     };
     return all;
 }
@@ -221,5 +232,6 @@ void http_connections_free(struct http_connections *all) {
     if (!all) return;
     assert(!all->first);
     loop_timer_free(all->look);
+    http_gzip_free(all->gzip);
     free(all);
 }

@@ -11,9 +11,11 @@
 
 #include <microhttpd.h>
 
+#include "service/http_gzip.h"
 #include "service/http_request.h"
 #include "service/http_server.h"
 
+struct http_connection;
 struct http_connections;
 
 /* options are copied. on_work(work_context): libmicrohttpd has something to do that no descriptor announces. */
@@ -27,6 +29,10 @@ void http_connections_abandon(
     struct http_connections *all); /* pending requests get 503, and so do those that still come */
 size_t http_connections_count(const struct http_connections *all);
 size_t http_connections_pending(const struct http_connections *all);
+
+/* What answers need of the server; NULL: answers are not packed, or no page of another origin may use it. */
+struct http_gzip *http_connection_gzip(const struct http_connection *connection);
+const struct http_cors *http_connection_cors(const struct http_connection *connection);
 
 /* The one way in which a request is answered. The response becomes the connection's. */
 void http_answer(struct http_request *request, unsigned status, struct MHD_Response *response);

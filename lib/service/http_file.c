@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "service/http_connection.h"
 #include "service/http_reply.h"
+#include "service/http_tag.h"
 
 static const char *content_type(const char *path) {
     static const struct {
@@ -67,13 +68,10 @@ finish:
     return fd;
 }
 
-/* If-None-Match: a list of tags, or "*". */
-static bool tag_matches(const char *list, const char *tag) { return list && (!strcmp(list, "*") || strstr(list, tag)); }
-
 void http_reply_file(struct http_request *request, const char *root, const char *path) {
     bool head = !strcmp(http_method(request), "HEAD");
     if (!head && strcmp(http_method(request), "GET")) {
-        http_bad_method(request, "GET, HEAD");
+        http_bad_method(request, "GET, HEAD, OPTIONS");
         return;
     }
     if (!*path || !strcmp(path, "/")) path = "/index.html";
@@ -87,7 +85,7 @@ void http_reply_file(struct http_request *request, const char *root, const char 
     char tag[80];
     snprintf(tag, sizeof tag, "\"%jx-%jx-%lx\"", (uintmax_t)info.st_size, (uintmax_t)info.st_mtim.tv_sec,
              info.st_mtim.tv_nsec);
-    bool unchanged = tag_matches(http_header(request, "If-None-Match"), tag);
+    bool unchanged = http_tag_matches(http_header(request, "If-None-Match"), tag);
     struct MHD_Response *response;
     if (unchanged) {
         close(fd);

@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 
+#include "base/buffer.h"
 #include "service/http_request.h"
 
 struct http_connection;
@@ -13,6 +14,11 @@ struct http_request *http_request_new(struct http_connection *connection, struct
                                       const char *method, const char *path);
 void http_request_free(struct http_request *request); /* NULL is fine */
 struct http_connection *http_request_connection(const struct http_request *request);
+
+/* Where its connection comes from. */
+const struct sockaddr *http_request_peer(const struct http_request *request);
+/* Appends the values of all header fields of that name, in their order, with commas between them. */
+void http_request_fields(const struct http_request *request, const char *name, struct buffer *values);
 
 /* Takes a part of the body, of which `room` bytes are kept. */
 void http_request_read(struct http_request *request, const char *data, size_t size, size_t room);

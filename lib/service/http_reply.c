@@ -6,13 +6,21 @@
 
 #include "json/json.h"
 #include "service/http_connection.h"
+#include "service/http_cors.h"
+#include "service/http_gzip.h"
+#include "service/http_incoming.h"
 
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count) {
-    // libmicrohttpd copies, whatever the type of its parameter says.
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
+    bool varies = http_gzip_varies(gzip, content_type, size);
+    struct MHD_Response *response;
+    if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding")))
+        response = http_gzip_response(gzip, body, size);
+    else // libmicrohttpd copies, whatever the type of its parameter says.
+        response = MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
     if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
     if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
     for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
     http_answer(request, status, response);
@@ -59,4 +67,12 @@ void http_bad_method(struct http_request *request, const char *allowed) {
     char detail[128];
     snprintf(detail, sizeof detail, "this path knows %s", allowed);
     problem(request, 405, "bad_method", detail, (struct http_field){"Allow", allowed});
+}
+
+void http_reply_options(struct http_request *request, const char *allowed) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    MHD_add_response_header(response, "Allow", allowed);
+    http_cors_put_preflight(http_connection_cors(http_request_connection(request)), request, allowed, response);
+    http_answer(request, 204, response);
 }

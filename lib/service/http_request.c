@@ -37,6 +37,29 @@ struct http_connection *http_request_connection(const struct http_request *reque
     return request->connection;
 }
 
+const struct sockaddr *http_request_peer(const struct http_request *request) {
+    return MHD_get_connection_info(request->handle, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+}
+
+struct wanted_fields {
+    const char *name;
+    struct buffer *values;
+};
+
+static enum MHD_Result append_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+    struct wanted_fields *wanted = context;
+    (void)kind;
+    if (strcasecmp(name, wanted->name) || !value) return MHD_YES;
+    if (wanted->values->size) buffer_byte(wanted->values, ',');
+    buffer_string(wanted->values, value);
+    return MHD_YES;
+}
+
+void http_request_fields(const struct http_request *request, const char *name, struct buffer *values) {
+    struct wanted_fields wanted = {.name = name, .values = values};
+    MHD_get_connection_values(request->handle, MHD_HEADER_KIND, append_field, &wanted);
+}
+
 void http_request_read(struct http_request *request, const char *data, size_t size, size_t room) {
     size_t left = room - request->body.size, taken = size < left ? size : left;
     if (taken) buffer_append(&request->body, data, taken);

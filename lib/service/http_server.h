@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/loop.h"
+#include "service/http_cors.h"
 #include "service/http_request.h"
 
 struct http_server;
@@ -25,6 +26,9 @@ struct http_server_options {
     unsigned max_connections; /* 0: 1,000 */
     unsigned timeout_s;       /* how long a client may take for a request's head, or be silent; 0: 60 */
     bool reuse_port;          /* share the port between processes */
+    size_t gzip_least;        /* answers in text of so many bytes are packed for clients that accept it; 0: none are */
+    const struct http_cors
+        *cors; /* of which origins pages may use the server; the caller's, outlives it. NULL: of none */
     void *context;
     void (*handle)(void *context, struct http_request *request);
     /* Each request that is answered, by the handler or by the server itself; the last that is heard of it. NULL: not wanted. */

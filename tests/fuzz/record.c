@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     CHECK(comment_ban);
     CHECK(moderation_entry);
     CHECK(comment_wide);
+    CHECK(location_reports);
     buffer_clear(&first);
     error.text[0] = '\0';
     int code = event_to_json(codec, data, size, &first, &error);

@@ -18,6 +18,7 @@
 #include "event/delivery.h"
 #include "json/json.h"
 #include "recode_comments.h"
+#include "recode_reports.h"
 #include "showing.h"
 
 static void show_location(struct buffer *out, const struct location *record) {
@@ -417,6 +418,7 @@ static int recode(struct codec *codec, const struct buffer *value, struct buffer
     case COMMENT_BAN_SCHEMA_ID: RECODE(comment_ban);
     case MODERATION_ENTRY_SCHEMA_ID: RECODE(moderation_entry);
     case COMMENT_WIDE_SCHEMA_ID: RECODE(comment_wide);
+    case LOCATION_REPORTS_SCHEMA_ID: RECODE(location_reports);
     case COMMENT_CHANGE_SCHEMA_ID: RECODE(comment_change);
     case TIMELINE_ITEM_SCHEMA_ID: RECODE_BARE(timeline_item);
     case WATCH_SCHEMA_ID: RECODE_BARE(watch);

@@ -40,6 +40,13 @@ static void reply_bearer(struct http_request *request) {
         http_problem(request, 401, "unauthorized", "say \"who\" you are", 0);
 }
 
+static void reply_tagged(struct http_request *request) {
+    struct buffer body = {.size = 0};
+    buffer_format(&body, "{\"a\":\"%s\"}", http_query(request, "a"));
+    http_reply_tagged(request, &body);
+    buffer_free(&body);
+}
+
 static void reply_huge(struct http_request *request) {
     size_t size = 17 * 1024 * 1024;
     char *body = mem_zero(1, size);
@@ -61,6 +68,10 @@ static void handle(void *context, struct http_request *request) {
         reply_huge(request);
     else if (!strncmp(path, "/files", 6))
         http_reply_file(request, world->root, path + 6);
+    else if (!strcmp(path, "/tagged"))
+        reply_tagged(request);
+    else if (!strcmp(http_method(request), "OPTIONS"))
+        http_reply_options(request, "GET, PUT, OPTIONS");
     else if (!strcmp(path, "/busy"))
         http_problem(request, 503, "queue-full", "the queue is full", 7);
     else

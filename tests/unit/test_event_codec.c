@@ -342,6 +342,7 @@ static void test_headers_name_the_newest_version(void **state) {
         [EVENT_COMMENT_BAN] = "comment-ban",
         [EVENT_MODERATION_ENTRY] = "moderation-entry",
         [EVENT_COMMENT_WIDE] = "comment-wide",
+        [EVENT_LOCATION_REPORTS] = "location-reports",
     };
     uint8_t header[EVENT_HEADER_SIZE];
     for (int i = 0; i < EVENT_RECORDS; i++) {

@@ -144,7 +144,8 @@ class Cluster:
             'ingest': {'ingest.listen': f'{place.address}:{free_port()}', 'web.dir': REPOSITORY / 'web/public',
                        'web.ws.url': self.ws_url, 'router.group.id': self.group('router'),
                        'history.group.id': self.group('history-sink'), 'feed.group.id': self.group('feed'),
-                       'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation')},
+                       'comments.group.id': self.group('comments'), 'moderation.group.id': self.group('moderation'),
+                       'ingest.user.rate': 0, 'ingest.address.rate': 0},  # tests ask as fast as they can
             'router': {'group.id': self.group('router')},
             'fanout': {'group.id': self.group('fanout'), 'feed.group.id': self.group('feed'),
                        'edge.listen': f'{place.address}:{self._fanout_port}',

@@ -1,0 +1,30 @@
+/* Makes sure that a schema registry of the operator's (schema.registry.url) knows the schemas of all topics by the ids that records carry.
+ * What is there is compared; what is missing is registered, in the registry's mode IMPORT, which takes ids from others:
+ *
+ *     each version of each topic's subject:   GET version --404--> PUT mode IMPORT --> POST schema, id --> PUT mode READWRITE
+ *                                                  `-- the same id and schema: next; another one: refused, and looked at again later
+ *
+ * Ids are fixed (schemas/ids.txt), because records with them lie on topics and in files already. So a registry that has
+ * another schema under one of them cannot be used. What the registry says about it is logged. Loop's thread. */
+#ifndef INGEST_REGISTRY_SYNC_H
+#define INGEST_REGISTRY_SYNC_H
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "ingest/registry.h"
+
+struct registry_sync;
+
+struct registry_sync_options {
+    uv_loop_t *loop;
+    struct log *log;
+    const char *url; /* copied; a user and a password may stand in it */
+    const struct registry *registry;
+    void *context;
+    void (*on_ready)(void *context); /* once: all schemas are there */
+};
+
+struct registry_sync *registry_sync_new(const struct registry_sync_options *options);
+void registry_sync_free(struct registry_sync *sync); /* NULL is fine */
+
+#endif

@@ -1,0 +1,24 @@
+/* Which web pages of other origins may use a server from a browser (the CORS protocol of the Fetch standard). Loop's thread. */
+#ifndef SERVICE_HTTP_CORS_H
+#define SERVICE_HTTP_CORS_H
+
+#include <microhttpd.h>
+
+#include "base/error.h"
+#include "service/http_request.h"
+
+struct http_cors;
+
+/* origins: as "https://app.example https://localhost:3000", separated by spaces or commas, or "*" for all; "": none, and *cors is NULL.
+ * -EINVAL with the reason in error: one of them is no origin as browsers send it. */
+int http_cors_new(const char *origins, struct http_cors **cors, struct error *error);
+void http_cors_free(struct http_cors *cors); /* NULL is fine */
+
+/* Adds the header fields that an answer to that request needs. cors NULL: none. */
+void http_cors_put(const struct http_cors *cors, const struct http_request *request, struct MHD_Response *response);
+
+/* The same of an answer to OPTIONS on a path that knows the `allowed` methods, when a browser asks before it sends (a preflight). */
+void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,
+                             struct MHD_Response *response);
+
+#endif

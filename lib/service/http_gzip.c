@@ -1,0 +1,136 @@
+#include "service/http_gzip.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#define ZLIB_CONST
+#include <zlib.h>
+
+#include "base/mem.h"
+
+enum {
+    WINDOW_BITS = 15 + 16, // with gzip's own head and tail
+    MEMORY_LEVEL = 8,
+    BLOCK = 32 * 1024 // what libmicrohttpd asks for at once
+};
+
+struct http_gzip {
+    size_t least;
+    z_stream stream; // for answers that are packed at once
+};
+
+/* An answer that is packed as it is sent. */
+struct packing {
+    z_stream stream;
+    size_t left; // bytes of the body that the stream has not been given
+    unsigned char body[];
+};
+
+static void stream_open(z_stream *stream) {
+    *stream = (z_stream){.next_in = NULL};
+    if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort(); // out of memory, which base/mem.h cannot see here
+}
+
+struct http_gzip *http_gzip_new(size_t least) {
+    struct http_gzip *gzip = mem_alloc(sizeof *gzip);
+    gzip->least = least;
+    stream_open(&gzip->stream);
+    return gzip;
+}
+
+void http_gzip_free(struct http_gzip *gzip) {
+    if (!gzip) return;
+    deflateEnd(&gzip->stream);
+    free(gzip);
+}
+
+bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size) {
+    static const char *const TYPES[] = {"application/json", "application/problem+json", "application/yaml",
+                                        "application/vnd.schemaregistry.v1+json"};
+    if (!gzip || !content_type || size < gzip->least) return false;
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (!strcmp(content_type, TYPES[i])) return true;
+    return !strncmp(content_type, "text/", 5);
+}
+
+/* The weight of a coding with those parameters is 0. */
+static bool refused(const char *parameters, const char *end) {
+    for (const char *at = parameters; at < end; at++) {
+        if (*at != 'q' && *at != 'Q') continue;
+        at += 1 + strspn(at + 1, " \t");
+        if (at >= end || *at != '=') return false;
+        at += 1 + strspn(at + 1, " \t");
+        at += strspn(at, "0.");
+        return at >= end || *at < '1' || *at > '9';
+    }
+    return false;
+}
+
+bool http_gzip_accepted(const char *accept) {
+    bool any = false;
+    for (const char *at = accept; at && *at;) {
+        at += strspn(at, " \t,");
+        size_t size = strcspn(at, " \t;,");
+        const char *end = at + strcspn(at, ",");
+        bool wanted = !refused(at + size, end);
+        // What is said of gzip itself goes before what is said of all others.
+        if ((size == 4 && !strncasecmp(at, "gzip", 4)) || (size == 6 && !strncasecmp(at, "x-gzip", 6))) return wanted;
+        if (size == 1 && *at == '*') any = wanted;
+        at = end;
+    }
+    return any;
+}
+
+static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, size_t size) {
+    size_t room = deflateBound(stream, size);
+    unsigned char *packed = mem_alloc(room);
+    deflateReset(stream);
+    stream->next_in = body;
+    stream->avail_in = (uInt)size;
+    stream->next_out = packed;
+    stream->avail_out = (uInt)room;
+    if (deflate(stream, Z_FINISH) != Z_STREAM_END) abort(); // the room is enough for any body
+    return MHD_create_response_from_buffer(room - stream->avail_out, packed, MHD_RESPMEM_MUST_FREE);
+}
+
+/* libmicrohttpd wants the next bytes. Each step ends with a flush, so that each call gives some. */
+static ssize_t pack_next(void *context, uint64_t position, char *out, size_t room) {
+    struct packing *packing = context;
+    z_stream *stream = &packing->stream;
+    (void)position;
+    stream->next_out = (unsigned char *)out;
+    stream->avail_out = (uInt)room;
+    if (!stream->avail_in && packing->left) {
+        stream->avail_in = (uInt)(packing->left < HTTP_GZIP_STEP ? packing->left : HTTP_GZIP_STEP);
+        packing->left -= stream->avail_in;
+    }
+    int code = deflate(stream, packing->left ? Z_SYNC_FLUSH : Z_FINISH);
+    size_t given = room - stream->avail_out;
+    if (given) return (ssize_t)given;
+    return code == Z_STREAM_END ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void packing_free(void *context) {
+    struct packing *packing = context;
+    deflateEnd(&packing->stream);
+    free(packing);
+}
+
+static struct MHD_Response *pack_in_steps(const void *body, size_t size) {
+    struct packing *packing = mem_alloc(sizeof *packing + size);
+    memcpy(packing->body, body, size);
+    packing->left = size;
+    stream_open(&packing->stream);
+    packing->stream.next_in = packing->body;
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pack_next, packing, packing_free);
+}
+
+struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size) {
+    struct MHD_Response *response =
+        size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_in_steps(body, size);
+    if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    MHD_add_response_header(response, "Content-Encoding", "gzip");
+    return response;
+}

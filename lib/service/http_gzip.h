@@ -1,0 +1,27 @@
+/* Packs answers with gzip for clients that accept it. An answer of up to HTTP_GZIP_STEP bytes is packed at once; of a larger one,
+ * that many bytes at a time as the client takes them, so that the loop is never held for longer. Loop's thread. */
+#ifndef SERVICE_HTTP_GZIP_H
+#define SERVICE_HTTP_GZIP_H
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { HTTP_GZIP_STEP = 64 * 1024 };
+
+struct http_gzip;
+
+/* least: answers of fewer bytes are sent as they are. */
+struct http_gzip *http_gzip_new(size_t least);
+void http_gzip_free(struct http_gzip *gzip); /* NULL is fine; responses that were made live on */
+
+/* Whether such an answer depends on what the client accepts: it is text, and large enough. gzip NULL: it does not. */
+bool http_gzip_varies(const struct http_gzip *gzip, const char *content_type, size_t size);
+
+/* Whether a client with that Accept-Encoding takes gzip (RFC 9110, 12.5.3). NULL: no. Pure. */
+bool http_gzip_accepted(const char *accept);
+
+/* The response, with Content-Encoding. Copies the body. */
+struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+/* Where requests come from: the network of the client, also behind proxies that say for whom they ask (X-Forwarded-For). */
+#ifndef SERVICE_HTTP_ORIGIN_H
+#define SERVICE_HTTP_ORIGIN_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "service/http_request.h"
+
+/* The proxies that are believed. */
+struct http_proxies;
+
+/* text: addresses and networks, as "10.0.0.7 192.168.0.0/16, fd00::/8"; "": none, and *proxies is NULL. -EINVAL with the reason in
+ * error. */
+int http_proxies_new(const char *text, struct http_proxies **proxies, struct error *error);
+void http_proxies_free(struct http_proxies *proxies); /* NULL is fine */
+
+struct http_address {
+    unsigned char bytes[16]; /* of IPv6; an IPv4 address is ::ffff:a.b.c.d */
+};
+
+/* False: the text is no address. Pure. */
+bool http_address_read(const char *text, size_t size, struct http_address *address);
+
+/* The client behind proxies: of the addresses in `forwarded` (separated by commas; NULL: none) the last one that is no trusted proxy, or
+ * `peer` if that is none itself. Clients write there what they like, so nothing before that counts. Pure. */
+struct http_address http_origin_behind(const struct http_proxies *proxies, struct http_address peer,
+                                       const char *forwarded);
+
+/* A number for the client's network: an IPv4 address, or the first 64 bits of an IPv6 address, of which a client has all
+ * that follow. proxies NULL: none is believed. Loop's thread. */
+uint64_t http_origin_network(const struct http_request *request, const struct http_proxies *proxies);
+
+#endif

@@ -1,0 +1,164 @@
+#include "router/near_pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "json/json.h"
+#include "router/near_list.h"
+#include "router/peer.h"
+
+enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, WAIT_MAX_MS = 30000 };
+
+/* One question, with what it asks for. */
+struct near_asked {
+    struct http_request *request;
+    int64_t user, limit, since; /* since -1: whatever there is */
+    struct near_cursor after;
+    int64_t give_up_us;
+};
+
+struct near_pages {
+    struct near_pages_options options;
+    struct id_list friends; /* of the user at hand */
+    struct near_asked waiting[NEAR_WAITING_MAX];
+    size_t waiting_count;
+};
+
+struct near_pages *near_pages_new(const struct near_pages_options *options) {
+    struct near_pages *pages = mem_zero(1, sizeof *pages);
+    pages->options = *options;
+    return pages;
+}
+
+void near_pages_free(struct near_pages *pages) {
+    if (!pages) return;
+    for (size_t i = 0; i < pages->waiting_count; i++) peer_refuse(pages->waiting[i].request, -EAGAIN);
+    id_list_free(&pages->friends);
+    free(pages);
+}
+
+/* ---- answers ---- */
+
+static void put_entry(struct buffer *body, const struct near_entry *entry) {
+    buffer_string(body, "{\"user\":");
+    json_put_int(body, entry->user);
+    buffer_string(body, ",\"lat\":");
+    json_put_degrees(body, entry->at.lat);
+    buffer_string(body, ",\"lng\":");
+    json_put_degrees(body, entry->at.lng);
+    buffer_string(body, ",\"time\":");
+    json_put_int(body, entry->time);
+    buffer_string(body, ",\"distance_m\":");
+    json_put_fixed1(body, entry->distance_m);
+    buffer_byte(body, '}');
+}
+
+static void reply(const struct near_asked *asked, int64_t time, const struct near_entry *entries, size_t count) {
+    struct buffer body = {.size = 0};
+    size_t shown = count < (size_t)asked->limit ? count : (size_t)asked->limit;
+    buffer_string(&body, "{\"time\":");
+    if (time >= 0)
+        json_put_int(&body, time);
+    else
+        buffer_string(&body, "null");
+    buffer_string(&body, ",\"items\":[");
+    for (size_t i = 0; i < shown; i++) {
+        if (i) buffer_byte(&body, ',');
+        put_entry(&body, &entries[i]);
+    }
+    if (count > shown) {
+        char cursor[NEAR_CURSOR_SIZE];
+        near_cursor_put((struct near_cursor){entries[shown - 1].distance_m, entries[shown - 1].user}, cursor);
+        buffer_format(&body, "],\"next\":\"%s\"}", cursor);
+    } else {
+        buffer_string(&body, "],\"next\":null}");
+    }
+    http_reply_json(asked->request, 200, &body);
+    buffer_free(&body);
+}
+
+/* Presence that does not hold the whole inactive window yet would make a list that only seems complete. */
+static int serves(const struct near_pages *pages, int64_t user) {
+    int code = owner_serves(pages->options.owner, hash_user_partition(user, pages->options.partitions));
+    return code || reports_are_warm(pages->options.reports) ? code : -EAGAIN;
+}
+
+static void show_page(struct near_pages *pages, const struct near_asked *asked) {
+    const struct near_pages_options *options = &pages->options;
+    int32_t partition = hash_user_partition(asked->user, options->partitions);
+    struct error error;
+    int code = serves(pages, asked->user);
+    if (!code) code = graph_friends(options->graph, partition, asked->user, &pages->friends, &error);
+    if (code) {
+        if (code == -ESTALE || code == -EAGAIN)
+            peer_refuse(asked->request, code);
+        else
+            peer_store_failed(asked->request, code, &error);
+        return;
+    }
+    report_clock_tick(options->clock);
+    const struct near_question question = {
+        .presence = options->presence,
+        .now = report_clock_now(options->clock),
+        .inactive_ms = options->inactive_ms,
+        .radius_m = options->radius_m,
+        .user = asked->user,
+        .friends = pages->friends.items,
+        .friend_count = pages->friends.count,
+        .after = asked->after,
+    };
+    struct near_entry *entries = mem_alloc((pages->friends.count + 1) * sizeof *entries);
+    size_t count = near_list(&question, entries);
+    const struct presence_slot *own = presence_find(options->presence, asked->user);
+    bool active = presence_active(own, question.now, question.inactive_ms);
+    reply(asked, active ? own->time : -1, entries, count);
+    free(entries);
+}
+
+/* ---- waiting for the user's own report ---- */
+
+static bool has_come(const struct near_pages *pages, const struct near_asked *asked) {
+    const struct presence_slot *own = presence_find(pages->options.presence, asked->user);
+    return asked->since < 0 || (own && !own->left && own->time >= asked->since);
+}
+
+static bool may_wait(const struct near_pages *pages, int64_t user) {
+    size_t own = 0;
+    if (pages->waiting_count == NEAR_WAITING_MAX) return false;
+    for (size_t i = 0; i < pages->waiting_count; i++) own += pages->waiting[i].user == user;
+    return own < NEAR_WAITING_USER_MAX;
+}
+
+void near_pages_tenth(struct near_pages *pages) {
+    int64_t now_us = clock_monotonic_us();
+    size_t kept = 0;
+    for (size_t i = 0; i < pages->waiting_count; i++) {
+        const struct near_asked asked = pages->waiting[i];
+        if (!has_come(pages, &asked) && now_us < asked.give_up_us && !serves(pages, asked.user))
+            pages->waiting[kept++] = asked;
+        else
+            show_page(pages, &asked);
+    }
+    pages->waiting_count = kept;
+}
+
+void near_pages_ask(struct near_pages *pages, struct http_request *request, int64_t user) {
+    struct near_asked asked = {.request = request, .user = user, .after = {-1, -1}};
+    const char *after = http_query(request, "after");
+    int64_t wait_ms;
+    if ((after && !near_cursor_read(after, &asked.after)) ||
+        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &asked.limit) || asked.limit < 1 ||
+        !http_query_number(request, "since", -1, PRESENCE_TIME_MAX, &asked.since) ||
+        !http_query_number(request, "wait_ms", 0, WAIT_MAX_MS, &wait_ms)) {
+        http_problem(request, 400, "bad-query", "after, limit, since or wait_ms is out of range", 0);
+        return;
+    }
+    asked.give_up_us = clock_monotonic_us() + wait_ms * 1000;
+    if (wait_ms && !has_come(pages, &asked) && !serves(pages, user) && may_wait(pages, user))
+        pages->waiting[pages->waiting_count++] = asked;
+    else
+        show_page(pages, &asked);
+}

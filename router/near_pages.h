@@ -1,0 +1,39 @@
+/* Answers GET /peer/nearby/USER?after&limit&since&wait_ms: a page of the friends who are near a user of an owned partition, as
+ * {"time":,"items":[{"user":,"lat":,"lng":,"time":,"distance_m":}],"next":}. `time` is of the user's own report that the page is
+ * about; null: the user is not active.
+ *
+ * With `since`, the answer waits until presence has a report of the user of that time or a later one, up to wait_ms, and is
+ * given then in any case. Two questions of a user wait at once, and NEAR_WAITING_MAX of all; others are answered at once. Loop's thread.
+ */
+#ifndef ROUTER_NEAR_PAGES_H
+#define ROUTER_NEAR_PAGES_H
+
+#include "owner/owner.h"
+#include "router/graph.h"
+#include "router/presence.h"
+#include "router/report_clock.h"
+#include "router/reports.h"
+#include "service/http.h"
+
+enum { NEAR_WAITING_MAX = 1000, NEAR_WAITING_USER_MAX = 2 };
+
+struct near_pages;
+
+struct near_pages_options {
+    int32_t partitions;
+    int64_t inactive_ms;
+    double radius_m;
+    struct owner *owner;
+    struct graph *graph;
+    const struct presence *presence;
+    struct report_clock *clock;
+    const struct reports *reports;
+};
+
+struct near_pages *near_pages_new(const struct near_pages_options *options);
+void near_pages_free(struct near_pages *pages); /* what waits is answered 503; NULL is fine */
+
+void near_pages_ask(struct near_pages *pages, struct http_request *request, int64_t user);
+void near_pages_tenth(struct near_pages *pages); /* ten times a second: looks at what waits */
+
+#endif

@@ -1,0 +1,73 @@
+"""A schema registry as small as one can be: what Confluent's documentation says of subjects, ids, and the mode IMPORT, in memory."""
+import http.server
+import json
+import re
+import threading
+import urllib.parse
+
+
+class Registry:
+    """url: where it listens. subjects: {name: {version: (id, schema text)}}; modes: {name: mode}; refusing: a message with which it
+    refuses all schemas as incompatible, or None."""
+
+    def __init__(self):
+        self.subjects, self.modes, self.refusing, self.asked = {}, {}, None, 0
+        registry = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def answer(self):
+                size = int(self.headers.get('Content-Length', 0))
+                body = json.loads(self.rfile.read(size)) if size else None
+                status, reply = registry.handle(self.command, urllib.parse.urlsplit(self.path).path, body)
+                text = json.dumps(reply).encode()
+                self.send_response(status)
+                self.send_header('Content-Type', 'application/vnd.schemaregistry.v1+json')
+                self.send_header('Content-Length', str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_PUT = do_POST = answer
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self._server.server_port}'
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+    def handle(self, method, path, body):
+        self.asked += 1
+        if match := re.fullmatch(r'/mode/([^/]+)', path):
+            self.modes[match[1]] = body['mode']
+            return 200, body
+        if match := re.fullmatch(r'/subjects/([^/]+)/versions/(\d+)', path):
+            versions = self.subjects.get(match[1])
+            if versions is None:
+                return 404, {'error_code': 40401, 'message': f"Subject '{match[1]}' not found."}
+            if int(match[2]) not in versions:
+                return 404, {'error_code': 40402, 'message': f'Version {match[2]} not found.'}
+            number, schema = versions[int(match[2])]
+            return 200, {'subject': match[1], 'version': int(match[2]), 'id': number, 'schema': schema}
+        if method == 'POST' and (match := re.fullmatch(r'/subjects/([^/]+)/versions', path)):
+            return self.register(match[1], body)
+        return 404, {'error_code': 404, 'message': 'HTTP 404 Not Found'}
+
+    def register(self, subject, body):
+        if self.refusing:
+            return 409, {'error_code': 409, 'message': self.refusing}
+        if self.modes.get(subject) != 'IMPORT':
+            return 422, {'error_code': 42205, 'message': f'Subject {subject} is not in import mode'}
+        there = {number: schema for versions in self.subjects.values() for number, schema in versions.values()}
+        if there.get(body['id'], body['schema']) != body['schema']:
+            return 422, {'error_code': 42205, 'message': f"Overwrite new schema with id {body['id']} is not permitted."}
+        self.subjects.setdefault(subject, {})[body['version']] = body['id'], body['schema']
+        return 200, {'id': body['id']}

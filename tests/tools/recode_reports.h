@@ -1,0 +1,23 @@
+/* Shows reports of places as JSON, each field followed by ", ". Part of recode.c. */
+#ifndef TOOLS_RECODE_REPORTS_H
+#define TOOLS_RECODE_REPORTS_H
+
+#include "event/codec.h"
+#include "showing.h"
+
+static void show_location_reports(struct buffer *out, const struct location_reports *record) {
+    buffer_string(out, "\"reports\": [");
+    for (size_t i = 0; i < record->reports.count; i++) {
+        const struct reported_location *report = &record->reports.items[i];
+        buffer_string(out, i ? ", {" : "{");
+        put_long(out, "user", report->user);
+        put_long(out, "lat", report->lat);
+        put_long(out, "lng", report->lng);
+        put_long(out, "time", report->time);
+        put_long(out, "accuracy", report->accuracy);
+        close_object(out);
+    }
+    buffer_string(out, "], ");
+}
+
+#endif

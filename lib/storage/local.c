@@ -209,7 +209,8 @@ static int sync_folder(const char *path, struct error *error) {
     return code;
 }
 
-/* The names on the way to a file are on disk: its folders may be new themselves. */
+/* The names on the way to a file are on disk: its folders may be new themselves. A folder may be gone again, with the file, when
+ * somebody else has removed that. */
 static int sync_folders(const struct local *local, const char *path, struct error *error) {
     char *below = mem_string(path);
     int code = 0;
@@ -217,6 +218,7 @@ static int sync_folders(const struct local *local, const char *path, struct erro
         more = cut(below);
         char *whole = whole_path(local, below);
         code = sync_folder(whole, error);
+        if (code == -ENOENT && more) code = 0;
         free(whole);
     }
     free(below);

@@ -259,7 +259,7 @@ def test_files_roll_by_rows(sinks, users):
     produce(cluster, users(20), 3000)
     count = len(wanted_rows(cluster))
     eventually(lambda: published(cluster) > count - 4 * 100, what='all but the last files are published')
-    sizes = {len(rows) for chain in read_files(cluster.history).values() for _, _, rows in chain}
+    sizes = {len(rows) for chain in read_files(cluster.history).values() for _, _, rows, _ in chain}
     assert sizes == {100}
     cluster.sinks[0].stop()
     rows, files = check_files(cluster)

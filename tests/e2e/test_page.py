@@ -355,12 +355,14 @@ def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browse
 
 def test_people_around_are_shown_by_their_cells_while_both_are_public(shared_cluster, screen, users):
     me, ada, ben = users(3)
+    place = north_of(*HOME, 50_000 + 20_000 * (me % 100))  # nobody else is there
+    name(shared_cluster, me, 'Mira')
     name(shared_cluster, ada, 'Ada')
     shared_cluster.share(ada, mode='public')
     shared_cluster.share(me, ben)
     for user in ada, ben:
-        shared_cluster.http(user).ok('POST', '/v1/locations', json={'lat': FAR[0], 'lng': FAR[1], 'time': now_ms()})
-    screen.open(shared_cluster.token(me), FAR)
+        shared_cluster.http(user).ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': now_ms()})
+    screen.open(shared_cluster.token(me), place)
     screen.wait_state('online')
     screen.page.click('#show-around')
     screen.page.wait_for_function('() => /everybody/.test(document.getElementById("around-note").textContent)')

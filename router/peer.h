@@ -1,15 +1,18 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, and who is near. The answer about
- * a friendship can wait until the command at a given offset has been decided. Loop's thread.
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, who is near, and strangers
+ * nearby. The answer about a friendship can wait until the command at a given offset has been decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
  *     GET /peer/nearby/USER?after&limit&since&wait_ms     (router/near_pages.h)
+ *     GET /peer/discover/USER?after&limit
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
 
 #include "owner/owner.h"
 #include "router/commands.h"
+#include "router/discover.h"
 #include "router/near_pages.h"
+#include "router/reports.h"
 #include "service/http.h"
 
 struct peer;
@@ -20,6 +23,8 @@ struct peer_options {
     struct graph *graph;
     struct commands *commands;
     struct near_pages *near; /* freed after it */
+    struct discover *discover;
+    const struct reports *reports;
 };
 
 struct peer *peer_new(const struct peer_options *options);

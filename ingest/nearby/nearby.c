@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "ingest/nearby/discover.h"
 #include "ingest/nearby/friends.h"
 #include "ingest/nearby/history.h"
 #include "ingest/nearby/locations.h"
@@ -25,6 +26,7 @@ struct nearby_gateway {
     struct sharing_writes *sharing;
     struct friends *friends;
     struct near_lists *near;
+    struct discover_page *discover;
     struct page_config *page;
 };
 
@@ -69,6 +71,12 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
     nearby->friends = friends_new(options, nearby->routers);
     nearby->near = near_lists_new(options, nearby->routers, common->clock == SERVICE_CLOCK_WALL);
+    nearby->discover = discover_page_new(&(struct discover_page_options){
+        .routers = nearby->routers,
+        .copies = nearby->copies,
+        .rate = nearby->settings.discover_rate,
+        .burst = nearby->settings.discover_burst,
+    });
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
 
@@ -78,6 +86,7 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
     endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
     endpoints_add(endpoints, &NEAR_ENDPOINTS, nearby->near, ready, nearby);
+    endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
     endpoints_add(endpoints, &PAGE_ENDPOINTS, nearby->page, NULL, NULL);
 }
@@ -96,6 +105,7 @@ static void nearby_free(void *state) {
     if (!nearby) return;
     page_config_free(nearby->page);
     near_lists_free(nearby->near);
+    discover_page_free(nearby->discover);
     friends_free(nearby->friends);
     sharing_writes_free(nearby->sharing);
     profile_writes_free(nearby->profiles);

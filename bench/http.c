@@ -25,7 +25,14 @@
 #include "base/mem.h"
 #include "bench/machine.h"
 
-enum { LINE = 4096, ANSWER = 1 << 20, ANSWER_ONCE = 1 << 17, EVENTS = 256, CONNECTIONS_MAX = 12000, BODY_MAX = 1 << 20 };
+enum {
+    LINE = 4096,
+    ANSWER = 1 << 20,
+    ANSWER_ONCE = 1 << 17,
+    EVENTS = 256,
+    CONNECTIONS_MAX = 12000,
+    BODY_MAX = 1 << 20
+};
 
 /* ---- the reader ---- */
 

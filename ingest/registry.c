@@ -37,7 +37,8 @@ struct registry {
 
 static void add_subject(struct registry *registry, char *name, const char *record, bool of_topic) {
     registry->subjects = mem_resize(registry->subjects, registry->count + 1, sizeof *registry->subjects);
-    registry->subjects[registry->count++] = (struct registry_subject){.name = name, .record = record, .of_topic = of_topic};
+    registry->subjects[registry->count++] =
+        (struct registry_subject){.name = name, .record = record, .of_topic = of_topic};
 }
 
 static int by_name(const void *left, const void *right) {
@@ -66,8 +67,7 @@ struct registry *registry_new(const char *topics_prefix) {
     struct buffer name = {0};
     for (const struct event_kinds *kinds = EVENT_KINDS; kinds->topic; kinds++) {
         if (!kinds->records[1]) {
-            add_subject(registry, mem_format("%s%s-value", topics_prefix, kinds->topic->name), kinds->records[0],
-                        true);
+            add_subject(registry, mem_format("%s%s-value", topics_prefix, kinds->topic->name), kinds->records[0], true);
             continue;
         }
         for (size_t i = 0; i < EVENT_KINDS_MAX && kinds->records[i]; i++) {
@@ -172,8 +172,8 @@ static const struct registry_subject *subject_of(const struct registry *registry
 static const struct event_schema *schema_of_path(const struct call *call, const struct registry_subject *subject) {
     const struct path_value *value = &call->values[1];
     int64_t version = LATEST;
-    bool latest = (value->size == 6 && !memcmp(value->text, "latest", 6)) ||
-                  (value->size == 2 && !memcmp(value->text, "-1", 2));
+    bool latest =
+        (value->size == 6 && !memcmp(value->text, "latest", 6)) || (value->size == 2 && !memcmp(value->text, "-1", 2));
     if (!latest && (!text_number(value->text, value->size, INT32_MAX, &version) || version < 1)) {
         send_error(call, BAD_VERSION,
                    "The specified version is not a valid version id. Allowed values are between [1, 2^31-1] and the "

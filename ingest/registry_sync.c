@@ -22,7 +22,8 @@ struct registry_sync {
     size_t subject; /* the one at hand */
     int64_t version;
     size_t registered;
-    bool refused; /* the registry refused the schema at hand; its subject gets its mode back before that is tried again */
+    bool
+        refused; /* the registry refused the schema at hand; its subject gets its mode back before that is tried again */
 };
 
 static void begin_step(struct registry_sync *sync);
@@ -67,7 +68,8 @@ static void next_entry(struct registry_sync *sync) {
         begin_step(sync);
         return;
     }
-    log_info(sync->options.log, "the schema registry has all schemas", LOG_INT("registered", (int64_t)sync->registered));
+    log_info(sync->options.log, "the schema registry has all schemas",
+             LOG_INT("registered", (int64_t)sync->registered));
     sync->options.on_ready(sync->options.context);
 }
 
@@ -84,8 +86,8 @@ static void compare(struct registry_sync *sync, const char *text, size_t size) {
         next_entry(sync);
         return;
     }
-    complain(sync, "the schema registry has another schema or another id: give starling a registry of its own", 200, text,
-             size);
+    complain(sync, "the schema registry has another schema or another id: give starling a registry of its own", 200,
+             text, size);
     look_later(sync);
 }
 
@@ -159,7 +161,8 @@ static void begin_step(struct registry_sync *sync) {
     case STEP_IMPORT: put_mode(sync, entry.subject, "IMPORT"); break;
     case STEP_REGISTER:
         url = mem_format("%s/subjects/%s/versions", sync->url, entry.subject);
-        buffer_format(&body, "{\"id\":%" PRIu32 ",\"version\":%" PRId64 ",\"schema\":", entry.schema->id, sync->version);
+        buffer_format(&body, "{\"id\":%" PRIu32 ",\"version\":%" PRId64 ",\"schema\":", entry.schema->id,
+                      sync->version);
         json_put_text(&body, entry.schema->json, strlen(entry.schema->json));
         buffer_byte(&body, '}');
         http_fetch(sync->client, "POST", url, NULL, &body, TIMEOUT_MS, answered, sync);

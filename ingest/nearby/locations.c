@@ -121,8 +121,8 @@ static int parse_json(const struct call *call, const json_t *body, struct batch 
 
 /* ---- Avro ---- */
 
-static int take_report(const struct locations *locations, const struct call *call, const struct reported_location *report,
-                       struct location *location, struct refusal *refusal) {
+static int take_report(const struct locations *locations, const struct call *call,
+                       const struct reported_location *report, struct location *location, struct refusal *refusal) {
     struct geo_point at = {report->lat, report->lng};
     *location = (struct location){.kind = LOCATION_REPORT, .session = 0, .route = -1, .opted = -1};
     location->user = report->user == -1 ? call->claims.user : report->user;

@@ -253,7 +253,6 @@ command_down() {
 
 # What README's commands need, for `eval "$(./dev env)"`.
 command_env() {
-    [ $# -eq 0 ] || die "env takes no arguments"
     [ -s "$RUN/starling.properties" ] || die "nothing was started yet: ./dev up"
     local page
     page=$(property "$RUN/starling.properties" api.url)

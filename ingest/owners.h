@@ -2,8 +2,6 @@
 #ifndef INGEST_OWNERS_H
 #define INGEST_OWNERS_H
 
-#include <stdbool.h>
-
 #include "service/http.h"
 #include "service/peers.h"
 
@@ -12,7 +10,7 @@
 void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                     struct http_request *request);
 
-/* The answer when the owner gave none that can be shown. refused: it said 400. */
-void owners_problem(struct http_request *request, bool refused);
+/* For who asks an owner itself: whether it answered 200. If not, the request is answered as above. */
+bool owners_answered(struct http_request *request, int code, unsigned status);
 
 #endif

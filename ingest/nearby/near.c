@@ -1,5 +1,6 @@
 #include "ingest/nearby/near.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,11 +96,12 @@ static bool put_page(struct buffer *body, const json_t *page, struct user_copies
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct near_request *asked = context;
     struct buffer body = {0};
-    json_t *page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
+    bool good = owners_answered(asked->request, code, status);
+    json_t *page = good ? json_parse(text, size, NULL) : NULL;
     if (page && put_page(&body, page, asked->lists->copies))
         http_reply_json(asked->request, 200, &body);
-    else
-        owners_problem(asked->request, code == 0 && status == 400);
+    else if (good) /* by a router of another version: as if it had not answered */
+        owners_answered(asked->request, -EIO, 0);
     buffer_free(&body);
     json_decref(page);
     free(asked);

@@ -159,17 +159,16 @@ def trouble(cluster, sinks, until, disk):
             fill(disk)
         elif disk and turn % 4 == 3:
             (disk / 'filler').unlink()
-        if turn % 4 == 2:
+        if turn == 2:
             third = cluster.add('history-sink', wait=False)
-        elif third and turn % 4 == 0:
+        elif turn % 4 == 2:
+            third.start(wait=False)
+        elif turn % 4 == 0:
             assert third.stop() == 0
-            cluster.daemons.remove(third)
-            third = None
     if disk:
         (disk / 'filler').unlink(missing_ok=True)
-    if third:
+    if third.alive():
         assert third.stop() == 0
-        cluster.daemons.remove(third)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import ssl
+import subprocess
 import time
 
 import jwt
@@ -24,13 +25,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from harness.cluster import Metrics
+from harness.cluster import Metrics, build_folder
 from harness.driven import Driven
 from harness.edge import Stage, move, roster
 from harness.geo import north_of
 from harness.http import Http
 from harness.phone import Phone
 from harness.ports import free_port
+from harness.processes import clean_environment
 from harness.records import decode
 from harness.waiting import eventually, now_ms
 from harness.wire import CLOSE, PING, TEXT, Wire
@@ -97,6 +99,23 @@ def shown_certificate(stage) -> bytes:
 
 def der(certificate) -> bytes:
     return certificate.certificate.public_bytes(serialization.Encoding.DER)
+
+
+def test_a_certificate_that_cannot_be_used_is_refused_before_the_start(tmp_path):
+    """By --check (1), and by a start (2, which systemd does not repeat)."""
+    files = Certificate().write(tmp_path)
+
+    def start_of(*more):
+        words = [word for key, value in files.items() for word in ('--set', f'{key}={value}')]
+        done = subprocess.run([build_folder() / 'starling-fanout', *words, *more], capture_output=True, text=True, timeout=20,
+                              env=clean_environment())
+        return done.returncode, done.stdout + done.stderr
+
+    assert start_of('--check') == (0, 'starling-fanout: the configuration is good\n')
+    files['edge.tls.key.file'].write_text('nothing')
+    for arguments, refused in (['--check'], 1), ([], 2):
+        code, said = start_of(*arguments)
+        assert code == refused and 'edge.pem and the key' in said and 'cannot be used' in said, said
 
 
 def test_certificates_are_renewed_under_living_sessions(make_cluster, users, tmp_path):

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/instant.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/past.h"
 #include "cli/phone_frame.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
-#include "cli/when.h"
 #include "service/token.h"
 #include "ws/ws.h"
 
@@ -104,9 +104,9 @@ static void draw(void *context) {
 
 /* A line, when the output is no terminal. */
 static void note(struct live_watch *watch, const char *what) {
-    char when[WHEN_TEXT_SIZE];
+    char when[INSTANT_TEXT_SIZE];
     if (watch->page) return;
-    printf("%s %s\n", when_format(clock_wall_ms(), when), what);
+    printf("%s %s\n", instant_format(clock_wall_ms(), when), what);
     fflush(stdout);
 }
 
@@ -324,7 +324,7 @@ static int watch_run(struct live_watch *watch, const char *authorities) {
     return code;
 }
 
-static void keep_place(void *context, const struct past_report *report) {
+static void keep_place(void *context, const struct track_report *report) {
     struct live_watch *watch = context;
     watch->at = (struct geo_point){.lat = report->lat, .lng = report->lng};
     watch->placed = true;

@@ -1,13 +1,15 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, and single friendships. The answer about
- * a friendship can wait until the command at a given offset has been decided. Loop's thread.
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, and who can see a
+ * user now (audience.h). The answer about a friendship can wait until the command at a given offset has been decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
+ *     GET /peer/audience/USER?after&limit
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
 
 #include "owner/owner.h"
 #include "router/commands.h"
+#include "router/reports.h"
 #include "service/http.h"
 
 struct peer;
@@ -17,6 +19,12 @@ struct peer_options {
     struct owner *owner;
     struct graph *graph;
     struct commands *commands;
+    const struct presence *presence;
+    const struct report_clock *clock;
+    const struct opting *opting;
+    const struct reports *reports;
+    int64_t inactive_ms;
+    double radius_m;
 };
 
 struct peer *peer_new(const struct peer_options *options);

@@ -64,7 +64,8 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .wall_clock = common->clock == SERVICE_CLOCK_WALL,
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
-    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
+    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
+                                         common->clock == SERVICE_CLOCK_WALL);
     nearby->friends = friends_new(options, nearby->routers);
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }

@@ -11,6 +11,7 @@ import {
     formatDistance,
     formatPosition,
     parsePosition,
+    sharingEnd,
     subjectOf,
 } from './format.js';
 import { FriendRows } from './list.js';
@@ -341,7 +342,13 @@ $('handle-form').addEventListener('submit', (event) => {
     event.preventDefault();
     me?.saveHandle();
 });
-$('sharing').addEventListener('change', (event) => me?.share(event.target.value).then(render));
+$('sharing').addEventListener('change', (event) => {
+    if (!me) return;
+    const said = event.target.name === 'sharing';
+    const mode = said ? event.target.value : me.mode;
+    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
+    me.share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)).then(render); // seen by others, for as long as before
+});
 $('place-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const to = parsePosition($('place').value);

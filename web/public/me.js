@@ -3,6 +3,8 @@
 import { hueOf, initials, parseHandle } from './format.js';
 import { reason, words } from './words.js';
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // what setTimeout can do
+
 export class Me {
     #api;
     #user;
@@ -12,6 +14,8 @@ export class Me {
     #name = document.getElementById('name');
     #handle = document.getElementById('handle');
     #hasHandle = false;
+    #until = null;
+    #untilTimer = null;
 
     /**
      * @param {import('./api.js').Api} api
@@ -33,6 +37,11 @@ export class Me {
         return this.#sharing.dataset.mode ?? null;
     }
 
+    /** When my sharing ends by itself, ms; null: it has no end. */
+    get until() {
+        return this.#until;
+    }
+
     /** Reads all from the server. Fields that it does not know yet stay blank. */
     async load() {
         const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
@@ -42,7 +51,7 @@ export class Me {
             this.#showName();
         }
         if (shown.status === 'fulfilled') this.#showHandle(shown.value.handle ?? '');
-        if (sharing.status === 'fulfilled') this.#showMode(sharing.value.mode ?? null);
+        if (sharing.status === 'fulfilled') this.#showSharing(sharing.value);
     }
 
     async saveName() {
@@ -73,14 +82,14 @@ export class Me {
         }
     }
 
-    /** @param {'off' | 'friends' | 'public'} mode */
-    async share(mode) {
-        const before = this.mode;
-        this.#showMode(mode);
+    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end */
+    async share(mode, until) {
+        const before = [this.mode, this.#until];
+        this.#showMode(mode, until);
         try {
-            await this.#api.share(mode);
+            this.#showSharing(await this.#api.share(mode, until));
         } catch (error) {
-            this.#showMode(before);
+            this.#showMode(...before);
             this.#problem(`Who sees you was not changed. ${error.message}`);
         }
     }
@@ -98,9 +107,24 @@ export class Me {
         this.#handle.value = handle;
     }
 
-    #showMode(mode) {
+    #showSharing({ mode, until }) {
+        this.#showMode(mode ?? null, until ?? null);
+    }
+
+    #showMode(mode, until = null) {
         if (mode === null) delete this.#sharing.dataset.mode;
         else this.#sharing.dataset.mode = mode;
         for (const input of this.#sharing.querySelectorAll('input')) input.checked = input.value === mode;
+        document.getElementById('until').disabled = mode === null || mode === 'off';
+        this.#showUntil(until);
+    }
+
+    #showUntil(until) {
+        this.#until = until;
+        clearTimeout(this.#untilTimer);
+        const at = until === null ? '' : new Date(until).toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+        document.getElementById('ends').textContent = at && `until ${at}`;
+        // The server ends it, by its clock.
+        if (until !== null) this.#untilTimer = setTimeout(() => this.load(), Math.min(Math.max(until - Date.now() + 500, 1000), LONGEST_TIMER_MS));
     }
 }

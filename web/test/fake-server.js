@@ -201,9 +201,10 @@ export class FakeServer {
             if (pathname === '/v1/sharing') {
                 if (body) {
                     this.mode = body.mode;
+                    this.until = body.until;
                     this.flush();
                 }
-                return json(200, { mode: this.mode });
+                return json(200, { mode: this.mode, until: this.until });
             }
             const { method } = request;
             const etag = request.headers['if-none-match'];

@@ -23,7 +23,8 @@ size_t audience_page(const struct audience_context *context, int64_t user, const
                 *more = true;
                 return taken;
             }
-            entries[taken++] = (struct audience_entry){.friend = found[i]->user, .near = geo_near(&circle, found[i]->at)};
+            entries[taken++] =
+                (struct audience_entry){.friend = found[i]->user, .near = geo_near(&circle, found[i]->at)};
         }
     }
     return taken;

@@ -66,8 +66,10 @@ int user_copies_new(const struct user_copies_options *options, struct user_copie
         .context = options->context,
         .on_change = options->on_profile,
     };
-    const struct sharing_modes_options modes = {
-        .metrics = options->metrics, .context = options->context, .now = options->now, .on_change = options->on_sharing};
+    const struct sharing_modes_options modes = {.metrics = options->metrics,
+                                                .context = options->context,
+                                                .now = options->now,
+                                                .on_change = options->on_sharing};
     int code = profiles_open(&profiles, &copies->profiles, error);
     if (code) return code;
     copies->modes = sharing_modes_new(&modes);

@@ -11,8 +11,13 @@
 enum { ADA = 1, NOW = 10000000, INACTIVE = 600000, NEAR = 0, FAR = 2000000, MANY = 1000 };
 
 static void be(struct presence *presence, int64_t user, enum location_kind kind, int32_t lat, int64_t time) {
-    struct location event = {
-        .user = user, .kind = kind, .lat = lat, .time = time, .session = 10, .route = (int32_t)(user % 100), .opted = 5};
+    struct location event = {.user = user,
+                             .kind = kind,
+                             .lat = lat,
+                             .time = time,
+                             .session = 10,
+                             .route = (int32_t)(user % 100),
+                             .opted = 5};
     presence_apply(presence, &event, NULL, NULL);
 }
 

@@ -178,7 +178,7 @@ static void test_profiles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_sharing_that_ends), cmocka_unit_test(test_profiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_sharing_that_ends),
+                                       cmocka_unit_test(test_profiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

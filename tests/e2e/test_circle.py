@@ -182,7 +182,7 @@ def test_the_end_comes_while_every_daemon_is_away(city, users):
     ada, ben = users(2)
     friends_together(city, (ada, ben))
     end = until(city, ada, 2)
-    away = [city.ingests[0], city.routers[0], city.fanouts[0]]
+    away = [city.ingest, city.routers[0], city.fanouts[0]]
     for daemon in away:
         daemon.kill()
     eventually(lambda: now_ms() > end)

@@ -266,8 +266,9 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else if ((at = http_path_behind(request, "/peer/discover/")) && http_path_number(&at, &user) && !*at) {
         strangers_nearby(peer, request, user);
     } else {
-        http_problem(request, 404, "not-found",
-                     "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/audience/USER and /peer/discover/USER",
-                     0);
+        http_problem(
+            request, 404, "not-found",
+            "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/audience/USER and /peer/discover/USER",
+            0);
     }
 }

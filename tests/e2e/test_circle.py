@@ -9,11 +9,12 @@ from harness.waiting import eventually, now_ms
 
 HOME = 52.5, 13.4
 FAR = north_of(*HOME, 20000)
+ELSEWHERE = -33.9, 18.4
 
 
 @pytest.fixture(scope='module')
 def city(make_module_cluster):
-    return make_module_cluster(partitions=2, delivery_partitions=2).start(sinks=0)
+    return make_module_cluster(partitions=2, delivery_partitions=2, settings={'router:discover.delay.s': 0}).start(sinks=0)
 
 
 def audience(city, user, limit=100):
@@ -152,6 +153,23 @@ def test_a_later_end_or_none_replaces_the_first(city, users):
     assert city.http(ben).ok('GET', '/v1/sharing') == {'user': ben, 'mode': 'friends'} and min(first) > max(last)
     wait_gone([phones[2]], ada, last[0])
     assert ben in phones[2].friends() and now_ms() > last[1]
+
+
+def test_strangers_lose_the_user_at_the_end_too(city, users):
+    ada, ben = users(2)
+    city.share(ada, ben, mode='public')
+    for user in (ada, ben):
+        eventually(lambda user=user: city.report_http(user, *ELSEWHERE).ok)
+
+    def seen_by(user):
+        answer = city.http(user).get('/v1/discover')
+        return answer.status_code == 200 and [item['user'] for item in answer.json()['items']]
+
+    eventually(lambda: seen_by(ben) == [ada] and seen_by(ada) == [ben])
+    end = until(city, ada, 1.5, mode='public')
+    eventually(lambda: seen_by(ben) == [], 20)
+    assert now_ms() >= end
+    eventually(lambda: city.http(ada).get('/v1/discover').status_code == 403)
 
 
 @pytest.mark.parametrize('body', [{'mode': 'friends', 'until': 1}, {'mode': 'friends', 'until': 'tonight'}, {'mode': 'friends', 'until': 0},

@@ -19,6 +19,7 @@ import { FriendMap } from './map.js';
 import { Me } from './me.js';
 import { Notices } from './notices.js';
 import { Status } from './status.js';
+import { Strangers } from './strangers.js';
 import { Tabs } from './tabs.js';
 import { strollOn } from './walk.js';
 
@@ -54,6 +55,7 @@ const map = new FriendMap($('map'), {
     onSelect: (friend) => select(friend, false),
 });
 const rows = new FriendRows($('list'), (friend) => select(friend, true));
+const strangers = new Strangers(map);
 const notices = new Notices(
     (who) => {
         tabs.choose('feed');
@@ -89,8 +91,17 @@ function signIn(token) {
         feed.signIn(api, client, user);
         notices.signIn(api, user);
     }
-    me = new Me(api, subject, problem);
-    me.load().then(render);
+    me?.forget();
+    me = new Me(api, subject, problem, () => {
+        strangers.setMode(me.mode);
+        render();
+    });
+    const mine = me;
+    mine.load().then(() => {
+        if (me !== mine) return;
+        strangers.signIn(api, mine.mode);
+        render();
+    });
 }
 
 function makeClient(token) {
@@ -125,8 +136,10 @@ function signOut() {
     client?.close();
     feed.forget();
     notices.signOut();
+    strangers.signOut();
     client = null;
     api = null;
+    me?.forget();
     me = null;
     user = null;
     $('token').value = '';
@@ -296,6 +309,7 @@ setInterval(() => {
     rows.tick(client.serverNow());
     feed.tick();
     notices.tick(client.serverNow());
+    strangers.tick(client.serverNow());
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------
@@ -342,12 +356,16 @@ $('handle-form').addEventListener('submit', (event) => {
     event.preventDefault();
     me?.saveHandle();
 });
-$('sharing').addEventListener('change', (event) => {
-    if (!me) return;
-    const said = event.target.name === 'sharing';
-    const mode = said ? event.target.value : me.mode;
+$('sharing').addEventListener('change', async (event) => {
+    const mine = me;
+    if (!mine) return;
+    const said = event.target.name === 'sharing'; // else for how long
+    const mode = said ? event.target.value : mine.mode;
     const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
-    me.share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)).then(render); // seen by others, for as long as before
+    if (mode !== 'public') strangers.setMode(null); // at once, and again if the server refuses
+    await mine.share(mode, mode === 'off' ? null : chosen ?? (said ? mine.until : null)); // seen by others, for as long as before
+    if (me === mine) strangers.setMode(mine.mode);
+    render();
 });
 $('place-form').addEventListener('submit', (event) => {
     event.preventDefault();

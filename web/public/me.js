@@ -9,6 +9,7 @@ export class Me {
     #api;
     #user;
     #problem;
+    #ended;
     #profile = {};
     #sharing = document.getElementById('sharing');
     #name = document.getElementById('name');
@@ -21,11 +22,13 @@ export class Me {
      * @param {import('./api.js').Api} api
      * @param {string} user
      * @param {(message: string) => void} problem told what a person should know
+     * @param {() => void} ended called when my sharing has ended by itself
      */
-    constructor(api, user, problem) {
+    constructor(api, user, problem, ended) {
         this.#api = api;
         this.#user = user;
         this.#problem = problem;
+        this.#ended = ended;
         this.#name.value = '';
         this.#showHandle('');
         this.#showName();
@@ -40,6 +43,12 @@ export class Me {
     /** When my sharing ends by itself, ms; null: it has no end. */
     get until() {
         return this.#until;
+    }
+
+    /** Nothing comes of it any more by itself. */
+    forget() {
+        clearTimeout(this.#untilTimer);
+        this.#ended = () => {};
     }
 
     /** Reads all from the server. Fields that it does not know yet stay blank. */
@@ -125,6 +134,6 @@ export class Me {
         const at = until === null ? '' : new Date(until).toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
         document.getElementById('ends').textContent = at && `until ${at}`;
         // The server ends it, by its clock.
-        if (until !== null) this.#untilTimer = setTimeout(() => this.load(), Math.min(Math.max(until - Date.now() + 500, 1000), LONGEST_TIMER_MS));
+        if (until !== null) this.#untilTimer = setTimeout(() => this.load().then(() => this.#ended()), Math.min(Math.max(until - Date.now() + 500, 1000), LONGEST_TIMER_MS));
     }
 }

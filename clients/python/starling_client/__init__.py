@@ -11,7 +11,7 @@ from .feed import FeedChange, FeedEvent, LiveFeed
 from .geo import EARTH_RADIUS_M, distance_m
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
-from .posts import FeedPage, Notice, Page, People, Post, User
+from .posts import FeedPage, Notice, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
 __version__ = '0.2.0'
@@ -21,6 +21,6 @@ __all__ = ['ApiError', 'BadRequest', 'Change', 'ClientError', 'CloseCode', 'Comm
            'ConnectionTokenRefused', 'EARTH_RADIUS_M', 'Event', 'FeedChange', 'FeedEvent', 'FeedPage', 'Forbidden', 'Friend',
            'LiveFeed', 'LiveThread', 'NotFound', 'Notice', 'PAGE_SIZE', 'Page', 'People', 'Post', 'ProtocolBroken',
            'SUBPROTOCOL', 'ServerOverloaded', 'ServerRestarting', 'ServerUnavailable', 'StarlingApi', 'StarlingClient', 'State',
-           'StateChange', 'ThreadChange', 'ThreadCounters', 'ThreadEvent', 'ThreadStale', 'Token', 'TokenExpired',
-           'TokenRefused', 'TooManyRequests', 'TooSlow', 'Undecided', 'Unreachable', 'User', 'Welcome', '__version__',
-           'distance_m', 'draw_key']
+           'StateChange', 'Stranger', 'Strangers', 'ThreadChange', 'ThreadCounters', 'ThreadEvent', 'ThreadStale', 'Token',
+           'TokenExpired', 'TokenRefused', 'TooManyRequests', 'TooSlow', 'Undecided', 'Unreachable', 'User', 'Welcome',
+           '__version__', 'distance_m', 'draw_key']

@@ -93,6 +93,8 @@ static void measure(struct joiner *joiner) {
 }
 
 void joiner_tenth(struct joiner *joiner) {
+    report_clock_tick(joiner->clock);
+    opting_tick(joiner->opting);
     discover_tenth(joiner->discover);
     relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
@@ -174,6 +176,8 @@ static void start_parts(struct joiner *joiner) {
         .log = options->log,
         .partitions = options->partitions,
         .state = STATE_SHARING,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .presence = joiner->presence,
         .clock = joiner->clock,
         .sending = joiner->sending,
     };
@@ -340,8 +344,13 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
         .graph = options->graph,
         .commands = joiner->commands,
         .near = joiner->near,
-        .discover = joiner->discover,
+        .presence = joiner->presence,
+        .clock = joiner->clock,
+        .opting = joiner->opting,
         .reports = joiner->reports,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .radius_m = joiner->common->radius_m,
+        .discover = joiner->discover,
     };
     joiner->peer = peer_new(&peer);
     return owner_start(joiner->owner, error);

@@ -1,9 +1,10 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, who is near, and strangers
- * nearby. The answer about a friendship can wait until the command at a given offset has been decided. Loop's thread.
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, who is near, who can
+ * see a user now (audience.h), and strangers nearby. The answer about a friendship can wait until the command at a given offset has been
+ * decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
+ *     GET /peer/audience/USER?after&limit                 GET /peer/discover/USER?after&limit
  *     GET /peer/nearby/USER?after&limit&since&wait_ms     (router/near_pages.h)
- *     GET /peer/discover/USER?after&limit
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
@@ -23,8 +24,13 @@ struct peer_options {
     struct graph *graph;
     struct commands *commands;
     struct near_pages *near; /* freed after it */
-    struct discover *discover;
+    const struct presence *presence;
+    const struct report_clock *clock;
+    const struct opting *opting;
     const struct reports *reports;
+    int64_t inactive_ms;
+    double radius_m;
+    struct discover *discover;
 };
 
 struct peer *peer_new(const struct peer_options *options);

@@ -21,7 +21,7 @@ static const char ACCOUNT[] = "account";
 
 struct user_export {
     struct cli cli;
-    int64_t user;
+    int64_t user = -1;
     const char *kinds; /* separated by commas; NULL: all */
     struct topics_shape shape;
     struct asking *owners[BELONGING_OWNERS]; /* NULL: not asked yet */
@@ -66,6 +66,7 @@ static int owner_of(struct user_export *export, enum belonging_owner owner, stru
         [BELONGS_TO_FEEDS] = {&export->cli, settings->feed_group, &TOPIC_POST_COMMANDS, "feed process"},
         [BELONGS_TO_MODERATION] = {&export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE,
                                    "moderation process"},
+        [BELONGS_TO_COMMENTS] = {&export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
         [BELONGS_TO_SINKS] = {&export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
     };
     int code = export->owners[owner] ? 0 : asking_new(&options[owner], &export->owners[owner], export->error);
@@ -115,7 +116,7 @@ static void take_profile(void *context, const struct kafka_record *record) {
     struct user_export *export = context;
     struct profile profile;
     struct buffer text = {.data = NULL};
-    int64_t user;
+    int64_t user = -1;
     if (user_key_read(record, &user, NULL) || user != export->user) return;
     free(export->profile);
     export->profile = NULL;
@@ -134,7 +135,7 @@ static void take_sharing(void *context, const struct kafka_record *record) {
         [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
     struct user_export *export = context;
     struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
-    int64_t user;
+    int64_t user = -1;
     if (user_key_read(record, &user, NULL) || user != export->user) return;
     if (record->value && event_decode_sharing(export->codec, record->value, record->value_size, &sharing, NULL)) return;
     export->sharing = MODES[sharing.mode];

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "ingest/account/erasing.h"
 #include "ingest/account/export.h"
 #include "ingest/account/parts.h"
 
@@ -16,10 +17,18 @@ static bool ready(const void *of) {
 static void account_stop(void *state) {
     struct account_gateway *account = state;
     if (!account) return;
+    erasing_stop(account->erasing);
     for (size_t i = 0; i < BELONGING_OWNERS; i++) {
         peers_free(account->owners[i]);
         account->owners[i] = NULL;
     }
+}
+
+static void account_free(void *state) {
+    struct account_gateway *account = state;
+    if (!account) return;
+    erasing_free(account->erasing);
+    free(account);
 }
 
 static int start_owners(struct account_gateway *account, const struct product_options *options, struct error *error) {
@@ -31,6 +40,7 @@ static int start_owners(struct account_gateway *account, const struct product_op
         [BELONGS_TO_ROUTERS] = {groups->routers, &TOPIC_LOCATIONS},
         [BELONGS_TO_FEEDS] = {groups->feeds, &TOPIC_POST_COMMANDS},
         [BELONGS_TO_MODERATION] = {groups->moderators, &TOPIC_COMMENTS_WIDE},
+        [BELONGS_TO_COMMENTS] = {groups->comments, &TOPIC_COMMENT_COMMANDS},
         [BELONGS_TO_SINKS] = {groups->sinks, &TOPIC_LOCATIONS},
     };
     struct service *service = options->service;
@@ -59,12 +69,14 @@ static int account_start(const struct product_options *options, void **state, st
     int code = start_owners(account, options, error);
     if (code) {
         account_stop(account);
-        free(account);
+        account_free(account);
         return code;
     }
+    account->erasing = erasing_new(account, options);
     endpoints_add(options->endpoints, &EXPORT_ENDPOINTS, account, ready, account);
+    endpoints_add(options->endpoints, &ERASING_ENDPOINTS, account->erasing, ready, account);
     *state = account;
     return 0;
 }
 
-const struct product ACCOUNT_PRODUCT = {.start = account_start, .stop = account_stop, .free = free};
+const struct product ACCOUNT_PRODUCT = {.start = account_start, .stop = account_stop, .free = account_free};

@@ -11,6 +11,7 @@ struct account_gateway {
     struct user_copies *copies;
     struct peers *owners[BELONGING_OWNERS];
     int32_t subjects; /* partitions of subjects */
+    struct erasing *erasing;
     struct chance chance;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 
-enum { CURSOR_MAX = 128 };
+enum { CURSOR_MAX = 512 };
 
 const struct belonging BELONGINGS[] = {
     {"friends", BELONGS_TO_ROUTERS, "/peer/friends/", "?state=all", "after"},
@@ -19,6 +19,12 @@ const struct belonging BELONGINGS[] = {
     {"history", BELONGS_TO_SINKS, "/peer/history/", "?from=0", "after"},
 };
 const size_t BELONGINGS_COUNT = ARRAY_SIZE(BELONGINGS);
+
+const struct belonging *belonging_find(const char *name) {
+    for (size_t i = 0; i < BELONGINGS_COUNT; i++)
+        if (strcmp(BELONGINGS[i].name, name) == 0) return &BELONGINGS[i];
+    return NULL;
+}
 
 void belonging_question(struct buffer *path, const struct belonging *kind, int64_t user, int64_t limit,
                         const struct json_bytes *cursor) {

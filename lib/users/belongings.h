@@ -11,6 +11,7 @@ enum belonging_owner {
     BELONGS_TO_ROUTERS,
     BELONGS_TO_FEEDS,
     BELONGS_TO_MODERATION, /* each process knows all: any partition will do */
+    BELONGS_TO_COMMENTS,   /* of all subjects: no kind of the table is theirs */
     BELONGS_TO_SINKS,
     BELONGING_OWNERS
 };
@@ -24,6 +25,8 @@ struct belonging {
 
 extern const struct belonging BELONGINGS[];
 extern const size_t BELONGINGS_COUNT;
+
+const struct belonging *belonging_find(const char *name); /* NULL: there is no such kind */
 
 /* The question for a page of up to `limit` items. cursor: `next` of the page before; size 0: the first page. */
 void belonging_question(struct buffer *path, const struct belonging *kind, int64_t user, int64_t limit,

@@ -9,21 +9,15 @@
 
 #include "users/belongings.h"
 
-static const struct belonging *kind(const char *name) {
-    for (size_t i = 0; i < BELONGINGS_COUNT; i++)
-        if (strcmp(BELONGINGS[i].name, name) == 0) return &BELONGINGS[i];
-    fail_msg("no kind %s", name);
-    return NULL;
-}
-
 static void asks(const char *name, const char *cursor, const char *wanted) {
     struct buffer path = {.data = NULL};
-    belonging_question(&path, kind(name), 7, 20, &(struct json_bytes){cursor, strlen(cursor)});
+    belonging_question(&path, belonging_find(name), 7, 20, &(struct json_bytes){cursor, strlen(cursor)});
     assert_string_equal(buffer_cstring(&path), wanted);
     buffer_free(&path);
 }
 
 static void test_questions(void **state) {
+    assert_null(belonging_find("likes"));
     asks("friends", "", "/peer/friends/7?state=all&limit=20");
     asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
     asks("posts", "99", "/peer/written/7?above=0&limit=20&before=99");
@@ -67,10 +61,10 @@ static void test_what_is_no_page(void **state) {
 }
 
 static void test_cursors(void **state) {
-    char longest[130];
+    char longest[513];
     memset(longest, 'a', sizeof longest);
-    assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 128}));
-    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 129}));
+    assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 512}));
+    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 513}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 0}));
     assert_false(belonging_cursor_plain(&(struct json_bytes){"a\0b", 3}));
 }

@@ -21,7 +21,7 @@ static const char ACCOUNT[] = "account";
 
 struct user_export {
     struct cli cli;
-    int64_t user = -1;
+    int64_t user;
     const char *kinds; /* separated by commas; NULL: all */
     struct topics_shape shape;
     struct asking *owners[BELONGING_OWNERS]; /* NULL: not asked yet */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "router/discover.h"
 #include "router/joiner_private.h"
 #include "router/peer.h"
 
@@ -92,6 +93,7 @@ static void measure(struct joiner *joiner) {
 }
 
 void joiner_tenth(struct joiner *joiner) {
+    discover_tenth(joiner->discover);
     relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
     if (owner_joined(joiner->owner)) measure(joiner);
@@ -203,12 +205,32 @@ static void start_parts(struct joiner *joiner) {
         .clock = joiner->clock,
         .graph = options->graph,
         .opting = joiner->opting,
+        .discover = joiner->discover,
         .outbox = joiner->outbox,
         .sending = joiner->sending,
         .context = joiner,
         .failed = store_failed,
     };
     joiner->reports = reports_new(&reports);
+}
+
+static int start_discover(struct joiner *joiner, struct error *error) {
+    const struct joiner_options *options = &joiner->options;
+    struct discover_options discover = {
+        .loop = options->loop,
+        .log = options->log,
+        .registry = options->registry,
+        .metrics = &joiner->metrics,
+        .kafka = options->kafka,
+        .settings = joiner->settings,
+        .partitions = options->partitions,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .secret = joiner->common->peer_token,
+        .presence = joiner->presence,
+        .clock = joiner->clock,
+        .graph = options->graph,
+    };
+    return discover_new(&discover, &joiner->discover, error);
 }
 
 static int start_sending(struct joiner *joiner, struct error *error) {
@@ -292,6 +314,8 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
     router_metrics_init(&joiner->metrics, options->registry);
     int code = start_sending(joiner, error);
     if (code) return code;
+    code = start_discover(joiner, error);
+    if (code) return code;
     start_commands(joiner);
     start_parts(joiner);
     code = start_owner(joiner, error);
@@ -303,6 +327,8 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
         .owner = joiner->owner,
         .graph = options->graph,
         .commands = joiner->commands,
+        .discover = joiner->discover,
+        .reports = joiner->reports,
     };
     joiner->peer = peer_new(&peer);
     return owner_start(joiner->owner, error);
@@ -318,6 +344,7 @@ void joiner_free(struct joiner *joiner) {
     sending_free(joiner->sending); // its last reports go to the outbox, opting and cap
     relations_free(joiner->relations);
     reports_free(joiner->reports);
+    discover_free(joiner->discover);
     opting_free(joiner->opting);
     cap_free(joiner->cap);
     deliver_free(joiner->outbox);

@@ -5,7 +5,7 @@
  *     overload.c   holds reports back when far behind       opting.c     sharing: consents, opt-outs
  *     telling.c    a join's result as deliveries            cap.c        friendships beyond the cap
  *     commands.c   friend commands, decided                 sending.c    everything that is produced, and its fate
- *     peer.c       questions of other processes
+ *     peer.c       questions of other processes             discover.c   users who share publicly
  *
  * Those that decide things (presence, join, friendship, graph, backlog, consents, excess, report_clock) know none of these.
  * Loop's thread.

@@ -8,6 +8,7 @@
 #include "router/relations.h"
 #include "router/reports.h"
 
+struct discover;
 struct peer;
 
 /* The numbers of what the owner reads, by role: product.c has the table. */
@@ -31,6 +32,7 @@ struct joiner {
     struct commands *commands;
     struct relations *relations;
     struct reports *reports;
+    struct discover *discover;
     struct warmup *warmup;
     struct owner *owner;
     struct peer *peer;

@@ -43,6 +43,7 @@ static void make_counters(struct router_metrics *m, struct metrics *s) {
     m->excess = counter(s, "starling_router_excess_total", "Friendships beyond the cap, whose removal was asked for");
     m->reports_skipped = counter(s, "starling_router_reports_skipped_total",
                                  "Reports not joined because a newer one of the same user waited behind them");
+    m->discovered = counter(s, "starling_router_discovered_total", "Lists of strangers nearby that were answered");
     m->leaves = counter(s, "starling_router_leaves_total", "LEAVE events produced");
     m->damaged =
         counter(s, "starling_router_damaged_total", "Partitions whose friend lists were damaged and read anew");
@@ -54,6 +55,9 @@ static void make_gauges(struct router_metrics *m, struct metrics *s) {
                          "1 when warm, all owned partitions are restored and all input is less than a second behind");
     m->digesting = gauge(s, "starling_router_digesting", "1 while digests are sent");
     m->present = gauge(s, "starling_router_present_users", "Users in presence");
+    m->public_users = gauge(s, "starling_router_public_users", "Users who share publicly");
+    m->public_placed =
+        gauge(s, "starling_router_public_placed_users", "Users who share publicly and have reported recently");
     m->presence_bytes = gauge(s, "starling_router_presence_bytes", "Memory of presence");
     m->outbox_bytes = gauge(s, "starling_router_outbox_bytes", "Memory of the outbox");
     m->reports_held = gauge(s, "starling_router_reports_held", "Reports held while far behind, one a user");

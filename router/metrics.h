@@ -13,6 +13,7 @@ struct router_metrics {
     struct metric *friendships_applied, *made, *parted, *excess;
     struct metric *leaves, *damaged;
     struct metric *reports_skipped, *reports_held;
+    struct metric *discovered, *public_users, *public_placed;
 
     struct metric *warm, *caught_up, *digesting;
     struct metric *present, *presence_bytes, *outbox_bytes;

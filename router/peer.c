@@ -174,6 +174,17 @@ static void friendship(struct peer *peer, struct http_request *request, int64_t 
         await(peer, &who, partition, offset, wait_ms);
 }
 
+/* ---- strangers ---- */
+
+static void strangers_nearby(struct peer *peer, struct http_request *request, int64_t user) {
+    const struct peer_options *options = &peer->options;
+    int code = owner_serves(options->owner, hash_user_partition(user, options->partitions));
+    if (code)
+        refuse(request, code);
+    else
+        discover_answer(options->discover, request, user, reports_are_warm(options->reports));
+}
+
 /* ---- paths ---- */
 
 void peer_handle(struct peer *peer, struct http_request *request) {
@@ -186,7 +197,10 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
                http_path_number(&at, &other) && !*at && user != other) {
         friendship(peer, request, user, other);
+    } else if ((at = http_path_behind(request, "/peer/discover/")) && http_path_number(&at, &user) && !*at) {
+        strangers_nearby(peer, request, user);
     } else {
-        http_problem(request, 404, "not-found", "there are /peer/friends/USER and /peer/friendship/USER/OTHER", 0);
+        http_problem(request, 404, "not-found",
+                     "there are /peer/friends/USER, /peer/friendship/USER/OTHER and /peer/discover/USER", 0);
     }
 }

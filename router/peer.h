@@ -1,13 +1,16 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, and single friendships. The answer about
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, and strangers nearby. The answer about
  * a friendship can wait until the command at a given offset has been decided. Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
+ *     GET /peer/discover/USER?after&limit
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
 
 #include "owner/owner.h"
 #include "router/commands.h"
+#include "router/discover.h"
+#include "router/reports.h"
 #include "service/http.h"
 
 struct peer;
@@ -17,6 +20,8 @@ struct peer_options {
     struct owner *owner;
     struct graph *graph;
     struct commands *commands;
+    struct discover *discover;
+    const struct reports *reports;
 };
 
 struct peer *peer_new(const struct peer_options *options);

@@ -108,6 +108,7 @@ static void joined(struct reports *reports, int32_t partition, const struct loca
 static void join_report(struct reports *reports, int32_t partition, const struct location *event, int64_t received,
                         int64_t now_us) {
     if (!refused(reports, partition, event)) joined(reports, partition, event, received, now_us);
+    discover_event(reports->options.discover, event->user, received);
 }
 
 static uint64_t trace_number(int32_t partition, int64_t offset) { return (uint64_t)partition << 44 ^ (uint64_t)offset; }
@@ -144,12 +145,14 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
         if (owned) options->metrics->ignored_time->value++;
         return;
     }
-    if (!owned)
+    if (!owned) {
         presence_apply(options->presence, &event, NULL, NULL);
-    else if (!overload_take(reports->overload, record, &event, now_us))
+        discover_event(options->discover, event.user, record->timestamp);
+    } else if (!overload_take(reports->overload, record, &event, now_us)) {
         join_report(reports, record->partition, &event, record->timestamp, now_us);
-    else
+    } else {
         tracer_park(options->tracer, reports, trace_number(record->partition, record->offset));
+    }
 }
 
 void reports_befriended(struct reports *reports, int64_t user, int64_t other) {

@@ -6,6 +6,7 @@
 
 #include "deliver/deliver.h"
 #include "owner/owner.h"
+#include "router/discover.h"
 #include "router/graph.h"
 #include "router/opting.h"
 #include "router/presence.h"
@@ -25,6 +26,7 @@ struct reports_options {
     struct report_clock *clock;
     struct graph *graph;
     struct opting *opting;
+    struct discover *discover; /* hears of every event that presence has taken */
     struct deliver *outbox;
     struct sending *sending;
     void *context;

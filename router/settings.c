@@ -1,5 +1,7 @@
 #include "router/settings.h"
 
+#include "router/grid.h"
+
 #define AT(member) offsetof(struct router_settings, member)
 
 static const struct config_property PROPERTIES[] = {
@@ -30,6 +32,17 @@ static const struct config_property PROPERTIES[] = {
          "behind them: a router that is far behind catches up the sooner. 0: all are joined."},
     {"commands.batch", CONFIG_INT, AT(commands_batch), "20000", .min = 1, .max = 100000,
      .doc = "How many friend commands one transaction holds at most."},
+    {"discover.precision", CONFIG_INT, AT(discover_precision), "5", .min = GRID_PRECISION_MIN,
+     .max = GRID_PRECISION_MAX,
+     .doc =
+         "The length of the geohashes that are the cells of users who share publicly. Strangers learn the cell and no more. 5: 0.044 "
+         "degrees in both directions, about 5 km; 6: about 600 m high. The same for all routers."},
+    {"discover.max", CONFIG_INT, AT(discover_max), "100", .min = 1, .max = 1000,
+     .doc = "How many users who share publicly a list of strangers nearby has at most."},
+    {"discover.delay.s", CONFIG_INT, AT(discover_delay_s), "60", .min = 0, .max = 3600,
+     .doc =
+         "Strangers are told that a user is in another cell after a random time of at most so many seconds. The same for all "
+         "routers."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
          "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "ingest/nearby/discover.h"
 #include "ingest/nearby/friends.h"
 #include "ingest/nearby/history.h"
 #include "ingest/nearby/locations.h"
@@ -23,6 +24,7 @@ struct nearby_gateway {
     struct profile_writes *profiles;
     struct sharing_writes *sharing;
     struct friends *friends;
+    struct discover_page *discover;
     struct page_config *page;
 };
 
@@ -66,6 +68,12 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
     nearby->friends = friends_new(options, nearby->routers);
+    nearby->discover = discover_page_new(&(struct discover_page_options){
+        .routers = nearby->routers,
+        .copies = nearby->copies,
+        .rate = nearby->settings.discover_rate,
+        .burst = nearby->settings.discover_burst,
+    });
     nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
 
@@ -74,6 +82,7 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &PROFILES_ENDPOINTS, nearby->profiles, ready, nearby);
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
     endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
+    endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
     endpoints_add(endpoints, &PAGE_ENDPOINTS, nearby->page, NULL, NULL);
 }
@@ -91,6 +100,7 @@ static void nearby_free(void *state) {
     struct nearby_gateway *nearby = state;
     if (!nearby) return;
     page_config_free(nearby->page);
+    discover_page_free(nearby->discover);
     friends_free(nearby->friends);
     sharing_writes_free(nearby->sharing);
     profile_writes_free(nearby->profiles);

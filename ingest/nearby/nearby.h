@@ -1,4 +1,4 @@
-/* Nearby friends in the gateway: reports, profiles, sharing, friendships, history, and the page's settings. */
+/* Nearby friends in the gateway: reports, profiles, sharing, friendships, strangers nearby, history, and the page's settings. */
 #ifndef INGEST_NEARBY_NEARBY_H
 #define INGEST_NEARBY_NEARBY_H
 

@@ -15,7 +15,7 @@
 #include "ingest/comments/comment_json.h"
 #include "ingest/comments/etag.h"
 #include "ingest/comments/known.h"
-#include "ingest/comments/rates.h"
+#include "ingest/rates.h"
 #include "some_profiles.h"
 
 /* ---- rates ---- */

@@ -1,4 +1,4 @@
-#include "ingest/comments/rates.h"
+#include "ingest/rates.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 enum { SWEEP_MIN = 1024 };
 
-/* A user's entry is the time, in microseconds, at which the whole burst is there again; each write moves it on. */
+/* A user's entry is the time, in microseconds, at which the whole burst is there again; each use moves it on. */
 struct rates {
     int64_t interval_us, burst_us;
     struct map *full_at;

@@ -1,0 +1,264 @@
+"""Strangers nearby (GET /v1/discover): who is listed and who is not, and an attacker who asks from everywhere and learns the cell."""
+import math
+import os
+import random
+import threading
+import time
+
+import pytest
+
+from harness.geo import distance_m
+from harness.http import Http
+from harness.waiting import eventually, now_ms
+
+CELL = 180 / 2 ** 12  # degrees: of geohashes of five characters
+ROUND = 300_000
+DELAY_S = 4
+PLACES = 1000 if os.environ.get('STARLING_CROWD') else 250
+
+
+@pytest.fixture(scope='module')
+def cluster(make_module_cluster):
+    """Reports age by their own times, so that they may be old; questions may come as fast as the attacker likes."""
+    return make_module_cluster(settings={'ingest:discover.user.rate': 0, 'router:discover.delay.s': DELAY_S,
+                                         'kafka.session.timeout.ms': 6000}).start(routers=2, fanouts=0, sinks=0)
+
+
+_cities = iter(range(1000))
+
+
+@pytest.fixture
+def centre():
+    """The centre of a cell that no other test looks at, far from all others."""
+    return centre_of(-40 + 20 * CELL * next(_cities), 20)
+
+
+def centre_of(lat, lng):
+    return tuple((math.floor((value + span) / CELL) + 0.5) * CELL - span for value, span in ((lat, 90), (lng, 180)))
+
+
+def inside(centre, north=0.0, east=0.0):
+    """A place so many cells from a centre: up to 0.5 is inside of the cell, from 0.625 on well outside."""
+    return centre[0] + north * CELL, centre[1] + east * CELL
+
+
+def report(cluster, user, place, at=None):
+    cluster.http(user).ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': at or now_ms()})
+
+
+def appear(cluster, place, *people, at=None):
+    cluster.share(*people, mode='public')
+    for user in people:
+        report(cluster, user, place, at)
+
+
+def ask(http, **parameters):
+    """An answer; routers that have not heard of an opt-in or a report yet are asked again."""
+    def answered():
+        response = http.get('/v1/discover', params=parameters)
+        return response.status_code == 200 and response.json()
+
+    return eventually(answered)
+
+
+def listed(http):
+    items, after = [], None
+    while True:
+        page = ask(http, limit=1000, **({'after': after} if after else {}))
+        items += page['items']
+        after = page['next']
+        if after is None:
+            return {item['user']: item for item in items}
+
+
+def problem_of(http, **parameters):
+    response = http.get('/v1/discover', params=parameters)
+    return response.status_code, response.json()['code']
+
+
+def same(a, b):
+    return abs(a['lat'] - b[0]) < 2e-7 and abs(a['lng'] - b[1]) < 2e-7
+
+
+def test_public_users_around_are_listed_and_nobody_else(cluster, users, centre):
+    me, here, next_door, far, only_friends, friend, blocked, blocker, silent = users(9)
+    appear(cluster, inside(centre, 0.2, 0.1), me, here, friend, blocked, blocker)
+    appear(cluster, inside(centre, 1.3, -0.7), next_door)
+    appear(cluster, inside(centre, 3, 0), far)
+    appear(cluster, inside(centre), silent, at=now_ms() - 600_000)
+    cluster.share(only_friends)
+    report(cluster, only_friends, inside(centre))
+    cluster.befriend((me, friend))
+    http = cluster.http(me)
+    cluster.http(here).ok('PUT', '/v1/profile', json={'name': 'Ada', 'avatar_url': 'https://example.org/a.png'})
+    http.ok('PUT', f'/v1/blocks/{blocked}')
+    cluster.http(blocker).ok('PUT', f'/v1/blocks/{me}')
+
+    def only_strangers():
+        items = listed(http)
+        assert set(items) == {here, next_door}
+        assert items[here]['name'] == 'Ada' and items[next_door]['name'] == ''
+        return items
+
+    items = eventually(only_strangers)
+    assert list(items) == [here, next_door]  # the nearer one first
+    assert items[here]['avatar_url'] == 'https://example.org/a.png'
+    assert same(items[here], centre) and same(items[next_door], inside(centre, 1, -1))
+    for item in items.values():
+        distance = distance_m(*inside(centre, 0.2, 0.1), item['lat'], item['lng'])
+        assert abs(item['distance_m'] - distance) < 0.2
+        assert item['time'] % ROUND == 0 and 0 <= now_ms() - item['time'] < ROUND + 60_000
+    assert ask(http)['cell'] == {'height': CELL, 'width': CELL}
+
+    http.ok('DELETE', f'/v1/blocks/{blocked}')
+    http.ok('DELETE', f'/v1/friends/{friend}')
+    eventually(lambda: set(listed(http)) == {here, next_door, blocked, friend})
+    assert blocked in listed(cluster.http(here))
+    assert me not in listed(cluster.http(blocker))
+
+
+def test_who_does_not_share_publicly_or_has_no_position_may_not_ask(cluster, users, centre):
+    me, other = users(2)
+    http = cluster.http(me)
+    assert problem_of(http) == (403, 'not_public')
+    cluster.share(me)
+    report(cluster, me, centre)
+    assert problem_of(http) == (403, 'not_public')
+    cluster.share(other, mode='public')
+    eventually(lambda: problem_of(cluster.http(other)) == (409, 'no_position'))
+    appear(cluster, centre, other)
+    assert ask(cluster.http(other))['items'] == []
+    for query in {'limit': 0}, {'limit': 1001}, {'after': 'x'}, {'after': '5'}, {'after': '1-2'}, {'after': '1-2-3-4'}, {'after': '9' * 70}:
+        assert problem_of(cluster.http(other), **query) == (400, 'bad_query'), query
+
+
+def test_questions_are_counted(cluster, users, centre):
+    me, = users(1)
+    appear(cluster, centre, me)
+    ask(cluster.http(me))
+    slow = cluster.add('ingest', settings={'discover.user.rate': 1, 'discover.user.burst': 3})
+    http = Http('http://' + slow.settings['ingest.listen'], cluster.token(me))
+    answers = [http.get('/v1/discover') for _ in range(8)]
+    assert [answer.status_code for answer in answers[:3]] == [200] * 3
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert len(refused) >= 3
+    assert all(answer.json()['code'] == 'too_many_questions' and answer.headers['Retry-After'] == '1' for answer in refused)
+
+
+def test_pages_belong_together(cluster, users, centre):
+    me, *others = users(12)
+    appear(cluster, centre, me, *others[:6])
+    appear(cluster, inside(centre, 0, 1), *others[6:])
+    http = cluster.http(me)
+    eventually(lambda: set(listed(http)) == set(others))
+    pages, after = [], None
+    while not pages or after:
+        page = ask(http, limit=4, **({'after': after} if after else {}))
+        pages.append([item['user'] for item in page['items']])
+        after = page['next']
+    assert [user for page in pages for user in page] == sorted(others[:6]) + sorted(others[6:])
+    assert [len(page) for page in pages] == [4, 4, 3]
+
+
+def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, centre):
+    """Two victims are in one cell. One walks about, as far as the middle of the margin outside; the other stands still. In all answers,
+    wherever and whenever the attacker asks, what is said of the one is what is said of the other."""
+    attacker, walker, stander = users(3)
+    past = now_ms() // ROUND * ROUND - ROUND  # all reports of the two are of the same five minutes
+    cluster.share(attacker, walker, stander, mode='public')
+    for user in walker, stander:
+        report(cluster, user, inside(centre, 0.1, -0.2), past)
+    report(cluster, attacker, centre)
+    http = cluster.http(attacker)
+    eventually(lambda: set(listed(http)) == {walker, stander})
+
+    chance, done = random.Random(5), threading.Event()
+
+    def walk():
+        victim, step = cluster.http(walker), 0
+        while not done.is_set():
+            step += 1
+            place = inside(centre, chance.uniform(-0.55, 0.55), chance.uniform(-0.55, 0.55))
+            victim.ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': past + step})
+            time.sleep(0.02)
+
+    walking = threading.Thread(target=walk)
+    walking.start()
+    try:
+        spy, answers, places = random.Random(7), [], [centre]
+        for _ in range(PLACES):
+            places.append(inside(centre, spy.uniform(-2.2, 2.2), spy.uniform(-2.2, 2.2)))
+            report(cluster, attacker, places[-1])
+            answers.append((places[-3:], ask(http)['items']))
+    finally:
+        done.set()
+        walking.join()
+    seen = 0
+    for recent, items in answers:
+        if not items:
+            continue
+        seen += 1
+        assert [item.pop('user') for item in items] == [walker, stander]
+        assert items[0] == items[1] and same(items[0], centre)
+        assert any(abs(items[0]['distance_m'] - distance_m(*place, *centre)) < 0.2 for place in recent)
+    assert PLACES / 4 < seen < PLACES  # the cells around were asked from, and others, too
+
+    cluster.share(walker, mode='off')
+    report(cluster, attacker, centre)
+    eventually(lambda: set(listed(http)) == {stander})
+
+
+def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre):
+    me, off, private, blocker, quiet = users(5)
+    appear(cluster, centre, me, off, private, blocker)
+    http = cluster.http(me)
+    eventually(lambda: set(listed(http)) == {off, private, blocker})
+    cluster.share(off, mode='off')
+    assert off not in listed(http)
+    cluster.share(private)
+    assert set(listed(http)) == {blocker}
+    cluster.http(blocker).ok('PUT', f'/v1/blocks/{me}')
+    eventually(lambda: listed(http) == {})
+    appear(cluster, centre, quiet, at=now_ms() - 600_000 + 2 * DELAY_S * 1000)
+    eventually(lambda: set(listed(http)) == {quiet})
+    eventually(lambda: listed(http) == {})
+    cluster.share(me)  # and whoever stops is told nothing any more
+    assert problem_of(http) == (403, 'not_public')
+
+
+def test_a_move_is_told_after_a_random_time_whatever_the_report_says(cluster, users, centre):
+    """Many go to the next cell at once, and report it late, with old times. They are told there one by one, and never in between."""
+    me, *movers = users(21)
+    start = now_ms() - 300_000
+    appear(cluster, centre, me)
+    appear(cluster, centre, *movers, at=start)
+    http = cluster.http(me)
+    eventually(lambda: set(listed(http)) == set(movers))
+    for user in movers:
+        report(cluster, user, inside(centre, 0, 0.55), start + 1000)  # not far enough
+    time.sleep(0.5)
+    assert all(same(item, centre) for item in listed(http).values())
+    cluster.gateway().ok('POST', '/v1/locations', json={'locations': [
+        {'user': user, 'lat': centre[0], 'lng': centre[1] + 0.9 * CELL, 'time': start + 2000} for user in movers]})
+    moved, begun = {}, time.monotonic()
+    while len(moved) < len(movers):
+        for user, item in listed(http).items():
+            assert same(item, centre) or same(item, inside(centre, 0, 1))
+            if not same(item, centre):
+                moved.setdefault(user, time.monotonic() - begun)
+        assert time.monotonic() - begun < DELAY_S + 30
+    assert sum(after > DELAY_S / 4 for after in moved.values()) > 5
+    assert max(moved.values()) - min(moved.values()) > DELAY_S / 3
+
+
+def test_a_new_owner_tells_the_same(cluster, users, centre):
+    me, near, edge = users(3)
+    appear(cluster, centre, me, near)
+    appear(cluster, inside(centre, 0.45, 0), edge)
+    http = cluster.http(me)
+    eventually(lambda: set(listed(http)) == {near, edge})
+    report(cluster, edge, inside(centre, 0.55, 0))  # over the line, and still told to be here
+    before = listed(http)
+    for router in cluster.routers:
+        router.restart()
+        eventually(lambda: listed(http) == before)

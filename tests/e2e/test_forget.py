@@ -36,8 +36,10 @@ def newest(cluster, topic):
 def check_gone(some):
     """What anybody can still see of the user."""
     cluster, user = some.cluster, some.user
-    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'history')}
+    kinds = {kind: items for kind, items in some.exported().items() if kind not in ('account', 'history', 'comments')}
     assert not any(kinds.values()), kinds
+    # Of comments the place in the thread stays.
+    eventually(lambda: [(c['text'], c['state']) for c in some.exported()['comments']] == [(None, 'deleted')], what='the search follows')
     assert some.exported()['account'] == [{'user': user, 'name': None, 'avatar_url': None, 'sharing': 'off', 'handle': None}]
     assert cluster.http(some.fan).get(f'/v1/profiles/{user}').status_code == 404
     assert cluster.http(some.fan).get(f'/v1/handles/{some.handle}').status_code == 404

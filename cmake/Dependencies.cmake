@@ -17,6 +17,13 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.40)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(LIBXML REQUIRED IMPORTED_TARGET libxml-2.0>=2.9)
 
+# Debian's snappy has no .pc file.
+find_library(SNAPPY_LIBRARY snappy REQUIRED)
+find_path(SNAPPY_INCLUDE_DIR snappy-c.h REQUIRED)
+add_library(Snappy::Snappy UNKNOWN IMPORTED)
+set_target_properties(Snappy::Snappy PROPERTIES
+    IMPORTED_LOCATION "${SNAPPY_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${SNAPPY_INCLUDE_DIR}")
+
 # rocksdb.pc describes the C++ library for static linking; all we need is the shared one and its C header.
 find_library(ROCKSDB_LIBRARY rocksdb REQUIRED)
 find_path(ROCKSDB_INCLUDE_DIR rocksdb/c.h REQUIRED)

@@ -8,6 +8,7 @@
 #include "event/programs.h"
 #include "event/topics.h"
 #include "history-sink/look.h"
+#include "history-sink/merging.h"
 #include "history-sink/partitions.h"
 #include "history-sink/query.h"
 #include "history-sink/rebuild.h"
@@ -33,8 +34,10 @@ static void expire(struct sink *sink) {
 }
 
 static void tick(void *context) {
-    partitions_tick(context);
-    expire(context);
+    struct sink *sink = context;
+    partitions_tick(sink);
+    merging_tick(sink->merging);
+    expire(sink);
 }
 
 /* Gauges that are worked out when somebody looks. */
@@ -94,25 +97,39 @@ static struct look *start_look(struct sink *sink) {
         .loop = service_loop(sink->service),
         .worker = sink->worker,
         .consumer = sink->consumer,
-        .dir = sink->settings.dir,
+        .storage = sink->storage,
         .context = sink,
         .on_seen = partitions_seen,
     });
 }
 
+/* Each thread has one of its own. */
+static int start_storages(struct sink *sink, struct error *error) {
+    const struct storage_options options = {.place = sink->settings.dir};
+    int code = storage_open(&options, &sink->storage, error);
+    if (code == 0) code = storage_open(&options, &sink->loading, error);
+    if (code) return code;
+    sink->look = start_look(sink);
+    sink->rebuild = rebuild_new(sink, sink->loading);
+    return merging_new(sink, &sink->merging, error);
+}
+
 static bool sink_busy(void *state) {
     const struct sink *sink = state;
-    return worker_busy(sink->worker);
+    return worker_busy(sink->worker) || rebuild_busy(sink->rebuild) || merging_busy(sink->merging);
 }
 
 static void sink_free(void *state) {
     struct sink *sink = state;
     if (!sink) return;
     loop_timer_free(sink->tick);
-    loop_idle_free(sink->loader);
     partitions_clear(sink);
     look_free(sink->look);
     worker_free(sink->worker);
+    rebuild_free(sink->rebuild);
+    merging_free(sink->merging);
+    storage_close(sink->storage);
+    storage_close(sink->loading);
     kafka_consumer_free(sink->consumer);
     kafka_producer_free(sink->producer, PRODUCER_FLUSH_MS);
     rows_close(sink->rows);
@@ -135,13 +152,12 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
         .metrics = sink_metrics_new(service_metrics(service)),
     };
     sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
-    sink->loader = loop_idle_new(service_loop(service), rebuild_more, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);
     int code = folders_make(settings->dir, error);
     if (code == 0)
         code = rows_open(path, (size_t)settings->store_cache, (size_t)settings->store_memtables, &sink->rows, error);
     if (code == 0) code = start_kafka(sink, error);
-    if (code == 0) sink->look = start_look(sink);
+    if (code == 0) code = start_storages(sink, error);
     free(path);
     if (code) {
         sink_free(sink);
@@ -158,6 +174,7 @@ static void sink_drain(void *state) {
     kafka_consumer_hold(sink->consumer, true);
     partitions_publish(sink);
     sink->draining = true;
+    merging_stop(sink->merging);
     service_finished(sink->service);
 }
 

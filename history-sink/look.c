@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "history-sink/segment.h"
 #include "question/question.h"
 
 enum { ASK_TIMEOUT_MS = 2000 };
@@ -12,9 +13,9 @@ enum { ASK_TIMEOUT_MS = 2000 };
 /* While the question is busy, everything but itself is the worker's. */
 struct look {
     struct look_options options;
-    char *dir;
     struct question *question;
     struct archive_wanted *wanted;
+    struct look_end *chains;
     struct kafka_position *kept, *ends;
     size_t count;
     int code, kafka_code;
@@ -32,9 +33,20 @@ static int ask_kafka(struct look *look) {
                 : kafka_consumer_offsets_at(consumer, look->ends, look->count, INT64_MAX, ASK_TIMEOUT_MS, &look->error);
 }
 
+static void find_end(const struct look *look, size_t i) {
+    const struct archive_list *found = &look->wanted[i].found;
+    struct look_end *end = &look->chains[i];
+    *end = (struct look_end){.code = 0, .error = {.text = ""}, .chain = {.some = found->count > 0}};
+    if (!end->chain.some) return;
+    end->chain.file = found->files[found->count - 1];
+    end->code = segment_measure(look->options.storage, look->wanted[i].partition, end->chain.file, &end->chain.end,
+                                &end->error);
+}
+
 static int ask(void *context, struct error *error) {
     struct look *look = context;
-    look->code = archive_scan(look->dir, look->wanted, look->count, true, &look->error);
+    look->code = archive_scan(look->options.storage, look->wanted, look->count, true, &look->error);
+    for (size_t i = 0; look->code == 0 && i < look->count; i++) find_end(look, i);
     look->kafka_code = look->code ? 0 : ask_kafka(look);
     return 0; // who looks tells the two failures apart
 }
@@ -42,9 +54,11 @@ static int ask(void *context, struct error *error) {
 static void clear(struct look *look) {
     for (size_t i = 0; i < look->count; i++) archive_list_clear(&look->wanted[i].found);
     free(look->wanted);
+    free(look->chains);
     free(look->kept);
     free(look->ends);
     look->wanted = NULL;
+    look->chains = NULL;
     look->kept = look->ends = NULL;
     look->count = 0;
 }
@@ -57,6 +71,7 @@ static void answered(void *context) {
                                                      .reason = look->error.text,
                                                      .count = look->count,
                                                      .wanted = look->wanted,
+                                                     .chains = look->chains,
                                                      .kept = look->kept,
                                                      .ends = look->ends,
                                                  });
@@ -67,8 +82,8 @@ struct look *look_new(const struct look_options *options) {
     struct look *look = mem_alloc(sizeof *look);
     *look = (struct look){
         .options = *options,
-        .dir = mem_string(options->dir),
         .wanted = NULL,
+        .chains = NULL,
         .kept = NULL,
         .ends = NULL,
         .count = 0,
@@ -85,7 +100,6 @@ void look_free(struct look *look) {
     if (!look) return;
     question_free(look->question);
     clear(look);
-    free(look->dir);
     free(look);
 }
 
@@ -94,6 +108,7 @@ bool look_busy(const struct look *look) { return question_busy(look->question); 
 void look_start(struct look *look, const struct archive_wanted *wanted, size_t count) {
     look->wanted = mem_alloc((count + 1) * sizeof *wanted);
     memcpy(look->wanted, wanted, count * sizeof *wanted);
+    look->chains = mem_zero(count + 1, sizeof *look->chains);
     look->kept = mem_zero(count + 1, sizeof *look->kept);
     look->ends = mem_zero(count + 1, sizeof *look->ends);
     look->count = count;

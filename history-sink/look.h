@@ -1,6 +1,6 @@
-/* A look at where partitions stand: their files in history.dir, which may be large, slow and far away, and then where they begin
- * and end in Kafka, which therefore is no earlier. On the worker, one at a time, behind the files that are to be published before.
- * Loop's thread. */
+/* A look at where partitions stand: their files, which may be many, slow and far away, where the newest of them ends, and then where they
+ * begin and end in Kafka, which therefore is no earlier. On the worker, one at a time, behind the files that are to be published
+ * before. Loop's thread. */
 #ifndef HISTORY_SINK_LOOK_H
 #define HISTORY_SINK_LOOK_H
 
@@ -10,11 +10,19 @@
 
 struct look;
 
+/* Where a partition's chain ends. */
+struct look_end {
+    int code; /* negative: its newest file cannot be read, `error` says why */
+    struct error error;
+    struct chain_end chain;
+};
+
 struct look_seen {
-    int code, kafka_code; /* negative: the folder, or Kafka, failed */
+    int code, kafka_code; /* negative: the storage, or Kafka, failed */
     const char *reason;   /* of either */
     size_t count;
     const struct archive_wanted *wanted; /* [count]: what archive_scan found */
+    const struct look_end *chains;       /* [count] */
     const struct kafka_position *kept;   /* [count]: the first offset that Kafka has of each partition, */
     const struct kafka_position *ends;   /* [count]: and where it ends */
 };
@@ -23,7 +31,7 @@ struct look_options {
     uv_loop_t *loop;
     struct worker *worker;           /* borrowed */
     struct kafka_consumer *consumer; /* borrowed */
-    const char *dir;                 /* history.dir; copied */
+    struct storage *storage;         /* borrowed; the worker's */
     void *context;
     void (*on_seen)(void *context, const struct look_seen *seen); /* valid during the call */
 };
@@ -32,7 +40,7 @@ struct look *look_new(const struct look_options *options);
 void look_free(struct look *look); /* while the worker is not busy; NULL is fine */
 bool look_busy(const struct look *look);
 
-/* Not while one is under way. Sweeps temporary files (archive_scan). Copies wanted. */
+/* Not while one is under way. Sweeps hidden files (archive_scan). Copies wanted. */
 void look_start(struct look *look, const struct archive_wanted *wanted, size_t count);
 
 #endif

@@ -8,6 +8,16 @@ struct sink_metrics sink_metrics_new(struct metrics *m) {
         .bytes = metrics_counter(m, "starling_history_file_bytes_total", "Bytes of files published.", NULL),
         .races = metrics_counter(m, "starling_history_races_lost_total",
                                  "Files dropped because another sink had published first.", NULL),
+        .merged_files =
+            metrics_counter(m, "starling_history_merged_files_total", "Files of finished hours published.", NULL),
+        .merged_rows =
+            metrics_counter(m, "starling_history_merged_rows_total", "Rows in files of finished hours.", NULL),
+        .merged_bytes =
+            metrics_counter(m, "starling_history_merged_bytes_total", "Bytes of files of finished hours.", NULL),
+        .merge_failures = metrics_counter(m, "starling_history_merge_failures_total",
+                                          "Times that finished hours could not be merged; the log says why.", NULL),
+        .removed_files =
+            metrics_counter(m, "starling_history_removed_files_total", "Files removed, merged or too old.", NULL),
         .undecodable = metrics_counter(m, "starling_history_undecodable_total",
                                        "Records that could not be read, sent to the dead letter queue.", NULL),
         .dropped = metrics_counter(m, "starling_history_dropped_offsets_total",

@@ -6,7 +6,8 @@
 
 struct sink_metrics {
     struct metric *rows, *published_rows, *files, *bytes, *races, *undecodable, *dropped, *queries, *owned, *refused,
-        *oldest, *files_left, *loaded_rows, *store_bytes;
+        *merged_files, *merged_rows, *merged_bytes, *merge_failures, *removed_files, *oldest, *files_left, *loaded_rows,
+        *store_bytes;
 };
 
 struct sink_metrics sink_metrics_new(struct metrics *metrics);

@@ -15,7 +15,6 @@ struct sink_partition sink_partition_assigned(int32_t id, struct metric *lag) {
 void sink_partition_clear(struct sink_partition *partition) {
     segment_drop(partition->open);
     publish_line_free(partition->line);
-    segment_reader_free(partition->reader);
     archive_list_clear(&partition->files);
 }
 
@@ -24,6 +23,7 @@ void sink_partition_reset(struct sink_partition *partition, int64_t look_at_us) 
     sink_partition_clear(partition);
     *partition = (struct sink_partition){
         .id = partition->id,
+        .number = partition->number + 1,
         .state = PARTITION_LOOKING,
         .line = publish_line_new(),
         .subscribed = partition->subscribed,

@@ -1,12 +1,12 @@
 /* A partition of locations that this process owns: where its files end, where it is in Kafka and in the store.
  *
- *     assigned -> LOOKING ----> MEASURING -----> FOUND ----------> READING -> revoked: its open file is published
- *                   ^  files      newest file      its end is       |
- *                   |  found      is read          known            |
- *                   +--- after a while: anything that fails --------+   (or at once: another sink published first)
+ *     assigned -> LOOKING ----------------> FOUND ----------> READING -> revoked: its open file is published
+ *                   ^  files are found,       its end is       |
+ *                   |  the newest measured    known            |
+ *                   +--- after a while: anything that fails ---+   (or at once: another sink published first)
  *
- * Its files are a chain (history-sink/archive.h). A full file is closed on the loop and published by the worker; meanwhile the
- * next one is written already, on top of one that is not published yet:
+ * Its files are a chain (history-sink/archive.h). A full file is published by the worker; meanwhile the next one is gathered
+ * already, on top of one that is not published yet:
  *
  *     [ published ][ published ][ on its way ][ open ...
  *                             ^              ^
@@ -21,17 +21,11 @@
 #include "base/metrics.h"
 #include "history-sink/publishing.h"
 
-enum sink_partition_state { PARTITION_LOOKING, PARTITION_MEASURING, PARTITION_FOUND, PARTITION_READING };
-
-/* Where a chain of files ends. Zero-initialised: there is no file. */
-struct chain_end {
-    bool some;
-    struct archive_file file; /* the last one, if there are some */
-    int64_t end;              /* the next file's first offset */
-};
+enum sink_partition_state { PARTITION_LOOKING, PARTITION_FOUND, PARTITION_READING };
 
 struct sink_partition {
-    int64_t id; /* first: they are sorted by it */
+    int64_t id;      /* first: they are sorted by it */
+    uint64_t number; /* another one from each reset on */
     enum sink_partition_state state;
     bool subscribed;     /* the consumer reads it */
     bool refused;        /* its last look ended badly, and that was logged */
@@ -51,14 +45,13 @@ struct sink_partition {
     int64_t kept, target; /* the first offset that it had, and where it ended, at the look */
 
     /* The store. */
-    int64_t stored;                /* every row before this offset is in it */
-    bool whole;                    /* stored follows next: no file is left to load */
-    struct archive_list files;     /* that it may miss, and the newest, as of the look */
-    int64_t files_end;             /* where the newest of them ends */
-    size_t file_at, file_count;    /* the next to load; how many there are to load */
-    struct segment_reader *reader; /* of the newest (MEASURING), else of files[file_at] */
-    int64_t load_at_us;            /* not before: a file could not be read */
-    bool marked;                   /* what the store says about it is out of date */
+    int64_t stored;            /* every row before this offset is in it */
+    bool whole;                /* stored follows next: no file is left to load */
+    struct archive_list files; /* that it may miss, as of the look */
+    int64_t files_end;         /* where the newest of them ends */
+    size_t file_at;            /* the next to load */
+    int64_t load_at_us;        /* not before: a file could not be read */
+    bool marked;               /* what the store says about it is out of date */
 };
 
 struct sink_partition sink_partition_assigned(int32_t id, struct metric *lag); /* LOOKING */

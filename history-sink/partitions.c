@@ -25,17 +25,29 @@ static void look_at_due(struct sink *sink) {
     struct archive_wanted *wanted = mem_zero(sink->count + 1, sizeof *wanted);
     for (size_t i = 0; i < sink->count; i++) {
         struct sink_partition *partition = &sink->partitions[i];
-        struct rows_mark mark;
+        int64_t next;
         if (partition->state != PARTITION_LOOKING || partition->look_at_us > now) continue;
-        if (rows_mark(sink->rows, partition->id, &mark, &error)) {
+        if (rows_mark(sink->rows, partition->id, &next, &error)) {
             service_fail(sink->service, error.text);
             break;
         }
-        wanted[count++] = (struct archive_wanted){.partition = partition->id, .from = mark.next};
+        wanted[count++] = (struct archive_wanted){.partition = partition->id, .from = next};
     }
     sink->looked = sink->assignment;
     if (count) look_start(sink->look, wanted, count);
     free(wanted);
+}
+
+static void seen_one(struct sink *sink, struct sink_partition *partition, const struct look_seen *seen, size_t i) {
+    const struct look_end *end = &seen->chains[i];
+    partition->kept = seen->kept[i].offset;
+    partition->target = seen->ends[i].offset;
+    if (end->code == -ENOENT) // merged and removed since it was listed
+        sink_look_again(sink, partition);
+    else if (end->code)
+        sink_restart(sink, partition, end->code == -EEXIST ? -EIO : end->code, end->error.text);
+    else
+        rebuild_begin(sink, partition, &seen->wanted[i].found, &end->chain);
 }
 
 void partitions_seen(void *context, const struct look_seen *seen) {
@@ -54,9 +66,7 @@ void partitions_seen(void *context, const struct look_seen *seen) {
             // Kafka's silence is no fault of the partition.
             partition->look_at_us = clock_monotonic_us() + KAFKA_AGAIN_US;
         } else {
-            partition->kept = seen->kept[i].offset;
-            partition->target = seen->ends[i].offset;
-            rebuild_begin(sink, partition, &seen->wanted[i]);
+            seen_one(sink, partition, seen, i);
         }
     }
 }
@@ -79,6 +89,7 @@ void partitions_assigned(void *context, const struct kafka_position *owned, size
             metrics_gauge(metrics, "starling_history_lag_records",
                           "Records of an owned partition that Kafka has and this sink has not read.", labels);
         sink->partitions[at] = sink_partition_assigned(owned[i].partition, lag);
+        sink->partitions[at].number = (uint64_t)sink->assignment << 32;
         free(labels);
     }
     sink->metrics.owned->value = (double)count;
@@ -132,7 +143,8 @@ void partitions_offset_lost(void *context, const struct topic *topic, int32_t id
     struct sink_partition *partition = sink_find(sink, id);
     if (!partition || partition->state != PARTITION_READING) return;
     // Publish what there is; the look that follows tells whether Kafka has dropped records or is another one.
-    if (records_publish(sink, partition)) sink_look_again(sink, partition);
+    records_publish(sink, partition);
+    sink_look_again(sink, partition);
 }
 
 /* ---- what is due ---- */
@@ -189,7 +201,7 @@ void partitions_tick(struct sink *sink) {
     records_publish_full(sink);
     sink_write(sink);
     look_at_due(sink);
-    if (rebuild_files_left(sink)) loop_idle_on(sink->loader, 1);
+    rebuild_go_on(sink->rebuild);
     tell_readiness(sink);
     int64_t now = clock_monotonic_us();
     if (now - sink->committed_us < (int64_t)COMMIT_S * SECOND_US) return;

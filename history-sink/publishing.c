@@ -12,8 +12,10 @@ struct publish_line {
 
 struct publishing {
     struct publish_line *line;
+    struct storage *storage;
     struct history_segment *segment;
     int32_t partition;
+    int64_t rows;
     publish_told *told;
     void *context;
     int code;
@@ -37,26 +39,29 @@ static void publish(void *context) {
         segment_drop(publishing->segment);
         publishing->code = error_set(&publishing->error, -ECANCELED, "the file before it was not published");
     } else {
-        publishing->code = segment_publish(publishing->segment, &publishing->file, &publishing->error);
+        publishing->code =
+            segment_publish(publishing->segment, publishing->storage, &publishing->file, &publishing->error);
         publishing->line->broken = publishing->code != 0;
     }
 }
 
 static void done(void *context) {
     struct publishing *publishing = context;
-    publishing->told(publishing->context, publishing->line, publishing->partition, publishing->code, &publishing->file,
-                     publishing->error.text);
+    publishing->told(publishing->context, publishing->line, publishing->partition, publishing->code, publishing->rows,
+                     &publishing->file, publishing->error.text);
     publish_line_free(publishing->line);
     free(publishing);
 }
 
-void publish_line_add(struct publish_line *line, struct worker *worker, struct history_segment *segment,
-                      publish_told *told, void *context) {
+void publish_line_add(struct publish_line *line, struct worker *worker, struct storage *storage,
+                      struct history_segment *segment, publish_told *told, void *context) {
     struct publishing *publishing = mem_alloc(sizeof *publishing);
     *publishing = (struct publishing){
         .line = line,
+        .storage = storage,
         .segment = segment,
         .partition = segment_partition(segment),
+        .rows = segment_rows(segment),
         .told = told,
         .context = context,
         .code = 0,

@@ -20,12 +20,13 @@ struct publish_line *publish_line_new(void);
 /* Files on their way are published all the same, and told. NULL is fine. */
 void publish_line_free(struct publish_line *line);
 
-/* How it went. code: 0, or negative with the reason; `file` is set if 0. `line`: to be compared only, it may be freed. */
-typedef void publish_told(void *context, const struct publish_line *line, int32_t partition, int code,
+/* How it went. code: 0, or negative with the reason; `file` is set if 0. rows: what was in it. `line`: to be compared only, it may be
+ * freed. */
+typedef void publish_told(void *context, const struct publish_line *line, int32_t partition, int code, int64_t rows,
                           const struct segment_published *file, const char *reason);
 
-/* Publishes a segment that was finished, and takes it over. The worker is the same for all of a line. */
-void publish_line_add(struct publish_line *line, struct worker *worker, struct history_segment *segment,
-                      publish_told *told, void *context);
+/* Publishes a segment, and takes it over. Worker and storage, which is the worker's, are the same for all of a line. */
+void publish_line_add(struct publish_line *line, struct worker *worker, struct storage *storage,
+                      struct history_segment *segment, publish_told *told, void *context);
 
 #endif

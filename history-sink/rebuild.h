@@ -1,15 +1,23 @@
-/* Files read back: the newest one of a partition, to see where its chain of files ends, and those that the store misses. Records
- * come in already meanwhile, so that Kafka never has to wait. In slices on the loop, as avro-c has one thread and the store one
- * user; finding ends goes before loading, as Kafka waits for it. */
+/* Files that the store misses are read back. Records come in already meanwhile, so that Kafka never has to wait. A worker of its
+ * own reads some rows at a time, and the loop stores them. Loop's thread. */
 #ifndef HISTORY_SINK_REBUILD_H
 #define HISTORY_SINK_REBUILD_H
 
+#include "history-sink/look.h"
 #include "history-sink/sink.h"
 
-/* The look has found these files of a LOOKING partition, whose `kept` and `target` are set. */
-void rebuild_begin(struct sink *sink, struct sink_partition *partition, const struct archive_wanted *wanted);
+struct rebuild;
 
-void rebuild_more(void *sink); /* one slice of work; the loop calls it as long as there is some */
+/* storage: the rebuild's own, borrowed. */
+struct rebuild *rebuild_new(struct sink *sink, struct storage *storage);
+bool rebuild_busy(const struct rebuild *rebuild);
+void rebuild_free(struct rebuild *rebuild); /* not while it is busy; NULL is fine */
+
+/* The look has found these files of a LOOKING partition, whose `kept` and `target` are set, and where they end. */
+void rebuild_begin(struct sink *sink, struct sink_partition *partition, const struct archive_list *found,
+                   const struct chain_end *chain);
+
+void rebuild_go_on(struct rebuild *rebuild); /* reads what is due, unless it does already */
 size_t rebuild_files_left(const struct sink *sink);
 
 #endif

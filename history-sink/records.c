@@ -12,15 +12,17 @@ enum { LOG_EVERY_S = 10 };
 static void publish_succeeded(struct sink *sink, struct sink_partition *partition,
                               const struct segment_published *file) {
     partition->on_their_way--;
-    partition->published = (struct chain_end){.some = true, .file = file->file, .end = file->last + 1};
+    partition->published = file->chain;
     partition->marked = true;
     log_debug(service_log(sink->service), "file published", LOG_INT("partition", partition->id),
-              LOG_INT("first", file->file.first), LOG_INT("last", file->last), LOG_INT("rows", file->rows));
+              LOG_INT("first", file->chain.file.first), LOG_INT("end", file->chain.end), LOG_INT("rows", file->rows));
 }
 
-static void published(void *context, const struct publish_line *line, int32_t id, int code,
+static void published(void *context, const struct publish_line *line, int32_t id, int code, int64_t rows,
                       const struct segment_published *file, const char *reason) {
     struct sink *sink = context;
+    sink->rows_on_way -= rows;
+    records_bound(sink);
     struct sink_partition *partition = sink_find(sink, id);
     bool counts = partition && partition->line == line; // it was not restarted or given away meanwhile
     if (code == 0) {
@@ -38,21 +40,40 @@ static void published(void *context, const struct publish_line *line, int32_t id
                  LOG_TEXT("reason", reason));
 }
 
-bool records_publish(struct sink *sink, struct sink_partition *partition) {
-    struct error error;
-    struct history_segment *segment = partition->open;
-    if (!segment) return true;
-    int code = segment_finish(segment, &error);
-    if (code) {
-        sink_restart(sink, partition, code, error.text);
-        return false;
-    }
+static void send_off(struct sink *sink, struct sink_partition *partition, struct history_segment *segment) {
     if (!partition->on_their_way++) partition->oldest_on_way = segment_oldest(segment);
-    partition->chain =
-        (struct chain_end){.some = true, .file = segment_file(segment), .end = segment_last(segment) + 1};
+    partition->chain = segment_end(segment);
+    sink->rows_on_way += segment_rows(segment);
+    publish_line_add(partition->line, sink->worker, sink->storage, segment, published, sink);
+}
+
+void records_publish(struct sink *sink, struct sink_partition *partition) {
+    struct history_segment *segment = partition->open;
     partition->open = NULL;
-    publish_line_add(partition->line, sink->worker, segment, published, sink);
-    return true;
+    if (segment) send_off(sink, partition, segment);
+}
+
+void records_close_hour(struct sink *sink, struct sink_partition *partition) {
+    if (partition->open || partition->on_their_way || !partition->chain.some || chain_closed(&partition->chain)) return;
+    send_off(sink, partition, segment_closing((int32_t)partition->id, &partition->chain));
+}
+
+/* Half of the memory is for files that are gathered, half for those that are being published. */
+void records_bound(struct sink *sink) {
+    int64_t half = sink->settings.roll_memory / SEGMENT_ROW_MEMORY / 2;
+    for (;;) {
+        struct sink_partition *largest = NULL;
+        int64_t rows = 0;
+        for (size_t i = 0; i < sink->count; i++) {
+            struct sink_partition *partition = &sink->partitions[i];
+            if (!partition->open) continue;
+            rows += segment_rows(partition->open);
+            if (!largest || segment_rows(partition->open) > segment_rows(largest->open)) largest = partition;
+        }
+        if (rows <= half || !largest) break;
+        records_publish(sink, largest);
+    }
+    kafka_consumer_hold(sink->consumer, sink->draining || sink->rows_on_way > half);
 }
 
 void records_publish_full(struct sink *sink) {
@@ -68,32 +89,14 @@ void records_publish_all(struct sink *sink) {
 
 /* ---- records ---- */
 
-static int file_append(struct sink *sink, struct sink_partition *partition, const struct history_row *row,
-                       struct error *error) {
-    if (!partition->open) {
-        const struct chain_end *chain = &partition->chain;
-        int code = segment_open(sink->settings.dir, chain->some ? &chain->file : NULL, chain->end, row,
-                                &partition->open, error);
-        if (code) return code;
-    }
-    return segment_append(partition->open, row, error);
-}
-
-/* false: the partition was restarted, and the record will come again. */
-static bool take_row(struct sink *sink, struct sink_partition *partition, const struct history_row *row) {
-    struct error error;
-    if (partition->open && !segment_takes(partition->open, row->received) && !records_publish(sink, partition))
-        return false;
-    int code = file_append(sink, partition, row, &error);
-    if (code) {
-        sink_restart(sink, partition, code == -EEXIST ? -EIO : code, error.text);
-        return false;
-    }
+static void take_row(struct sink *sink, struct sink_partition *partition, const struct history_row *row) {
+    if (partition->open && !segment_takes(partition->open, row->received)) records_publish(sink, partition);
+    if (!partition->open) partition->open = segment_new(&partition->chain, row);
+    segment_append(partition->open, row);
     if (row->offset >= partition->stored) rows_put(sink->rows, row);
     tracer_keep(service_kafka(sink->service)->tracer);
     sink->metrics.rows->value++;
-    if (segment_rows(partition->open) >= sink->limits.rows) return records_publish(sink, partition);
-    return true;
+    if (segment_rows(partition->open) >= sink->limits.rows) records_publish(sink, partition);
 }
 
 static void refuse(struct sink *sink, const struct kafka_record *record, const char *reason) {
@@ -106,29 +109,29 @@ static void refuse(struct sink *sink, const struct kafka_record *record, const c
              LOG_TEXT("dead_letter", code ? "lost" : "sent"));
 }
 
-static bool take_record(struct sink *sink, struct sink_partition *partition, const struct kafka_record *record) {
+static void take_record(struct sink *sink, struct sink_partition *partition, const struct kafka_record *record) {
     struct location location;
     struct error error;
     if (event_decode_location(sink->codec, record->value, record->value_size, &location, &error)) {
         refuse(sink, record, error.text);
-        return true;
+        return;
     }
-    if (location.kind != LOCATION_REPORT && location.kind != LOCATION_JOIN) return true;
+    if (location.kind != LOCATION_REPORT && location.kind != LOCATION_JOIN) return;
     if (location.user < 0 || location.time < 0 || !geo_valid((struct geo_point){location.lat, location.lng})) {
         refuse(sink, record, "the user, the time or the position is out of range");
-        return true;
+        return;
     }
-    return take_row(sink, partition,
-                    &(struct history_row){
-                        .user = location.user,
-                        .lat = location.lat,
-                        .lng = location.lng,
-                        .time = location.time,
-                        .accuracy = location.accuracy,
-                        .received = record->timestamp,
-                        .partition = record->partition,
-                        .offset = record->offset,
-                    });
+    take_row(sink, partition,
+             &(struct history_row){
+                 .user = location.user,
+                 .lat = location.lat,
+                 .lng = location.lng,
+                 .time = location.time,
+                 .accuracy = location.accuracy,
+                 .received = record->timestamp,
+                 .partition = record->partition,
+                 .offset = record->offset,
+             });
 }
 
 void records_arrived(void *context, const struct kafka_record *records, size_t count) {
@@ -137,10 +140,11 @@ void records_arrived(void *context, const struct kafka_record *records, size_t c
         struct sink_partition *partition = sink_find(sink, records[i].partition);
         // Not ours, on its way back to LOOKING, or read again from before where its files end.
         if (!partition || partition->state != PARTITION_READING || records[i].offset < partition->next) continue;
-        if (!take_record(sink, partition, &records[i])) continue;
+        take_record(sink, partition, &records[i]);
         partition->next = records[i].offset + 1;
         partition->marked = true;
     }
     records_publish_full(sink);
+    records_bound(sink);
     sink_write(sink);
 }

@@ -6,9 +6,13 @@
 
 void records_arrived(void *sink, const struct kafka_record *records, size_t count); /* kafka_consumer's on_records */
 
-/* Closes the open file, if there is one, and gives it to the worker to publish. false: that failed, and the partition was
- * restarted. Publishing may fail later, with the same effect. */
-bool records_publish(struct sink *sink, struct sink_partition *partition);
+/* Gives the open file, if there is one, to the worker to publish. Where that fails, the partition is restarted. */
+void records_publish(struct sink *sink, struct sink_partition *partition);
+/* Publishes the empty file that closes the hour of the newest one, unless rows wait or it is closed. */
+void records_close_hour(struct sink *sink, struct sink_partition *partition);
+/* Holds the memory of rows that wait to history.roll.memory.bytes: publishes the largest files, and if publishing does not keep up,
+ * reads nothing more until it does. */
+void records_bound(struct sink *sink);
 void records_publish_full(struct sink *sink);
 void records_publish_all(struct sink *sink);
 

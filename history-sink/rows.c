@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "store/store.h"
 
-enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 24 };
+enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 8 };
 
 struct rows {
     struct store *store;
@@ -59,12 +59,10 @@ void rows_put(struct rows *rows, const struct history_row *row) {
     store_batch_put(rows->batch, rows->rows, key, sizeof key, value, sizeof value);
 }
 
-void rows_put_mark(struct rows *rows, int32_t partition, const struct rows_mark *mark) {
+void rows_put_mark(struct rows *rows, int32_t partition, int64_t next) {
     uint8_t key[PARTITION_KEY_SIZE], value[MARK_SIZE];
     bytes_put_be32(key, (uint32_t)partition);
-    bytes_put_be64(value, (uint64_t)mark->next);
-    bytes_put_be64(value + 8, (uint64_t)mark->file);
-    bytes_put_be64(value + 16, (uint64_t)mark->end);
+    bytes_put_be64(value, (uint64_t)next);
     store_batch_put(rows->batch, rows->partitions, key, sizeof key, value, sizeof value);
 }
 
@@ -77,17 +75,14 @@ int rows_write(struct rows *rows, struct error *error) {
     return code;
 }
 
-int rows_mark(struct rows *rows, int32_t partition, struct rows_mark *mark, struct error *error) {
+int rows_mark(struct rows *rows, int32_t partition, int64_t *next, struct error *error) {
     uint8_t key[PARTITION_KEY_SIZE];
     bytes_put_be32(key, (uint32_t)partition);
     int found = store_get(rows->store, rows->partitions, key, sizeof key, &rows->value, error);
     if (found < 0) return found;
-    if (found && rows->value.size != MARK_SIZE)
+    if (found && rows->value.size < MARK_SIZE)
         return error_set(error, -EBADMSG, "the store's entry of partition %d is malformed", partition);
-    *mark = found ? (struct rows_mark){.next = (int64_t)bytes_get_be64(rows->value.data),
-                                       .file = (int64_t)bytes_get_be64(rows->value.data + 8),
-                                       .end = (int64_t)bytes_get_be64(rows->value.data + 16)}
-                  : (struct rows_mark){.next = 0, .file = -1, .end = 0};
+    *next = found ? (int64_t)bytes_get_be64(rows->value.data) : 0;
     return 0;
 }
 

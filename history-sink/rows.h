@@ -4,7 +4,7 @@
  *     family "rows":        key   user 8 bytes, time 8 bytes, offset 8 bytes, all big-endian
  *                           value lat 4, lng 4, accuracy 4, received 8, all big-endian
  *     family "partitions":  key   partition 4, big-endian
- *                           value next 8, file 8, end 8, big-endian: see struct rows_mark
+ *                           value next 8, big-endian (16 bytes more in stores of version 0.1)
  *
  * Writing a row again writes the same key: reading a partition twice does no harm. A row's partition follows from its user.
  */
@@ -20,23 +20,18 @@
 
 struct rows;
 
-struct rows_mark {
-    int64_t next; /* every row before this offset is in "rows" (later ones may be) */
-    int64_t file; /* first offset of the newest published file that was known, -1: none was, */
-    int64_t end;  /* and where it ends: files never change, so it need not be read again */
-};
-
 int rows_open(const char *path, size_t cache_bytes, size_t memtable_bytes, struct rows **rows, struct error *error);
 void rows_close(struct rows *rows); /* NULL is fine; unwritten rows are lost */
 
 /* Gathers rows into one atomic batch, which rows_write writes; rows_waiting counts gathered rows. */
 void rows_put(struct rows *rows, const struct history_row *row);
-void rows_put_mark(struct rows *rows, int32_t partition, const struct rows_mark *mark);
+/* next: every row before this offset is in "rows" (later ones may be). */
+void rows_put_mark(struct rows *rows, int32_t partition, int64_t next);
 size_t rows_waiting(const struct rows *rows);
 int rows_write(struct rows *rows, struct error *error);
 
-/* How far the store reflects a partition; all empty when it was never written. */
-int rows_mark(struct rows *rows, int32_t partition, struct rows_mark *mark, struct error *error);
+/* How far the store reflects a partition; 0 when it was never written. */
+int rows_mark(struct rows *rows, int32_t partition, int64_t *next, struct error *error);
 
 enum { ROWS_KEY_SIZE = 24, ROWS_VALUE_SIZE = 20 };
 void rows_key(uint8_t key[ROWS_KEY_SIZE], int64_t user, int64_t time, int64_t offset);

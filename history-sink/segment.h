@@ -1,5 +1,9 @@
-/* A history file being written, and one being read back. Files are Avro object containers of HistoryRow; see archive.h for
- * what they cover. avro-c's rule: one thread of the process, but where it says so. Appends go to the page cache; publishing waits for the disk. */
+/* A small history file being gathered, and history files being read back. Files are Avro object containers of HistoryRow, sorted by
+ * user and time; see archive.h for what they cover.
+ *
+ *     loop:    segment_new --> segment_append ...     rows are in memory, SEGMENT_ROW_MEMORY bytes each; no call waits
+ *     worker:  segment_publish                        sorts, writes and publishes: as long as that takes
+ */
 #ifndef HISTORY_SINK_SEGMENT_H
 #define HISTORY_SINK_SEGMENT_H
 
@@ -10,51 +14,67 @@ struct history_segment;
 
 struct segment_limits { /* a file that has reached one of them is full */
     int64_t rows;
-    int64_t bytes;  /* on disk */
+    int64_t bytes;  /* in the storage, as is to be expected from its rows */
     int64_t age_ms; /* since it was opened */
 };
 
-/* Opens a hidden file for rows from offset `first` on; row is the first of them, and is not appended by this. `before`: the
- * newest published file, NULL if there is none. */
-int segment_open(const char *dir, const struct archive_file *before, int64_t first, const struct history_row *row,
-                 struct history_segment **segment, struct error *error);
+enum {
+    SEGMENT_ROW_MEMORY = sizeof(struct history_row),
+    SEGMENT_ROW_BYTES = 24 /* of a row in a file, about */
+};
+
+/* A file for rows behind `before`, which is copied; row is the first of them, and is not appended by this. */
+struct history_segment *segment_new(const struct chain_end *before, const struct history_row *row);
+/* The empty file that closes the hour of `before`, which is a small file, and not closed. */
+struct history_segment *segment_closing(int32_t partition, const struct chain_end *before);
 
 /* Does a row that arrived then belong into this file, or into a next one? */
 bool segment_takes(const struct history_segment *segment, int64_t received_ms);
-/* Rows by rising offset. */
-int segment_append(struct history_segment *segment, const struct history_row *row, struct error *error);
+void segment_append(struct history_segment *segment, const struct history_row *row); /* rows by rising offset */
 bool segment_full(const struct history_segment *segment, const struct segment_limits *limits);
 int64_t segment_rows(const struct history_segment *segment);
 int64_t segment_oldest(const struct history_segment *segment); /* when its first row arrived, ms */
+int32_t segment_partition(const struct history_segment *segment);
+struct chain_end segment_end(const struct history_segment *segment); /* of the chain with it */
 
 /* A published file. */
 struct segment_published {
-    struct archive_file file;
-    int64_t last; /* offset of the last row: the next file starts behind it */
+    struct chain_end chain; /* it ends with this file */
     int64_t rows, bytes;
 };
 
-/* Writes out all that was appended. Afterwards only segment_publish, which another thread may call then. On failure the file is
- * gone, and the segment freed. */
-int segment_finish(struct history_segment *segment, struct error *error);
-struct archive_file segment_file(const struct history_segment *segment);
-int32_t segment_partition(const struct history_segment *segment);
-int64_t segment_last(const struct history_segment *segment); /* offset of the last row */
-
-/* Syncs, publishes and frees; blocks as long as the disk takes. At least one row was appended; of a segment that was finished, any
- * thread. -EEXIST: another owner was faster; the rows are for
+/* Publishes and frees; blocks as long as the storage takes. -EEXIST: another owner was faster; the rows are for
  * nothing, and who publishes must look again where files end. After any failure nothing is left of the file. */
-int segment_publish(struct history_segment *segment, struct segment_published *published, struct error *error);
+int segment_publish(struct history_segment *segment, struct storage *storage, struct segment_published *published,
+                    struct error *error);
 void segment_drop(struct history_segment *segment); /* NULL is fine */
 
-/* A published file read back, row by row, holding it against its name: partition, offsets rising from `first` on, at least
- * one row. Whatever is wrong is -EBADMSG. */
-struct segment_reader;
-int segment_reader_open(const char *dir, int32_t partition, struct archive_file file, struct segment_reader **reader,
+/* By user, time and offset, as files are. */
+int segment_row_order(const void *a, const void *b);
+
+/* A file being written whose rows come in their order: a container (event/container.h) on its way into the storage. */
+struct segment_writer;
+int segment_writer_open(struct storage *storage, const char *path, int64_t end, struct segment_writer **writer,
                         struct error *error);
+int segment_writer_append(struct segment_writer *writer, const struct history_row *row, struct error *error);
+/* Writes what is left, and frees the writer; the file is to be published, replaced or abandoned then. On failure nothing is left. */
+int segment_writer_finish(struct segment_writer *writer, struct storage_writer **file, struct error *error);
+void segment_writer_abandon(struct segment_writer *writer); /* NULL is fine */
+
+/* A file read back, row by row, holding it against its name: partition, offsets from `first` on and before its end. Files of version
+ * 0.1 are in order of offsets, and are not empty. Whatever is wrong is -EBADMSG; -ENOENT: the file is gone. */
+struct segment_reader;
+int segment_reader_open(struct storage *storage, int32_t partition, struct archive_file file,
+                        struct segment_reader **reader, struct error *error);
 int segment_reader_next(struct segment_reader *reader, struct history_row *row,
-                        struct error *error);                     /* 1, 0 end, negative */
-int64_t segment_reader_last(const struct segment_reader *reader); /* offset of the row read last */
-void segment_reader_free(struct segment_reader *reader);          /* NULL is fine */
+                        struct error *error);                    /* 1, 0 end, negative */
+bool segment_reader_sorted(const struct segment_reader *reader); /* by user and time; false: by offset (0.1) */
+int64_t segment_reader_end(
+    const struct segment_reader *reader);                /* where the file ends; of 0.1: once it is read whole */
+void segment_reader_free(struct segment_reader *reader); /* NULL is fine */
+
+/* Where a file ends: its head says so; one of version 0.1 is read whole. */
+int segment_measure(struct storage *storage, int32_t partition, struct archive_file file, int64_t *end,
+                    struct error *error);
 
 #endif

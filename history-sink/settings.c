@@ -15,7 +15,18 @@ static const struct config_property PROPERTIES[] = {
     {"history.roll.s", CONFIG_INT, AT(roll_s), "900", .min = 1, .max = 3600,
      .doc = "A file is published at the latest this long (s) after it was begun, and when the hour of its rows ends."},
     {"history.roll.bytes", CONFIG_INT, AT(roll_bytes), "134217728", .min = 65536, .max = 1e12,
-     .doc = "A file is published when it is about this large on disk (bytes)."},
+     .doc = "A file is published when it is about this large (bytes), as is to be expected from its rows."},
+    {"history.roll.memory.bytes", CONFIG_INT, AT(roll_memory), "536870912", .min = 1048576, .max = 1e12,
+     .doc =
+         "Rows wait in memory (56 bytes each) until they are published, sorted by user and time. Of all partitions of a sink "
+         "together they take at most about this much: the largest files are published earlier, and if the storage does not keep up, "
+         "the sink reads no more for a while."},
+    {"history.merge.s", CONFIG_INT, AT(merge_s), "60", .max = 86400,
+     .doc =
+         "How often (s) the sink looks for finished hours, whose files it merges into one an hour and partition, below hours/ in "
+         "history.dir; 0: never."},
+    {"history.merge.keep.s", CONFIG_INT, AT(merge_keep_s), "3600", .max = 1e9,
+     .doc = "How long (s) files are kept after they were merged, so that whoever has listed them can still open them."},
     {"history.store.cache.bytes", CONFIG_INT, AT(store_cache), "67108864", .min = 1048576, .max = 1e12,
      .doc = "Block cache (bytes) of the store that answers queries, which is in data.dir."},
     {"history.store.memtable.bytes", CONFIG_INT, AT(store_memtables), "33554432", .min = 1048576, .max = 1e12,

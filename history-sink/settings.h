@@ -7,7 +7,8 @@
 struct history_settings {
     const char *group;
     const char *dir;
-    int64_t roll_rows, roll_s, roll_bytes;
+    int64_t roll_rows, roll_s, roll_bytes, roll_memory;
+    int64_t merge_s, merge_keep_s;        /* merge_s 0: never */
     int64_t store_cache, store_memtables; /* bytes */
     int64_t store_days;                   /* 0: for ever */
 };

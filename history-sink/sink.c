@@ -30,10 +30,7 @@ void sink_write(struct sink *sink) {
         if (!partition->marked || partition->state < PARTITION_FOUND) continue;
         partition->marked = false;
         if (partition->whole && partition->next > partition->stored) partition->stored = partition->next;
-        rows_put_mark(sink->rows, partition->id,
-                      &(struct rows_mark){.next = partition->stored,
-                                          .file = partition->published.some ? partition->published.file.first : -1,
-                                          .end = partition->published.end});
+        rows_put_mark(sink->rows, (int32_t)partition->id, partition->stored);
     }
     if (rows_write(sink->rows, &error)) service_fail(sink->service, error.text);
 }

@@ -3,6 +3,7 @@
  *
  *     history_sink.c  the daemon: made, drained, freed
  *       partitions.c    owned, looked at, read, given back        query.c  GET /peer/history/{user}
+ *         merging.c       files of finished hours are merged
  *         rebuild.c       files are read back into the store
  *         records.c       records become rows, in files and in the store
  *         look.c          a look at folder and Kafka, on the worker
@@ -26,6 +27,8 @@
 enum { SINK_TICK_MS = 200 };
 
 struct look;
+struct rebuild;
+struct merging;
 
 struct sink {
     struct service *service;
@@ -39,10 +42,13 @@ struct sink {
     struct worker
         *worker; /* publishes files and looks at the folder, in turn: a look sees what was published before it */
     struct look *look;
+    struct rebuild *rebuild;
+    struct merging *merging;
+    struct storage *storage, *loading; /* the worker's, and the rebuild's */
     struct loop_timer *tick;
-    struct loop_idle *loader;          /* reads files back while it is on */
     struct sink_partition *partitions; /* owned, by id */
     size_t count;
+    int64_t rows_on_way; /* of files that the worker is to publish */
     bool assigned, draining;
     unsigned assignment, looked; /* the number of this assignment, and of the one that a look under way is for */
     int64_t committed_us, bad_record_us, kafka_away_us;

@@ -3,7 +3,7 @@
  * The structs and the *_write / *_read functions of event/records.h are generated at build time from schemas/ (the newest
  * version of each record). Strings and arrays in a decoded struct point into the input or into the codec's scratch memory:
  * valid until the next decode with the same codec. One thread at a time per codec; avro-c's
- * error text is process-global, so event_to_json and event/container.h belong to one thread of the process.
+ * error text is process-global, so event_to_json belongs to one thread of the process.
  *
  * Generated per top-level record X (location, friend_command, friendship, profile, sharing, history_row, command_offset,
  * nearby_item, follow_command, follow, follow_refusal, post_command, post, post_text, timeline_item, name_command, user_name,

@@ -23,6 +23,7 @@ KINDS = ['REPORT'] * 8 + ['JOIN', 'REJOIN', 'QUIT', 'LEAVE']
 SECONDS_OF_SINK = {'history.roll.s': 1}  # files every second: the tests are about what is between them
 SECONDS = {'history-sink:history.roll.s': 1}
 NAME = re.compile(r'date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})\.avro')
+MERGED = re.compile(r'hours/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/(\d{5})-(\d{19})-(\d{19})\.avro')
 
 
 def location(user, number, kind='REPORT', time=None):
@@ -106,36 +107,54 @@ def ms(moment: datetime.datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
+def read_file(path):
+    """Its rows, and the offset behind what it covers."""
+    with open(path, 'rb') as stream:
+        reader = fastavro.reader(stream)
+        rows = [{**row, 'time': ms(row['time']), 'received': ms(row['received'])} for row in reader]
+        return rows, int(reader.metadata['starling.end'])
+
+
 def read_files(folder):
-    """{partition: [(first, date and hour, rows)]} of all published files, by first."""
-    files = collections.defaultdict(list)
-    for path in folder.rglob('*'):
-        if path.is_dir() or path.name.startswith('.'):
+    """{partition: [(first, date and hour, rows, end)]} of all published files that count, by first: merged ones, and small ones that
+    none of these covers. Listed in this order: a small file that is gone when it is opened has been merged."""
+    while True:
+        files = collections.defaultdict(list)
+        try:
+            small = [path for path in folder.glob('date=*/hour=*/*') if not path.name.startswith('.')]
+            merged = [MERGED.fullmatch(str(path.relative_to(folder))).groups() for path in folder.glob('hours/date=*/hour=*/*')
+                      if not path.name.startswith('.')]
+            covered = {(partition, int(first), int(end)) for _, _, partition, first, end in merged}
+            for path in small:
+                date, hour, partition, first = NAME.fullmatch(str(path.relative_to(folder))).groups()
+                if not any(other == partition and start <= int(first) < end for other, start, end in covered):
+                    files[int(partition)].append((int(first), (date, hour), *read_file(path)))
+        except FileNotFoundError:
             continue
-        date, hour, partition, first = NAME.fullmatch(str(path.relative_to(folder))).groups()
-        with open(path, 'rb') as stream:
-            rows = [{**row, 'time': ms(row['time']), 'received': ms(row['received'])}
-                    for row in fastavro.reader(stream)]
-        files[int(partition)].append((int(first), (date, hour), rows))
-    return {partition: sorted(chain, key=lambda file: file[0]) for partition, chain in files.items()}
+        for date, hour, partition, first, end in merged:
+            rows, its_end = read_file(folder / f'hours/date={date}/hour={hour}/{partition}-{first}-{end}.avro')
+            assert its_end == int(end)
+            files[int(partition)].append((int(first), (date, hour), rows, its_end))
+        return {partition: sorted(chain, key=lambda file: file[:2]) for partition, chain in files.items()}
 
 
-def check_files(cluster):
-    """The files are whole chains, and their rows are what Kafka says. Returns how many rows and files there were."""
+def check_files(cluster, hours=True):
+    """The files are whole chains, and their rows are what Kafka says. Returns how many rows and files there were. hours: each row is in
+    the folder of the hour when it arrived."""
     wanted = wanted_rows(cluster)
     found, files = [], read_files(cluster.history)
     for partition, chain in files.items():
         end = 0
-        for first, folder, rows in chain:
+        for first, folder, rows, its_end in chain:
             assert first == end, f'partition {partition}: a file from {first} behind the end {end}'
-            assert rows, f'partition {partition}: an empty file from {first}'
-            offsets = [row['offset'] for row in rows]
-            assert offsets == sorted(set(offsets)) and offsets[0] >= first
-            assert {row['partition'] for row in rows} == {partition}
-            for row in rows:
+            end = its_end
+            order = [(row['user'], row['time'], row['offset']) for row in rows]
+            assert order == sorted(order)
+            assert {row['partition'] for row in rows} <= {partition}
+            assert all(first <= row['offset'] < end for row in rows)
+            for row in rows if hours else ():
                 arrived = datetime.datetime.fromtimestamp(row['received'] / 1000, datetime.timezone.utc)
                 assert folder == (f'{arrived:%Y-%m-%d}', f'{arrived:%H}')
-            end = offsets[-1] + 1
             found += rows
     assert len(found) == len({(row['partition'], row['offset']) for row in found}), 'a row is there twice'
     assert {(row['partition'], row['offset']): row for row in found} == wanted
@@ -226,7 +245,7 @@ def test_sigterm_publishes_what_is_open(sinks, users):
     sink, = cluster.sinks
     count = len(wanted_rows(cluster))
     eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, what='all rows are in open files')
-    assert len(hidden_files(cluster)) == 4
+    assert not read_files(cluster.history) and not hidden_files(cluster), 'rows wait in memory'
     assert sink.metrics().total('starling_history_oldest_unpublished_seconds') > 0
     assert published(cluster) == 0
     assert sink.stop() == 0
@@ -240,7 +259,7 @@ def test_files_roll_by_rows(sinks, users):
     produce(cluster, users(20), 3000)
     count = len(wanted_rows(cluster))
     eventually(lambda: published(cluster) > count - 4 * 100, what='all but the last files are published')
-    sizes = {len(rows) for chain in read_files(cluster.history).values() for _, _, rows in chain}
+    sizes = {len(rows) for chain in read_files(cluster.history).values() for _, _, rows, _ in chain}
     assert sizes == {100}
     cluster.sinks[0].stop()
     rows, files = check_files(cluster)
@@ -478,11 +497,11 @@ def test_rows_that_no_file_has_yet_are_answered_after_a_crash(sinks, users):
 
 
 class Broken:
-    """A published file cut in half, beyond its first block, until mended."""
+    """A published file cut beyond its first block, or within its head, until mended."""
 
-    def __init__(self, path):
+    def __init__(self, path, in_head=False):
         self.path, self.whole = path, path.read_bytes()
-        path.write_bytes(self.whole[:len(self.whole) * 3 // 4])
+        path.write_bytes(self.whole[:100 if in_head else len(self.whole) * 3 // 4])
 
     def mend(self):
         self.path.write_bytes(self.whole)
@@ -493,7 +512,7 @@ def files_of(cluster, partition):
 
 
 def largest(cluster):
-    """The partition with the largest file: one of several blocks, as avro-c leaks when it cannot read the first."""
+    """The partition with the largest file: one of several blocks."""
     return max(range(cluster.partitions), key=lambda partition: files_of(cluster, partition)[0].stat().st_size)
 
 
@@ -506,7 +525,7 @@ def test_an_unreadable_newest_file_refuses_its_partition(sinks, users):
     eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 30)
     sink.stop()
     victim = largest(cluster)
-    broken = Broken(*files_of(cluster, victim))
+    broken = Broken(*files_of(cluster, victim), in_head=True)
     shutil.rmtree(sink.settings['data.dir'])
     sink.start(wait=False, **SECONDS_OF_SINK)
     sink.wait_for_log('partition refused', 30)
@@ -577,3 +596,100 @@ def test_files_of_another_topic_are_refused(sinks, users):
     assert sink.metrics().total('starling_history_refused_partitions') == 4
     sink.stop()
     assert read_files(old.history) == before
+
+
+def move_to_another_hour(cluster, days=1):
+    """All small files of that many days before, as if they were from then."""
+    for path in sorted(cluster.history.glob('date=*')):
+        day = datetime.date.fromisoformat(path.name.removeprefix('date=')) - datetime.timedelta(days=days)
+        path.rename(path.with_name(f'date={day}'))
+
+
+MERGING = {'history-sink:history.merge.s': 1, 'history-sink:history.merge.keep.s': 0, 'history-sink:history.roll.s': 1}
+
+
+def small_files(cluster):
+    return list(cluster.history.glob('date=*/hour=*/*.avro'))
+
+
+def merged_files(cluster):
+    return list(cluster.history.glob('hours/date=*/hour=*/*.avro'))
+
+
+def check_files_once(cluster):
+    """At this moment: no row is there twice, and there is no gap."""
+    for partition, chain in read_files(cluster.history).items():
+        end = 0
+        for first, _, rows, its_end in chain:
+            assert first == end, f'partition {partition}: a file from {first} behind the end {end}'
+            end = its_end
+        offsets = [row['offset'] for _, _, rows, _ in chain for row in rows]
+        assert len(offsets) == len(set(offsets)), 'a row is there twice'
+
+
+def today():
+    return f'date={datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}'
+
+
+def test_finished_hours_are_merged(sinks, users):
+    """Into one file an hour and partition, and the small ones go. Two sinks; one is killed in the middle of it all; whoever reads sees
+    each row once at any moment; and a lost store is loaded from both trees."""
+    away_from_the_hour()
+    cluster, ours = sinks(settings=MERGING), users(30)
+    sink, = cluster.sinks
+    for rows in (2000, 1000, 1500):  # some files a partition
+        produce(cluster, ours, rows)
+        eventually(lambda: published(cluster) == len(wanted_rows(cluster)), 20, what='all rows are published')
+    assert len(small_files(cluster)) >= 8 and not merged_files(cluster)
+    sink.stop()
+    move_to_another_hour(cluster)
+    other = cluster.add('history-sink', wait=False)
+    sink.start(wait=False)
+    with Feed(cluster, ours):
+        eventually(lambda: merged_files(cluster), 30, what='a merged file')
+        sink.kill()
+        check_files_once(cluster)
+        sink.start(wait=False)
+        eventually(lambda: len(merged_files(cluster)) == 4, 60, what='a merged file of each partition')
+        check_files_once(cluster)
+        eventually(lambda: all(path.parent.parent.name == today() for path in small_files(cluster)), 30,
+                   what='the small files of that hour are gone')
+    count = len(wanted_rows(cluster))
+    eventually(lambda: check_files(cluster, hours=False)[0] == count, 40, what='all rows are published')
+    check_answers(cluster, ours[:5])
+    assert other.stop() == 0 and sink.stop() == 0
+    for each in (sink, other):
+        shutil.rmtree(each.settings['data.dir'])
+    sink.start()
+    assert sink.metrics().total('starling_history_rebuilt_rows_total') == count
+    check_answers(cluster, ours)
+
+
+def test_a_quiet_partition_is_merged_too(sinks, users):
+    """Nothing arrives any more that would say that the hour is over."""
+    cluster, ours = sinks(settings=MERGING), users(20)
+    sink, = cluster.sinks
+    produce(cluster, ours, 800)
+    count = len(wanted_rows(cluster))
+    eventually(lambda: published(cluster) == count, 20, what='all rows are published')
+    sink.stop()
+    move_to_another_hour(cluster)
+    sink.start()
+    eventually(lambda: len(merged_files(cluster)) == 4 and not small_files(cluster), 30, what='one file a partition is left')
+    assert check_files(cluster, hours=False) == (count, 4)
+    produce(cluster, ours, 300)
+    eventually(lambda: check_files(cluster, hours=False)[0] == len(wanted_rows(cluster)) > count, 20, what='the chain goes on')
+    check_answers(cluster, ours[:5])
+
+
+def test_rows_that_wait_are_bounded(sinks, users):
+    """The largest file is published when memory is short, whatever its age."""
+    cluster, ours = sinks(settings={'history-sink:history.roll.s': 3600, 'history-sink:history.roll.memory.bytes': 1 << 20}), users(20)
+    produce(cluster, ours, 25_000)  # half of a megabyte is 9,362 rows
+    eventually(lambda: published(cluster) > 0, 20, what='a file')
+    count = len(wanted_rows(cluster))
+    sink, = cluster.sinks
+    eventually(lambda: sink.metrics().total('starling_history_rows_total') == count, 20, what='all is read')
+    assert count - published(cluster) < 9_500
+    assert sink.stop() == 0
+    assert check_files(cluster)[0] == count

@@ -22,8 +22,8 @@ def at(metres):
 
 @pytest.fixture(scope='module')
 def shared_cluster(make_module_cluster):
-    """With a feed process, as the page asks for the feed."""
-    return make_module_cluster().start(feeds=1)
+    """With a feed process, as the page asks for the feed. Strangers are told of each other soon."""
+    return make_module_cluster(settings={'router:discover.delay.s': 1}).start(feeds=1)
 
 
 @pytest.fixture
@@ -351,3 +351,33 @@ def test_says_that_the_edge_is_away_and_comes_back_with_the_list(cluster, browse
         screen.wait_state('online', timeout=40)
         screen.wait_list(positions, total=2)
         screen.page.wait_for_selector('#banner', state='hidden')
+
+
+def test_people_around_are_shown_by_their_cells_while_both_are_public(shared_cluster, screen, users):
+    me, ada, ben = users(3)
+    place = north_of(*HOME, 50_000 + 20_000 * (me % 100))  # nobody else is there
+    name(shared_cluster, me, 'Mira')
+    name(shared_cluster, ada, 'Ada')
+    shared_cluster.share(ada, mode='public')
+    shared_cluster.share(me, ben)
+    for user in ada, ben:
+        shared_cluster.http(user).ok('POST', '/v1/locations', json={'lat': place[0], 'lng': place[1], 'time': now_ms()})
+    screen.open(shared_cluster.token(me), place)
+    screen.wait_state('online')
+    screen.page.click('#show-around')
+    screen.page.wait_for_function('() => /everybody/.test(document.getElementById("around-note").textContent)')
+    with screen.panel():
+        screen.page.click('#sharing label:has([value="public"])')
+        screen.page.wait_for_selector('#sharing[data-mode="public"]')
+    row = f'#around-list > li[data-user="{ada}"]'
+    screen.page.wait_for_selector(row)
+    assert screen.page.locator('#around-list > li').count() == 1
+    assert (screen.text(f'{row} .name'), screen.text('.cell-count')) == ('Ada', '1')
+    assert screen.text(f'{row} .where').startswith('about ')
+    assert screen.page.locator('path.cell').count() == 1
+
+    shared_cluster.share(ada, mode='friends')
+    screen.page.click('#show-around')
+    screen.page.click('#show-around')  # asks anew
+    screen.page.wait_for_function('() => /Nobody around/.test(document.getElementById("around-note").textContent)')
+    assert screen.page.locator('#around-list > li, path.cell').count() == 0

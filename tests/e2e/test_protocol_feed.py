@@ -1,4 +1,4 @@
-"""Home timelines as the JavaScript and the Python client keep them, against a real edge: what each shows is the timeline
+"""Home timelines as the clients for Java, JavaScript and Python keep them, against a real edge: what each shows is the timeline
 that the posts and follows make. tests/protocol/README.md says how a client takes part."""
 import pytest
 

@@ -473,22 +473,38 @@ static int fail(const struct error *error) {
     return 1;
 }
 
+static int fail_errno(const char *path) {
+    struct error error;
+    error_set(&error, -errno, "%s: %s", path, strerror(errno));
+    return fail(&error);
+}
+
+static int stream_write(void *context, const void *bytes, size_t size, struct error *error) {
+    return fwrite(bytes, 1, size, context) == size ? 0 : error_set(error, -EIO, "the file cannot be written");
+}
+
+static ssize_t stream_read(void *context, void *bytes, size_t size, struct error *error) {
+    size_t count = fread(bytes, 1, size, context);
+    return count || !ferror((FILE *)context) ? (ssize_t)count : error_set(error, -EIO, "the file cannot be read");
+}
+
 static int write_file(const char *path) {
-    struct container_writer *writer;
     struct buffer value = {.data = NULL};
     struct error error;
-    int rc = container_writer_open(path, &writer, &error);
-    if (rc != 0) return fail(&error);
+    FILE *file = fopen(path, "wbx");
+    if (!file) return fail_errno(path);
+    struct container_writer *writer =
+        container_writer_new(path, -1, &(struct container_output){.context = file, .write = stream_write});
+    int rc = 0;
     while (rc == 0 && next_value(&value)) {
         struct history_row row;
         rc = decode_history_row(&value, &row, &error);
         if (rc == 0) rc = container_writer_append(writer, &row, &error);
     }
     buffer_free(&value);
-    if (rc != 0)
-        container_writer_abandon(writer);
-    else
-        rc = container_writer_close(writer, &error);
+    if (rc == 0) rc = container_writer_finish(writer, &error);
+    container_writer_free(writer);
+    if (fclose(file) && rc == 0) return fail_errno(path);
     return rc == 0 ? 0 : fail(&error);
 }
 
@@ -497,8 +513,14 @@ static int read_file(const char *path) {
     struct history_row row;
     struct buffer shown = {.data = NULL};
     struct error error;
-    if (container_reader_open(path, &reader, &error) != 0) return fail(&error);
-    int rc;
+    FILE *file = fopen(path, "rb");
+    if (!file) return fail_errno(path);
+    int rc =
+        container_reader_new(path, &(struct container_input){.context = file, .read = stream_read}, &reader, &error);
+    if (rc != 0) {
+        fclose(file);
+        return fail(&error);
+    }
     while ((rc = container_reader_next(reader, &row, &error)) == 1) {
         buffer_clear(&shown);
         buffer_byte(&shown, '{');
@@ -508,6 +530,7 @@ static int read_file(const char *path) {
     }
     buffer_free(&shown);
     container_reader_free(reader);
+    fclose(file);
     return rc == 0 ? 0 : fail(&error);
 }
 

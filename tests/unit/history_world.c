@@ -59,17 +59,31 @@ size_t history_count_files(const char *folder, const char *ending) {
     return counted;
 }
 
-struct segment_published history_publish(const char *folder, int32_t partition, const struct archive_file *before,
-                                         int64_t first, int64_t last, int64_t hour) {
-    struct history_segment *segment;
+struct storage *history_storage(const char *folder) {
+    struct storage *storage;
+    assert_int_equal(storage_open(&(struct storage_options){.place = folder}, &storage, NULL), 0);
+    return storage;
+}
+
+struct chain_end history_behind(struct archive_file file, int64_t end) {
+    return (struct chain_end){.some = true, .file = file, .end = end};
+}
+
+struct segment_published history_publish(const char *folder, int32_t partition, const struct chain_end *before,
+                                         int64_t last, int64_t hour) {
+    const struct chain_end none = {.some = false};
+    struct history_segment *segment = NULL;
     struct segment_published published;
     struct error error = {.text = ""};
-    for (int64_t offset = first; offset <= last; offset++) {
+    if (!before) before = &none;
+    for (int64_t offset = before->end; offset <= last; offset++) {
         struct history_row row = history_row_at(partition, offset, hour * HISTORY_HOUR_MS + offset % 1000);
-        if (offset == first) assert_int_equal(segment_open(folder, before, first, &row, &segment, &error), 0);
-        assert_int_equal(segment_append(segment, &row, &error), 0);
+        if (!segment) segment = segment_new(before, &row);
+        segment_append(segment, &row);
     }
-    int code = segment_publish(segment, &published, &error);
+    struct storage *storage = history_storage(folder);
+    int code = segment_publish(segment, storage, &published, &error);
+    storage_close(storage);
     if (code) print_error("%s\n", error.text);
     assert_int_equal(code, 0);
     return published;

@@ -6,6 +6,10 @@
 
 enum { HISTORY_HOUR_MS = 3600000 };
 
+/* A storage of that folder. The caller closes it. */
+struct storage *history_storage(const char *folder);
+struct chain_end history_behind(struct archive_file file, int64_t end);
+
 /* cmocka fixtures: *state is the path of an empty folder, removed with all that is in it. */
 int history_make_folder(void **state);
 int history_remove_folder(void **state);
@@ -16,8 +20,8 @@ struct history_row history_row_at(int32_t partition, int64_t offset, int64_t rec
 /* How many entries, hidden ones too, there are below a folder whose names end so. */
 size_t history_count_files(const char *folder, const char *ending);
 
-/* Writes and publishes rows of offsets [first, last], an hour's, behind `before`. Asserts that it works. */
-struct segment_published history_publish(const char *folder, int32_t partition, const struct archive_file *before,
-                                         int64_t first, int64_t last, int64_t hour);
+/* Writes and publishes rows up to that offset, an hour's, behind `before` (NULL: there is none). Asserts that it works. */
+struct segment_published history_publish(const char *folder, int32_t partition, const struct chain_end *before,
+                                         int64_t last, int64_t hour);
 
 #endif

@@ -28,48 +28,77 @@ static void touch(const char *folder, const char *name) {
     free(path);
 }
 
+static void check_path(int32_t partition, struct archive_file file, const char *expected) {
+    char *path = archive_path(partition, file);
+    assert_string_equal(path, expected);
+    free(path);
+}
+
 static void test_names(void **state) {
-    char *path = archive_path("/h", 3, (struct archive_file){.hour = HOUR, .first = 104729});
-    assert_string_equal(path, "/h/date=2026-03-10/hour=13/00003-0000000000000104729.avro");
-    free(path);
-    path = archive_path("/h", 123456, (struct archive_file){.hour = 0, .first = INT64_MAX});
-    assert_string_equal(path, "/h/date=1970-01-01/hour=00/123456-9223372036854775807.avro");
-    free(path);
+    check_path(3, (struct archive_file){.hour = HOUR, .first = 104729},
+               "date=2026-03-10/hour=13/00003-0000000000000104729.avro");
+    check_path(123456, (struct archive_file){.hour = 0, .first = INT64_MAX},
+               "date=1970-01-01/hour=00/123456-9223372036854775807.avro");
+    check_path(3, (struct archive_file){.hour = HOUR, .first = 104729, .end = 117350},
+               "hours/date=2026-03-10/hour=13/00003-0000000000000104729-0000000000000117350.avro");
     assert_int_equal(archive_hour_of(HOUR * (int64_t)HISTORY_HOUR_MS), HOUR);
     assert_int_equal(archive_hour_of(HOUR * (int64_t)HISTORY_HOUR_MS - 1), HOUR - 1);
     assert_int_equal(archive_hour_of(-1), 0);
 }
 
-static void test_temporary_names_are_hidden_and_differ(void **state) {
-    const struct archive_file file = {.hour = HOUR, .first = 7};
-    char *a = archive_temporary_path("/h", 3, file), *b = archive_temporary_path("/h", 3, file);
-    assert_memory_equal(a, "/h/date=2026-03-10/hour=13/.00003-0000000000000000007-", 54);
-    assert_string_equal(a + strlen(a) - 4, ".tmp");
-    assert_string_not_equal(a, b);
-    free(a);
-    free(b);
+static void test_names_are_read(void **state) {
+    static const struct {
+        enum archive_tree tree;
+        const char *name;
+        bool ours;
+    } cases[] = {
+        {ARCHIVE_SMALL, "00003-0000000000000104729.avro", true},
+        {ARCHIVE_MERGED, "00003-0000000000000104729.avro", false},
+        {ARCHIVE_MERGED, "00003-0000000000000104729-0000000000000117350.avro", true},
+        {ARCHIVE_SMALL, "00003-0000000000000104729-0000000000000117350.avro", false},
+        {ARCHIVE_MERGED, "00003-0000000000000104729-0000000000000104729.avro", false}, // empty
+        {ARCHIVE_MERGED, "00003-0000000000000104729-117350.avro", false},
+        {ARCHIVE_MERGED, "00003-0000000000000104729-0000000000000117350.avro.tmp", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int32_t partition;
+        struct archive_file file = {.end = -1};
+        assert_int_equal(archive_parse(cases[i].tree, cases[i].name, &partition, &file), cases[i].ours);
+        if (!cases[i].ours) continue;
+        assert_int_equal(partition, 3);
+        assert_int_equal(file.first, 104729);
+        assert_int_equal(file.end, cases[i].tree == ARCHIVE_MERGED ? 117350 : 0);
+    }
+}
+
+/* With a storage of its own. */
+static int scan(const char *folder, struct archive_wanted *wanted, size_t count, bool sweep) {
+    struct storage *storage = history_storage(folder);
+    int code = archive_scan(storage, wanted, count, sweep, NULL);
+    storage_close(storage);
+    return code;
 }
 
 static void test_an_empty_folder_and_none(void **state) {
     struct archive_wanted wanted = {.partition = 0, .from = 0};
-    assert_int_equal(archive_scan(*state, &wanted, 1, false, NULL), 0);
+    assert_int_equal(scan(*state, &wanted, 1, false), 0);
     assert_int_equal(wanted.found.count, 0);
     // A folder that is not mounted must not look like one without files.
     char *gone = mem_format("%s/gone", (char *)*state);
-    assert_int_equal(archive_scan(gone, &wanted, 1, false, NULL), -ENOENT);
+    assert_int_equal(scan(gone, &wanted, 1, false), -ENOENT);
     char *deep = mem_format("%s/a/b", gone);
     assert_int_equal(folders_make(deep, NULL), 0);
     assert_int_equal(folders_make(deep, NULL), 0);
-    assert_int_equal(archive_scan(deep, &wanted, 1, false, NULL), 0);
+    assert_int_equal(scan(deep, &wanted, 1, false), 0);
     free(gone);
     free(deep);
 }
 
 /* Partition p has files [0..9], [10..19], ... one an hour, from HOUR on. */
 static void publish_chain(const char *folder, int32_t partition, int files) {
-    struct archive_file before;
+    struct chain_end before;
     for (int i = 0; i < files; i++)
-        before = history_publish(folder, partition, i ? &before : NULL, 10 * i, 10 * i + 9, HOUR + i).file;
+        before = history_publish(folder, partition, i ? &before : NULL, 10 * i + 9, HOUR + i).chain;
 }
 
 static void check_found(const struct archive_list *found, int64_t first, int64_t last) {
@@ -91,7 +120,7 @@ static void test_a_scan_finds_what_may_hold_an_offset(void **state) {
                                           {.partition = 1, .from = cases[i].from},
                                           {.partition = 2, .from = 0},
                                           {.partition = 9, .from = 0}};
-        assert_int_equal(archive_scan(*state, wanted, 4, false, NULL), 0);
+        assert_int_equal(scan(*state, wanted, 4, false), 0);
         check_found(&wanted[0].found, 20, 20);
         check_found(&wanted[1].found, cases[i].first, 290);
         assert_int_equal(wanted[2].found.count + wanted[3].found.count, 0);
@@ -109,11 +138,11 @@ static void test_a_scan_stops_early(void **state) {
     assert_true(fd >= 0);
     close(fd);
     struct archive_wanted wanted = {.partition = 1, .from = 10};
-    assert_int_equal(archive_scan(*state, &wanted, 1, false, NULL), 0);
+    assert_int_equal(scan(*state, &wanted, 1, false), 0);
     check_found(&wanted.found, 10, 290);
     archive_list_clear(&wanted.found);
     wanted.from = 9;
-    assert_int_equal(archive_scan(*state, &wanted, 1, false, NULL), -ENOTDIR);
+    assert_int_equal(scan(*state, &wanted, 1, false), -ENOTDIR);
     archive_list_clear(&wanted.found);
     free(old);
     free(away);
@@ -139,92 +168,126 @@ static void test_what_is_none_of_ours_is_passed_over(void **state) {
         free(path);
     }
     struct archive_wanted wanted = {.partition = 1, .from = 0};
-    assert_int_equal(archive_scan(*state, &wanted, 1, true, NULL), 0);
+    assert_int_equal(scan(*state, &wanted, 1, true), 0);
     check_found(&wanted.found, 0, 0);
     archive_list_clear(&wanted.found);
     assert_int_equal(history_count_files(*state, "99.avro"), 3); // nothing was swept away
     free(hour);
 }
 
-static struct history_segment *open_segment(const char *folder, const struct archive_file *before, int64_t first) {
-    struct history_segment *segment;
-    struct history_row row = history_row_at(1, first, (HOUR + 5) * (int64_t)HISTORY_HOUR_MS);
-    assert_int_equal(segment_open(folder, before, first, &row, &segment, NULL), 0);
-    assert_int_equal(segment_append(segment, &row, NULL), 0);
+static struct history_segment *one_row(const struct chain_end *before) {
+    struct history_row row = history_row_at(1, before->end, (HOUR + 5) * (int64_t)HISTORY_HOUR_MS);
+    struct history_segment *segment = segment_new(before, &row);
+    segment_append(segment, &row);
     return segment;
 }
 
+static int publish(const char *folder, struct history_segment *segment, struct chain_end *chain, struct error *error) {
+    struct segment_published published;
+    struct storage *storage = history_storage(folder);
+    int code = segment_publish(segment, storage, &published, error);
+    storage_close(storage);
+    if (code == 0) *chain = published.chain;
+    return code;
+}
+
 static void test_only_the_first_publishes(void **state) {
-    struct segment_published published, before = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct history_segment *a = open_segment(*state, &before.file, 10), *b = open_segment(*state, &before.file, 10);
-    assert_int_equal(history_count_files(*state, ".tmp"), 2);
-    assert_int_equal(history_count_files(*state, ".avro"), 1);
-    assert_int_equal(segment_publish(a, &published, NULL), 0);
-    assert_int_equal(published.file.first, 10);
-    assert_int_equal(published.last, 10);
-    assert_int_equal(segment_publish(b, &published, NULL), -EEXIST);
+    struct chain_end chain, before = history_publish(*state, 1, NULL, 9, HOUR).chain;
+    struct history_segment *a = one_row(&before), *b = one_row(&before);
+    assert_int_equal(publish(*state, a, &chain, NULL), 0);
+    assert_int_equal(chain.file.first, 10);
+    assert_int_equal(chain.end, 11);
+    assert_int_equal(publish(*state, b, &chain, NULL), -EEXIST);
     assert_int_equal(history_count_files(*state, ".tmp"), 0);
     assert_int_equal(history_count_files(*state, ".avro"), 2);
 }
 
 /* A sink that believes that there is no file yet, or goes on from one that is not the newest any more, under whatever hour. */
 static void test_who_missed_a_file_does_not_publish(void **state) {
-    struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct history_segment *fresh = open_segment(*state, NULL, 0), *late = open_segment(*state, &first.file, 10);
-    history_publish(*state, 1, &first.file, 10, 19, HOUR + 1);
+    const struct chain_end none = {.some = false};
+    struct chain_end chain, first = history_publish(*state, 1, NULL, 9, HOUR).chain;
+    struct history_segment *fresh = one_row(&none), *late = one_row(&first);
+    history_publish(*state, 1, &first, 19, HOUR + 1);
     struct error error;
-    assert_int_equal(segment_publish(fresh, &published, &error), -EEXIST);
+    assert_int_equal(publish(*state, fresh, &chain, &error), -EEXIST);
     assert_non_null(strstr(error.text, "another file is the newest"));
-    assert_int_equal(segment_publish(late, &published, &error), -EEXIST);
+    assert_int_equal(publish(*state, late, &chain, &error), -EEXIST);
     assert_int_equal(history_count_files(*state, ".avro"), 2);
 }
 
 static void test_who_lost_its_newest_file_does_not_publish(void **state) {
-    struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct segment_published second = history_publish(*state, 1, &first.file, 10, 19, HOUR);
-    struct history_segment *segment = open_segment(*state, &second.file, 20);
-    char *path = archive_path(*state, 1, second.file);
-    assert_int_equal(unlink(path), 0); // an operator's hand
-    assert_int_equal(segment_publish(segment, &published, NULL), -EEXIST);
+    struct chain_end chain, first = history_publish(*state, 1, NULL, 9, HOUR).chain;
+    struct chain_end second = history_publish(*state, 1, &first, 19, HOUR).chain;
+    struct storage *storage = history_storage(*state);
+    char *path = archive_path(1, second.file);
+    assert_int_equal(storage_remove(storage, path, NULL), 0); // an operator's hand
+    assert_int_equal(publish(*state, one_row(&second), &chain, NULL), -EEXIST);
     free(path);
+    storage_close(storage);
 }
 
-static void test_a_sweep_stops_who_still_writes(void **state) {
-    struct segment_published published, first = history_publish(*state, 1, NULL, 0, 9, HOUR);
-    struct history_segment *mine = open_segment(*state, &first.file, 10);
+static void test_a_sweep_removes_hidden_files_of_what_is_wanted(void **state) {
+    publish_chain(*state, 1, 1);
+    char *hour = mem_format("%s/date=2026-03-10/hour=13", (char *)*state);
+    touch(hour, ".00001-0000000000000000010.avro-0123456789abcdef.tmp");
     struct archive_wanted others = {.partition = 2, .from = INT64_MAX}, wanted = {.partition = 1, .from = INT64_MAX};
-    assert_int_equal(archive_scan(*state, &others, 1, true, NULL), 0);
-    assert_int_equal(archive_scan(*state, &wanted, 1, false, NULL), 0);
+    assert_int_equal(scan(*state, &others, 1, true), 0);
+    assert_int_equal(scan(*state, &wanted, 1, false), 0);
     assert_int_equal(history_count_files(*state, ".tmp"), 1);
     archive_list_clear(&wanted.found);
-    assert_int_equal(archive_scan(*state, &wanted, 1, true, NULL), 0);
+    assert_int_equal(scan(*state, &wanted, 1, true), 0);
     assert_int_equal(history_count_files(*state, ".tmp"), 0);
     assert_int_equal(wanted.found.count, 1);
-    assert_int_equal(segment_publish(mine, &published, NULL), -EEXIST);
-    assert_int_equal(history_count_files(*state, ".avro"), 1);
     archive_list_clear(&wanted.found);
+    free(hour);
 }
 
-/* What a lost reply of NFS looks like: the link is there, and is said to exist. */
-static void test_a_link_that_was_made_all_the_same(void **state) {
-    const struct archive_file file = {.hour = HOUR, .first = 0};
-    assert_int_equal(archive_create_hour(*state, HOUR, NULL), 0);
-    char *temporary = archive_temporary_path(*state, 1, file), *path = archive_path(*state, 1, file);
-    FILE *stream = fopen(temporary, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fclose(stream), 0);
-    // `before` is what the scan finds, so that only link(2) is in the way.
-    assert_int_equal(link(temporary, path), 0);
-    assert_int_equal(archive_publish(*state, 1, &file, file, temporary, NULL), 0);
-    assert_int_equal(access(temporary, F_OK), -1);
-    assert_int_equal(access(path, F_OK), 0);
-    stream = fopen(temporary, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fclose(stream), 0);
-    assert_int_equal(archive_publish(*state, 1, &file, file, temporary, NULL), -EEXIST);
-    assert_int_equal(access(temporary, F_OK), -1);
-    free(temporary);
-    free(path);
+/* Merged files stand for the small ones that they cover, whichever of these are still there. */
+static void test_a_scan_prefers_merged_files(void **state) {
+    publish_chain(*state, 1, 4);
+    char *command = mem_format("cd %s && mkdir -p hours/date=2026-03-10/hour=14 && cp date=2026-03-10/hour=14/* "
+                               "hours/date=2026-03-10/hour=14/00001-0000000000000000010-0000000000000000020.avro",
+                               (char *)*state);
+    assert_int_equal(system(command), 0);
+    for (int removed = 0; removed < 2; removed++) {
+        struct archive_wanted wanted[] = {{.partition = 1, .from = 0}, {.partition = 2, .from = 0}};
+        assert_int_equal(scan(*state, wanted, 2, false), 0);
+        check_found(&wanted[0].found, 0, 30);
+        for (size_t i = 0; i < 4; i++) assert_int_equal(wanted[0].found.files[i].end, i == 1 ? 20 : 0);
+        assert_int_equal(wanted[1].found.count, 0);
+        archive_list_clear(&wanted[0].found);
+        struct archive_wanted later = {.partition = 1, .from = 15};
+        assert_int_equal(scan(*state, &later, 1, false), 0);
+        check_found(&later.found, 10, 30);
+        archive_list_clear(&later.found);
+        free(command);
+        command = mem_format("rm -rf %s/date=2026-03-10/hour=14", (char *)*state);
+        assert_int_equal(system(command), 0);
+    }
+    free(command);
+}
+
+/* An hour that was closed gets no more files: neither from whoever closed it nor from one who has not noticed. */
+static void test_a_closed_hour(void **state) {
+    struct chain_end chain, open = history_publish(*state, 1, NULL, 9, HOUR).chain;
+    struct history_row row = history_row_at(1, 10, HOUR * (int64_t)HISTORY_HOUR_MS);
+    assert_false(chain_closed(&open));
+    assert_int_equal(publish(*state, segment_closing(1, &open), &chain, NULL), 0);
+    assert_true(chain_closed(&chain));
+    assert_int_equal(chain.file.hour, HOUR);
+    assert_int_equal(chain.file.first, 10);
+    assert_int_equal(chain.end, 10);
+    struct history_segment *late = segment_new(&open, &row), *next = segment_new(&chain, &row);
+    segment_append(late, &row);
+    segment_append(next, &row);
+    assert_int_equal(publish(*state, late, &chain, NULL), -EEXIST);
+    assert_int_equal(publish(*state, next, &chain, NULL), 0);
+    assert_int_equal(chain.file.hour, HOUR + 1);
+    assert_int_equal(chain.file.first, 10);
+    struct archive_wanted wanted = {.partition = 1, .from = 0};
+    assert_int_equal(scan(*state, &wanted, 1, false), 0);
+    assert_int_equal(wanted.found.count, 3);
+    archive_list_clear(&wanted.found);
 }
 
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, history_make_folder, history_remove_folder)
@@ -232,7 +295,7 @@ static void test_a_link_that_was_made_all_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_temporary_names_are_hidden_and_differ),
+        cmocka_unit_test(test_names_are_read),
         WITH_FOLDER(test_an_empty_folder_and_none),
         WITH_FOLDER(test_a_scan_finds_what_may_hold_an_offset),
         WITH_FOLDER(test_a_scan_stops_early),
@@ -240,8 +303,9 @@ int main(void) {
         WITH_FOLDER(test_only_the_first_publishes),
         WITH_FOLDER(test_who_missed_a_file_does_not_publish),
         WITH_FOLDER(test_who_lost_its_newest_file_does_not_publish),
-        WITH_FOLDER(test_a_sweep_stops_who_still_writes),
-        WITH_FOLDER(test_a_link_that_was_made_all_the_same),
+        WITH_FOLDER(test_a_sweep_removes_hidden_files_of_what_is_wanted),
+        WITH_FOLDER(test_a_scan_prefers_merged_files),
+        WITH_FOLDER(test_a_closed_hour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

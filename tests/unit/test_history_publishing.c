@@ -19,41 +19,43 @@ enum { PARTITION = 1, HOUR = 492541, TOLD_MAX = 8 };
 struct heard {
     uv_loop_t loop;
     struct worker *worker;
+    struct storage *storage;
     int codes[TOLD_MAX];
     int64_t firsts[TOLD_MAX];
     size_t count;
 };
 
-static void told(void *context, const struct publish_line *line, int32_t partition, int code,
+static void told(void *context, const struct publish_line *line, int32_t partition, int code, int64_t rows,
                  const struct segment_published *file, const char *reason) {
     struct heard *heard = context;
     assert_int_equal(partition, PARTITION);
     assert_true(code == 0 || *reason);
-    heard->firsts[heard->count] = code ? -1 : file->file.first;
+    assert_true(code ? rows > 0 : rows == file->rows);
+    heard->firsts[heard->count] = code ? -1 : file->chain.file.first;
     heard->codes[heard->count++] = code;
 }
 
-/* A file of the rows [first, last], finished, on top of the one before. */
-static struct history_segment *finished(const char *folder, const struct archive_file *before, int64_t first,
-                                        int64_t last) {
+/* A file of rows up to that offset, on top of the one before. */
+static struct history_segment *gathered(const struct chain_end *before, int64_t last) {
     struct history_segment *segment = NULL;
-    for (int64_t offset = first; offset <= last; offset++) {
+    for (int64_t offset = before->end; offset <= last; offset++) {
         struct history_row row = history_row_at(PARTITION, offset, HOUR * (int64_t)HISTORY_HOUR_MS);
-        if (!segment) assert_int_equal(segment_open(folder, before, first, &row, &segment, NULL), 0);
-        assert_int_equal(segment_append(segment, &row, NULL), 0);
+        if (!segment) segment = segment_new(before, &row);
+        segment_append(segment, &row);
     }
-    assert_int_equal(segment_finish(segment, NULL), 0);
     return segment;
 }
 
-static void heard_begin(struct heard *heard) {
+static void heard_begin(struct heard *heard, const char *folder) {
     *heard = (struct heard){.count = 0};
     uv_loop_init(&heard->loop);
     heard->worker = worker_new(&heard->loop);
+    heard->storage = history_storage(folder);
 }
 
 static void heard_end(struct heard *heard) {
     worker_free(heard->worker);
+    storage_close(heard->storage);
     uv_run(&heard->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&heard->loop), 0);
 }
@@ -61,12 +63,12 @@ static void heard_end(struct heard *heard) {
 static void test_in_their_order(void **state) {
     struct heard heard;
     struct publish_line *line = publish_line_new();
-    heard_begin(&heard);
-    struct history_segment *a = finished(*state, NULL, 0, 9);
-    struct archive_file first = segment_file(a);
-    struct history_segment *b = finished(*state, &first, 10, 19);
-    publish_line_add(line, heard.worker, a, told, &heard);
-    publish_line_add(line, heard.worker, b, told, &heard);
+    heard_begin(&heard, *state);
+    struct history_segment *a = gathered(&(struct chain_end){.some = false}, 9);
+    struct chain_end first = segment_end(a);
+    struct history_segment *b = gathered(&first, 19);
+    publish_line_add(line, heard.worker, heard.storage, a, told, &heard);
+    publish_line_add(line, heard.worker, heard.storage, b, told, &heard);
     publish_line_free(line); // they are published all the same
     uv_run(&heard.loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.count, 2);
@@ -81,17 +83,17 @@ static void test_in_their_order(void **state) {
 static void test_none_on_top_of_one_that_failed(void **state) {
     struct heard heard;
     struct publish_line *line = publish_line_new();
-    heard_begin(&heard);
-    struct archive_file before = history_publish(*state, PARTITION, NULL, 0, 9, HOUR).file;
-    struct history_segment *a = finished(*state, &before, 10, 30);
-    struct archive_file ours = segment_file(a);
-    struct history_segment *b = finished(*state, &ours, 31, 60), *c;
-    ours.first = 31;
-    c = finished(*state, &ours, 61, 70);
-    history_publish(*state, PARTITION, &before, 10, 50, HOUR);
-    publish_line_add(line, heard.worker, a, told, &heard);
-    publish_line_add(line, heard.worker, b, told, &heard);
-    publish_line_add(line, heard.worker, c, told, &heard);
+    heard_begin(&heard, *state);
+    struct chain_end before = history_publish(*state, PARTITION, NULL, 9, HOUR).chain;
+    struct history_segment *a = gathered(&before, 30);
+    struct chain_end ours = segment_end(a);
+    struct history_segment *b = gathered(&ours, 60);
+    ours = segment_end(b);
+    struct history_segment *c = gathered(&ours, 70);
+    history_publish(*state, PARTITION, &before, 50, HOUR);
+    publish_line_add(line, heard.worker, heard.storage, a, told, &heard);
+    publish_line_add(line, heard.worker, heard.storage, b, told, &heard);
+    publish_line_add(line, heard.worker, heard.storage, c, told, &heard);
     uv_run(&heard.loop, UV_RUN_DEFAULT);
     assert_int_equal(heard.count, 3);
     assert_int_equal(heard.codes[0], -EEXIST);
@@ -111,7 +113,7 @@ static void test_the_oldest_that_waits(void **state) {
     partition.waits_since = 0;
     assert_int_equal(sink_partition_oldest(&partition, now), now);
     struct history_row row = history_row_at(PARTITION, 0, received);
-    assert_int_equal(segment_open(*state, NULL, 0, &row, &partition.open, NULL), 0);
+    partition.open = segment_new(&partition.chain, &row);
     assert_int_equal(sink_partition_oldest(&partition, now), received);
     partition.on_their_way = 1;
     partition.oldest_on_way = received - 5;

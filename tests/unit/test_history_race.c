@@ -1,5 +1,5 @@
-/* Several processes that all believe to own one partition, some killed with -9 on the way: every row is in exactly one file,
- * and the files follow each other without a gap. */
+/* Several processes that all believe to own one partition, some killed with -9 on the way, publish small files, close hours, merge them and
+ * remove what is merged: every row is there exactly once, at the end and at any moment, and the files follow each other without a gap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,10 +15,13 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
+#include "history-sink/merge.h"
 #include "history_world.h"
 
 enum {
@@ -28,14 +31,14 @@ enum {
     STEP_MS = 30 * 1000, /* between two records */
     START_HOUR = 492541,
     KILLS = 25,
-    ROUNDS = 8,
+    ROUNDS = 6,
     DUELS = 100,
     DUELLISTS = 4,
 };
 
 /* What the owners tell the test: memory that they share. */
 struct told {
-    atomic_int races, links_lost, files;
+    atomic_int races, links_lost, files, merged, removed;
     atomic_int ready, go; /* duels */
     atomic_int won;
 };
@@ -61,14 +64,12 @@ static int64_t received(uint64_t seed, int64_t offset) {
 /* ---- an owner, in a process of its own ---- */
 
 struct owner {
-    const char *folder;
+    struct storage *storage, *scratch;
     uint64_t seed; /* of the log */
     uint64_t random;
     struct told *told;
     struct history_segment *open;
-    bool has_newest;
-    struct archive_file newest;
-    int64_t end; /* of the chain, as it knows it */
+    struct chain_end chain; /* as it knows it */
 };
 
 static uint64_t owner_random(struct owner *owner, uint64_t below) {
@@ -84,22 +85,36 @@ static void owner_check(int code, const char *doing, const struct error *error) 
 
 static void owner_look(struct owner *owner) {
     struct archive_wanted wanted = {.partition = PARTITION, .from = INT64_MAX};
-    struct segment_reader *reader;
-    struct history_row row;
     struct error error = {.text = ""};
-    owner_check(archive_scan(owner->folder, &wanted, 1, true, &error), "scan", &error);
-    owner->end = 0;
-    owner->has_newest = wanted.found.count > 0;
-    if (owner->has_newest) {
-        owner->newest = wanted.found.files[0];
-        owner_check(segment_reader_open(owner->folder, PARTITION, owner->newest, &reader, &error), "open", &error);
-        int code;
-        while ((code = segment_reader_next(reader, &row, &error)) > 0) {}
-        owner_check(code, "read", &error);
-        owner->end = segment_reader_last(reader) + 1;
-        segment_reader_free(reader);
-    }
+    int code;
+    do { // again, if the file has been merged and removed since
+        archive_list_clear(&wanted.found);
+        owner_check(archive_scan(owner->storage, &wanted, 1, true, &error), "scan", &error);
+        owner->chain = (struct chain_end){.some = wanted.found.count > 0};
+        if (!owner->chain.some) break;
+        owner->chain.file = wanted.found.files[0];
+        code = segment_measure(owner->storage, PARTITION, owner->chain.file, &owner->chain.end, &error);
+    } while (code == -ENOENT);
+    if (owner->chain.some) owner_check(code, "measure", &error);
     archive_list_clear(&wanted.found);
+}
+
+/* As if the last hour were long over: a closed one is merged, and what has been merged goes at once, or never. */
+static void owner_merge(struct owner *owner) {
+    static const int32_t PARTITIONS[] = {PARTITION};
+    static const atomic_bool NEVER;
+    struct merge_done done = {.merged_files = 0};
+    struct error error = {.text = ""};
+    const struct merge_options options = {
+        .storage = owner->storage,
+        .scratch = owner->scratch,
+        .stop = &NEVER,
+        .now_ms = INT64_MAX / 2,
+        .keep_ms = owner_random(owner, 2) ? 0 : INT64_MAX / 2,
+    };
+    owner_check(merge_round(&options, PARTITIONS, 1, &done, &error), "merge", &error);
+    atomic_fetch_add(&owner->told->merged, (int)done.merged_files);
+    atomic_fetch_add(&owner->told->removed, (int)done.removed_files);
 }
 
 /* false: another one was faster. */
@@ -107,7 +122,7 @@ static bool owner_publish(struct owner *owner) {
     struct segment_published published;
     struct error error = {.text = ""};
     if (!owner->open) return true;
-    int code = segment_publish(owner->open, &published, &error);
+    int code = segment_publish(owner->open, owner->storage, &published, &error);
     owner->open = NULL;
     if (code == -EEXIST) {
         atomic_fetch_add(&owner->told->races, 1);
@@ -115,38 +130,46 @@ static bool owner_publish(struct owner *owner) {
     }
     owner_check(code, "publish", &error);
     atomic_fetch_add(&owner->told->files, 1);
-    owner->has_newest = true;
-    owner->newest = published.file;
-    owner->end = published.last + 1;
+    owner->chain = published.chain;
     return true;
 }
 
 static bool owner_take(struct owner *owner, int64_t offset) {
     struct history_row row = history_row_at(PARTITION, offset, received(owner->seed, offset));
-    struct error error = {.text = ""};
     if (owner->open && !segment_takes(owner->open, row.received) && !owner_publish(owner)) return false;
-    if (!owner->open)
-        owner_check(segment_open(owner->folder, owner->has_newest ? &owner->newest : NULL, owner->end, &row,
-                                 &owner->open, &error),
-                    "open", &error);
-    owner_check(segment_append(owner->open, &row, &error), "append", &error);
+    if (!owner->open) owner->open = segment_new(&owner->chain, &row);
+    segment_append(owner->open, &row);
     return true;
+}
+
+/* As if nothing more could arrive in this hour. */
+static bool owner_close_hour(struct owner *owner) {
+    if (!owner_publish(owner)) return false;
+    if (!owner->chain.some || chain_closed(&owner->chain)) return true;
+    owner->open = segment_closing(PARTITION, &owner->chain);
+    return owner_publish(owner);
 }
 
 /* Until the whole log is in files. */
 static void owner_run(struct owner *owner) {
     for (;;) {
         owner_look(owner);
-        if (owner->end == LOG_END) _exit(0);
+        if (owner->chain.end == LOG_END) break;
         bool mine = true;
         uint64_t roll = 1 + owner_random(owner, 60), sleepy = 5 + owner_random(owner, 100);
-        for (int64_t offset = owner->end; mine && offset < LOG_END; offset++) {
+        for (int64_t offset = owner->chain.end; mine && offset < LOG_END; offset++) {
             if (owner_random(owner, sleepy) == 0) usleep((useconds_t)owner_random(owner, 3000));
             if (is_row(owner->seed, offset)) mine = owner_take(owner, offset);
             if (mine && owner_random(owner, roll) == 0) mine = owner_publish(owner);
+            if (mine && owner_random(owner, 60) == 0) mine = owner_close_hour(owner);
+            if (owner_random(owner, 60) == 0) owner_merge(owner);
         }
         if (mine) owner_publish(owner);
+        segment_drop(owner->open);
+        owner->open = NULL;
     }
+    owner_merge(owner);
+    _exit(0);
 }
 
 static pid_t owner_start(const char *folder, uint64_t seed, uint64_t random, struct told *told) {
@@ -154,40 +177,89 @@ static pid_t owner_start(const char *folder, uint64_t seed, uint64_t random, str
     assert_true(child >= 0);
     if (child) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct owner owner = {.folder = folder, .seed = seed, .random = random, .told = told};
+    char *scratch = mem_format("%s/scratch-%d", folder, (int)getpid());
+    if (mkdir(scratch, 0700)) _exit(5);
+    struct owner owner = {.storage = history_storage(folder),
+                          .scratch = history_storage(scratch),
+                          .seed = seed,
+                          .random = random,
+                          .told = told};
     owner_run(&owner);
     _exit(4);
 }
 
 /* ---- the verdict ---- */
 
+/* The rows of one file, by offset. */
+static void collect(struct storage *storage, const struct archive_file *file, uint64_t seed, bool seen[LOG_END]) {
+    struct segment_reader *reader;
+    struct history_row row, before = {.user = -1};
+    assert_int_equal(segment_reader_open(storage, PARTITION, *file, &reader, NULL), 0);
+    while (segment_reader_next(reader, &row, NULL) > 0) {
+        assert_true(row.offset < LOG_END && !seen[row.offset] && is_row(seed, row.offset));
+        assert_true(segment_row_order(&before, &row) < 0);
+        seen[row.offset] = true;
+        before = row;
+        const struct history_row expected = history_row_at(PARTITION, row.offset, received(seed, row.offset));
+        assert_true(row.user == expected.user && row.received == expected.received && row.time == expected.time);
+        // In its own hour, or in the one that the clock stepped back from, or behind those that were closed too early.
+        assert_true(file->hour >= archive_hour_of(row.received));
+    }
+    segment_reader_free(reader);
+}
+
 static void check_files(const char *folder, uint64_t seed) {
+    static bool seen[LOG_END];
+    struct storage *storage = history_storage(folder);
     struct archive_wanted wanted = {.partition = PARTITION, .from = 0};
-    struct history_row row;
-    int64_t next = 0, hour = 0, end = 0;
-    assert_int_equal(archive_scan(folder, &wanted, 1, false, NULL), 0);
+    int64_t hour = 0, end = 0;
+    memset(seen, 0, sizeof seen);
+    assert_int_equal(archive_scan(storage, &wanted, 1, false, NULL), 0);
     for (size_t i = 0; i < wanted.found.count; i++) {
-        struct segment_reader *reader;
-        const struct archive_file file = wanted.found.files[i];
-        assert_int_equal(file.first, end);
-        assert_true(file.hour >= hour);
-        hour = file.hour;
-        assert_int_equal(segment_reader_open(folder, PARTITION, file, &reader, NULL), 0);
-        while (segment_reader_next(reader, &row, NULL) > 0) {
-            while (next < row.offset) assert_false(is_row(seed, next++));
-            assert_true(is_row(seed, row.offset));
-            const struct history_row expected = history_row_at(PARTITION, row.offset, received(seed, row.offset));
-            assert_true(row.user == expected.user && row.received == expected.received && row.time == expected.time);
-            // In its own hour, or in the one that the clock stepped back from.
-            assert_in_range(file.hour - archive_hour_of(row.received), 0, 1);
-            next = row.offset + 1;
-        }
-        end = segment_reader_last(reader) + 1;
-        segment_reader_free(reader);
+        const struct archive_file *file = &wanted.found.files[i];
+        assert_int_equal(file->first, end);
+        assert_true(file->hour >= hour);
+        hour = file->hour;
+        assert_int_equal(segment_measure(storage, PARTITION, *file, &end, NULL), 0);
+        collect(storage, file, seed, seen);
     }
     assert_int_equal(end, LOG_END);
-    assert_int_equal(history_count_files(folder, ".avro"), wanted.found.count);
+    for (int64_t offset = 0; offset < LOG_END; offset++) assert_int_equal(seen[offset], is_row(seed, offset));
     archive_list_clear(&wanted.found);
+    storage_close(storage);
+}
+
+/* What a reader finds meanwhile is a chain without gaps, and no row is in it twice. */
+static void read_meanwhile(const char *folder) {
+    static bool seen[LOG_END];
+    struct storage *storage = history_storage(folder);
+    struct archive_wanted wanted = {.partition = PARTITION, .from = 0};
+    bool again;
+    do {
+        struct segment_reader *reader = NULL;
+        int64_t end = 0;
+        again = false;
+        memset(seen, 0, sizeof seen);
+        archive_list_clear(&wanted.found);
+        assert_int_equal(archive_scan(storage, &wanted, 1, false, NULL), 0);
+        for (size_t i = 0; i < wanted.found.count && !again; i++) {
+            const struct archive_file *file = &wanted.found.files[i];
+            assert_int_equal(file->first, end);
+            int code = segment_reader_open(storage, PARTITION, *file, &reader, NULL);
+            again = code == -ENOENT;
+            if (again) break;
+            assert_int_equal(code, 0);
+            end = segment_reader_end(reader);
+            struct history_row row;
+            while (segment_reader_next(reader, &row, NULL) > 0) {
+                assert_false(seen[row.offset]);
+                seen[row.offset] = true;
+            }
+            segment_reader_free(reader);
+        }
+    } while (again);
+    archive_list_clear(&wanted.found);
+    storage_close(storage);
 }
 
 static void race(const char *folder, uint64_t seed, struct told *told) {
@@ -202,6 +274,7 @@ static void race(const char *folder, uint64_t seed, struct told *told) {
         assert_int_equal(waitpid(owners[victim], &status, 0), owners[victim]);
         assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
         owners[victim] = owner_start(folder, seed, random, told);
+        read_meanwhile(folder);
     }
     for (int i = 0; i < OWNERS; i++) {
         int status;
@@ -221,25 +294,27 @@ static void test_owners_race(void **state) {
         assert_int_equal(history_remove_folder(&folder), 0);
     }
     // Without races this test would show nothing.
-    print_message("%d files published, %d races lost\n", told->files, told->races);
+    print_message("%d files published, %d races lost, %d hours merged, %d files removed\n", told->files, told->races,
+                  told->merged, told->removed);
     assert_true(told->races > 10 * ROUNDS);
+    assert_true(told->merged > ROUNDS && told->removed > ROUNDS);
     munmap(told, sizeof *told);
 }
 
 /* All at the same moment, from the same file, with different ends: one gets through. */
-static void duellist(const char *folder, const struct archive_file *before, int64_t first, int rows,
-                     struct told *told) {
-    struct history_segment *segment;
+static void duellist(const char *folder, const struct chain_end *before, int rows, struct told *told) {
+    struct history_segment *segment = NULL;
+    struct storage *storage = history_storage(folder);
     struct segment_published published;
     struct error error = {.text = ""};
     for (int i = 0; i < rows; i++) {
-        struct history_row row = history_row_at(PARTITION, first + i, START_HOUR * (int64_t)HISTORY_HOUR_MS);
-        if (i == 0) owner_check(segment_open(folder, before, first, &row, &segment, &error), "open", &error);
-        owner_check(segment_append(segment, &row, &error), "append", &error);
+        struct history_row row = history_row_at(PARTITION, before->end + i, START_HOUR * (int64_t)HISTORY_HOUR_MS);
+        if (i == 0) segment = segment_new(before, &row);
+        segment_append(segment, &row);
     }
     atomic_fetch_add(&told->ready, 1);
     while (!atomic_load(&told->go)) usleep(50);
-    int code = segment_publish(segment, &published, &error);
+    int code = segment_publish(segment, storage, &published, &error);
     if (code == 0)
         atomic_fetch_add(&told->won, rows);
     else if (code != -EEXIST)
@@ -251,15 +326,14 @@ static void duellist(const char *folder, const struct archive_file *before, int6
 
 static void test_duels(void **state) {
     struct told *told = told_new();
-    struct archive_file before = {.hour = 0, .first = 0};
-    int64_t end = 0;
+    struct chain_end before = {.some = false};
     for (int duel = 0; duel < DUELS; duel++) {
         pid_t children[DUELLISTS];
         told->ready = told->go = told->won = 0;
         for (int i = 0; i < DUELLISTS; i++) {
             children[i] = fork();
             assert_true(children[i] >= 0);
-            if (!children[i]) duellist(*state, duel ? &before : NULL, end, i + 1, told);
+            if (!children[i]) duellist(*state, &before, i + 1, told);
         }
         while (told->ready < DUELLISTS) usleep(50);
         told->go = 1;
@@ -272,8 +346,8 @@ static void test_duels(void **state) {
         assert_in_range(told->won, 1, DUELLISTS); // rows of the one winner; two would rarely add up to so few
         assert_int_equal(history_count_files(*state, ".avro"), duel + 1);
         assert_int_equal(history_count_files(*state, ".tmp"), 0);
-        before = (struct archive_file){.hour = START_HOUR, .first = end};
-        end += told->won;
+        before = (struct chain_end){
+            .some = true, .file = {.hour = START_HOUR, .first = before.end}, .end = before.end + told->won};
     }
     print_message("%d duels, %d were decided by link(2)\n", DUELS, told->links_lost);
     assert_true(told->links_lost > 0);

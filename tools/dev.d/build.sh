@@ -42,3 +42,23 @@ build_web() {
     cd "$ROOT" || exit
     touch "$web/node_modules/.built" "$stamp"
 }
+
+# in_java GOAL [ARGUMENT...]: Maven on the Java client, with what was fetched before.
+in_java() { mvn -q -B -o "-Dmaven.repo.local=$CACHE/maven" -f "$ROOT/clients/java/pom.xml" "$@"; }
+
+# The Java client with its tests, and what it stands on; again only when something has changed. Fetched once for each pom.xml.
+build_java() {
+    local java=$ROOT/clients/java stamp=$ROOT/clients/java/target/.built fetched
+    fetched=$CACHE/maven/.fetched-$(cksum <"$java/pom.xml" | tr ' ' -)
+    if [ -e "$fetched" ] && [ -e "$stamp" ] && [ -z "$(find "$java/pom.xml" "$java/src" -newer "$stamp")" ]; then return 0; fi
+    need_packages java javac maven ca-certificates
+    if [ ! -e "$fetched" ]; then
+        say "Fetching what the Java client stands on"
+        # One test is run for Maven to see what it needs for that.
+        quietly "Fetching by Maven" mvn -q -B "-Dmaven.repo.local=$CACHE/maven" -f "$java/pom.xml" test -Dtest=PartsTest
+        touch "$fetched"
+    fi
+    say "Building the Java client"
+    quietly "Building the Java client" in_java test-compile
+    touch "$stamp"
+}

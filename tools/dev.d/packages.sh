@@ -3,28 +3,28 @@
 
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkgconf python3
     librdkafka-dev libmicrohttpd-dev libwebsockets-dev libwebsockets-evlib-uv libuv1-dev libjansson-dev libjwt-dev libssl-dev
-    libcurl4-openssl-dev libavro-dev librocksdb-dev libsqlite3-dev zlib1g-dev libxml2-dev)
+    libcurl4-openssl-dev libavro-dev libsnappy-dev librocksdb-dev libsqlite3-dev zlib1g-dev libxml2-dev)
 TEST_PACKAGES=(libcmocka-dev python3-venv chromium man-db systemd iproute2)
 CHECK_PACKAGES=(clang clang-format clang-tidy cppcheck shellcheck git)
 FUZZ_PACKAGES=(clang llvm libclang-rt-dev)
 CERTIFICATES=/etc/ssl/certs/ca-certificates.crt
 
-# The newest Java that Kafka runs on, of those this Debian has. One that is installed already will do.
+# java_package jre|jdk: the newest Java that Kafka runs on, of those this Debian has. One that is installed already will do.
 java_package() {
     local package
-    for package in openjdk-17-jre-headless openjdk-21-jre-headless; do
+    for package in "openjdk-17-$1-headless" "openjdk-21-$1-headless"; do
         if installed "$package"; then
             echo "$package"
             return
         fi
     done
-    for package in openjdk-17-jre-headless openjdk-21-jre-headless; do
+    for package in "openjdk-17-$1-headless" "openjdk-21-$1-headless"; do
         if [ -n "$(apt-cache madison "$package" 2>/dev/null)" ]; then
             echo "$package"
             return
         fi
     done
-    die "this Debian has neither openjdk-17-jre-headless nor openjdk-21-jre-headless"
+    die "this Debian has neither openjdk-17-$1-headless nor openjdk-21-$1-headless"
 }
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -40,22 +40,22 @@ refresh_package_lists() {
     PACKAGE_LISTS_FRESH=1
 }
 
-# need_packages PACKAGE...: the word `java` stands for whichever this Debian has.
+# need_packages PACKAGE...: the words `java` and `javac` stand for whichever this Debian has.
 need_packages() {
     command -v dpkg-query >/dev/null || die "this is not a Debian: install the packages of tools/dev.d/packages.sh by hand"
     local wanted=() missing package
     for package in "$@"; do
         # Whoever has Node.js or Java from elsewhere keeps it: Debian's npm even conflicts with the nodejs of others.
         case $package in
-        java | npm) command -v "$package" ;;
+        java | javac | npm) command -v "$package" ;;
         nodejs) command -v node ;;
         maven) command -v mvn ;;
         *) false ;;
         esac >/dev/null && continue
-        if [ "$package" = java ]; then
-            refresh_package_lists
-            package=$(java_package)
-        fi
+        case $package in
+        java) refresh_package_lists; package=$(java_package jre) ;;
+        javac) refresh_package_lists; package=$(java_package jdk) ;;
+        esac
         wanted+=("$package")
     done
     mapfile -t missing < <(missing_of "${wanted[@]}")

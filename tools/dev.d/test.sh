@@ -31,6 +31,12 @@ test_web() {
     npm --prefix "$ROOT/web" --silent test
 }
 
+test_java() {
+    say "The Java client's tests (JUnit)"
+    in_java surefire:test
+    note "$(cat "$ROOT"/clients/java/target/surefire-reports/*.txt | awk '/^Tests run/ { n += $3 } END { print n }') tests passed"
+}
+
 test_page() {
     say "The page in Chromium against a stand-in server"
     npm --prefix "$ROOT/web" --silent run test:page && return 0
@@ -83,12 +89,14 @@ test_named() {
 prepare_unit() {
     build_sanitized
     build_web tests
+    build_java
 }
 
 prepare_e2e() {
     build_sanitized # its tests against a real broker are run here, whatever the daemons are built with
     [ "$1" != build ] || build_release
     build_web tests
+    build_java
     fetch_kafka
     fetch_kafka_tools
     fetch_prometheus
@@ -105,7 +113,7 @@ command_test() {
         esac
     done
     lock
-    need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" java maven nodejs npm ca-certificates
+    need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" java javac maven nodejs npm ca-certificates
     [ "$what" = e2e ] || prepare_unit
     [ "$what" = unit ] || prepare_e2e "$folder"
     unlock
@@ -113,6 +121,7 @@ command_test() {
     unit)
         test_unit || status=$?
         test_web || status=$?
+        test_java || status=$?
         ;;
     e2e)
         test_page || status=$?
@@ -121,6 +130,7 @@ command_test() {
     '') # Both, even if the first fails: one run then tells everything.
         test_unit || status=$?
         test_web || status=$?
+        test_java || status=$?
         test_page || status=$?
         test_e2e "$folder" "${BESIDE[@]}" || status=$?
         ;;

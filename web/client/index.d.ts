@@ -294,6 +294,26 @@ export interface People extends Page<string> {
     total: number;
 }
 
+/** Somebody around who shares with everybody, as I do. */
+export interface Stranger {
+    readonly user: string;
+    /** null: not known. */
+    readonly name: string | null;
+    readonly avatarUrl: string | null;
+    /** The centre of the cell that the user is in. */
+    readonly lat: number;
+    readonly lng: number;
+    /** Metres from my last report to that centre. */
+    readonly distance: number;
+    /** Of the user's last report, rounded down to five minutes; ms since the epoch. */
+    readonly time: number;
+}
+
+export interface Strangers extends Page<Stranger> {
+    /** How large cells are, in degrees. */
+    cell: { height: number; width: number };
+}
+
 /** The server refused, or was not reached. */
 export class ApiError extends Error {
     constructor(status: number, code: string, message: string, retryAfterMs?: number | null);
@@ -336,6 +356,9 @@ export class StarlingApi {
 
     /** A page of my notices, newest first. The server keeps 200. */
     getNotices(query?: ListQuery): Promise<Page<Notice>>;
+
+    /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else not_public. */
+    getStrangers(query?: ListQuery): Promise<Strangers>;
 
     /** A page of roots with their first replies. A subject is as post:123. */
     getComments(subject: string, query?: CommentsQuery): Promise<CommentPage>;

@@ -18,6 +18,7 @@ import { FriendMap } from './map.js';
 import { Me } from './me.js';
 import { Notices } from './notices.js';
 import { Status } from './status.js';
+import { Strangers } from './strangers.js';
 import { Tabs } from './tabs.js';
 import { strollOn } from './walk.js';
 
@@ -53,6 +54,7 @@ const map = new FriendMap($('map'), {
     onSelect: (friend) => select(friend, false),
 });
 const rows = new FriendRows($('list'), (friend) => select(friend, true));
+const strangers = new Strangers(map);
 const notices = new Notices(
     (who) => {
         tabs.choose('feed');
@@ -89,7 +91,12 @@ function signIn(token) {
         notices.signIn(api, user);
     }
     me = new Me(api, subject, problem);
-    me.load().then(render);
+    const mine = me;
+    mine.load().then(() => {
+        if (me !== mine) return;
+        strangers.signIn(api, mine.mode);
+        render();
+    });
 }
 
 function makeClient(token) {
@@ -124,6 +131,7 @@ function signOut() {
     client?.close();
     feed.forget();
     notices.signOut();
+    strangers.signOut();
     client = null;
     api = null;
     me = null;
@@ -295,6 +303,7 @@ setInterval(() => {
     rows.tick(client.serverNow());
     feed.tick();
     notices.tick(client.serverNow());
+    strangers.tick(client.serverNow());
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------
@@ -341,7 +350,13 @@ $('handle-form').addEventListener('submit', (event) => {
     event.preventDefault();
     me?.saveHandle();
 });
-$('sharing').addEventListener('change', (event) => me?.share(event.target.value).then(render));
+$('sharing').addEventListener('change', async (event) => {
+    const mine = me;
+    if (event.target.value !== 'public') strangers.setMode(null); // at once, and again if the server refuses
+    await mine?.share(event.target.value);
+    if (me === mine) strangers.setMode(mine?.mode ?? null);
+    render();
+});
 $('place-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const to = parsePosition($('place').value);

@@ -6,7 +6,9 @@ import {
     DivIcon,
     LatLng,
     Map as LeafletMap,
+    LayerGroup,
     Marker,
+    Rectangle,
     TileLayer,
     control,
 } from './vendor/leaflet/leaflet-src.esm.js';
@@ -35,6 +37,7 @@ export class FriendMap {
     #onSelect;
     /** @type {Map<string, {marker: Marker, friend: any, face: HTMLElement, glide: any}>} */
     #friends = new Map();
+    #cells = new LayerGroup();
     #selected = null;
     #dragging = false;
     #frame = 0;
@@ -62,6 +65,7 @@ export class FriendMap {
         control.zoom({ position: 'topright' }).addTo(this.#map);
         control.scale({ position: 'bottomleft', maxWidth: 120, imperial: false }).addTo(this.#map);
         this.#circle = new Circle(place, { radius: radiusM, className: 'radius', interactive: false }).addTo(this.#map);
+        this.#cells.addTo(this.#map);
         this.#me = this.#makeMe(place);
         this.centre();
         this.#addGround(tileUrl);
@@ -112,6 +116,22 @@ export class FriendMap {
             entry.marker.setZIndexOffset(friend.user === this.#selected ? SELECTED_ABOVE : -index);
             entry.face.classList.toggle('stale', friend.stale);
         });
+    }
+
+    /** Where strangers are: cells, each with how many. @param {ReturnType<import('./cells.js').cellsOf>} cells */
+    showCells(cells) {
+        this.#cells.clearLayers();
+        for (const { south, north, west, east, count } of cells) {
+            const centre = this.#latLng({ lat: (south + north) / 2, lng: (west + east) / 2 });
+            const half = (east - west) / 2;
+            const corners = [new LatLng(south, centre.lng - half), new LatLng(north, centre.lng + half)];
+            const label = document.createElement('span');
+            label.className = 'cell-count';
+            label.textContent = String(count);
+            const icon = new DivIcon({ className: 'cell-marker', html: label, iconSize: [44, 24] });
+            this.#cells.addLayer(new Rectangle(corners, { className: 'cell', interactive: false }));
+            this.#cells.addLayer(new Marker(centre, { icon, keyboard: false, interactive: false }));
+        }
     }
 
     /** @param {string | null} user @param {boolean} [bringIntoView] */

@@ -53,6 +53,13 @@ export const words = {
     emptyMine: 'You have not posted anything yet.',
     gathering: 'Your feed is just being gathered…',
 
+    lookingAround: 'Looking around…',
+    around: 'You see in which area they are, as they see yours. Nobody sees a place.',
+    nobodyAround: 'Nobody around shares with everybody just now.',
+    mustBePublic: 'Only who is seen by everybody sees others. Choose “everybody” under your name: people around learn your area, and not your place.',
+    notAround: (why) => `People around cannot be shown. ${why}`,
+    about: (distance) => `about ${distance}`,
+
     comments: (count) => (count === null ? 'Comments' : count === 0 ? 'Comment' : several(count, 'comment', 'comments')),
     commentsAway: 'Comments are not available',
     thread: (name) => `Comments on the post of ${name}`,

@@ -36,6 +36,8 @@ export class FakeServer {
     away = false; // there is no WebSocket to be had
     reports = [];
     friends = new Map();
+    strangers = []; // as GET /v1/discover lists them
+    asked = 0; // how often
     #sockets = new Set();
     #http = createServer((request, response) => this.#serve(request, response));
     #ws = new WebSocketServer({ noServer: true, handleProtocols: () => 'starling.v1' });
@@ -204,6 +206,11 @@ export class FakeServer {
                     this.flush();
                 }
                 return json(200, { mode: this.mode });
+            }
+            if (pathname === '/v1/discover') {
+                this.asked += 1;
+                if (this.mode !== 'public') return json(403, { title: 'Forbidden', code: 'not_public', detail: 'not public' });
+                return json(200, { items: this.strangers, next: null, cell: { height: 0.0439453125, width: 0.0439453125 } });
             }
             const { method } = request;
             const etag = request.headers['if-none-match'];

@@ -258,6 +258,42 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     assert.equal(await page.isChecked('#sharing [value="friends"]'), true);
 });
 
+test('people around: their cells and a list, for who is public, and gone at once when that ends', async () => {
+    const centre = { lat: 39.9682617, lng: 116.3012695 };
+    const stranger = (user, name, north) => ({
+        user, name, avatar_url: '', lat: centre.lat + north * 0.0439453, lng: centre.lng, distance_m: 2345.6 + 4886 * north, time: Date.now() - 400_000,
+    });
+    server.strangers = [stranger(7, 'Ada <b>', 0), stranger(8, '', 0), stranger(9, 'Eve', 1)];
+    await open();
+    await showsTheTruth(20);
+    assert.equal(server.asked, 0);
+    await page.click('#show-around');
+    await page.waitForFunction(() => /Only who is seen by everybody/.test(document.getElementById('around-note').textContent));
+    await page.waitForTimeout(1200);
+    assert.equal(server.asked, 0, 'nobody is asked for before I share with everybody');
+    await page.click('#me summary');
+    await page.click('#sharing label:has([value="public"])');
+    await page.keyboard.press('Escape');
+    const list = () => page.$$eval('#around-list > li', (items) => items.map((li) => [li.dataset.user, li.querySelector('.name').textContent, li.querySelector('.where').textContent]));
+    await becomes(async () => [await list(), [['7', 'Ada <b>', 'about 2.3 km'], ['8', 'User 8', 'about 2.3 km'], ['9', 'Eve', 'about 7.2 km']]]);
+    assert.match(await page.textContent('#around-list li .ago'), /6 min ago/);
+    assert.equal(await page.locator('path.cell').count(), 2);
+    assert.deepEqual(await page.$$eval('.cell-count', (counts) => counts.map(({ textContent }) => textContent)), ['2', '1']);
+    await isAccessible('people around');
+    await page.screenshot({ path: `${OUT}around.png` });
+
+    await page.reload(); // the tab remembers that they are shown
+    await becomes(async () => [(await list()).length, 3]);
+    await page.click('#me summary');
+    await page.click('#sharing label:has([value="friends"])');
+    await becomes(async () => [[(await list()).length, await page.locator('path.cell').count()], [0, 0]]);
+    await page.keyboard.press('Escape');
+    await page.click('#show-around');
+    await page.waitForSelector('#around-note', { state: 'hidden' });
+    assert.equal(await page.getAttribute('#show-around', 'aria-pressed'), 'false');
+    assert.deepEqual(complaints, []);
+});
+
 test('my name can be changed', async () => {
     await open();
     await page.waitForFunction(() => document.getElementById('name').value === 'Mira Starling');

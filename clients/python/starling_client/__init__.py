@@ -8,9 +8,10 @@ from .feed import FeedChange, FeedEvent, LiveFeed
 from .geo import EARTH_RADIUS_M, distance_m
 from .live_thread import LiveThread, ThreadChange, ThreadCounters, ThreadEvent, ThreadStale
 from .nearby import PAGE_SIZE
-from .posts import FeedPage, Notice, Page, People, Post, User
+from .posts import FeedPage, Notice, Page, People, Post, Stranger, Strangers, User
 from .tokens import Token
 
 __all__ = ['EARTH_RADIUS_M', 'PAGE_SIZE', 'SUBPROTOCOL', 'ApiError', 'Change', 'ClientError', 'CloseCode', 'Comment', 'CommentAround',
            'CommentPage', 'Event', 'FeedChange', 'FeedEvent', 'FeedPage', 'Friend', 'LiveFeed', 'LiveThread', 'Notice', 'Page', 'People',
-           'Post', 'StarlingApi', 'StarlingClient', 'State', 'StateChange', 'ThreadChange', 'ThreadCounters', 'ThreadEvent', 'ThreadStale', 'Token', 'User', 'Welcome', 'distance_m', 'draw_key']
+           'Post', 'StarlingApi', 'StarlingClient', 'State', 'StateChange', 'Stranger', 'Strangers',
+           'ThreadChange', 'ThreadCounters', 'ThreadEvent', 'ThreadStale', 'Token', 'User', 'Welcome', 'distance_m', 'draw_key']

@@ -14,7 +14,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .backoff import backoff_s
 from .comments import Comment, CommentAround, CommentPage, comments_path, read_comment, read_comment_page, read_comments
-from .posts import FeedPage, Notice, Page, People, Post, User, read_notice, read_post, read_posts, read_user
+from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_stranger,
+                    read_user)
 from .tokens import Token, TokenSource
 
 _TIMEOUT_S = 15.0
@@ -85,6 +86,12 @@ class StarlingApi:
         """A page of my notices, newest first. The server keeps 200."""
         page = await self._list('/v1/notices', {'after': after, 'limit': limit})
         return Page([read_notice(item) for item in page.get('items', [])], page.get('next'))
+
+    async def get_strangers(self, *, after: str | None = None, limit: int | None = None) -> Strangers:
+        """A page of strangers nearby, nearest first. Only who shares with everybody may ask: else not_public."""
+        page = await self._list('/v1/discover', {'after': after, 'limit': limit})
+        cell = _whole(page.get('cell'))
+        return Strangers([read_stranger(item) for item in page.get('items', [])], page.get('next'), cell['height'], cell['width'])
 
     # comments; a subject is as post:123
 

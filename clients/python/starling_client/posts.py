@@ -69,6 +69,29 @@ class Page(Generic[_Item]):
 
 
 @dataclass(frozen=True)
+class Stranger:
+    """Somebody around who shares with everybody, as I do."""
+    user: int
+    name: str | None
+    """None: not known."""
+    avatar_url: str | None
+    lat: float
+    """The centre of the cell that the user is in."""
+    lng: float
+    distance: float
+    """Metres from my last report to that centre."""
+    time: int
+    """Of the user's last report, rounded down to five minutes; ms since the epoch."""
+
+
+@dataclass(frozen=True)
+class Strangers(Page[Stranger]):
+    cell_height: float
+    """Of all cells, degrees."""
+    cell_width: float
+
+
+@dataclass(frozen=True)
 class FeedPage(Page[Post]):
     complete: bool
     """False: posts may be missing; the same question has them a moment later."""
@@ -95,6 +118,11 @@ def read_post(item: Any) -> Post | None:
 
 def read_posts(items: Any) -> List[Post]:
     return [post for post in map(read_post, items) if post] if isinstance(items, list) else []
+
+
+def read_stranger(item: dict[str, Any]) -> Stranger:
+    return Stranger(int(item['user']), item.get('name') or None, item.get('avatar_url') or None, float(item['lat']), float(item['lng']),
+                    float(item['distance_m']), int(item['time']))
 
 
 def read_notice(item: dict[str, Any]) -> Notice:

@@ -205,6 +205,19 @@ async def test_notices(server, api):
 
 
 @with_api
+async def test_strangers(server, api):
+    server.answers = [(200, {'items': [
+        {'user': 2**63 - 1, 'name': '', 'avatar_url': '', 'lat': 1.5, 'lng': 2, 'distance_m': 12.5, 'time': 300000},
+        {'user': 7, 'name': 'Ada', 'avatar_url': 'https://e.org/a', 'lat': 1.5, 'lng': 2, 'distance_m': 12.5, 'time': 300000}],
+        'next': '1-125-7', 'cell': {'height': 0.5, 'width': 1}})]
+    page = await api.get_strangers(limit=2)
+    assert [(one.user, one.name, one.avatar_url, one.lat, one.lng, one.distance, one.time) for one in page.items] == [
+        (2**63 - 1, None, None, 1.5, 2, 12.5, 300000), (7, 'Ada', 'https://e.org/a', 1.5, 2, 12.5, 300000)]
+    assert (page.next, page.cell_height, page.cell_width) == ('1-125-7', 0.5, 1)
+    assert server.asked[0][1] == '/v1/discover?limit=2'
+
+
+@with_api
 async def test_nobody_there(server, api):
     with pytest.raises(ApiError) as raised:
         await StarlingApi('http://127.0.0.1:9', 'jwt').get_post('8')

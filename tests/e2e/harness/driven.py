@@ -11,7 +11,11 @@ from .processes import clean_environment, die_with_parent
 from .waiting import eventually
 
 _FOLDER = REPOSITORY / 'tests/protocol'
-DRIVERS = {'javascript': [shutil.which('node') or 'node', _FOLDER / 'driver.mjs'], 'python': [sys.executable, _FOLDER / 'driver.py']}
+_JAVA = REPOSITORY / 'clients/java/target'
+DRIVERS = {'java': ['java', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx128m', '-cp', f'{_JAVA}/classes:{_JAVA}/test-classes:{_JAVA}/lib/*',
+                    'starling.client.ProtocolDriver'],
+           'javascript': [shutil.which('node') or 'node', _FOLDER / 'driver.mjs'],
+           'python': [sys.executable, _FOLDER / 'driver.py']}
 
 
 class Driven:
@@ -24,6 +28,7 @@ class Driven:
 
     def __init__(self, kind: str, url: str, token: str | None, lat: float | None, lng: float | None, tokens=None, **options):
         """lat, lng: None: no position. tokens: called whenever the client's token function is (token is None then)."""
+        assert kind != 'java' or (_JAVA / 'lib').exists(), 'clients/java is not built: mvn -f clients/java/pom.xml test-compile'
         place = {} if lat is None else {'lat': lat, 'lng': lng}
         arguments = {'url': url, **place, **({} if token is None else {'token': token}), **options}
         self.kind, self.events, self._tokens = kind, [], tokens

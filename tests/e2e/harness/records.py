@@ -228,9 +228,10 @@ def _message(message) -> Message:
 
 
 def history_rows(folder: pathlib.Path) -> list[dict]:
-    """All rows of the history files (Avro object containers) below a folder, in no order."""
+    """All rows of the history files (Avro object containers) of history.dir, in no order: of the small ones, which are all there for
+    history.merge.keep.s."""
     rows = []
-    for file in sorted(folder.rglob('*.avro')):
+    for file in sorted(folder.glob('date=*/hour=*/*.avro')):
         with open(file, 'rb') as stream:
             rows += fastavro.reader(stream)
     return rows

@@ -162,6 +162,12 @@ export class StarlingApi {
 
     // ---- people ----
 
+    /** @param {ListQuery} [query] */
+    async getStrangers(query) {
+        const { items, next, cell } = await this.#list('/v1/discover', query);
+        return { items: (items ?? []).map(readStranger), next, cell: whole(cell ?? null) };
+    }
+
     /** @param {string} user */
     async getUser(user) {
         return readUser(await this.request('GET', `/v1/users/${user}`));
@@ -350,6 +356,11 @@ function whole(value) {
 function readNotice({ id, what, user, subject, comment, time }) {
     const [kind, post] = String(subject ?? '').split(':');
     return { id: String(id), what, user: String(user), post: kind === 'post' ? post : null, comment: comment ?? null, time };
+}
+
+/** @param {any} item @returns {import('../index.js').Stranger} */
+function readStranger({ user, name, avatar_url: avatarUrl, lat, lng, distance_m: distance, time }) {
+    return { user: String(user), name: name || null, avatarUrl: avatarUrl || null, lat, lng, distance, time };
 }
 
 /** @param {any} answer @returns {import('../index.js').User} */

@@ -125,6 +125,21 @@ test('notices: who does what, and where', async () => {
     assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/notices?limit=3', '/v1/notices?after=7.1.7']);
 });
 
+test('strangers nearby are read, whatever their numbers and names', async () => {
+    const cell = { height: 0.5, width: 1 };
+    answers = [[200, '{"items":[{"user":9223372036854775807,"name":"","avatar_url":"","lat":1.5,"lng":2,"distance_m":12.5,"time":300000},' +
+        '{"user":7,"name":"Ada","avatar_url":"https://e.org/a","lat":1.5,"lng":2,"distance_m":12.5,"time":300000}],' +
+        '"next":"1-125-7","cell":{"height":0.5,"width":1}}'], [200, { items: [], next: null, cell }], [200, { items: [], next: null }]];
+    const where = { lat: 1.5, lng: 2, distance: 12.5, time: 300000 };
+    assert.deepEqual(await api.getStrangers({ limit: 2 }), {
+        items: [{ user: '9223372036854775807', name: null, avatarUrl: null, ...where }, { user: '7', name: 'Ada', avatarUrl: 'https://e.org/a', ...where }],
+        next: '1-125-7', cell,
+    });
+    assert.deepEqual(await api.getStrangers({ after: '1-125-7' }), { items: [], next: null, cell });
+    await assert.rejects(api.getStrangers(), { code: 'bad_answer' });
+    assert.deepEqual(asked.map(({ url }) => url.slice(16)), ['/v1/discover?limit=2', '/v1/discover?after=1-125-7', '/v1/discover']);
+});
+
 test('comments: pages with replies, 304 while nothing is new, and one with its surroundings', async () => {
     const deleted = { ...comment(2), text: null, state: 'deleted' };
     answers = [

@@ -1,0 +1,473 @@
+package starling.client;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import okhttp3.OkHttpClient;
+
+/**
+ * What a {@link StarlingClient} does: its connections one after the other, what is said over them, and what is known. Everything is
+ * called on the loop's thread, except where it says otherwise.
+ */
+final class ClientCore implements NearbySession.Line {
+    private static final long WELCOME_TIMEOUT_MS = 10_000;
+    private static final long CLOSE_GRACE_MS = 1_000; // from a server's word that we should reconnect to its close
+    private static final long TOKEN_TIMEOUT_MS = 30_000; // for an application's token function to answer
+    private static final long HELD_MS = 10_000; // a connection that held this long was a good one
+    private static final long CLOCK_SLACK_MS = 1_000; // the way back and forth; below it the clocks agree
+
+    private final ClientOptions options;
+    private final OkHttpClient http;
+    private final Reporter reporter;
+    private final NearbySession nearby;
+    private final Loop.Timers timers;
+    private final Map<String, LiveThread> threads = new HashMap<>(); // by subject
+    private LiveFeed feed;
+    private Tokens tokens;
+    private String token = "";
+    private Connection connection; // null: none
+    private int attempt; // what an earlier attempt still says is of no interest
+    private int asked; // so are the answers of token functions that were asked before the last time
+    private int failures;
+    private long onlineSinceMs;
+    private Long reconnectAtMs; // the server said so; null: it did not
+
+    final Loop loop = new Loop();
+    final Random random = new Random();
+    final List<ClientListener> listeners = new CopyOnWriteArrayList<>(); // for any thread
+
+    // what any thread may see
+    private volatile double clockOffsetMs;
+    volatile State state = State.IDLE;
+    volatile Welcome welcome;
+    volatile List<Friend> list = Collections.emptyList();
+    volatile List<Friend> known = Collections.emptyList();
+    volatile long total;
+    volatile boolean more;
+    volatile boolean complete = true;
+
+    /** Any thread may call. */
+    ClientCore(ClientOptions options) {
+        this.options = options;
+        http = options.http != null ? options.http : Connection.ordinaryHttp();
+        timers = loop.new Timers();
+        tokens = options.tokens;
+        clockOffsetMs = options.clockOffsetMs;
+        reporter = new Reporter(this, timers, options.throttleMs);
+        nearby = new NearbySession(this, timers, options.prefetch, options.staleAfterMs);
+        if (options.lat != null) {
+            placeAt(options.lat, options.lng, options.accuracy);
+        }
+    }
+
+    /** Any thread may call. */
+    @Override
+    public double serverNow() {
+        return System.currentTimeMillis() + clockOffsetMs;
+    }
+
+    @Override
+    public void changed(NearbyChange change) {
+        publish();
+        tell(listener -> listener.onChange(change));
+    }
+
+    // what the application asks for
+
+    void connect() {
+        if (state != State.CONNECTING && state != State.ONLINE) {
+            failures = 0;
+            tokens.trust();
+            start();
+        }
+    }
+
+    void reconnect() {
+        if (state != State.IDLE && state != State.CLOSED) {
+            failures = 0;
+            start();
+        }
+    }
+
+    void check() {
+        if (state == State.ONLINE && !timers.has("welcome")) {
+            sendHello();
+            expectWelcome();
+        }
+    }
+
+    void close() {
+        stop();
+        nearby.list.clear();
+        publish();
+        if (state != State.IDLE) {
+            setState(State.IDLE, null, null, null);
+        }
+    }
+
+    void renew(Tokens newer) {
+        tokens = newer;
+        if (state == State.ONLINE) {
+            renewToken();
+        } else if (state != State.IDLE) {
+            start();
+        }
+    }
+
+    /** A position. accuracy: null: not known. */
+    void move(double lat, double lng, Double accuracy) {
+        placeAt(lat, lng, accuracy);
+        if (state == State.ONLINE) {
+            reporter.soon();
+        }
+        changed(new NearbyChange(NearbyChange.Cause.MOVE));
+    }
+
+    void more() {
+        nearby.more();
+    }
+
+    void watch(LiveFeed made) {
+        if (feed != null) {
+            feed.end();
+        }
+        feed = made;
+    }
+
+    void watch(LiveThread made) {
+        LiveThread earlier = threads.get(made.getSubject());
+        if (earlier != null) {
+            earlier.end();
+        }
+        threads.put(made.getSubject(), made);
+    }
+
+    // the connection
+
+    private void start() {
+        stop();
+        attempt();
+    }
+
+    /** Abandons what is under way; the socket is closed behind our back. */
+    private void stop() {
+        attempt++;
+        asked++;
+        drop();
+        timers.clearAll();
+        nearby.disconnected();
+    }
+
+    /** The socket is of no use any more, whether or not it knows. */
+    private void drop() {
+        if (connection != null) {
+            connection.close();
+            connection = null;
+        }
+    }
+
+    private void attempt() {
+        final int mine = ++attempt;
+        reconnectAtMs = null;
+        nearby.opening();
+        setState(State.CONNECTING, null, null, null);
+        askForToken((got, error) -> {
+            if (error == null) {
+                open(mine, got);
+            } else {
+                failed("no_token", error);
+                lost(CloseCode.ABNORMAL, "");
+            }
+        });
+    }
+
+    private interface GotToken {
+        /** One of the two is null. */
+        void take(String token, String error);
+    }
+
+    private void askForToken(GotToken done) {
+        final Tokens source = tokens;
+        final int mine = ++asked;
+        timers.set("token", TOKEN_TIMEOUT_MS, () -> {
+            asked++;
+            done.take(null, "The token function does not answer.");
+        });
+        loop.wait(() -> {
+            String got = null;
+            String error = null;
+            try {
+                got = source.get();
+            } catch (Exception thrown) { // the application's function may throw what it likes
+                error = thrown.toString();
+            }
+            final String token = got;
+            final String why = error;
+            loop.execute(() -> {
+                if (mine == asked) {
+                    timers.clear("token");
+                    done.take(token, why);
+                }
+            });
+        });
+    }
+
+    private void open(final int mine, String got) {
+        token = got;
+        expectWelcome();
+        try {
+            connection = new Connection(loop, http, options.url, new Connection.Listener() {
+                @Override
+                public void opened() {
+                    if (mine == attempt) {
+                        expectWelcome();
+                        sendHello();
+                    }
+                }
+
+                @Override
+                public void received(String text) {
+                    if (mine == attempt) {
+                        ClientCore.this.received(text);
+                    }
+                }
+
+                @Override
+                public void ended(int code, String why) {
+                    if (mine == attempt) {
+                        lost(code, why);
+                    }
+                }
+            });
+        } catch (IllegalArgumentException notAnAddress) {
+            failed("bad_url", String.valueOf(notAnAddress.getMessage()));
+            stop();
+            setState(State.CLOSED, StateChange.Reason.URL, null, null);
+        }
+    }
+
+    private void expectWelcome() {
+        timers.set("welcome", WELCOME_TIMEOUT_MS, () -> lost(CloseCode.ABNORMAL, ""));
+    }
+
+    /** Tells of it, and tries again unless that is of no use. */
+    private void lost(int code, String why) {
+        if (state == State.ONLINE && Loop.nowMs() - onlineSinceMs >= HELD_MS) {
+            failures = 0;
+        }
+        stop();
+        StateChange.Reason reason = finalReason(code, why);
+        if (reason != null) {
+            setState(State.CLOSED, reason, code, null);
+            return;
+        }
+        long delay = reconnectAtMs == null
+                ? Backoff.pause(failures, random, code == CloseCode.OVERLOADED ? Backoff.OVERLOADED_MS : 0)
+                : Math.max(0, reconnectAtMs - Loop.nowMs());
+        failures++;
+        timers.set("retry", delay, this::attempt);
+        setState(State.WAITING, null, code, delay);
+    }
+
+    /** Why there is no coming back by ourselves; null: there is. */
+    private StateChange.Reason finalReason(int code, String why) {
+        if (code == CloseCode.ELSEWHERE) {
+            return StateChange.Reason.ELSEWHERE;
+        }
+        boolean expired = code == CloseCode.TOKEN_EXPIRED || why.equals("token_expired");
+        // 1008 is said of other things, too: a hello that came too late over a bad network, say. Those pass.
+        boolean refused = code == CloseCode.BAD_TOKEN && (why.isEmpty() || why.equals("bad_token") || expired);
+        if ((code != CloseCode.TOKEN_EXPIRED && !refused) || tokens.refused()) {
+            return null;
+        }
+        return expired ? StateChange.Reason.EXPIRED : StateChange.Reason.TOKEN;
+    }
+
+    private void received(String text) {
+        Map<String, Object> frame;
+        try {
+            frame = text == null ? null : Frames.read(text);
+        } catch (IOException unreadable) {
+            frame = null;
+        }
+        if (frame == null) {
+            failed("bad_frame", "The server sent what is not a frame.");
+            return;
+        }
+        Object subject = frame.get("subject");
+        LiveThread thread = subject instanceof String ? threads.get(subject) : null;
+        switch (String.valueOf(frame.get("type"))) {
+            case "welcome":
+                welcomed(frame);
+                break;
+            case "nearby":
+                nearby.paged(frame);
+                break;
+            case "update":
+                nearby.updated(frame);
+                break;
+            case "posts":
+                if (feed != null) {
+                    feed.posted(frame);
+                }
+                break;
+            case "comments":
+                if (thread != null) {
+                    thread.told(frame);
+                }
+                break;
+            case "stale":
+                if ("feed".equals(frame.get("what")) && feed != null) {
+                    feed.stale(frame);
+                } else if ("comments".equals(frame.get("what")) && thread != null) {
+                    thread.stale(frame);
+                }
+                break;
+            case "reconnect":
+                toldToReconnect(frame);
+                break;
+            case "error":
+                String code = String.valueOf(frame.get("code"));
+                Object message = frame.get("message");
+                failed(code, message == null ? code : message.toString());
+                break;
+            default: // a newer server may say more than we understand
+        }
+    }
+
+    private void welcomed(Map<String, Object> frame) {
+        boolean first = state != State.ONLINE;
+        double now = System.currentTimeMillis();
+        Welcome said = new Welcome(frame, now);
+        if (Math.abs(said.serverTime - now - clockOffsetMs) > CLOCK_SLACK_MS) {
+            clockOffsetMs = said.serverTime - now;
+            reporter.forget();
+        }
+        welcome = said;
+        nearby.welcomed(said);
+        timers.clear("welcome");
+        tokens.trust();
+        scheduleRenewal();
+        if (first) {
+            onlineSinceMs = Loop.nowMs();
+            setState(State.ONLINE, null, null, null);
+        }
+        reporter.welcomed(said.reportEveryMs);
+        if (first && feed != null) {
+            feed.connected();
+        }
+        for (LiveThread thread : first ? new ArrayList<>(threads.values()) : Collections.<LiveThread>emptyList()) {
+            thread.connected();
+        }
+        tell(listener -> listener.onWelcome(said));
+    }
+
+    private void toldToReconnect(Map<String, Object> frame) {
+        long after = Backoff.directed(Json.asDouble(frame.get("after_ms"), 0), random);
+        reconnectAtMs = Loop.nowMs() + after;
+        // The server closes when it likes until then, or right after. If it never does, we keep to what was said.
+        timers.set("reconnect", Math.max(after, CLOSE_GRACE_MS), this::start);
+    }
+
+    // the token
+
+    /** A function can be asked for the next token before this one ends. */
+    private void scheduleRenewal() {
+        Long wait = tokens.renewIn(token, serverNow());
+        if (wait == null) {
+            timers.clear("renewal");
+        } else {
+            timers.set("renewal", wait, this::renewToken);
+        }
+    }
+
+    private void renewToken() {
+        askForToken((got, error) -> {
+            if (error != null) {
+                failed("no_token", error);
+                scheduleRenewal();
+            } else {
+                token = got;
+                sendHello();
+            }
+        });
+    }
+
+    // what is said
+
+    private void sendHello() {
+        Map<String, Object> hello = Json.object("type", "hello", "token", token);
+        reporter.hello(hello);
+        send(hello);
+    }
+
+    private void placeAt(double lat, double lng, Double accuracy) {
+        reporter.move(Geo.round(lat), Geo.round(lng), accuracy);
+        nearby.list.place(Geo.round(lat), Geo.round(lng));
+    }
+
+    void sayOfFeed(LiveFeed of, Map<String, Object> frame) {
+        if (feed == of && state == State.ONLINE) {
+            send(frame);
+        }
+    }
+
+    void sayOfThread(LiveThread of, Map<String, Object> frame) {
+        if (threads.get(of.getSubject()) != of) {
+            return;
+        }
+        if ("unwatch".equals(frame.get("type"))) {
+            threads.remove(of.getSubject());
+        }
+        if (state == State.ONLINE) {
+            send(frame);
+        }
+    }
+
+    /** What cannot be sent is of no use later: the next connection begins with a hello. */
+    @Override
+    public void send(Map<String, Object> frame) {
+        if (connection != null) {
+            connection.send(Json.write(frame));
+        }
+    }
+
+    // listeners
+
+    private interface Telling {
+        void to(ClientListener listener);
+    }
+
+    private void tell(Telling telling) {
+        options.listenOn.execute(() -> {
+            for (ClientListener listener : listeners) {
+                telling.to(listener);
+            }
+        });
+    }
+
+    private void failed(String code, String message) {
+        ClientError error = new ClientError(code, message);
+        nearby.refused(error.kind);
+        tell(listener -> listener.onError(error));
+    }
+
+    private void publish() {
+        list = nearby.list.list();
+        known = nearby.list.known();
+        total = nearby.list.total();
+        more = nearby.list.hasMore();
+        complete = nearby.list.isComplete();
+    }
+
+    private void setState(State newState, StateChange.Reason reason, Integer code, Long retryAfterMs) {
+        state = newState;
+        StateChange change = new StateChange(newState, reason, code, retryAfterMs);
+        tell(listener -> listener.onState(change));
+    }
+}

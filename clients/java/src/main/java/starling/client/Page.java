@@ -1,0 +1,17 @@
+package starling.client;
+
+import java.util.Collections;
+import java.util.List;
+
+/** A page of a list. */
+public class Page<T> {
+    /** Not to be changed. */
+    public final List<T> items;
+    /** For `after`; null: this was the last page. */
+    public final String next;
+
+    Page(List<T> items, Object next) {
+        this.items = Collections.unmodifiableList(items);
+        this.next = next == null ? null : next.toString();
+    }
+}

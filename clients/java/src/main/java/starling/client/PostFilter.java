@@ -1,0 +1,6 @@
+package starling.client;
+
+/** Chooses posts. */
+public interface PostFilter {
+    boolean matches(Post post);
+}

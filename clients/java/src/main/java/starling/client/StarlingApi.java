@@ -1,0 +1,309 @@
+package starling.client;
+
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import okhttp3.HttpUrl;
+import okhttp3.OkHttpClient;
+import okio.ByteString;
+
+/**
+ * starling's HTTP API for posts, comments, follows and home timelines.
+ *
+ * <pre>
+ * StarlingApi api = new StarlingApi(new OkHttpClient(), "http://localhost:8080", () -&gt; accounts.token());
+ * Post post = api.createPost("Good morning");
+ * </pre>
+ *
+ * Each call waits for its answer, so it belongs on a thread that may wait; any number of threads may call. Writes are repeated until
+ * they are decided: doing them again changes nothing, as posts and comments carry a key. A subject of comments is as post:123; what is
+ * none makes an IllegalArgumentException. In lists, `after` is the `next` of the page before, and null stands for the first page and
+ * for the server's limit.
+ */
+public final class StarlingApi {
+    /** Writes are repeated for so long while the server cannot, or has not decided. */
+    public static final long PATIENCE_MS = 30_000;
+
+    private static final Pattern SUBJECT = Pattern.compile("([a-z0-9_-]{1,32}):([A-Za-z0-9._~-]{1,128})");
+
+    private final Requests requests;
+
+    /** Throws IllegalArgumentException if the address is none. */
+    public StarlingApi(OkHttpClient http, String url, String token) {
+        this(http, url, Tokens.of(token), PATIENCE_MS);
+    }
+
+    /** Throws IllegalArgumentException if the address is none. */
+    public StarlingApi(OkHttpClient http, String url, TokenFunction token) {
+        this(http, url, Tokens.of(token), PATIENCE_MS);
+    }
+
+    StarlingApi(OkHttpClient http, String url, Tokens tokens, long patienceMs) {
+        requests = new Requests(http, url, tokens, patienceMs);
+    }
+
+    /** A newer token of the same user. */
+    public void renew(String token) {
+        requests.renew(Tokens.of(token));
+    }
+
+    /** Returns a new idempotency key. */
+    public static String drawKey() {
+        byte[] bytes = new byte[16];
+        new SecureRandom().nextBytes(bytes);
+        return ByteString.of(bytes).hex();
+    }
+
+    // posts
+
+    public Post createPost(String text) throws ApiException {
+        return createPost(text, null, drawKey());
+    }
+
+    /** media: addresses, or null. The same key again is the same post: keep it where a failed call may be repeated later. */
+    public Post createPost(String text, List<String> media, String key) throws ApiException {
+        List<String> some = media == null || media.isEmpty() ? null : media;
+        Map<String, Object> body = Json.object("text", text, "key", key, "media", some);
+        return whole(Post.read(decided("POST", body, "posts")));
+    }
+
+    public Post getPost(String post) throws ApiException {
+        return whole(Post.read(get(requests.path("posts", post))));
+    }
+
+    public void deletePost(String post) throws ApiException {
+        decided("DELETE", null, "posts", post);
+    }
+
+    /** A page of a user's posts, newest first. fromMs, toMs: null: of any time. */
+    public Page<Post> getPosts(long user, Long fromMs, Long toMs, String after, Integer limit) throws ApiException {
+        HttpUrl.Builder url = requests.path("users", Long.toString(user), "posts");
+        Map<String, Object> page = get(paged(Requests.with(Requests.with(url, "from", fromMs), "to", toMs), after, limit));
+        return new Page<>(Post.readAll(page.get("items")), page.get("next"));
+    }
+
+    /** A page of my home timeline, newest first. */
+    public FeedPage getFeed(String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("feed"), after, limit));
+        Object version = page.get("version");
+        return new FeedPage(Post.readAll(page.get("items")), page.get("next"), Boolean.TRUE.equals(page.get("complete")),
+                version == null ? "" : version.toString());
+    }
+
+    /** A page of my notices, newest first. The server keeps 200. */
+    public Page<Notice> getNotices(String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("notices"), after, limit));
+        List<Notice> notices = new ArrayList<>();
+        for (Object item : Json.asList(page.get("items"))) {
+            Notice notice = Notice.read(item);
+            if (notice != null) {
+                notices.add(notice);
+            }
+        }
+        return new Page<>(notices, page.get("next"));
+    }
+
+    // comments
+
+    public CommentPage getComments(String subject) throws ApiException {
+        return getComments(subject, new CommentsQuery());
+    }
+
+    /** A page of roots with their first replies. Null: the page of the same query is still that of its ETag. */
+    public CommentPage getComments(String subject, CommentsQuery query) throws ApiException {
+        HttpUrl.Builder url = comments(subject);
+        Requests.with(url, "sort", query.sort == null ? null : query.sort.name().toLowerCase(Locale.ROOT));
+        Requests.with(url, "replies", query.replies);
+        paged(likedIf(url, query.liked), query.after, query.limit);
+        Requests.Answer answer = requests.exchange("GET", url.build(), null, query.etag);
+        return answer.status == 304 ? null : new CommentPage(answer.json, answer.etag);
+    }
+
+    /** The replies of a root, the oldest first. liked: says which ones I like. */
+    public Page<Comment> getReplies(String subject, String root, String after, Integer limit, boolean liked) throws ApiException {
+        HttpUrl.Builder url = comments(subject).addPathSegment(root).addPathSegment("replies");
+        Map<String, Object> page = get(paged(likedIf(url, liked), after, limit));
+        return new Page<>(Comment.readAll(page.get("items")), page.get("next"));
+    }
+
+    public Comment getComment(String subject, String comment, boolean liked) throws ApiException {
+        return whole(Comment.read(get(likedIf(comments(subject).addPathSegment(comment), liked))));
+    }
+
+    /** A comment with so many neighbours on each side. */
+    public CommentAround getCommentAround(String subject, String comment, int around, boolean liked) throws ApiException {
+        HttpUrl.Builder url = Requests.with(comments(subject).addPathSegment(comment), "around", around);
+        Map<String, Object> answer = get(likedIf(url, liked));
+        return new CommentAround(whole(Comment.read(answer.get("item"))), Comment.read(answer.get("root")),
+                Comment.readAll(answer.get("around")));
+    }
+
+    public Comment postComment(String subject, String text) throws ApiException {
+        return postComment(subject, text, null, drawKey());
+    }
+
+    /** replyTo: the comment that it answers, or null. The same key again is the same comment. */
+    public Comment postComment(String subject, String text, String replyTo, String key) throws ApiException {
+        Map<String, Object> body = Json.object("text", text, "key", key, "reply_to", replyTo);
+        return whole(Comment.read(requests.decided("POST", comments(subject).build(), body)));
+    }
+
+    /** Its author, the subject's owner and moderators may. It keeps its floor and its replies, and loses its text. */
+    public void deleteComment(String subject, String comment) throws ApiException {
+        requests.decided("DELETE", comments(subject).addPathSegment(comment).build(), null);
+    }
+
+    /** Returns how many like it now. */
+    public long likeComment(String subject, String comment) throws ApiException {
+        return Json.asLong(ofComment("PUT", subject, comment, "like").get("likes"), 0);
+    }
+
+    /** Returns how many like it now. */
+    public long unlikeComment(String subject, String comment) throws ApiException {
+        return Json.asLong(ofComment("DELETE", subject, comment, "like").get("likes"), 0);
+    }
+
+    /** Returns whether it is pinned now. The subject's owner may. */
+    public boolean pinComment(String subject, String comment) throws ApiException {
+        return Boolean.TRUE.equals(ofComment("PUT", subject, comment, "pin").get("pinned"));
+    }
+
+    /** Returns whether it is pinned now. */
+    public boolean unpinComment(String subject, String comment) throws ApiException {
+        return Boolean.TRUE.equals(ofComment("DELETE", subject, comment, "pin").get("pinned"));
+    }
+
+    /** Tells the moderators. reason: 1 to 1000 code points. A report is safe as soon as it is answered 202. */
+    public void reportComment(String subject, String comment, String reason) throws ApiException {
+        HttpUrl url = comments(subject).addPathSegment(comment).addPathSegment("report").build();
+        requests.repeated("POST", url, Json.object("reason", reason), false);
+    }
+
+    // people
+
+    public User getUser(long user) throws ApiException {
+        return user(get(requests.path("users", Long.toString(user))));
+    }
+
+    /** With or without an @ in front; capital letters count as small ones. */
+    public User getUserByHandle(String handle) throws ApiException {
+        return user(get(requests.path("handles", handle.startsWith("@") ? handle.substring(1) : handle)));
+    }
+
+    /** Chooses my handle: returns it as it counts. ApiException.Conflict, handle_taken: somebody else has it. */
+    public String setHandle(String handle) throws ApiException {
+        return whole(Json.asText(decided("PUT", Json.object("handle", handle), "handle").get("handle")));
+    }
+
+    public void dropHandle() throws ApiException {
+        decided("DELETE", null, "handle");
+    }
+
+    /** Returns whether I follow now. */
+    public boolean follow(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "follows", Long.toString(user)).get("following"));
+    }
+
+    /** Returns whether I follow now. */
+    public boolean unfollow(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("DELETE", null, "follows", Long.toString(user)).get("following"));
+    }
+
+    /** Returns whether I mute now. */
+    public boolean mute(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("PUT", null, "mutes", Long.toString(user)).get("muted"));
+    }
+
+    /** Returns whether I mute now. */
+    public boolean unmute(long user) throws ApiException {
+        return Boolean.TRUE.equals(decided("DELETE", null, "mutes", Long.toString(user)).get("muted"));
+    }
+
+    /** By user id, rising. */
+    public People getFollowers(long user, String after, Integer limit) throws ApiException {
+        return people("followers", user, after, limit);
+    }
+
+    /** By user id, rising. */
+    public People getFollowing(long user, String after, Integer limit) throws ApiException {
+        return people("following", user, after, limit);
+    }
+
+    /** Whether the user follows the other one. */
+    public boolean follows(long user, long other) throws ApiException {
+        People page = getFollowing(user, other > 0 ? Long.toString(other - 1) : null, 1);
+        return !page.items.isEmpty() && page.items.get(0) == other;
+    }
+
+    /**
+     * Any other request, such as PUT of /v1/friends/7: returns the JSON of the answer as maps, lists, strings, Longs, Doubles, Booleans
+     * and null, an empty map where there is none. path: with its query, from /v1 on. body: of the same things; null: none.
+     */
+    public Map<String, Object> request(String method, String path, Map<String, ?> body) throws ApiException {
+        HttpUrl base = requests.path().build();
+        HttpUrl url = HttpUrl.get(base.toString().substring(0, base.toString().length() - "/v1".length()) + path);
+        return requests.exchange(method, url, body, null).json;
+    }
+
+    // small things
+
+    static boolean isSubject(String subject) {
+        Matcher parts = SUBJECT.matcher(subject);
+        return parts.matches() && !parts.group(2).equals(".") && !parts.group(2).equals("..");
+    }
+
+    private HttpUrl.Builder comments(String subject) {
+        if (!isSubject(subject)) {
+            throw new IllegalArgumentException("not a subject: " + subject);
+        }
+        int colon = subject.indexOf(':');
+        return requests.path("comments", subject.substring(0, colon), subject.substring(colon + 1));
+    }
+
+    private static HttpUrl.Builder likedIf(HttpUrl.Builder url, boolean liked) {
+        return Requests.with(url, "liked", liked ? "true" : null);
+    }
+
+    private static HttpUrl.Builder paged(HttpUrl.Builder url, String after, Integer limit) {
+        return Requests.with(Requests.with(url, "after", after), "limit", limit);
+    }
+
+    private Map<String, Object> get(HttpUrl.Builder url) throws ApiException {
+        return requests.exchange("GET", url.build(), null, null).json;
+    }
+
+    private Map<String, Object> decided(String method, Map<String, ?> body, String... path) throws ApiException {
+        return requests.decided(method, requests.path(path).build(), body);
+    }
+
+    private Map<String, Object> ofComment(String method, String subject, String comment, String what) throws ApiException {
+        return requests.decided(method, comments(subject).addPathSegment(comment).addPathSegment(what).build(), null);
+    }
+
+    private People people(String which, long user, String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("users", Long.toString(user), which), after, limit));
+        List<Long> users = new ArrayList<>();
+        for (Object item : Json.asList(page.get("items"))) {
+            Map<String, Object> one = Json.asObject(item);
+            if (one != null && one.get("user") instanceof Long) {
+                users.add((Long) one.get("user"));
+            }
+        }
+        return new People(users, page.get("next"), Json.asLong(page.get("total"), 0));
+    }
+
+    private static User user(Map<String, Object> answer) throws ApiException {
+        return answer.get("user") instanceof Long ? new User(answer) : StarlingApi.<User>whole(null);
+    }
+
+    private static <T> T whole(T item) throws ApiException {
+        if (item == null) {
+            throw Requests.badAnswer();
+        }
+        return item;
+    }
+}

@@ -1,0 +1,13 @@
+package starling.client;
+
+/** What a client is doing. */
+public enum State {
+    IDLE,
+    /** Until the server's welcome. */
+    CONNECTING,
+    ONLINE,
+    /** Lost; tries again by itself. */
+    WAITING,
+    /** Ended for a reason that only a person can mend; connect() or renew() starts again. */
+    CLOSED
+}

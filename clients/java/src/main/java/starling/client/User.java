@@ -1,0 +1,31 @@
+package starling.client;
+
+import java.util.Map;
+
+/** Somebody's profile. Handle and counts are null, too, while the process that has them does not answer. */
+public final class User {
+    public final long user;
+    /** Null: no profile yet. */
+    public final String name;
+    /** Null: none. */
+    public final String avatarUrl;
+    /** Null: the user has none. */
+    public final String handle;
+    public final Long followers;
+    public final Long following;
+    public final Long posts;
+
+    User(Map<String, Object> answer) {
+        user = Json.asLong(answer.get("user"), 0);
+        name = Json.asText(answer.get("name"));
+        avatarUrl = Json.asText(answer.get("avatar_url"));
+        handle = Json.asText(answer.get("handle"));
+        followers = count(answer.get("followers"));
+        following = count(answer.get("following"));
+        posts = count(answer.get("posts"));
+    }
+
+    private static Long count(Object value) {
+        return value instanceof Long ? (Long) value : null;
+    }
+}

@@ -1,0 +1,201 @@
+package starling.client;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import okhttp3.OkHttpClient;
+import okhttp3.mockwebserver.MockResponse;
+import okhttp3.mockwebserver.RecordedRequest;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+
+/** The HTTP API against a server that the test plays. */
+public final class StarlingApiTest {
+    private static final String POST = "{'id':'5','user':9007199254740993,'name':'','avatar_url':'','text':'','media':['m'],'time':3,'comments':2}";
+
+    private final OkHttpClient http = new OkHttpClient();
+    private final LinkedBlockingQueue<MockResponse> answers = new LinkedBlockingQueue<>();
+    private Edge edge;
+    private StarlingApi api;
+
+    @Before
+    public void start() throws IOException {
+        edge = new Edge();
+        edge.http = request -> answers.take();
+        api = new StarlingApi(http, edge.httpUrl(), "token");
+    }
+
+    @After
+    public void stop() throws IOException {
+        edge.close();
+    }
+
+    private void answer(int status, String text) {
+        answers.add(Edge.json(status, text));
+    }
+
+    /** "METHOD path" of the requests, in order. */
+    private List<String> asked() {
+        List<String> lines = new ArrayList<>();
+        for (RecordedRequest request : edge.requests) {
+            lines.add(request.getMethod() + " " + request.getPath());
+        }
+        return lines;
+    }
+
+    @Test
+    public void aPostIsSentWithTheSameKeyUntilItIsDecided() throws Exception {
+        answer(202, "{}");
+        answer(503, "{'code':'unavailable','detail':'Not now.'}");
+        answer(201, POST);
+        Post post = api.createPost("Grüße", Collections.singletonList("m"), "k");
+        assertEquals(Arrays.<Object>asList("5", 9007199254740993L, null, "", Collections.singletonList("m"), false, 2L),
+                Arrays.<Object>asList(post.id, post.user, post.name, post.text, post.media, post.unavailable, post.comments));
+        assertEquals(3, edge.requests.size());
+        for (RecordedRequest request : edge.requests) {
+            assertEquals("Bearer token", request.getHeader("Authorization"));
+            assertEquals("application/json", request.getHeader("Content-Type"));
+            assertEquals("{\"text\":\"Grüße\",\"key\":\"k\",\"media\":[\"m\"]}", request.getBody().readUtf8());
+        }
+    }
+
+    @Test
+    public void errorsHaveTypes() {
+        answer(404, "{'code':'not_found','detail':'There is none.'}");
+        ApiException.NotFound missing = assertThrows(ApiException.NotFound.class, () -> api.getPost("5"));
+        assertEquals("There is none.", missing.getMessage());
+        assertFalse(missing.isPassing());
+        answer(401, "{}");
+        assertThrows(ApiException.Unauthorized.class, () -> api.getPost("5"));
+        answer(409, "{'code':'handle_taken','title':'Taken'}");
+        assertEquals("handle_taken", assertThrows(ApiException.Conflict.class, () -> api.setHandle("ben")).code);
+        answers.add(Edge.json(429, "{}").setHeader("Retry-After", "40"));
+        ApiException.TooMany many = assertThrows(ApiException.TooMany.class, () -> api.follow(7)); // beyond its patience
+        assertEquals(40_000, (long) many.retryAfterMs);
+        answer(502, "<html>");
+        ApiException.Unavailable away = assertThrows(ApiException.Unavailable.class, () -> api.getPost("5"));
+        assertEquals("unknown", away.code);
+        assertTrue(away.isPassing());
+        answer(200, "not JSON");
+        assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getPost("5")).code);
+        answer(200, "{'id':'x'}");
+        assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getPost("5")).code);
+        answer(400, "{'code':'bad_text'}");
+        assertEquals(400, assertThrows(ApiException.class, () -> api.createPost("")).status);
+    }
+
+    @Test
+    public void whatIsNotDecidedInTimeIsPending() throws Exception {
+        StarlingApi hasty = new StarlingApi(http, edge.httpUrl(), Tokens.of("token"), 0);
+        answer(202, "{}");
+        assertThrows(ApiException.Pending.class, () -> hasty.deletePost("5"));
+    }
+
+    @Test
+    public void nobodyThere() throws Exception {
+        edge.close();
+        ApiException.Unreachable away = assertThrows(ApiException.Unreachable.class, () -> api.getPost("5"));
+        assertEquals("unreachable", away.code);
+        assertTrue(away.isPassing());
+        edge = new Edge();
+    }
+
+    @Test
+    public void aTokenFunctionThatThrows() throws Exception {
+        StarlingApi tokenless = new StarlingApi(http, edge.httpUrl(), () -> {
+            throw new IOException("signed out");
+        });
+        ApiException error = assertThrows(ApiException.class, () -> tokenless.follow(7));
+        assertEquals("no_token", error.code);
+        assertTrue(error.getMessage().contains("signed out"));
+        tokenless.renew("token");
+        answer(200, "{'following':true}");
+        assertTrue(tokenless.follow(7));
+    }
+
+    @Test
+    public void anInterruptedThreadStops() throws Exception {
+        Thread.currentThread().interrupt();
+        ApiException error = assertThrows(ApiException.class, () -> api.follow(7));
+        assertTrue(Thread.interrupted());
+        assertEquals(0, error.status);
+    }
+
+    @Test
+    public void pagesOfComments() throws Exception {
+        String comment = "{'id':'8','user':42,'name':null,'text':'Hi','time':1,'floor':9,'root':null,'reply_to':null,'likes':3,"
+                + "'reply_count':1,'replies':[{'id':'9','user':1,'text':null,'state':'hidden','root':'8'}],'state':'visible','liked':true}";
+        answers.add(Edge.json(200, "{'items':[" + comment + ",7,{'id':'1'}],'next':'n','total':2,'version':57,'closed':false,'owner':4,"
+                + "'pinned':[" + comment + "]}").setHeader("ETag", "\"e\""));
+        CommentsQuery query = new CommentsQuery().sort(CommentsQuery.Sort.HEAT).replies(2).after("a b").limit(5).liked();
+        CommentPage page = api.getComments("post:5", query);
+        assertEquals("GET /v1/comments/post/5?sort=heat&replies=2&liked=true&after=a%20b&limit=5", asked().get(0));
+        assertEquals(1, page.items.size());
+        assertEquals(Comment.State.HIDDEN, page.items.get(0).replies.get(0).state);
+        assertNull(page.items.get(0).replies.get(0).text);
+        assertEquals(Arrays.<Object>asList("n", 2L, 57L, false, 4L, "\"e\"", 1, true),
+                Arrays.<Object>asList(page.next, page.total, page.version, page.closed, page.owner, page.etag, page.pinned.size(),
+                        page.items.get(0).liked));
+        answers.add(new MockResponse().setResponseCode(304));
+        assertNull(api.getComments("post:5", new CommentsQuery().etag(page.etag)));
+        assertEquals("\"e\"", edge.requests.get(1).getHeader("If-None-Match"));
+        assertThrows(IllegalArgumentException.class, () -> api.getComments("post:.."));
+        assertThrows(IllegalArgumentException.class, () -> api.getComments("post"));
+    }
+
+    @Test
+    public void everyCallAsksWhatItShould() throws Exception {
+        String comment = "{'id':'8','user':42,'state':'visible'}";
+        String[] said = {POST, "{}", "{'items':[" + POST + "],'next':null}", "{'items':[],'version':'v','complete':true}",
+            "{'items':[{'id':'1','what':'reply','user':2,'subject':'post:5','comment':'8','time':4},{'what':7}]}",
+            "{'items':[" + comment + "],'next':'x'}", comment, "{'item':" + comment + ",'root':null,'around':[" + comment + "]}", comment,
+            "{}", "{'likes':3}", "{'likes':2}", "{'pinned':true}", "{'pinned':false}", "{'user':7,'handle':'ben','followers':2}",
+            "{'user':7}", "{'handle':'ben'}", "{}", "{'following':true}", "{'following':false}", "{'muted':true}", "{'muted':false}",
+            "{'items':[{'user':3}],'total':9,'next':'3'}", "{'items':[{'user':4}]}", "{'items':[{'user':5}]}", "{'a':[1.5,null]}"};
+        for (String text : said) {
+            answer(200, text);
+        }
+        assertEquals("5", api.getPost("5").id);
+        api.deletePost("5");
+        assertEquals(1, api.getPosts(7, 1L, 2L, "c", 3).items.size());
+        assertEquals("v", api.getFeed(null, 20).version);
+        Page<Notice> notices = api.getNotices(null, null);
+        assertEquals(Arrays.asList("5", "8"), Arrays.asList(notices.items.get(0).post, notices.items.get(0).comment));
+        assertEquals("x", api.getReplies("post:5", "8", "y", 4, true).next);
+        assertEquals(42, api.getComment("post:5", "8", false).user);
+        assertEquals(1, api.getCommentAround("post:5", "8", 3, false).around.size());
+        api.postComment("post:5", "Hi", "7", "k");
+        api.deleteComment("post:5", "8");
+        assertEquals(5, api.likeComment("post:5", "8") + api.unlikeComment("post:5", "8"));
+        assertTrue(api.pinComment("post:5", "8") && !api.unpinComment("post:5", "8"));
+        User user = api.getUser(7);
+        assertEquals(Arrays.<Object>asList("ben", 2L, null), Arrays.<Object>asList(user.handle, user.followers, user.posts));
+        assertEquals(7, api.getUserByHandle("@b/n").user);
+        assertEquals("ben", api.setHandle("Ben"));
+        api.dropHandle();
+        assertTrue(api.follow(7) && !api.unfollow(7) && api.mute(7) && !api.unmute(7));
+        assertEquals(9, api.getFollowers(7, "2", 5).total);
+        assertTrue(api.follows(7, 4) && !api.follows(7, 4));
+        assertEquals(Arrays.asList(1.5, null), api.request("PUT", "/v1/friends/7?x=1", null).get("a"));
+        answer(202, "{}");
+        api.reportComment("post:5", "8", "spam");
+        assertEquals(Arrays.asList("GET /v1/posts/5", "DELETE /v1/posts/5", "GET /v1/users/7/posts?from=1&to=2&after=c&limit=3",
+                "GET /v1/feed?limit=20", "GET /v1/notices", "GET /v1/comments/post/5/8/replies?liked=true&after=y&limit=4",
+                "GET /v1/comments/post/5/8", "GET /v1/comments/post/5/8?around=3", "POST /v1/comments/post/5",
+                "DELETE /v1/comments/post/5/8", "PUT /v1/comments/post/5/8/like", "DELETE /v1/comments/post/5/8/like",
+                "PUT /v1/comments/post/5/8/pin", "DELETE /v1/comments/post/5/8/pin", "GET /v1/users/7", "GET /v1/handles/b%2Fn",
+                "PUT /v1/handle", "DELETE /v1/handle", "PUT /v1/follows/7", "DELETE /v1/follows/7", "PUT /v1/mutes/7",
+                "DELETE /v1/mutes/7", "GET /v1/users/7/followers?after=2&limit=5", "GET /v1/users/7/following?after=3&limit=1",
+                "GET /v1/users/7/following?after=3&limit=1", "PUT /v1/friends/7?x=1", "POST /v1/comments/post/5/8/report"), asked());
+    }
+}

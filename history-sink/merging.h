@@ -1,0 +1,18 @@
+/* Every history.merge.s, the files of finished hours of the owned partitions are merged (history-sink/merge.h), by a worker and a
+ * storage of its own. Before that, hours are closed in which nothing more can arrive. Loop's thread. */
+#ifndef HISTORY_SINK_MERGING_H
+#define HISTORY_SINK_MERGING_H
+
+#include "history-sink/sink.h"
+
+struct merging;
+
+/* Makes a folder for files in between, in data.dir. */
+int merging_new(struct sink *sink, struct merging **merging, struct error *error);
+bool merging_busy(const struct merging *merging);
+/* What is under way ends soon, and nothing begins. */
+void merging_stop(struct merging *merging);
+void merging_free(struct merging *merging); /* not while it is busy; NULL is fine */
+void merging_tick(struct merging *merging); /* begins what is due */
+
+#endif

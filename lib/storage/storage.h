@@ -1,0 +1,68 @@
+/* A tree of files that several processes write: a local directory (or NFS), or what looks like one. Files appear whole or not at all,
+ * and one name is given once.
+ *
+ *     storage_create --> storage_write ... --+--> storage_publish   visible, whole and durable; -EEXIST: another one has the name
+ *        (hidden)                            +--> storage_replace   the same, in the place of what had the name
+ *                                            +--> storage_abandon   nothing is left
+ *
+ * Paths are relative to the root, with '/' between names; folders come and go with the files in them. What a process that was
+ * killed has left hidden stays until storage_sweep.
+ *
+ * All calls block. Each thread opens a storage of its own; several, in several processes, may stand for the same tree. Functions
+ * return 0 or a negative errno code with the reason.
+ */
+#ifndef STORAGE_STORAGE_H
+#define STORAGE_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct storage;
+struct storage_writer;
+struct storage_reader;
+
+struct storage_options {
+    const char *place; /* a directory */
+};
+
+/* Touches nothing yet. Copies the options. */
+int storage_open(const struct storage_options *options, struct storage **storage, struct error *error);
+void storage_close(struct storage *storage); /* NULL is fine */
+
+/* Something right in a folder. Hidden files are not told. */
+struct storage_entry {
+    const char *name;   /* valid during the call */
+    int64_t changed_ms; /* when it was published, by the clock of the storage; of a folder it means nothing */
+};
+typedef void storage_found(void *context, const struct storage_entry *entry);
+
+/* Everything in a folder ("" is the root), in no order. A folder that is not there is empty; the root must be there (-ENOENT), so that
+ * a disk that is not mounted does not look like a storage without files. */
+int storage_list(struct storage *storage, const char *folder, storage_found *found, void *context, struct error *error);
+
+/* Removes the file, and the folders that are empty without it. 0 as well if it is gone. */
+int storage_remove(struct storage *storage, const char *path, struct error *error);
+
+/* Removes what is hidden in a folder: `ours` says of each file's name (the one that it was to get) whether it goes. Its writer, if there is
+ * one after all, fails to publish with -EEXIST. */
+int storage_sweep(struct storage *storage, const char *folder, bool (*ours)(void *context, const char *name),
+                  void *context, struct error *error);
+
+int storage_create(struct storage *storage, const char *path, struct storage_writer **writer, struct error *error);
+int storage_write(struct storage_writer *writer, const void *bytes, size_t size, struct error *error);
+int64_t storage_written(const struct storage_writer *writer); /* bytes */
+/* These free the writer, whatever they return; after a failure nothing of it is left. */
+int storage_publish(struct storage_writer *writer, struct error *error);
+int storage_replace(struct storage_writer *writer, struct error *error);
+void storage_abandon(struct storage_writer *writer); /* NULL is fine */
+
+/* A published file from its beginning; -ENOENT: there is none. A file that is removed or replaced meanwhile is read to its end, or fails. */
+int storage_read_open(struct storage *storage, const char *path, struct storage_reader **reader, struct error *error);
+ssize_t storage_read(struct storage_reader *reader, void *bytes, size_t size, struct error *error); /* 0: its end */
+void storage_read_close(struct storage_reader *reader);                                             /* NULL is fine */
+
+#endif

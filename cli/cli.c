@@ -27,6 +27,10 @@ static const struct config_property PROPERTIES[] = {
      .doc = "File with the secret of the tokens signed with HS256, to sign tokens with; empty: none are signed."},
     {"peer.token", CONFIG_STRING, AT(peer_token), "", .secret = true,
      .doc = "Secret that the daemons share, to ask them; peer.token.file: a file that holds it."},
+    {"api.url", CONFIG_STRING, AT(api_url), "http://127.0.0.1:8080",
+     .doc = "Where the gateways' HTTP API is reached; several separated by commas."},
+    {"ws.url", CONFIG_STRING, AT(ws_url), "ws://127.0.0.1:8081/",
+     .doc = "Where the edges' WebSocket is reached; several separated by commas."},
     {"ops.addresses", CONFIG_STRING, AT(ops_addresses),
      "127.0.0.1:9110,127.0.0.1:9120,127.0.0.1:9130,127.0.0.1:9150,127.0.0.1:9160,127.0.0.1:9140,127.0.0.1:9170",
      .doc = "The daemons that status --live asks: where their ops.listen is reached, host:port, separated by commas."},
@@ -207,8 +211,8 @@ static int take_arguments(struct cli *cli, struct parse *parse, int argc, char *
 
 /* Nothing that Kafka refuses comes by waiting for it. */
 static void refused(void *context, const char *reason) {
-    cli_fail(context, 1, "%s", reason);
-    exit(1);
+    const struct cli_command *command = context;
+    exit(cli_fail(command, command->refused_code ? command->refused_code : 1, "%s", reason));
 }
 
 int cli_open(struct cli *cli, const struct cli_command *command, int argc, char **argv,

@@ -16,7 +16,8 @@ struct cli_settings { /* from --config, environment and --set, as for the daemon
     const char *bootstrap, *prefix;
     const char *hs256_key_file; /* for simulate, which signs tokens for its phones */
     const char *peer_token;
-    const char *ops_addresses; /* of daemons, separated by commas */
+    const char *api_url, *ws_url; /* where the gateways and the edges are reached */
+    const char *ops_addresses;    /* of daemons, separated by commas */
     const char *router_group, *fanout_group, *history_group, *feed_group, *comments_group, *moderation_group;
 };
 
@@ -42,6 +43,7 @@ struct cli_command {
     const char *synopsis;              /* "FILE [--dry-run]" */
     const char *summary;               /* one line */
     int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+    int refused_code;                  /* the exit code when the broker refuses the connection; 0 stands for 1 */
 };
 
 /* Parses options and configuration (--config FILE, --set key=value and --help may stand anywhere, before or after arguments). 0, or the

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/instant.h"
 #include "cli/post_lines.h"
-#include "cli/when.h"
 
 enum { LEVELS_MAX = 2, INDENT = 2 };
 
 static int put_line(struct buffer *out, const json_t *comment, int level, struct error *error) {
     const char *state, *text = json_string_value(json_object_get(comment, "text"));
     int64_t id, user, time, floor, likes;
-    char when[WHEN_TEXT_SIZE];
+    char when[INSTANT_TEXT_SIZE];
     int code = post_want_id(comment, "id", &id, error);
     if (!code) code = json_want_int(comment, "user", 0, INT64_MAX, &user, error);
     if (!code) code = json_want_int(comment, "time", 0, INT64_MAX, &time, error);
@@ -22,7 +22,7 @@ static int put_line(struct buffer *out, const json_t *comment, int level, struct
     if (!code) code = json_want_text(comment, "state", &state, error);
     if (code) return -EBADMSG;
     buffer_format(out, "%*s%s %" PRId64 " %" PRId64 " #%" PRId64 " likes=%" PRId64 " ", level * INDENT, "",
-                  when_format(time, when), id, user, floor, likes);
+                  instant_format(time, when), id, user, floor, likes);
     if (text)
         json_put_text(out, text, strlen(text));
     else

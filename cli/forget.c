@@ -141,11 +141,11 @@ static int print_topics(struct forgetting *forgetting) {
 }
 
 static int run(int argc, char **argv) {
-    struct forgetting forgetting = {.url = "http://127.0.0.1:8080"};
+    struct forgetting forgetting = {.url = NULL};
     const char *seconds = NULL;
     int64_t wait_s = 600;
     const struct cli_option options[] = {
-        {"http", "URL", "a gateway (http://127.0.0.1:8080)", &forgetting.url, NULL},
+        {"http", "URL", "a gateway (api.url)", &forgetting.url, NULL},
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &forgetting.token, NULL},
         {"wait", "SECONDS", "so long at most (600)", &seconds, NULL},
     };
@@ -157,6 +157,7 @@ static int run(int argc, char **argv) {
     } else if (seconds && !cli_int(seconds, 1, 86400, &wait_s)) {
         code = cli_fail(&FORGET_COMMAND, 2, "--wait %s: must be from 1 to 86400", seconds);
     } else {
+        if (!forgetting.url) forgetting.url = forgetting.cli.settings.api_url;
         forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
         code = forget(&forgetting);
         if (!code) code = print_topics(&forgetting);

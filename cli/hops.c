@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/instant.h"
 #include "base/mem.h"
-#include "cli/when.h"
 
 struct hops {
     struct hop *items;
@@ -81,10 +81,10 @@ static int64_t length_ms(const struct journey *journey) {
 /* ---- for people ---- */
 
 static void put_text(struct buffer *out, const struct journey *journey) {
-    char trace[TRACE_ID_TEXT], span[TRACE_SPAN_TEXT], when[WHEN_TEXT_SIZE];
+    char trace[TRACE_ID_TEXT], span[TRACE_SPAN_TEXT], when[INSTANT_TEXT_SIZE];
     trace_hex(journey->first->context.trace, TRACE_ID_BYTES, trace);
     buffer_format(out, "trace %s\n%s, %zu records within %" PRId64 " ms\n\n", trace,
-                  when_format(journey->first->time_ms, when), journey->count, length_ms(journey));
+                  instant_format(journey->first->time_ms, when), journey->count, length_ms(journey));
     buffer_format(out, "%8s %8s  %-20s %9s %12s  %s\n", "MS", "STEP", "TOPIC", "PARTITION", "OFFSET", "SPAN");
     int64_t before_ms = journey->first->time_ms;
     for (size_t i = 0; i < journey->count; i++) {

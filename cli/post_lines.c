@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/when.h"
+#include "base/instant.h"
 #include "ids/ids.h"
 
 int post_want_id(const json_t *object, const char *key, int64_t *id, struct error *error) {
@@ -15,12 +15,12 @@ int post_want_id(const json_t *object, const char *key, int64_t *id, struct erro
 }
 
 static void put_head(struct buffer *out, int64_t id, int64_t user, int64_t time, const struct post_style *style) {
-    char when[WHEN_TEXT_SIZE];
+    char when[INSTANT_TEXT_SIZE];
     if (style->json) {
         buffer_format(out, "{\"id\":\"%" PRId64 "\",\"user\":%" PRId64, id, user);
         return;
     }
-    buffer_format(out, "%s %" PRId64 " ", when_format(time, when), id);
+    buffer_format(out, "%s %" PRId64 " ", instant_format(time, when), id);
     if (style->author) buffer_format(out, "%" PRId64 " ", user);
 }
 

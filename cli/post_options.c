@@ -29,14 +29,14 @@ static int ask_and_print(const struct cli_command *command, const struct post_op
 
 int post_options_run(const struct cli_command *command, post_options_fn *print, post_options_fn *follow, int argc,
                      char **argv) {
-    struct post_options post = {.limit = LIMIT_DEFAULT, .ws = "ws://127.0.0.1:8081/", .authorities = AUTHORITIES};
+    struct post_options post = {.limit = LIMIT_DEFAULT, .authorities = AUTHORITIES};
     const char *limit = NULL;
     bool follows = false;
     const struct cli_option options[] = {
         {"limit", "N", "so many at most, 1 to 1000 (20)", &limit, NULL},
         {"json", NULL, "lines of JSON", NULL, &post.json},
         {"follow", NULL, "goes on: oldest posts first, then new ones as they come", NULL, &follows},
-        {"ws", "URL", "WebSocket address of the edge to follow (ws://127.0.0.1:8081/)", &post.ws, NULL},
+        {"ws", "URL", "WebSocket address of the edge to follow (ws.url)", &post.ws, NULL},
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &post.token, NULL},
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &post.authorities, NULL},
     };
@@ -46,6 +46,7 @@ int post_options_run(const struct cli_command *command, post_options_fn *print, 
     int64_t most = LIMIT_DEFAULT;
     int code = cli_open(&cli, command, argc, argv, options, option_count, &done);
     if (code || done) return code;
+    if (!post.ws) post.ws = cli.settings.ws_url;
     if (cli.argument_count != 1) {
         code = cli_fail(command, 2, "one user must be given");
     } else if (!cli_int(cli.arguments[0], 0, INT64_MAX, &post.user)) {

@@ -6,15 +6,21 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/merging.h"
 #include "event/topics.h"
 
-enum { ASK_MS = 8000, TICK_MS = 100, PATIENCE_US = 10000000, STOP_SIGNALS = 2 };
+enum { ASK_MS = 8000, TICK_MS = 100, MERGE_TICK_MS = 10, PATIENCE_US = 10000000, STOP_SIGNALS = 2 };
+enum {
+    HELD_MAX = 4000,
+    HELD_LOW = 1000
+}; /* merging: records of a partition that wait, before and until it is read again */
 
 /* One partition that is read.   start ... [ next ... ) end      end: when reading began */
 struct stretch {
+    const struct topic *topic;
     int32_t partition;
-    int64_t end;
-    bool done;
+    int64_t start, end;
+    bool done, paused;
 };
 
 struct topic_reader {
@@ -25,8 +31,10 @@ struct topic_reader {
     struct kafka_consumer *consumer;
     struct stretch *stretches;
     size_t count;
-    int64_t down_since_us; /* 0: up */
+    struct merging *merging; /* a lane a stretch; NULL: records are taken as they come */
+    int64_t down_since_us;   /* 0: up */
     char down_reason[256];
+    bool ended;
     int code;
     struct error *error;
 };
@@ -41,27 +49,82 @@ int reader_shape(const struct kafka_settings *settings, struct topics_shape *sha
     return code;
 }
 
-static struct stretch *stretch_of(struct topic_reader *reader, int32_t partition) {
+static struct stretch *stretch_of(struct topic_reader *reader, const struct kafka_record *record) {
     for (size_t i = 0; i < reader->count; i++) {
-        if (reader->stretches[i].partition == partition) return &reader->stretches[i];
+        struct stretch *stretch = &reader->stretches[i];
+        if (stretch->partition == record->partition && stretch->topic == record->topic) return stretch;
     }
     return NULL;
+}
+
+/* Where a period begins in a topic. */
+static int64_t from_of(const struct reader_options *options, const struct topic *topic) {
+    return options->merge && topic->cleanup == TOPIC_COMPACTED ? 0 : options->from_ms;
+}
+
+static void finish(struct topic_reader *reader, int code) {
+    if (!reader->ended) reader->code = code;
+    reader->ended = true;
+    uv_stop(&reader->loop);
+}
+
+static void hand_over(struct topic_reader *reader, const struct kafka_record *record) {
+    reader->options->take(reader->options->context, record);
+    if (reader->options->failure && *reader->options->failure) finish(reader, *reader->options->failure);
+}
+
+/* Takes what is known to be next, as far as it is due. */
+static void take_merged(struct topic_reader *reader) {
+    const struct reader_options *options = reader->options;
+    size_t lane;
+    const struct kafka_record *record;
+    while (!reader->ended && (record = merging_first(reader->merging, &lane)) &&
+           options->merge->due(options->context, record)) {
+        hand_over(reader, record);
+        merging_next(reader->merging, lane);
+        struct stretch *stretch = &reader->stretches[lane];
+        if (!stretch->paused || stretch->done || merging_waiting(reader->merging, lane) > HELD_LOW) continue;
+        stretch->paused = false;
+        kafka_consumer_resume(reader->consumer, stretch->topic, stretch->partition);
+    }
+    if (merging_over(reader->merging)) finish(reader, 0);
+}
+
+static void hold(struct topic_reader *reader, struct stretch *stretch, const struct kafka_record *record) {
+    size_t lane = (size_t)(stretch - reader->stretches);
+    merging_put(reader->merging, lane, record);
+    if (stretch->paused || merging_waiting(reader->merging, lane) < HELD_MAX) return;
+    stretch->paused = true;
+    kafka_consumer_pause(reader->consumer, stretch->topic, stretch->partition);
 }
 
 static void on_records(void *context, const struct kafka_record *records, size_t count) {
     struct topic_reader *reader = context;
     const struct reader_options *options = reader->options;
-    for (size_t i = 0; i < count; i++) {
-        const struct stretch *stretch = stretch_of(reader, records[i].partition);
+    for (size_t i = 0; i < count && !reader->ended; i++) {
+        struct stretch *stretch = stretch_of(reader, &records[i]);
         if (!stretch || records[i].offset >= stretch->end) continue;
-        if (records[i].timestamp < options->from_ms || records[i].timestamp >= options->to_ms) continue;
-        options->take(options->context, &records[i]);
+        if (records[i].timestamp < from_of(options, stretch->topic) || records[i].timestamp >= options->to_ms) continue;
+        if (reader->merging)
+            hold(reader, stretch, &records[i]);
+        else
+            hand_over(reader, &records[i]);
     }
+    if (reader->merging) take_merged(reader);
 }
 
-static void finish(struct topic_reader *reader, int code) {
-    reader->code = code;
-    uv_stop(&reader->loop);
+static void tell_progress(const struct topic_reader *reader) {
+    int64_t done = 0, total = 0;
+    if (!reader->options->progressed) return;
+    for (size_t i = 0; i < reader->count; i++) {
+        const struct stretch *stretch = &reader->stretches[i];
+        int64_t next = kafka_consumer_position(reader->consumer, stretch->topic, stretch->partition);
+        int64_t length = stretch->end - stretch->start, read = next > stretch->start ? next - stretch->start : 0;
+        total += length;
+        done += stretch->done || read > length ? length : read;
+        if (reader->merging) done -= (int64_t)merging_waiting(reader->merging, i);
+    }
+    reader->options->progressed(reader->options->context, done > 0 ? done : 0, total);
 }
 
 static void look(void *context) {
@@ -70,15 +133,18 @@ static void look(void *context) {
     for (size_t i = 0; i < reader->count; i++) {
         struct stretch *stretch = &reader->stretches[i];
         if (stretch->done) continue;
-        if (kafka_consumer_position(reader->consumer, reader->options->topic, stretch->partition) >= stretch->end) {
+        if (kafka_consumer_position(reader->consumer, stretch->topic, stretch->partition) >= stretch->end) {
             stretch->done = true;
             // What comes after the end is not wanted, and would hold up the others.
-            kafka_consumer_pause(reader->consumer, reader->options->topic, stretch->partition);
+            kafka_consumer_pause(reader->consumer, stretch->topic, stretch->partition);
+            if (reader->merging) merging_end(reader->merging, i);
         } else {
             left++;
         }
     }
-    if (!left) {
+    if (reader->merging) take_merged(reader);
+    tell_progress(reader);
+    if (!left && !reader->merging) {
         finish(reader, 0);
     } else if (reader->down_since_us && !reader->options->follow &&
                clock_monotonic_us() - reader->down_since_us > PATIENCE_US) {
@@ -89,7 +155,7 @@ static void look(void *context) {
 
 static void on_drained(void *context) {
     struct topic_reader *reader = context;
-    reader->options->drained(reader->options->context);
+    if (reader->options->drained) reader->options->drained(reader->options->context);
     look(reader);
 }
 
@@ -103,7 +169,10 @@ static void on_broker(void *context, bool up, const char *reason) {
     }
 }
 
-static void on_signal(uv_signal_t *handle, int number) { finish(handle->data, 0); }
+static void on_signal(uv_signal_t *handle, int number) {
+    struct topic_reader *reader = handle->data;
+    finish(reader, reader->merging ? -EINTR : 0);
+}
 
 static int remaining_ms(int64_t deadline_us) {
     int64_t left = (deadline_us - clock_monotonic_us()) / 1000;
@@ -111,40 +180,62 @@ static int remaining_ms(int64_t deadline_us) {
 }
 
 /* Where a partition ends for us. */
-static int find_end(struct topic_reader *reader, int32_t partition, int64_t *low, int64_t *end, int64_t deadline_us) {
+static int find_end(struct topic_reader *reader, const struct topic *topic, int32_t partition, int64_t *low,
+                    int64_t *end, int64_t deadline_us) {
     const struct reader_options *options = reader->options;
-    int code = kafka_consumer_watermarks(reader->consumer, options->topic, partition, low, end,
-                                         remaining_ms(deadline_us), reader->error);
+    int code = kafka_consumer_watermarks(reader->consumer, topic, partition, low, end, remaining_ms(deadline_us),
+                                         reader->error);
     if (code) return code;
     if (options->follow) *end = INT64_MAX;
     // Only where the broker sets the timestamps do they rise with the offsets.
-    if (options->topic != &TOPIC_LOCATIONS || options->settings->dead_letters || options->to_ms == INT64_MAX) return 0;
-    struct kafka_position at = {.topic = options->topic, .partition = partition, .offset = 0};
+    if (topic != &TOPIC_LOCATIONS || options->settings->dead_letters || options->to_ms == INT64_MAX) return 0;
+    struct kafka_position at = {.topic = topic, .partition = partition, .offset = 0};
     code =
         kafka_consumer_offsets_at(reader->consumer, &at, 1, options->to_ms, remaining_ms(deadline_us), reader->error);
     if (!code && at.offset < *end) *end = at.offset;
     return code;
 }
 
-/* What there is to read. */
+/* What there is to read of a partition, if anything is. */
+static int plan_partition(struct topic_reader *reader, const struct topic *topic, int32_t partition,
+                          struct kafka_position *starts, int64_t deadline) {
+    struct kafka_position start = {.topic = topic, .partition = partition, .offset = KAFKA_OFFSET_BEGINNING};
+    int64_t low, end, from_ms = from_of(reader->options, topic);
+    int code = find_end(reader, topic, partition, &low, &end, deadline);
+    if (!code && from_ms > 0)
+        code = kafka_consumer_offsets_at(reader->consumer, &start, 1, from_ms, remaining_ms(deadline), reader->error);
+    if (code || end <= low || (start.offset >= 0 && start.offset >= end)) return code;
+    starts[reader->count] = start;
+    reader->stretches[reader->count++] = (struct stretch){
+        .topic = topic,
+        .partition = partition,
+        .start = start.offset > low ? start.offset : low,
+        .end = end,
+    };
+    return 0;
+}
+
+static size_t partitions_of(const struct reader_options *options) {
+    size_t count = 0;
+    if (!options->merge) return (size_t)options->partitions;
+    for (size_t i = 0; i < options->merge->count; i++)
+        count += (size_t)options->merge->shape->partitions[options->merge->topics[i]->space];
+    return count;
+}
+
 static int plan(struct topic_reader *reader, struct kafka_position *starts) {
     const struct reader_options *options = reader->options;
+    const struct reader_merge *merge = options->merge;
     int64_t deadline = clock_monotonic_us() + PATIENCE_US;
-    for (int32_t p = 0; p < options->partitions; p++) {
-        if (options->partition != READER_ALL && p != options->partition) continue;
-        struct kafka_position start = {.topic = options->topic, .partition = p, .offset = KAFKA_OFFSET_BEGINNING};
-        int64_t low, end;
-        int code = find_end(reader, p, &low, &end, deadline);
-        if (!code && options->from_ms > 0) {
-            code = kafka_consumer_offsets_at(reader->consumer, &start, 1, options->from_ms, remaining_ms(deadline),
-                                             reader->error);
-        }
-        if (code) return code;
-        if (end <= low || (start.offset >= 0 && start.offset >= end)) continue;
-        starts[reader->count] = start;
-        reader->stretches[reader->count++] = (struct stretch){.partition = p, .end = end, .done = false};
-    }
-    return 0;
+    int code = 0;
+    for (size_t i = 0; merge && !code && i < merge->count; i++)
+        for (int32_t p = 0; !code && p < merge->shape->partitions[merge->topics[i]->space]; p++)
+            code = plan_partition(reader, merge->topics[i], p, starts, deadline);
+    for (int32_t p = 0; !merge && !code && p < options->partitions; p++)
+        if (options->partition == READER_ALL || p == options->partition)
+            code = plan_partition(reader, options->topic, p, starts, deadline);
+    if (!code && merge) reader->merging = merging_new(reader->count);
+    return code;
 }
 
 static void on_closed(uv_handle_t *handle) {}
@@ -166,14 +257,15 @@ static void close_all(struct topic_reader *reader) {
     }
     uv_run(&reader->loop, UV_RUN_DEFAULT);
     uv_loop_close(&reader->loop);
+    merging_free(reader->merging);
     free(reader->stretches);
 }
 
 int reader_run(const struct reader_options *options, struct error *error) {
     struct topic_reader reader = {.options = options, .error = error};
     if (uv_loop_init(&reader.loop)) return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
-    reader.stretches = mem_zero((size_t)options->partitions, sizeof *reader.stretches);
-    struct kafka_position *starts = mem_zero((size_t)options->partitions, sizeof *starts);
+    reader.stretches = mem_zero(partitions_of(options), sizeof *reader.stretches);
+    struct kafka_position *starts = mem_zero(partitions_of(options), sizeof *starts);
     int code = kafka_consumer_new(
         &(struct kafka_consumer_options){
             .loop = &reader.loop,
@@ -187,8 +279,9 @@ int reader_run(const struct reader_options *options, struct error *error) {
     if (!code) code = plan(&reader, starts);
     if (!code && reader.count) code = kafka_consumer_read(reader.consumer, starts, reader.count, error);
     if (!code && reader.count) {
-        reader.tick = loop_timer_new(&reader.loop, TICK_MS, TICK_MS, look, &reader);
-        if (options->follow) watch_signals(&reader);
+        int tick_ms = options->merge ? MERGE_TICK_MS : TICK_MS;
+        reader.tick = loop_timer_new(&reader.loop, tick_ms, tick_ms, look, &reader);
+        if (options->follow || options->merge) watch_signals(&reader);
         uv_run(&reader.loop, UV_RUN_DEFAULT);
         code = reader.code;
     }

@@ -1,13 +1,19 @@
-/* `starling replay`: a topic as lines of JSON. */
+/* `starling replay`: a topic as lines of JSON or as Avro, or topics copied into others. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/reader.h"
+#include "cli/record_container.h"
 #include "cli/record_text.h"
+#include "cli/replay_into.h"
 #include "cli/when.h"
 #include "event/topics.h"
 
@@ -19,13 +25,21 @@ struct replay {
     struct kafka_settings topics; /* dead letter queues, if one is asked for */
     int64_t user;                 /* or EVERYBODY */
     struct codec *codec;
+    struct record_container *container; /* NULL: lines of JSON */
     struct buffer line;
     bool unwritable;
+    struct progress progress;
+    int64_t written;
 };
 
 static void take(void *context, const struct kafka_record *record) {
     struct replay *replay = context;
     if (replay->user != EVERYBODY && !record_concerns(replay->codec, record, replay->user)) return;
+    replay->written++;
+    if (replay->container) {
+        record_container_put(replay->container, record);
+        return;
+    }
     buffer_clear(&replay->line);
     record_text(&replay->line, &replay->topics, replay->codec, record);
     buffer_byte(&replay->line, '\n');
@@ -37,8 +51,15 @@ static void drained(void *context) {
     if (replay->reader.follow && fflush(stdout)) replay->unwritable = true;
 }
 
-/* NAME or NAME.dlq, with the prefix or without. */
-static bool find_topic(struct replay *replay, const char *name) {
+/* On a terminal that the records themselves do not go to. */
+static void show(void *context, int64_t done, int64_t total) {
+    struct replay *replay = context;
+    if (progress_due(&replay->progress))
+        progress_bar(&replay->progress, total ? (double)done / (double)total : 1, replay->written, "records written");
+}
+
+/* NAME or NAME.dlq, with the prefix or without; NULL: no such topic. */
+static const struct topic *find_topic(const struct replay *replay, const char *name, bool *dead_letters) {
     size_t prefix = strlen(replay->cli.settings.prefix);
     if (!strncmp(name, replay->cli.settings.prefix, prefix)) name += prefix;
     for (size_t i = 0; i < TOPICS_ALL.count; i++) {
@@ -46,11 +67,10 @@ static bool find_topic(struct replay *replay, const char *name) {
         if (strncmp(name, known, strlen(known)) != 0) continue;
         const char *rest = name + strlen(known);
         if (*rest && strcmp(rest, ".dlq") != 0) continue;
-        replay->reader.topic = TOPICS_ALL.items[i];
-        replay->topics.dead_letters = *rest;
-        return true;
+        *dead_letters = *rest;
+        return TOPICS_ALL.items[i];
     }
-    return false;
+    return NULL;
 }
 
 /* All that concerns a user is in one partition, where the user is the key. */
@@ -93,57 +113,123 @@ static int choose_partition(struct replay *replay, const char *partition, struct
     return 0;
 }
 
-static int replay_run(struct replay *replay, const char *partition) {
+static int print_topic(struct replay *replay, const char *partition, bool avro) {
     struct error error = {.text = ""};
     replay->codec = codec_new();
+    if (avro) replay->container = record_container_new(stdout);
+    progress_start(&replay->progress, "replay");
+    if (replay->progress.terminal && !replay->reader.follow && !isatty(STDOUT_FILENO)) replay->reader.progressed = show;
     int code = choose_partition(replay, partition, &error);
     if (!code) code = reader_run(&replay->reader, &error);
+    if (replay->progress.open) progress_end(&replay->progress, replay->written, "records written");
+    if (!code && avro && record_container_finish(replay->container, &error)) replay->unwritable = true;
     if (fflush(stdout) || replay->unwritable) {
         code = error_set(&error, -EIO, "standard output cannot be written");
     }
+    record_container_free(replay->container);
     buffer_free(&replay->line);
     codec_free(replay->codec);
     return code ? cli_fail(&REPLAY_COMMAND, 1, "%s", error.text) : 0;
 }
 
+static int copy_topics(struct replay *replay, const char *prefix, double speed) {
+    struct error error = {.text = ""};
+    size_t count = (size_t)replay->cli.argument_count;
+    const struct topic **topics = mem_zero(count + 1, sizeof *topics);
+    const char *wrong = NULL;
+    for (size_t i = 0; i < count && !wrong; i++) {
+        bool dead_letters = false;
+        topics[i] = find_topic(replay, replay->cli.arguments[i], &dead_letters);
+        if (!topics[i] || dead_letters) wrong = replay->cli.arguments[i];
+        for (size_t other = 0; other < i; other++)
+            if (topics[other] == topics[i]) wrong = replay->cli.arguments[i];
+    }
+    const struct into_options options = {
+        .cli = &replay->cli,
+        .prefix = prefix,
+        .topics = topics,
+        .count = count,
+        .from_ms = replay->reader.from_ms,
+        .to_ms = replay->reader.to_ms,
+        .speed = speed,
+    };
+    int code = wrong ? cli_fail(&REPLAY_COMMAND, 2, "%s: not a topic that can be copied, or named twice", wrong) : 0;
+    if (!code && into_run(&options, &error)) code = cli_fail(&REPLAY_COMMAND, 1, "%s", error.text);
+    free(topics);
+    return code;
+}
+
+/* What the command line asks for. */
+struct wish {
+    const char *from, *to, *user, *partition, *into, *speed, *format;
+    bool follow;
+};
+
+static int refuse_wish(struct replay *replay, const struct wish *wish, double *speed) {
+    const char *own = replay->cli.settings.prefix;
+    if (wish->from && !when_parse(wish->from, &replay->reader.from_ms))
+        return cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", wish->from);
+    if (wish->to && !when_parse(wish->to, &replay->reader.to_ms))
+        return cli_fail(&REPLAY_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", wish->to);
+    if (wish->to && wish->follow) return cli_fail(&REPLAY_COMMAND, 2, "--follow has no end: it does not go with --to");
+    if (wish->user && !cli_int(wish->user, 0, INT64_MAX, &replay->user))
+        return cli_fail(&REPLAY_COMMAND, 2, "--user %s: must be a number from 0", wish->user);
+    if (wish->format && strcmp(wish->format, "json") && strcmp(wish->format, "avro"))
+        return cli_fail(&REPLAY_COMMAND, 2, "--format %s: must be json or avro", wish->format);
+    if (wish->format && wish->follow && !strcmp(wish->format, "avro"))
+        return cli_fail(&REPLAY_COMMAND, 2, "--format avro is a file with an end: it does not go with --follow");
+    if (!wish->into) return wish->speed ? cli_fail(&REPLAY_COMMAND, 2, "--speed goes with --into") : 0;
+    if (wish->user || wish->partition || wish->follow || wish->format)
+        return cli_fail(&REPLAY_COMMAND, 2, "--into goes with --from, --to and --speed only");
+    if (!into_prefix_good(wish->into) || !strcmp(wish->into, own))
+        return cli_fail(&REPLAY_COMMAND, 2,
+                        "--into %s: must be letters, digits, dots, dashes and underscores, and not %s", wish->into,
+                        own);
+    if (wish->speed && (!cli_real(wish->speed, 1e-3, 1e6, speed)))
+        return cli_fail(&REPLAY_COMMAND, 2, "--speed %s: must be a number from 0.001 to 1000000", wish->speed);
+    return 0;
+}
+
 static int run(int argc, char **argv) {
-    const char *from = NULL, *to = NULL, *user = NULL, *partition = NULL;
-    bool follow = false, done;
+    struct wish wish = {.from = NULL};
+    bool done;
     const struct cli_option options[] = {
-        {"from", "TIME", "from then on: ISO 8601 (UTC unless it says otherwise), or ms since the epoch", &from, NULL},
-        {"to", "TIME", "before then", &to, NULL},
-        {"user", "ID", "only what is about this user", &user, NULL},
-        {"partition", "N", "only this partition", &partition, NULL},
-        {"follow", NULL, "goes on with what arrives, until interrupted", NULL, &follow},
+        {"from", "TIME", "from then on: ISO 8601 (UTC unless it says otherwise), or ms since the epoch", &wish.from,
+         NULL},
+        {"to", "TIME", "before then", &wish.to, NULL},
+        {"user", "ID", "only what is about this user", &wish.user, NULL},
+        {"partition", "N", "only this partition", &wish.partition, NULL},
+        {"follow", NULL, "goes on with what arrives, until interrupted", NULL, &wish.follow},
+        {"format", "json|avro", "what is written (json)", &wish.format, NULL},
+        {"into", "PREFIX", "copies the topics into those with this prefix, which it makes", &wish.into, NULL},
+        {"speed", "X", "with --into: X seconds of the period a second (as fast as possible)", &wish.speed, NULL},
     };
     struct replay replay = {.user = EVERYBODY};
     int code = cli_open(&replay.cli, &REPLAY_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
+    double speed = 0;
     replay.topics = replay.cli.kafka;
     replay.reader = (struct reader_options){
         .settings = &replay.topics,
         .partition = READER_ALL,
         .from_ms = 0,
         .to_ms = INT64_MAX,
-        .follow = follow,
+        .follow = wish.follow,
         .context = &replay,
         .take = take,
         .drained = drained,
     };
-    if (replay.cli.argument_count != 1) {
+    if (!wish.into && replay.cli.argument_count != 1) {
         code = cli_fail(&REPLAY_COMMAND, 2, "one topic must be given");
-    } else if (!find_topic(&replay, replay.cli.arguments[0])) {
+    } else if (!wish.into &&
+               !(replay.reader.topic = find_topic(&replay, replay.cli.arguments[0], &replay.topics.dead_letters))) {
         code = refuse_topic(replay.cli.arguments[0]);
-    } else if (from && !when_parse(from, &replay.reader.from_ms)) {
-        code = cli_fail(&REPLAY_COMMAND, 2, "--from %s: neither ISO 8601 nor milliseconds", from);
-    } else if (to && !when_parse(to, &replay.reader.to_ms)) {
-        code = cli_fail(&REPLAY_COMMAND, 2, "--to %s: neither ISO 8601 nor milliseconds", to);
-    } else if (to && follow) {
-        code = cli_fail(&REPLAY_COMMAND, 2, "--follow has no end: it does not go with --to");
-    } else if (user && !cli_int(user, 0, INT64_MAX, &replay.user)) {
-        code = cli_fail(&REPLAY_COMMAND, 2, "--user %s: must be a number from 0", user);
     } else {
-        code = replay_run(&replay, partition);
+        code = refuse_wish(&replay, &wish, &speed);
+        if (!code && wish.into)
+            code = copy_topics(&replay, wish.into, speed);
+        else if (!code)
+            code = print_topic(&replay, wish.partition, wish.format && !strcmp(wish.format, "avro"));
     }
     cli_close(&replay.cli);
     return code;
@@ -151,7 +237,9 @@ static int run(int argc, char **argv) {
 
 const struct cli_command REPLAY_COMMAND = {
     .name = "replay",
-    .synopsis = "TOPIC [--from TIME] [--to TIME] [--user ID] [--partition N] [--follow]",
-    .summary = "a topic as lines of JSON, by Kafka's time",
+    .synopsis =
+        "TOPIC [--from TIME] [--to TIME] [--user ID] [--partition N] [--follow] [--format json|avro] | [TOPIC...] "
+        "--into PREFIX [--from TIME] [--to TIME] [--speed X]",
+    .summary = "a topic as lines of JSON or as Avro, by Kafka's time; or topics copied into others",
     .run = run,
 };

@@ -80,15 +80,23 @@ static int failure_of(const struct sender *sender, struct error *error) {
                      strerror(-sender->lost_code));
 }
 
-int sender_put(struct sender *sender, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
-               const void *value, size_t value_size, struct error *error) {
+/* One try to send a record. timed: it keeps its time. */
+static int try_put(struct sender *sender, const struct kafka_record *record, bool timed) {
+    struct kafka_producer *producer = sender->producer;
+    return timed ? kafka_producer_send_at(producer, record->topic, record->partition, record->key, record->key_size,
+                                          record->value, record->value_size, record->timestamp, NULL)
+                 : kafka_producer_send(producer, record->topic, record->partition, record->key, record->key_size,
+                                       record->value, record->value_size, NULL);
+}
+
+static int put(struct sender *sender, const struct kafka_record *record, bool timed, struct error *error) {
     int64_t deadline = 0;
     for (;;) {
         if (sender->lost) return failure_of(sender, error);
-        int code = kafka_producer_send(sender->producer, topic, partition, key, key_size, value, value_size, NULL);
+        int code = try_put(sender, record, timed);
         if (!code) break;
         if (code != -EAGAIN && code != -EHOSTDOWN) {
-            return error_set(error, code, "producing to %s%s: %s", sender->settings->prefix, topic->name,
+            return error_set(error, code, "producing to %s%s: %s", sender->settings->prefix, record->topic->name,
                              strerror(-code));
         }
         int64_t now = clock_monotonic_us();
@@ -104,6 +112,23 @@ int sender_put(struct sender *sender, const struct topic *topic, int32_t partiti
         uv_run(&sender->loop, UV_RUN_NOWAIT);
     }
     return 0;
+}
+
+int sender_put(struct sender *sender, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
+               const void *value, size_t value_size, struct error *error) {
+    const struct kafka_record record = {
+        .topic = topic,
+        .partition = partition,
+        .key = key,
+        .key_size = key_size,
+        .value = value,
+        .value_size = value_size,
+    };
+    return put(sender, &record, false, error);
+}
+
+int sender_put_copy(struct sender *sender, const struct kafka_record *record, struct error *error) {
+    return put(sender, record, true, error);
 }
 
 int sender_flush(struct sender *sender, struct error *error) {

@@ -14,6 +14,9 @@ void sender_free(struct sender *sender); /* NULL is fine */
 int sender_put(struct sender *sender, const struct topic *topic, int32_t partition, const void *key, size_t key_size,
                const void *value, size_t value_size, struct error *error);
 
+/* A copy of a record that was read from Kafka: same topic, partition, key, value and time. */
+int sender_put_copy(struct sender *sender, const struct kafka_record *record, struct error *error);
+
 /* Waits until everything sent is acknowledged. */
 int sender_flush(struct sender *sender, struct error *error);
 

@@ -81,8 +81,8 @@ static int check_feed(struct simulate_options *o, const struct option_texts *tex
 }
 
 static int check_urls(struct simulate_options *o, const struct cli *cli, const struct option_texts *texts) {
-    split_urls(texts->ws, &o->ws);
-    split_urls(texts->http, &o->http);
+    split_urls(texts->ws ? texts->ws : cli->settings.ws_url, &o->ws);
+    split_urls(texts->http ? texts->http : cli->settings.api_url, &o->http);
     if (!*cli->settings.hs256_key_file || !o->ws.count)
         return wrong("the phones need auth.hs256.key.file to sign their tokens, and --ws");
     if (o->social && !o->http.count) return wrong("--http is empty");
@@ -98,8 +98,6 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         .every = "30",
         .duration = "0",
         .settle = "0",
-        .ws = "ws://127.0.0.1:8081/",
-        .http = "http://127.0.0.1:8080",
         .authors = "3",
         .posts = "0",
         .follows = "0",
@@ -122,13 +120,13 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         {"seed", "N", "another number, another city (1)", &texts.seed, NULL},
         {"every", "S", "seconds between a person's reports in the city (30)", &texts.every, NULL},
         {"for", "S", "end the city after that long (0: when interrupted)", &texts.duration, NULL},
-        {"ws", "URL[,URL]", "edges (ws://127.0.0.1:8081/)", &texts.ws, NULL},
+        {"ws", "URL[,URL]", "edges (ws.url)", &texts.ws, NULL},
         {"settle", "N", "at the end every phone repeats its last place N times", &texts.settle, NULL},
         {"settle-while", "FILE", "and goes on repeating for as long as that file exists", &o->settle_while, NULL},
         {"wait-for", "FILE", "settle only once that file exists; the city moves until then", &o->wait_for, NULL},
         {"lists", "FILE", "write every screen at the end: user,friend,distance_m; {until} in it: that end", &o->lists,
          NULL},
-        {"http", "URL[,URL]", "gateways (http://127.0.0.1:8080)", &texts.http, NULL},
+        {"http", "URL[,URL]", "gateways (api.url)", &texts.http, NULL},
         {"posts", "X", "posts a second, of all people together; some are deleted (0)", &texts.posts, NULL},
         {"follows", "X", "follows a second that begin or end (0)", &texts.follows, NULL},
         {"reads", "X", "newest pages read a second (0)", &texts.reads, NULL},

@@ -10,6 +10,8 @@
 #include "cli/cli.h"
 #include "cli/reader.h"
 #include "cli/status_live.h"
+#include "cli/status_verdict.h"
+#include "cli/terminal.h"
 #include "event/topics.h"
 
 enum { ASK_MS = 8000, PAUSE_MS = 1000, EVERY_S = 2, EVERY_MAX_S = 3600 };
@@ -107,76 +109,104 @@ static int gather(struct status *status, struct kafka_admin *admin, struct error
     return code;
 }
 
+/* Where the broker or the topics are missing, nothing of starling works. */
+static int down(const struct error *error) {
+    cli_fail(&STATUS_COMMAND, 1, "%s", error->text);
+    return STATUS_DOWN;
+}
+
+static int print(const struct status *status, bool json, bool all_partitions) {
+    struct buffer text = {.data = NULL};
+    struct status_verdict verdict;
+    status_judge(status, &verdict);
+    if (json) {
+        status_json(&text, status, &verdict);
+        buffer_byte(&text, '\n');
+    } else {
+        status_text(&text, status, &verdict, all_partitions);
+    }
+    int code = (int)verdict.level;
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_free(&text);
+    status_verdict_clear(&verdict);
+    if (fflush(stdout) || ferror(stdout)) return cli_fail(&STATUS_COMMAND, 1, "standard output cannot be written");
+    return code;
+}
+
 static int show(const struct cli *cli, bool json, bool all_partitions) {
     struct error error = {.text = ""};
     struct topics_shape shape;
     struct kafka_admin *admin = NULL;
     int code = reader_shape(&cli->kafka, &shape, &error);
     if (!code) code = kafka_admin_new(&cli->kafka, &admin, &error);
-    if (code) return cli_fail(&STATUS_COMMAND, 1, "%s", error.text);
+    if (code) return down(&error);
     struct status status;
-    struct buffer text = {.data = NULL};
     status_start(&status, cli, &shape);
-    code = gather(&status, admin, &error);
-    if (!code) {
-        if (json) {
-            status_json(&text, &status);
-            buffer_byte(&text, '\n');
-        } else {
-            status_text(&text, &status, all_partitions);
-        }
-        fwrite(text.data, 1, text.size, stdout);
-    }
-    buffer_free(&text);
+    code = gather(&status, admin, &error) ? down(&error) : print(&status, json, all_partitions);
     status_clear(&status);
     kafka_admin_free(admin);
-    if (!code && (fflush(stdout) || ferror(stdout))) {
-        return cli_fail(&STATUS_COMMAND, 1, "standard output cannot be written");
-    }
-    return code ? cli_fail(&STATUS_COMMAND, 1, "%s", error.text) : 0;
+    return code;
 }
 
 /* The page of the daemons themselves. */
-static int show_live(const struct cli *cli, const char *every) {
+static int show_live(const struct cli *cli, int every_s) {
     struct error error = {.text = ""};
-    int64_t every_s = EVERY_S;
-    if (every && !cli_int(every, 1, EVERY_MAX_S, &every_s))
-        return cli_fail(&STATUS_COMMAND, 2, "--every %s: must be a number of seconds from 1 to %d", every, EVERY_MAX_S);
     const struct status_live_options options = {
         .lists = cli->argument_count ? (const char *const *)cli->arguments : &cli->settings.ops_addresses,
         .list_count = cli->argument_count ? (size_t)cli->argument_count : 1,
-        .every_s = (int)every_s,
+        .every_s = every_s,
     };
     int code = status_live(&options, &error);
     return code ? cli_fail(&STATUS_COMMAND, code == -EINVAL ? 2 : 1, "%s", error.text) : 0;
 }
 
+/* Again and again, until it is interrupted or standard output is gone. */
+static int watch(const struct cli *cli, bool all_partitions, int64_t every_s) {
+    for (;;) {
+        if (terminal_is_there()) fputs("\033[H\033[2J", stdout);
+        int code = show(cli, false, all_partitions);
+        if (ferror(stdout)) return code;
+        uv_sleep((unsigned)(every_s * 1000 - PAUSE_MS));
+    }
+}
+
 static int run(int argc, char **argv) {
-    bool json = false, all_partitions = false, live = false, done;
+    bool json = false, all_partitions = false, live = false, watches = false, done;
     const char *every = NULL;
     const struct cli_option options[] = {
         {"json", NULL, "one line of JSON, with every partition", NULL, &json},
-        {"partitions", NULL, "every partition, not only those that wait", NULL, &all_partitions},
+        {"partitions", NULL, "every partition, not only those where much waits", NULL, &all_partitions},
         {"live", NULL, "the daemons themselves, as a page that goes on until q; printed once if output is no terminal",
          NULL, &live},
-        {"every", "SECONDS", "between two readings of --live (2)", &every, NULL},
+        {"watch", NULL, "again and again", NULL, &watches},
+        {"every", "SECONDS", "between two readings of --live or --watch (2)", &every, NULL},
     };
     struct cli cli;
     int code = cli_open(&cli, &STATUS_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
-    if (live && (json || all_partitions))
-        code = cli_fail(&STATUS_COMMAND, 2, "--live goes with neither --json nor --partitions");
-    else if (!live && (cli.argument_count || every))
-        code = cli_fail(&STATUS_COMMAND, 2, "takes addresses and --every only with --live");
+    int64_t every_s = EVERY_S;
+    if (live && (json || all_partitions || watches))
+        code = cli_fail(&STATUS_COMMAND, 2, "--live goes with none of --json, --partitions and --watch");
+    else if (json && watches)
+        code = cli_fail(&STATUS_COMMAND, 2, "--watch does not go with --json");
+    else if (!live && cli.argument_count)
+        code = cli_fail(&STATUS_COMMAND, 2, "takes addresses only with --live");
+    else if (every && !live && !watches)
+        code = cli_fail(&STATUS_COMMAND, 2, "takes --every only with --live or --watch");
+    else if (every && !cli_int(every, 1, EVERY_MAX_S, &every_s))
+        code = cli_fail(&STATUS_COMMAND, 2, "--every %s: must be a number of seconds from 1 to %d", every, EVERY_MAX_S);
+    else if (live)
+        code = show_live(&cli, (int)every_s);
     else
-        code = live ? show_live(&cli, every) : show(&cli, json, all_partitions);
+        code = watches ? watch(&cli, all_partitions, every_s) : show(&cli, json, all_partitions);
     cli_close(&cli);
     return code;
 }
 
 const struct cli_command STATUS_COMMAND = {
     .name = "status",
-    .synopsis = "[--json] [--partitions] | --live [--every SECONDS] [HOST:PORT...]",
-    .summary = "groups, their members and partitions, lag and rates; or the daemons, live",
+    .synopsis = "[--json] [--partitions] | --watch [--every SECONDS] | --live [--every SECONDS] [HOST:PORT...]",
+    .summary = "healthy, degraded or down, and why; groups, members, lag and rates; or the daemons, live",
     .run = run,
+    .refused_code = STATUS_DOWN,
 };

@@ -47,8 +47,15 @@ int64_t status_lag_total(const struct status_topic *topic);
 /* "0-3,7"; the numbers need not be sorted. */
 void status_ranges(struct buffer *out, const int *numbers, size_t count);
 
-/* For people; all_partitions: also those without a lag. */
-void status_text(struct buffer *out, const struct status *status, bool all_partitions);
-void status_json(struct buffer *out, const struct status *status); /* one line */
+/* So many waiting records of a partition matter; fewer wait in any second. */
+enum { STATUS_LATE_RECORDS = 1000 };
+
+struct status_verdict; /* cli/status_verdict.h */
+
+/* For people: the verdict, topics, groups. Of the partitions, those that have no owner although records wait, and those with a lag of at
+ * least STATUS_LATE_RECORDS; all_partitions: each. */
+void status_text(struct buffer *out, const struct status *status, const struct status_verdict *verdict,
+                 bool all_partitions);
+void status_json(struct buffer *out, const struct status *status, const struct status_verdict *verdict); /* one line */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/status.h"
+#include "cli/status_verdict.h"
 #include "kafka/consumer.h"
 
 int64_t status_lag(const struct status_topic *topic, int partition) {
@@ -109,8 +109,9 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
     buffer_format(out, ", %.1f/s handled\n", out_rate(status, topic));
     for (int i = 0; i < topic->partitions; i++) {
         int64_t lag = status_lag(topic, i);
-        if (!lag && !all_partitions) continue;
         const char *owner = owner_of(&group->group, topic->topic, i);
+        bool matters = lag == STATUS_UNKNOWN || lag >= STATUS_LATE_RECORDS || (lag && !owner);
+        if (!matters && !all_partitions) continue;
         buffer_format(out, "    partition %-4d lag ", i);
         if (lag == STATUS_UNKNOWN) {
             buffer_format(out, "%-10s", "?");
@@ -121,7 +122,13 @@ static void text_of_lag(struct buffer *out, const struct status *status, const s
     }
 }
 
-void status_text(struct buffer *out, const struct status *status, bool all_partitions) {
+void status_text(struct buffer *out, const struct status *status, const struct status_verdict *verdict,
+                 bool all_partitions) {
+    buffer_format(out, "%s\n", status_level_name(verdict->level));
+    for (size_t i = 0; i < verdict->reason_count; i++) {
+        buffer_format(out, "  %s\n", buffer_cstring(&verdict->reasons[i]));
+    }
+    buffer_byte(out, '\n');
     buffer_format(out, "%-32s %10s %14s %10s\n", "topic", "partitions", "written", "in/s");
     for (size_t i = 0; i < status->topic_count; i++) {
         const struct status_topic *topic = &status->topics[i];
@@ -233,8 +240,14 @@ static void json_of_group(struct buffer *out, const struct status *status, const
     buffer_string(out, "]}");
 }
 
-void status_json(struct buffer *out, const struct status *status) {
-    buffer_format(out, "{\"time\":%" PRId64 ",\"topics\":[", status->time_ms);
+void status_json(struct buffer *out, const struct status *status, const struct status_verdict *verdict) {
+    buffer_format(out, "{\"time\":%" PRId64 ",\"verdict\":\"%s\",\"reasons\":[", status->time_ms,
+                  status_level_name(verdict->level));
+    for (size_t i = 0; i < verdict->reason_count; i++) {
+        if (i) buffer_byte(out, ',');
+        put_text(out, buffer_cstring(&verdict->reasons[i]));
+    }
+    buffer_string(out, "],\"topics\":[");
     for (size_t i = 0; i < status->topic_count; i++) {
         const struct status_topic *topic = &status->topics[i];
         buffer_string(out, i ? ",{\"topic\":" : "{\"topic\":");

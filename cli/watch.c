@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/instant.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/past.h"
 #include "cli/phone_frame.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
-#include "cli/when.h"
 #include "service/token.h"
 #include "ws/ws.h"
 
@@ -104,9 +104,9 @@ static void draw(void *context) {
 
 /* A line, when the output is no terminal. */
 static void note(struct live_watch *watch, const char *what) {
-    char when[WHEN_TEXT_SIZE];
+    char when[INSTANT_TEXT_SIZE];
     if (watch->page) return;
-    printf("%s %s\n", when_format(clock_wall_ms(), when), what);
+    printf("%s %s\n", instant_format(clock_wall_ms(), when), what);
     fflush(stdout);
 }
 
@@ -324,7 +324,7 @@ static int watch_run(struct live_watch *watch, const char *authorities) {
     return code;
 }
 
-static void keep_place(void *context, const struct past_report *report) {
+static void keep_place(void *context, const struct track_report *report) {
     struct live_watch *watch = context;
     watch->at = (struct geo_point){.lat = report->lat, .lng = report->lng};
     watch->placed = true;
@@ -356,11 +356,11 @@ static int start(struct live_watch *watch, const char *authorities) {
 }
 
 static int run(int argc, char **argv) {
-    const char *at = NULL, *url = "ws://127.0.0.1:8081/", *token = NULL, *authorities = AUTHORITIES;
+    const char *at = NULL, *url = NULL, *token = NULL, *authorities = AUTHORITIES;
     bool done;
     const struct cli_option options[] = {
         {"at", "LAT,LNG", "where the user is, in degrees (where they last reported)", &at, NULL},
-        {"ws", "URL", "WebSocket address of the edge (ws://127.0.0.1:8081/)", &url, NULL},
+        {"ws", "URL", "WebSocket address of the edge (ws.url)", &url, NULL},
         {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &token, NULL},
         {"ca", "FILE", "PEM file of the authorities to trust for wss://", &authorities, NULL},
     };
@@ -368,6 +368,7 @@ static int run(int argc, char **argv) {
     struct live_watch watch = {.error = &error, .retry_ms = RETRY_FIRST_MS, .page = terminal_is_there()};
     int code = cli_open(&watch.cli, &WATCH_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
     if (code || done) return code;
+    if (!url) url = watch.cli.settings.ws_url;
     watch.url = url;
     watch.token = token;
     if (watch.cli.argument_count != 1 || !cli_int(watch.cli.arguments[0], 0, INT64_MAX, &watch.user)) {

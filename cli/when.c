@@ -1,13 +1,9 @@
 #include "cli/when.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/cli.h"
-
-static const int64_t YEAR_10000_MS = INT64_C(253402300800000);
 
 /* Exactly `count` digits within a range at *at, which moves behind them. */
 static bool take_digits(const char **at, int count, int min, int max, int *value) {
@@ -88,17 +84,4 @@ bool when_parse(const char *text, int64_t *ms) {
     if (result < 0) return false;
     *ms = result;
     return true;
-}
-
-const char *when_format(int64_t ms, char text[WHEN_TEXT_SIZE]) {
-    if (ms < 0 || ms >= YEAR_10000_MS) {
-        snprintf(text, WHEN_TEXT_SIZE, "%" PRId64, ms);
-        return text;
-    }
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm;
-    gmtime_r(&seconds, &tm);
-    size_t length = strftime(text, WHEN_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(text + length, WHEN_TEXT_SIZE - length, ".%03dZ", (int)(ms % 1000));
-    return text;
 }

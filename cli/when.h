@@ -11,9 +11,4 @@
  * 1970 to 9999. False: neither. */
 bool when_parse(const char *text, int64_t *ms);
 
-enum { WHEN_TEXT_SIZE = 32 };
-
-/* "2026-01-31T12:00:00.123Z"; the number itself where the year has more than four digits. Returns text. */
-const char *when_format(int64_t ms, char text[WHEN_TEXT_SIZE]);
-
 #endif

@@ -10,4 +10,7 @@
 void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                     struct http_request *request);
 
+/* For who asks an owner itself: whether it answered 200. If not, the request is answered as above. */
+bool owners_answered(struct http_request *request, int code, unsigned status);
+
 #endif

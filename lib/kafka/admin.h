@@ -14,6 +14,7 @@ struct topics_plan {
     int partitions[TOPIC_SPACES]; /* of each topic, by its space */
     int replication;              /* -1: the broker's default */
     int min_insync;               /* min.insync.replicas; 0: the broker's default */
+    bool copies; /* the topics, not their dead letter queues, are for copied records: topic_settings_of_copy */
 };
 
 /* Creates missing topics and their dead letter queues with the settings of their descriptions, and corrects the settings of

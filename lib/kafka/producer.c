@@ -56,6 +56,16 @@ static void woken(void *context) {
     kafka_health_poll(producer->health);
 }
 
+/* What librdkafka's answer means to who sends. */
+static int sent(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
+    if (!err) {
+        producer->pending++;
+        return 0;
+    }
+    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
+    return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
+}
+
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque) {
     rd_kafka_topic_t *handle =
@@ -72,12 +82,23 @@ int kafka_producer_send(struct kafka_producer *producer, const struct topic *top
                                opaque)
                   ? rd_kafka_last_error()
                   : RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (!err) {
-        producer->pending++;
-        return 0;
-    }
-    if (err == RD_KAFKA_RESP_ERR__QUEUE_FULL) return kafka_producer_up(producer) ? -EAGAIN : -EHOSTDOWN;
-    return err == RD_KAFKA_RESP_ERR__FATAL ? -EIO : -EINVAL;
+    return sent(producer, err);
+}
+
+int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *topic, int32_t partition,
+                           const void *key, size_t key_size, const void *value, size_t value_size, int64_t timestamp,
+                           void *opaque) {
+    rd_kafka_topic_t *handle =
+        kafka_handles_get(&producer->handles, producer->client, producer->options.settings, topic, TOPIC_WRITES);
+    if (!handle) return -EINVAL;
+    int32_t where = partition == KAFKA_PARTITION_BY_KEY ? RD_KAFKA_PARTITION_UA : partition;
+    // producev takes pointers to const data as to plain ones; it copies.
+    return sent(producer,
+                rd_kafka_producev(producer->client, RD_KAFKA_V_RKT(handle), RD_KAFKA_V_PARTITION(where),
+                                  RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                                  RD_KAFKA_V_KEY((void *)(uintptr_t)key, key_size),
+                                  RD_KAFKA_V_VALUE((void *)(uintptr_t)value, value_size),
+                                  RD_KAFKA_V_TIMESTAMP(timestamp), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END));
 }
 
 size_t kafka_producer_pending(const struct kafka_producer *producer) { return producer->pending; }

@@ -39,6 +39,10 @@ void kafka_producer_free(struct kafka_producer *producer, int flush_ms);
  * partition). */
 int kafka_producer_send(struct kafka_producer *producer, const struct topic *topic, int32_t partition, const void *key,
                         size_t key_size, const void *value, size_t value_size, void *opaque);
+/* The same with the time that the record brings (ms), for topics that keep it; no trace goes with it. */
+int kafka_producer_send_at(struct kafka_producer *producer, const struct topic *topic, int32_t partition,
+                           const void *key, size_t key_size, const void *value, size_t value_size, int64_t timestamp,
+                           void *opaque);
 size_t kafka_producer_pending(const struct kafka_producer *producer); /* messages whose fate is not known yet */
 bool kafka_producer_up(const struct kafka_producer *producer);        /* some broker is connected */
 

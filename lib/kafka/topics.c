@@ -42,6 +42,7 @@ static void shape_start(struct shape *shape, const struct kafka_settings *settin
         item->name = topic_full_name(settings, item->topic, item->dead_letters);
         item->setting_count =
             topic_settings(item->topic, item->dead_letters, plan ? plan->min_insync : 0, item->settings);
+        if (plan && plan->copies && !item->dead_letters) topic_settings_of_copy(item->settings, &item->setting_count);
         item->wanted = plan ? wanted_partitions(plan, item) : 0;
     }
 }

@@ -57,6 +57,17 @@ size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insy
     return count;
 }
 
+void topic_settings_of_copy(struct topic_setting settings[TOPIC_SETTINGS_MAX], size_t *count) {
+    bool typed = false;
+    for (size_t i = 0; i < *count; i++) {
+        bool type = !strcmp(settings[i].name, "message.timestamp.type");
+        if (type) snprintf(settings[i].value, sizeof settings[i].value, "CreateTime");
+        if (!strcmp(settings[i].name, "retention.ms")) snprintf(settings[i].value, sizeof settings[i].value, "-1");
+        typed = typed || type;
+    }
+    if (!typed) put(settings, count, "message.timestamp.type", "CreateTime");
+}
+
 const struct topic *topic_find(const struct topic_list *list, const char *name, size_t size) {
     for (size_t i = 0; i < list->count; i++) {
         const char *known = list->items[i]->name;

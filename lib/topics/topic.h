@@ -46,6 +46,10 @@ struct topic_setting {
 size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insync,
                       struct topic_setting settings[TOPIC_SETTINGS_MAX]);
 
+/* Changes the settings of a topic into those of a copy whose records bring their times with them, however old: Kafka keeps these times,
+ * and deletes nothing by age. */
+void topic_settings_of_copy(struct topic_setting settings[TOPIC_SETTINGS_MAX], size_t *count);
+
 /* A list of topics that a program names. */
 struct topic_list {
     const struct topic *const *items;

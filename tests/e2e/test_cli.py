@@ -2,6 +2,7 @@
 import concurrent.futures
 import contextlib
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import threading
 import time
+import xml.etree.ElementTree
 
 import pytest
 from harness.cluster import build_folder
@@ -326,6 +328,86 @@ def test_history_is_printed_as_json_and_csv(shared_cluster, users):
     assert shared_cluster.starling('history', ben).stdout == ''
 
 
+def check_gpx(text, rows, user):
+    """The rules of GPX 1.1 for what we write, and that it holds these rows."""
+    gpx = '{http://www.topografix.com/GPX/1/1}'
+    root = xml.etree.ElementTree.fromstring(text)
+    assert root.tag == gpx + 'gpx' and root.attrib == {'version': '1.1', 'creator': 'starling'}
+    assert [child.tag for child in root] == [gpx + 'trk']
+    name, segment = root[0]
+    assert (name.tag, name.text, segment.tag) == (gpx + 'name', str(user), gpx + 'trkseg')
+    assert len(segment) == len(rows)
+    for point, row in zip(segment, rows):
+        assert point.tag == gpx + 'trkpt' and set(point.attrib) == {'lat', 'lon'}
+        assert -90 <= float(point.get('lat')) <= 90 and -180 <= float(point.get('lon')) < 180
+        assert (float(point.get('lat')), float(point.get('lon'))) == (row['lat'], row['lng'])
+        when, extensions = point  # in the order of the schema
+        assert (when.tag, extensions.tag) == (gpx + 'time', gpx + 'extensions')
+        assert re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z', when.text)
+        assert datetime.datetime.fromisoformat(when.text).timestamp() == pytest.approx(row['time'] / 1000, abs=1e-4)
+        assert all(not each.tag.startswith(gpx) for each in extensions), 'extensions are of another namespace'
+        found = {each.tag.partition('}')[2]: each.text for each in extensions}
+        assert found.get('accuracy') == (None if row['accuracy'] is None else str(row['accuracy']))
+        assert datetime.datetime.fromisoformat(found['received']).timestamp() == pytest.approx(row['received'] / 1000, abs=1e-4)
+
+
+def check_geojson(text, rows):
+    """The rules of RFC 7946 for what we write, and that it holds these rows."""
+    found = json.loads(text)
+    assert set(found) == {'type', 'features'} and found['type'] == 'FeatureCollection'
+    assert len(found['features']) == len(rows)
+    for feature, row in zip(found['features'], rows):
+        assert set(feature) == {'type', 'geometry', 'properties'} and feature['type'] == 'Feature'
+        assert feature['geometry'] == {'type': 'Point', 'coordinates': [row['lng'], row['lat']]}
+        assert feature['properties'] == {name: row[name] for name in ('user', 'time', 'accuracy', 'received')}
+
+
+def test_history_as_files_by_the_command_and_by_the_api(shared_cluster, users):
+    ada, ben = users(2)
+    shared_cluster.share(ada, ben)
+    start = now_ms() - 100_000
+    for i in range(5):
+        report(shared_cluster, ada, north_of(*HOME, 100 * i), time=start + 1000 * i, **({'accuracy': i} if i else {}))
+
+    def said(user, name, *arguments):
+        return shared_cluster.starling('history', user, '--format', name, *arguments).stdout
+
+    rows = eventually(lambda: found if len(found := lines(said(ada, 'jsonl'))) == 5 else None, what='five rows')
+    assert rows[0]['accuracy'] is None
+    check_gpx(said(ada, 'gpx'), rows, ada)
+    check_gpx(said(ben, 'gpx'), [], ben)
+    check_geojson(said(ada, 'geojson', '--from', start + 2000), rows[2:])
+    check_geojson(said(ben, 'geojson'), [])
+
+    def asked(accept, **params):
+        return shared_cluster.http(ada).get('/v1/history', headers={'Accept': accept}, params=params)
+
+    types = {'application/x-ndjson': 'jsonl', 'text/csv': 'csv', 'application/gpx+xml': 'gpx', 'application/geo+json': 'geojson'}
+    for media_type, name in types.items():
+        answer = asked(media_type)
+        assert (answer.status_code, answer.headers['Content-Type']) == (200, media_type)
+        assert answer.text == said(ada, name), 'the command and the API write the same'
+        assert 'Link' not in answer.headers and 'Accept' in answer.headers['Vary']
+    assert asked('application/json').json()['next'] is None
+    assert asked('text/csv;q=0.5, application/geo+json').headers['Content-Type'] == 'application/geo+json'
+    assert asked('text/html, */*;q=0.1').headers['Content-Type'].startswith('application/json')
+    refused = asked('text/html, application/gpx+xml;q=0')
+    assert refused.status_code == 406 and refused.json()['code'] == 'not_acceptable'
+    assert all(media_type in refused.json()['detail'] for media_type in types)
+
+    # A page of a file says by a header where the next one is.
+    found, answer = [], asked('application/x-ndjson', limit=2, to=start + 4500)
+    while True:
+        found += lines(answer.text)
+        if 'Link' not in answer.headers:
+            break
+        assert answer.links['next']['url'].startswith('/v1/history?')
+        answer = shared_cluster.http(ada).get(answer.links['next']['url'], headers={'Accept': 'application/x-ndjson'})
+    assert found == rows
+    bad = asked('text/csv', after='nothing')
+    assert (bad.status_code, bad.json()['code']) == (400, 'bad_query')
+
+
 def test_long_histories_come_in_pages(shared_cluster, users):
     ada, = users(1)
     shared_cluster.share(ada)
@@ -360,7 +442,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
     reported(shared_cluster, ada, 3)
 
     def caught_up():
-        found = json.loads(shared_cluster.starling('status', '--json').stdout)
+        found = json.loads(shared_cluster.starling('status', '--json', check=False).stdout)
         groups = {group['group']: group for group in found['groups']}
         lags = [topic['lag'] for kind in ('router', 'history-sink') for topic in groups[shared_cluster.group(kind)]['topics']]
         return (found, groups) if set(lags) == {0} else None
@@ -383,7 +465,7 @@ def test_status_tells_members_partitions_and_lag(shared_cluster, users):
         for topic in groups[group]['topics']:
             assert member['partitions'][topic['topic']] == [0, 1, 2, 3]
             assert [p['owner'] for p in topic['partitions']] == [member['client_id']] * 4
-    text = shared_cluster.starling('status', '--partitions').stdout
+    text = shared_cluster.starling('status', '--partitions', check=False).stdout
     assert f'routers: group {shared_cluster.group("router")}, Stable, 1 member\n' in text
     assert 'locations 0-3; friend-commands 0-3' in text
     assert re.search(r'partition 3 +lag 0 +end \d+ +starling-router@', text)
@@ -397,14 +479,16 @@ def test_status_sees_the_lag_of_a_router_that_is_gone(make_cluster, users):
     report(cluster, ada, HOME)
 
     def handled():
-        found = json.loads(cluster.starling('status', '--json').stdout)
+        found = json.loads(cluster.starling('status', '--json', check=False).stdout)
         return next(g for g in found['groups'] if g['group'] == cluster.group('router'))['topics'][0]['lag'] == 0
 
     eventually(handled, 30, what='the router has committed')
     cluster.routers[0].stop()
     for _ in range(7):
         report(cluster, ada, HOME)
-    text = cluster.starling('status').stdout
+    done = cluster.starling('status', check=False)
+    text = done.stdout
+    assert done.returncode == 2 and text.startswith('down\n  no routers run (group '), text
     assert re.search(rf'routers: group {re.escape(cluster.group("router"))}, Empty, 0 members\n  locations +lag 7, 0\.0/s handled\n'
                      r"    partition \d +lag 7 .*\(nobody's\)", text), text
 
@@ -532,7 +616,8 @@ def test_a_broker_that_is_away_is_named_within_seconds(make_cluster):
     cluster = make_cluster()
     begun = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(len(COMMANDS)) as pool:  # each waits a while
-        reasons = pool.map(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1'), COMMANDS)
+        reasons = pool.map(lambda command: fails(cluster, *command, '--set', 'kafka.bootstrap.servers=127.0.0.1:1',
+                                                 code=2 if command == ('status',) else 1), COMMANDS)
         for command, reason in zip(COMMANDS, reasons):
             assert reason.startswith(f'starling {command[0]}: no Kafka broker answers at 127.0.0.1:1'), reason
     assert time.monotonic() - begun < 12
@@ -541,7 +626,7 @@ def test_a_broker_that_is_away_is_named_within_seconds(make_cluster):
 @pytest.mark.parametrize('command', COMMANDS[1:], ids=lambda command: '-'.join(map(str, command[:2])).replace('/', ''))
 def test_topics_that_are_missing_are_named(make_cluster, command):
     cluster = make_cluster()
-    reason = fails(cluster, *command)
+    reason = fails(cluster, *command, code=2 if command == ('status',) else 1)
     assert 'starling topics create' in reason and f'{cluster.prefix}locations' in reason
 
 
@@ -550,7 +635,7 @@ def test_topics_that_are_missing_are_named(make_cluster, command):
     ('topics', 'create', '--partitions', 'x'), ('graph',), ('graph', 'import'), ('graph', 'import', 'a', 'b'),
     ('graph', 'export', '--wait', '3'), ('graph', 'import', 'a', '--wait', '0'), ('replay',), ('replay', 'nothing'),
     ('replay', 'locations', '--from', 'soon'), ('replay', 'locations', '--user', '-1'),
-    ('replay', 'locations', '--follow', '--to', '5'), ('history',), ('history', 'ada'), ('history', '5', '--format', 'xml'),
+    ('replay', 'locations', '--follow', '--to', '5'), ('history',), ('history', 'ada'), ('history', '5', '--format', 'kml'),
     ('history', '5', '--to', 'x'), ('status', 'x'), ('status', '--jsn'), ('watch',), ('watch', '5', '--at', '91,0'),
     ('watch', '5', '--at', '1'), ('watch', '5', '--ws', 'http://x'), ('watch', '5', '--set', 'nonsense'),
     ('status', '--set', 'topic.prefix=x'), ('trace',), ('trace', 'new', 'new'), ('trace', 'nothing'), ('trace', '--latest', '0'),
@@ -573,7 +658,7 @@ def test_output_that_cannot_be_written_is_a_failure(shared_cluster, users):
     ada, = users(1)
     shared_cluster.share(ada)
     reported(shared_cluster, ada, 1)
-    shared_cluster.starling('status')
+    shared_cluster.starling('status', check=False)
     with open('/dev/full', 'w') as full:
         for command in ('replay', 'sharing'), ('status',), ('graph', 'export', '/dev/full'):
             done = subprocess.run([build_folder() / 'starling', *command, '--config',

@@ -12,12 +12,12 @@
 
 #include "base/bytes.h"
 #include "base/config.h"
-#include "cli/past.h"
 #include "cli/record_text.h"
 #include "deliver/envelope.h"
 #include "event/delivery.h"
 #include "event/topics.h"
 #include "subjects/subject.h"
+#include "tracks/page.h"
 #include "users/notice.h"
 #include "watch/records.h"
 
@@ -337,10 +337,10 @@ static void a_delivery_of_version_1_concerns_whom_it_names(void **state) {
 
 struct rows {
     size_t count;
-    struct past_report last;
+    struct track_report last;
 };
 
-static void count_row(void *context, const struct past_report *report) {
+static void count_row(void *context, const struct track_report *report) {
     struct rows *rows = context;
     rows->count++;
     rows->last = *report;
@@ -348,7 +348,7 @@ static void count_row(void *context, const struct past_report *report) {
 
 static int parse(const char *text, struct rows *rows, char **next, struct error *error) {
     *rows = (struct rows){.count = 0};
-    return past_parse(5, text, strlen(text), count_row, rows, next, error);
+    return track_page_read(5, text, strlen(text), count_row, rows, next, error);
 }
 
 /* A record of a topic of subjects, with what its key holds beside the subject. */

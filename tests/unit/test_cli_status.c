@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "cli/status.h"
+#include "cli/status_verdict.h"
 #include "event/topics.h"
 #include "json/json.h"
 #include "kafka/consumer.h"
@@ -102,21 +102,26 @@ static void people_see_members_lag_and_rates(void **state) {
     struct fixture f;
     struct buffer out = {.data = NULL};
     fill(&f);
-    status_text(&out, &f.status, false);
+    struct status_verdict verdict;
+    status_judge(&f.status, &verdict);
+    status_text(&out, &f.status, &verdict, false);
     const char *text = buffer_cstring(&out);
+    assert_ptr_equal(strstr(text, "down\n  no history sinks run (group h)\n"), text);
     assert_non_null(strstr(text, "s.locations"));
     assert_non_null(strstr(text, " 25.0\n")); // 50 in 2 s
     assert_non_null(strstr(text, "routers: group r, Stable, 2 members\n"));
     assert_non_null(strstr(text, "locations 0-1; friend-commands 0-1\n"));
     assert_non_null(strstr(text, "lag 33, 18.5/s handled\n"));
     assert_non_null(strstr(text, "lag unknown"));
-    assert_non_null(strstr(text, "partition 3    lag 3 "));
     assert_null(strstr(text, "partition 1 "));
+    assert_null(strstr(text, "end 100          starling-router@b:2")); // few wait, and somebody owns them
     assert_non_null(strstr(text, "edges: group f, Empty, 0 members\n"));
     assert_non_null(strstr(text, "(nobody's)"));
     buffer_clear(&out);
-    status_text(&out, &f.status, true);
+    status_text(&out, &f.status, &verdict, true);
     assert_non_null(strstr(buffer_cstring(&out), "partition 1    lag 0 "));
+    assert_non_null(strstr(buffer_cstring(&out), "end 100          starling-router@b:2"));
+    status_verdict_clear(&verdict);
     buffer_free(&out);
 }
 
@@ -129,10 +134,15 @@ static void programs_get_everything(void **state) {
     struct buffer out = {.data = NULL};
     struct error error = {.text = ""};
     fill(&f);
-    status_json(&out, &f.status);
+    struct status_verdict verdict;
+    status_judge(&f.status, &verdict);
+    status_json(&out, &f.status, &verdict);
     json_t *all = json_parse(out.data, out.size, &error);
     assert_non_null(all);
     assert_int_equal(json_integer_value(json_object_get(all, "time")), 12345);
+    assert_string_equal(json_string_value(json_object_get(all, "verdict")), "down");
+    assert_int_equal(json_array_size(json_object_get(all, "reasons")), verdict.reason_count);
+    status_verdict_clear(&verdict);
     assert_int_equal(json_array_size(json_object_get(all, "topics")), TOPICS_ALL.count);
     const json_t *routers = at(all, "groups", 0), *edges = at(all, "groups", 1);
     const json_t *locations = at(routers, "topics", 0), *commands = at(routers, "topics", 1);

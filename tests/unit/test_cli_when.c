@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "base/instant.h"
 #include "cli/when.h"
 
 static void times_are_read(void **state) {
@@ -63,14 +64,14 @@ static void what_is_no_time_is_refused(void **state) {
 }
 
 static void times_are_written_and_read_back(void **state) {
-    char text[WHEN_TEXT_SIZE];
-    assert_string_equal(when_format(1769860800123, text), "2026-01-31T12:00:00.123Z");
-    assert_string_equal(when_format(0, text), "1970-01-01T00:00:00.000Z");
-    assert_string_equal(when_format(INT64_MAX, text), "9223372036854775807");
-    assert_string_equal(when_format(-5, text), "-5");
+    char text[INSTANT_TEXT_SIZE];
+    assert_string_equal(instant_format(1769860800123, text), "2026-01-31T12:00:00.123Z");
+    assert_string_equal(instant_format(0, text), "1970-01-01T00:00:00.000Z");
+    assert_string_equal(instant_format(INT64_MAX, text), "9223372036854775807");
+    assert_string_equal(instant_format(-5, text), "-5");
     for (int64_t ms = 1; ms < INT64_C(253402300800000); ms = ms * 3 + 7) {
         int64_t back = -1;
-        assert_true(when_parse(when_format(ms, text), &back));
+        assert_true(when_parse(instant_format(ms, text), &back));
         assert_int_equal(back, ms);
     }
 }

@@ -58,6 +58,23 @@ static void test_copies_are_the_brokers_business_unless_said(void **state) {
     assert_string_equal(value(&KEPT, false, 2, "min.insync.replicas"), "2");
 }
 
+static void test_topics_of_copied_records_keep_times_and_records(void **state) {
+    struct topic_setting settings[TOPIC_SETTINGS_MAX];
+    static const struct topic *const TOPICS[] = {&STAMPED, &WEEKLY, &KEPT};
+    for (size_t t = 0; t < ARRAY_SIZE(TOPICS); t++) {
+        size_t count = topic_settings(TOPICS[t], false, 2, settings), types = 0;
+        topic_settings_of_copy(settings, &count);
+        assert_true(count <= TOPIC_SETTINGS_MAX);
+        for (size_t i = 0; i < count; i++) {
+            if (!strcmp(settings[i].name, "retention.ms")) assert_string_equal(settings[i].value, "-1");
+            if (strcmp(settings[i].name, "message.timestamp.type") != 0) continue;
+            assert_string_equal(settings[i].value, "CreateTime");
+            types++;
+        }
+        assert_int_equal(types, 1);
+    }
+}
+
 static void test_finds_a_topic_by_its_whole_name(void **state) {
     const struct topic *const items[] = {&WEEKLY, &KEPT};
     const struct topic_list list = {items, ARRAY_SIZE(items)};
@@ -75,6 +92,7 @@ int main(void) {
         cmocka_unit_test(test_compacted_topics_are_compacted_in_time),
         cmocka_unit_test(test_dead_letters_are_kept_for_a_week_whatever_the_topic_is),
         cmocka_unit_test(test_copies_are_the_brokers_business_unless_said),
+        cmocka_unit_test(test_topics_of_copied_records_keep_times_and_records),
         cmocka_unit_test(test_finds_a_topic_by_its_whole_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ PROPERTIES
     ingest)
         echo "ingest.listen=127.0.0.1:$(free_port 8080)"
         echo "web.dir=$ROOT/web/public"
-        echo "web.ws.url=ws://127.0.0.1:$(fanout_port)/"
+        echo "web.ws.url=$(ws_url)"
         ;;
     fanout) echo "edge.listen=127.0.0.1:$(fanout_port)" ;;
     history-sink) echo "history.dir=$RUN/history" ;;
@@ -45,18 +45,20 @@ command_properties() {
 kafka.bootstrap.servers=$(kafka_address)
 auth.hs256.key.file=$KEY_FILE
 peer.token=$(cat "$PEER_TOKEN_FILE")
+ws.url=$(ws_url)
 PROPERTIES
     for setting in "${SETTINGS[@]}"; do
         case $setting in kafka.* | topics.*) echo "$setting" ;; esac
     done
 }
 
-# The daemons that run, for `starling status --live`.
-ops_addresses() {
+# Where the gateway and the daemons that run are reached: known once they are started.
+running_addresses() {
     local file addresses=()
     for file in "$RUN"/*-[0-9]*.properties; do
         [ ! -e "$file" ] || addresses+=("$(property "$file" ops.listen)")
     done
+    echo "api.url=$(page_url)"
     local IFS=,
     echo "ops.addresses=${addresses[*]}"
 }
@@ -140,7 +142,7 @@ start_city() {
     say "Starting a simulated city of $1 people"
     # Every 5 s rather than a phone's 30 s, so that there is something to look at.
     start city "$ROOT/build/starling" simulate --config "$RUN/starling.properties" --city "$1" --every 5 \
-        --ws "ws://127.0.0.1:$(fanout_port)/" --http "$(page_url)" --posts 0.4 --follows 0.05 --comments 1 --fire 240
+        --posts 0.4 --follows 0.05 --comments 1 --fire 240
     local waited
     for ((waited = 0; waited < 300; waited++)); do
         running city || fail_of city "the simulated city ended right after its start"
@@ -151,6 +153,15 @@ start_city() {
 }
 
 page_url() { echo "http://$(property "$RUN/ingest-0.properties" ingest.listen)"; }
+
+ws_url() { echo "ws://127.0.0.1:$(fanout_port)/"; }
+
+# Whoever has the most friends.
+sociable_user() {
+    local counts
+    counts=$(starling graph export | tr ' ' '\n' | sort -n | uniq -c | sort -rn) || return
+    awk 'NR == 1 { print $2 }' <<<"$counts"
+}
 
 check_count() { [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number of at least 1"; }
 
@@ -203,13 +214,15 @@ command_up() {
         wait_ready "$name" "$(property "$RUN/$name.properties" ops.listen)" 60
         note "$name is ready"
     done
-    ops_addresses >>"$RUN/starling.properties"
+    running_addresses >>"$RUN/starling.properties"
     [ "$city" = 0 ] || start_city "$city"
 
     say "starling is up: $(page_url)/"
     if [ "$city" != 0 ]; then
-        note "The city's people are users 1 to $city. Be the first of them (the token lasts a day):"
-        note "$(page_url)/#token=$(make_token 1 '' 86400)&at=52.52,13.405"
+        local user
+        user=$(sociable_user) || die "the friendships cannot be read"
+        note "The city's people are users 1 to $city. Be $user, who has the most friends (the token lasts a day):"
+        note "$(page_url)/#token=$(make_token "$user" '' 86400)&at=52.52,13.405"
     fi
     note "Sign in as anybody: ./dev token USER    Logs: run/log/    Stop: ./dev down"
 }
@@ -238,6 +251,14 @@ command_down() {
     fi
 }
 
+# What README's commands need, for `eval "$(./dev env)"`.
+command_env() {
+    [ -s "$RUN/starling.properties" ] || die "nothing was started yet: ./dev up"
+    local page
+    page=$(property "$RUN/starling.properties" api.url)
+    printf '%s=%s\n' page "$page" api "$page/v1" ws "$(property "$RUN/starling.properties" ws.url)" kafka "$(kafka_address)"
+}
+
 command_status() {
     local file name
     for file in "$RUN"/pid/*; do
@@ -253,4 +274,5 @@ command_status() {
             ;;
         esac
     done
+    [ ! -s "$RUN/starling.properties" ] || command_env
 }

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .layout import HOUR_MS, File, files_of, folder_of, hours_in, hours_of, opened
-from .rows import SCHEMA, UnreadableFile, decode
+from .rows import SCHEMA, UnreadableFile, covered_end, decode
 
 _NAME = re.compile(r'(\d{5,})-(\d{19})-(\d{19})\.parquet')
 _TEMPORARY = '.tmp'
@@ -81,13 +81,14 @@ def _converted(folder: pathlib.Path) -> dict[int, int]:
     return ends
 
 
-def _sorted_runs(source: pathlib.Path, hour: int, partition: int, files: list[File],
-                 begin: int) -> Iterator[pa.Table]:
-    """The rows from offset `begin` on, so many at a time, each time sorted."""
+def _sorted_runs(source: pathlib.Path, hour: int, partition: int, files: list[File], begin: int,
+                 ends: list[int]) -> Iterator[pa.Table]:
+    """The rows from offset `begin` on, so many at a time, each time sorted. Appends where the files end."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     with opened(source, hour, partition, files) as streams:
         for file, stream in streams:
+            ends.append(file.end or covered_end(stream, file.path) or 0)
             for batch in decode(stream, file.path):
                 batch = batch.filter(pc.greater_equal(batch.column('offset'), begin))
                 waiting.append(batch)
@@ -121,19 +122,19 @@ def _convert(source: pathlib.Path, target: pathlib.Path, hour: int, partition: i
     """Converts what a partition's hour has from offset `begin` on. Returns how many rows that were."""
     folder = target / folder_of(hour)
     _make(folder)
-    temporary = folder / f'.{partition:05}-{os.getpid()}{_TEMPORARY}'
-    rows, first, end = _write(temporary, _sorted_runs(source, hour, partition, files, begin))
+    temporary, ends = folder / f'.{partition:05}-{os.getpid()}{_TEMPORARY}', list[int]()
+    rows, first, end = _write(temporary, _sorted_runs(source, hour, partition, files, begin, ends))
     if not rows:
         temporary.unlink()
         return 0
-    os.rename(temporary, folder / f'{partition:05}-{max(first, begin):019}-{end:019}.parquet')
+    os.rename(temporary, folder / f'{partition:05}-{first:019}-{max(end, *ends):019}.parquet')
     _sync(folder)
     return rows
 
 
-def _lacking(files: list[File], end: int) -> bool:
-    """Is there a file that reaches beyond the converted offsets?"""
-    return any((file.first if file.end is None else file.end - 1) >= end for file in files)
+def _beyond(files: list[File], end: int) -> list[File]:
+    """The files that reach beyond the converted offsets. A small file was converted whole, or not at all."""
+    return [file for file in files if (file.first if file.end is None else file.end - 1) >= end]
 
 
 def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], *, settled_ms: int | None = None) -> Done:
@@ -153,8 +154,10 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], *, s
             listed, ends = files_of(root, hour), _converted(goal / folder_of(hour))
             for partition, chain in listed.items():
                 finished = over or partition in later or any(file.end is not None for file in chain)
-                if finished and _lacking(chain, ends.get(partition, 0)):
-                    written = _convert(root, goal, hour, partition, chain, ends.get(partition, 0))
+                end = ends.get(partition, 0)
+                beyond = _beyond(chain, end) if finished else []
+                if beyond:
+                    written = _convert(root, goal, hour, partition, beyond, end)
                     files, rows = files + (1 if written else 0), rows + written
             later |= listed.keys()
     return Done(files, rows)

@@ -47,6 +47,18 @@ def _integers(data: bytes) -> 'np.ndarray[Any, np.dtype[np.int64]]':
     return signed
 
 
+def covered_end(stream: BinaryIO, path: object) -> int | None:
+    """The offset behind the last one that a file covers, by its metadata; None: it does not say, and ends behind its last row."""
+    try:
+        said = fastavro.block_reader(stream).metadata.get('starling.end')
+        stream.seek(0)
+        return None if said is None else int(said)
+    except OSError:
+        raise
+    except Exception as error:  # as in decode
+        raise UnreadableFile(f'{path}: {error or type(error).__name__}') from error
+
+
 def _columns(schema: Any) -> dict[str, int]:
     """Where the fields of a file stand in a row. ValueError unless all are integers, and all of ours among them."""
     fields = schema['fields'] if isinstance(schema, dict) and schema.get('type') == 'record' else []

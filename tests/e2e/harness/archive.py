@@ -36,23 +36,25 @@ class Archive:
                 'accuracy': self.chance.randrange(-1, 60), 'received': received, 'partition': partition,
                 'offset': offset}
 
-    def write(self, path: pathlib.Path, rows: list[dict], codec='snappy'):
+    def write(self, path: pathlib.Path, rows: list[dict], end=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         hidden = path.with_name(f'.{path.name}.tmp')
         with open(hidden, 'wb') as stream:
             fastavro.writer(stream, SCHEMA, sorted(rows, key=lambda row: (row['user'], row['time'], row['offset'])),
-                            codec=codec, sync_interval=2_000)
+                            codec='snappy', sync_interval=2_000, metadata={} if end is None else {'starling.end': str(end)})
         hidden.rename(path)
 
     def publish(self, partition: int, hour: int, count: int) -> pathlib.Path:
-        """One small file; between its rows lie offsets that are no rows."""
+        """One small file; between and, if it says where it ends, behind its rows lie offsets that are no rows."""
         first = offset = self.next[partition]
         rows = []
         for _ in range(count):
             rows.append(self.row(partition, offset + self.chance.randrange(3), hour))
             offset = rows[-1]['offset'] + 1
         path = self.root / hour_folder(hour) / f'{partition:05}-{first:019}.avro'
-        self.write(path, rows)
+        says = self.chance.random() < 0.7  # files of version 0.1 do not
+        offset += self.chance.randrange(3) if says else 0
+        self.write(path, rows, offset if says else None)
         self.next[partition] = offset
         self.small.setdefault((hour, partition), []).append((first, offset, rows, path))
         self.rows += rows
@@ -68,7 +70,7 @@ class Archive:
         pieces = self.small.pop((hour, partition))
         first, end = pieces[0][0], pieces[-1][1]
         self.write(self.root / 'hours' / hour_folder(hour) / f'{partition:05}-{first:019}-{end:019}.avro',
-                   [row for piece in pieces for row in piece[2]])
+                   [row for piece in pieces for row in piece[2]], end)
         for _, _, _, path in pieces:
             between()
             path.unlink()

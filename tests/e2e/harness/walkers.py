@@ -71,7 +71,7 @@ def _people(chance: np.random.Generator, people: int, reports: int, squares: np.
     homes[together] = squares[chance.integers(0, len(squares), people)[together]] + chance.normal(0, 30, (people, 2))[together]
     lat = CENTRE[0] + (homes[:, :1] + north) * 90
     lng = CENTRE[1] + (homes[:, 1:] + east) * 148
-    noise = chance.normal(0, 10, (2, people, reports))
+    noise = chance.normal(0, 100, (2, people, reports))  # a metre
     return (lat + noise[0]).astype(np.int64), (lng + noise[1]).astype(np.int64)
 
 
@@ -86,7 +86,8 @@ def make(folder: pathlib.Path, hour: int, rows: int, partitions=4, minutes=60, s
         users = np.arange(partition if partition else partitions, people + 1, partitions)
         first = hour * 10**9  # offset
         lat, lng = _people(chance, len(users), reports, squares)
-        time = hour * HOUR_MS + np.arange(reports) * EVERY_S * 1000 + chance.integers(0, EVERY_S * 1000, (len(users), 1))
+        time = hour * HOUR_MS + np.arange(reports) * EVERY_S * 1000 + chance.integers(0, EVERY_S * 1000 - 200, (len(users), 1))
+        time += chance.integers(0, 200, time.shape)  # phones are not that regular
         received = np.minimum(time + chance.gamma(2, 30, time.shape).astype(np.int64), (hour + 1) * HOUR_MS - 1)
         columns = {'user': np.repeat(users, reports), 'lat': lat.reshape(-1), 'lng': lng.reshape(-1),
                    'time': time.reshape(-1), 'accuracy': chance.integers(3, 40, lat.size), 'received': received.reshape(-1)}

@@ -1,0 +1,23 @@
+/* The verdict of `starling status`: is everything well, and if not, what is wrong? Pure; one thread. */
+#ifndef CLI_STATUS_VERDICT_H
+#define CLI_STATUS_VERDICT_H
+
+#include "cli/status.h"
+
+/* The values are the command's exit codes. */
+enum status_level { STATUS_HEALTHY = 0, STATUS_DEGRADED = 1, STATUS_DOWN = 2 };
+
+struct status_verdict {
+    enum status_level level;
+    struct buffer *reasons; /* a text each, for people, the worst first; freed by status_verdict_clear */
+    size_t reason_count;
+};
+
+/* Down: a group has no member although its topics hold records, or no group has any. Degraded: partitions are nobody's, a group shares
+ * its partitions out again, or records wait for longer than half a minute. */
+void status_judge(const struct status *status, struct status_verdict *verdict);
+void status_verdict_clear(struct status_verdict *verdict);
+
+const char *status_level_name(enum status_level level); /* "healthy" */
+
+#endif

@@ -23,6 +23,7 @@
 #include "fanout/screens.h"
 #include "fanout/sessions.h"
 #include "users/user_copies.h"
+#include "ws/ws.h"
 
 enum { TICK_MS = 10, ASK_TIMEOUT_MS = 2000, PRODUCER_FLUSH_MS = 5000, GATHER_SHARE = 50, GATHER_MAX_MS = 20 };
 
@@ -335,6 +336,13 @@ static int edge_start(struct service *service, const struct topics_shape *shape,
     return 0;
 }
 
+/* Refuses a certificate that cannot be used before Kafka is asked for anything: most likely its files belong to somebody else. */
+static int edge_check(const struct service_settings *common, struct error *error) {
+    const struct fanout_settings *settings = FANOUT_SECTION.values;
+    (void)common;
+    return *settings->tls_certificate ? ws_certificate_check(settings->tls_certificate, settings->tls_key, error) : 0;
+}
+
 static void edge_reload(void *state) {
     struct edge *edge = state;
     struct error error;
@@ -398,6 +406,7 @@ const struct service_definition FANOUT_SERVICE = {
     .processes = "edge.processes",
     .uses = &PROGRAM_FANOUT.uses,
     .conditions = CONDITIONS,
+    .check = edge_check,
     .start = edge_start,
     .reload = edge_reload,
     .drain = edge_drain,

@@ -95,6 +95,9 @@ struct archive_wanted {
 int archive_scan(struct storage *storage, struct archive_wanted *wanted, size_t count, bool sweep, struct error *error);
 /* Finds all small files of what is wanted, covered or not; `from` does not matter. */
 int archive_scan_small(struct storage *storage, struct archive_wanted *wanted, size_t count, struct error *error);
+/* Finds all files of what is wanted, of both trees, in hours before that one; `from` does not matter. */
+int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count,
+                     struct error *error);
 /* Finds the merged files of what is wanted in that hour. */
 int archive_scan_merged(struct storage *storage, int64_t hour, struct archive_wanted *wanted, size_t count,
                         struct error *error);

@@ -59,11 +59,13 @@ struct tree_scan {
     bool *done; /* by index in wanted */
     size_t left;
     bool sweep;
+    int64_t before; /* only hours before this one */
 };
 
 static struct tree_scan scan_begin(struct storage *storage, enum archive_tree tree, struct archive_wanted *wanted,
                                    size_t count) {
-    struct tree_scan scan = {.storage = storage, .tree = tree, .wanted = wanted, .count = count, .left = count};
+    struct tree_scan scan = {
+        .storage = storage, .tree = tree, .wanted = wanted, .count = count, .left = count, .before = INT64_MAX};
     for (size_t i = 0; i < count; i++)
         if (wanted[i].partition >= scan.partitions) scan.partitions = wanted[i].partition + 1;
     scan.by_partition = mem_zero((size_t)scan.partitions + 1, sizeof *scan.by_partition);
@@ -123,7 +125,7 @@ static int scan_date(struct tree_scan *scan, const char *name, int64_t date, str
     int code = entries_read(scan->storage, path, &hours, error);
     for (size_t i = 0; code == 0 && scan->left && i < hours.count; i++) {
         int64_t hour = archive_parse_hour(hours.items[i].name);
-        if (hour < 0) continue;
+        if (hour < 0 || date + hour >= scan->before) continue;
         char *folder = mem_format("%s/%s", path, hours.items[i].name);
         code = scan_hour(scan, folder, date + hour, error);
         free(folder);
@@ -135,7 +137,7 @@ static int scan_date(struct tree_scan *scan, const char *name, int64_t date, str
 
 /* Newest hours first, no further back than needed. */
 static int scan_tree(struct storage *storage, enum archive_tree tree, struct archive_wanted *wanted, size_t count,
-                     bool sweep, struct error *error) {
+                     int64_t before, bool sweep, struct error *error) {
     struct named_entries dates;
     char *path = archive_date_path(tree, "");
     int code = entries_read(storage, path, &dates, error);
@@ -143,9 +145,10 @@ static int scan_tree(struct storage *storage, enum archive_tree tree, struct arc
     if (code) return code;
     struct tree_scan scan = scan_begin(storage, tree, wanted, count);
     scan.sweep = sweep;
+    scan.before = before;
     for (size_t i = 0; code == 0 && scan.left && i < dates.count; i++) {
         int64_t date = archive_parse_date(dates.items[i].name);
-        if (date >= 0) code = scan_date(&scan, dates.items[i].name, date, error);
+        if (date >= 0 && date < before) code = scan_date(&scan, dates.items[i].name, date, error);
     }
     scan_end(&scan);
     entries_clear(&dates);
@@ -191,8 +194,8 @@ int archive_scan(struct storage *storage, struct archive_wanted *wanted, size_t 
     for (size_t i = 0; i < count; i++)
         merged[i] = (struct archive_wanted){.partition = wanted[i].partition, .from = wanted[i].from};
     // In this order: a small file that is gone by now has been merged before.
-    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, sweep, error);
-    if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, merged, count, sweep, error);
+    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, INT64_MAX, sweep, error);
+    if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, merged, count, INT64_MAX, sweep, error);
     for (size_t i = 0; i < count; i++) {
         if (code == 0) chain_make(&wanted[i].found, &merged[i].found, wanted[i].from);
         archive_list_clear(&merged[i].found);
@@ -203,7 +206,16 @@ int archive_scan(struct storage *storage, struct archive_wanted *wanted, size_t 
 
 int archive_scan_small(struct storage *storage, struct archive_wanted *wanted, size_t count, struct error *error) {
     for (size_t i = 0; i < count; i++) wanted[i].from = -1;
-    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, false, error);
+    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, INT64_MAX, false, error);
+    for (size_t i = 0; code == 0 && i < count; i++) list_sort(&wanted[i].found);
+    return code;
+}
+
+int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count,
+                     struct error *error) {
+    for (size_t i = 0; i < count; i++) wanted[i].from = -1;
+    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, before, false, error);
+    if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, wanted, count, before, false, error);
     for (size_t i = 0; code == 0 && i < count; i++) list_sort(&wanted[i].found);
     return code;
 }

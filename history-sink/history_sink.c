@@ -21,7 +21,7 @@ enum { PRODUCER_FLUSH_MS = 5000, EXPIRE_EVERY_S = 3600, EXPIRE_USERS = 500 };
 static void expire(struct sink *sink) {
     struct error error;
     int64_t now = clock_monotonic_us();
-    if (!sink->settings.store_days) return;
+    if (!sink_horizon(sink)) return;
     if (sink->expire_user < 0) {
         if (now - sink->expired_us < (int64_t)EXPIRE_EVERY_S * 1000000) return;
         sink->expired_us = now;

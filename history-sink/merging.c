@@ -9,6 +9,7 @@
 #include "event/topics.h"
 #include "history-sink/merge.h"
 #include "history-sink/records.h"
+#include "history-sink/retention.h"
 
 enum {
     SECOND_US = 1000000,
@@ -26,7 +27,9 @@ struct merging {
     atomic_bool stop;
     int64_t began_us;
     int32_t *partitions;
+    struct retention_partition *chains; /* of the same partitions */
     size_t count;
+    int64_t before; /* files of earlier hours go; 0: none do */
     struct merge_options options;
     struct merge_done done;
     int code;
@@ -36,7 +39,8 @@ struct merging {
 int merging_new(struct sink *sink, struct merging **out, struct error *error) {
     struct merging *merging = mem_alloc(sizeof *merging);
     char *scratch = mem_format("%s/merge", service_settings(sink->service)->data_dir);
-    *merging = (struct merging){.sink = sink, .worker = NULL, .partitions = NULL, .storage = NULL, .scratch = NULL};
+    *merging = (struct merging){
+        .sink = sink, .worker = NULL, .partitions = NULL, .chains = NULL, .storage = NULL, .scratch = NULL};
     int code = folders_make(scratch, error);
     if (code == 0)
         code = storage_open(&(struct storage_options){.place = sink->settings.dir}, &merging->storage, error);
@@ -61,6 +65,7 @@ void merging_free(struct merging *merging) {
     storage_close(merging->storage);
     storage_close(merging->scratch);
     free(merging->partitions);
+    free(merging->chains);
     free(merging);
 }
 
@@ -71,6 +76,12 @@ static void merge(void *context) {
     merging->cleaned = true;
     merging->code =
         merge_round(&merging->options, merging->partitions, merging->count, &merging->done, &merging->error);
+    if (merging->before && merging->code != -ECANCELED) {
+        struct error error;
+        int code = retention_remove(merging->storage, merging->before, merging->chains, merging->count,
+                                    &merging->done.removed_files, &error);
+        if (code && !merging->code) merging->code = error_set(&merging->error, code, "%s", error.text);
+    }
 }
 
 static void merged(void *context) {
@@ -86,7 +97,7 @@ static void merged(void *context) {
         log_debug(service_log(sink->service), "merging stopped");
     } else if (merging->code) {
         sink->metrics.merge_failures->value++;
-        log_warn(service_log(sink->service), "finished hours could not be merged",
+        log_warn(service_log(sink->service), "finished hours could not be merged, or old files removed",
                  LOG_TEXT("reason", merging->error.text), LOG_INT("again_in_s", sink->settings.merge_s));
     } else if (done->merged_files) {
         log_info(service_log(sink->service), "finished hours merged", LOG_INT("files", done->merged_files),
@@ -114,10 +125,15 @@ void merging_tick(struct merging *merging) {
     merging->began_us = now;
     close_quiet_hours(sink);
     merging->partitions = mem_resize(merging->partitions, sink->count + 1, sizeof *merging->partitions);
+    merging->chains = mem_resize(merging->chains, sink->count + 1, sizeof *merging->chains);
     merging->count = 0;
-    for (size_t i = 0; i < sink->count; i++)
-        if (sink->partitions[i].state == PARTITION_READING)
-            merging->partitions[merging->count++] = (int32_t)sink->partitions[i].id;
+    for (size_t i = 0; i < sink->count; i++) {
+        const struct sink_partition *partition = &sink->partitions[i];
+        if (partition->state != PARTITION_READING || !partition->published.some) continue;
+        merging->chains[merging->count] =
+            (struct retention_partition){.partition = (int32_t)partition->id, .newest = partition->published.file.hour};
+        merging->partitions[merging->count++] = (int32_t)partition->id;
+    }
     if (!merging->count) return;
     merging->options = (struct merge_options){
         .storage = merging->storage,
@@ -126,6 +142,8 @@ void merging_tick(struct merging *merging) {
         .now_ms = clock_wall_ms(),
         .keep_ms = sink->settings.merge_keep_s * 1000,
     };
+    int64_t days = sink->settings.retention_days;
+    merging->before = days ? archive_hour_of(clock_wall_ms()) - days * 24 : 0;
     merging->done = (struct merge_done){.merged_files = 0};
     merging->code = 0;
     merging->busy = true;

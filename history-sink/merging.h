@@ -1,5 +1,5 @@
-/* Every history.merge.s, the files of finished hours of the owned partitions are merged (history-sink/merge.h), by a worker and a
- * storage of its own. Before that, hours are closed in which nothing more can arrive. Loop's thread. */
+/* Every history.merge.s, the files of finished hours of the owned partitions are merged (history-sink/merge.h), and old ones removed
+ * (history-sink/retention.h), by a worker and a storage of its own. Before that, hours are closed in which nothing more can arrive. Loop's thread. */
 #ifndef HISTORY_SINK_MERGING_H
 #define HISTORY_SINK_MERGING_H
 

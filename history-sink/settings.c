@@ -24,7 +24,7 @@ static const struct config_property PROPERTIES[] = {
     {"history.merge.s", CONFIG_INT, AT(merge_s), "60", .max = 86400,
      .doc =
          "How often (s) the sink looks for finished hours, whose files it merges into one an hour and partition, below hours/ in "
-         "history.dir; 0: never."},
+         "history.dir, and for files that are too old; 0: never."},
     {"history.merge.keep.s", CONFIG_INT, AT(merge_keep_s), "3600", .max = 1e9,
      .doc = "How long (s) files are kept after they were merged, so that whoever has listed them can still open them."},
     {"history.store.cache.bytes", CONFIG_INT, AT(store_cache), "67108864", .min = 1048576, .max = 1e12,
@@ -35,6 +35,10 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Rows whose time is older than this (days) leave the store, and are not loaded into a new one; 0: none do. The "
          "files stay as they are."},
+    {"history.retention.days", CONFIG_INT, AT(retention_days), "0", .max = 36500,
+     .doc =
+         "Files of hours that are older than this (days) are removed, and rows whose time is older leave the store; 0: none "
+         "do. Looked for every history.merge.s."},
 };
 
 static struct history_settings values;

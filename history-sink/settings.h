@@ -10,7 +10,7 @@ struct history_settings {
     int64_t roll_rows, roll_s, roll_bytes, roll_memory;
     int64_t merge_s, merge_keep_s;        /* merge_s 0: never */
     int64_t store_cache, store_memtables; /* bytes */
-    int64_t store_days;                   /* 0: for ever */
+    int64_t store_days, retention_days;   /* 0: for ever */
 };
 
 /* Filled by the configuration before the daemon starts, which takes a copy. */

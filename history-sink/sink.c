@@ -59,6 +59,7 @@ void sink_restart(struct sink *sink, struct sink_partition *partition, int code,
 }
 
 int64_t sink_horizon(const struct sink *sink) {
-    int64_t days = sink->settings.store_days;
+    int64_t days = sink->settings.store_days, kept = sink->settings.retention_days;
+    if (kept && (!days || kept < days)) days = kept;
     return days ? clock_wall_ms() - days * 24 * 3600 * 1000 : 0;
 }

@@ -225,6 +225,14 @@ int ws_server_renew(struct ws_server *server, struct error *error) {
     return 0;
 }
 
+int ws_certificate_check(const char *certificate, const char *key, struct error *error) {
+    struct tls_pair *pair;
+    int failure = tls_pair_load(certificate, key, &pair, error);
+    if (failure) return failure;
+    tls_pair_free(pair);
+    return 0;
+}
+
 int64_t ws_server_expires(const struct ws_server *server) {
     return server->hub.pair ? tls_pair_expires(server->hub.pair) : -1;
 }

@@ -189,18 +189,18 @@ def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, cent
         for _ in range(PLACES):
             places.append(inside(centre, spy.uniform(-2.2, 2.2), spy.uniform(-2.2, 2.2)))
             report(cluster, attacker, places[-1])
-            answers.append((places[-3:], ask(http)['items']))
+            answers.append((places[-50:], ask(http)['items']))  # a busy router may be some reports behind
     finally:
         done.set()
         walking.join()
     seen = 0
-    for recent, items in answers:
+    for latest, items in answers:
         if not items:
             continue
         seen += 1
         assert [item.pop('user') for item in items] == [walker, stander]
         assert items[0] == items[1] and same(items[0], centre)
-        assert any(abs(items[0]['distance_m'] - distance_m(*place, *centre)) < 0.2 for place in recent)
+        assert any(abs(items[0]['distance_m'] - distance_m(*place, *centre)) < 0.2 for place in latest)
     assert PLACES / 4 < seen < PLACES  # the cells around were asked from, and others, too
 
     cluster.share(walker, mode='off')

@@ -14,6 +14,7 @@ import resource
 import signal
 import socket
 import ssl
+import subprocess
 import time
 
 import jwt
@@ -24,13 +25,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from harness.cluster import Metrics
+from harness.cluster import Metrics, build_folder
 from harness.driven import Driven
 from harness.edge import Stage, move, roster
 from harness.geo import north_of
 from harness.http import Http
 from harness.phone import Phone
 from harness.ports import free_port
+from harness.processes import clean_environment
 from harness.records import decode
 from harness.waiting import eventually, now_ms
 from harness.wire import CLOSE, PING, TEXT, Wire
@@ -97,6 +99,24 @@ def shown_certificate(stage) -> bytes:
 
 def der(certificate) -> bytes:
     return certificate.certificate.public_bytes(serialization.Encoding.DER)
+
+
+def test_a_certificate_that_cannot_be_used_is_refused_before_the_start(tmp_path):
+    """By --check (1), and by a start (2, which systemd does not repeat)."""
+    files = Certificate().write(tmp_path)
+
+    def start_of(*more):
+        words = [word for key, value in files.items() for word in ('--set', f'{key}={value}')]
+        done = subprocess.run([build_folder() / 'starling-fanout', *words, *more], capture_output=True, text=True, timeout=20,
+                              env=clean_environment())
+        return done.returncode, done.stdout + done.stderr
+
+    assert start_of('--check') == (0, 'starling-fanout: the configuration is good\n')
+    for wrong in b'nothing', Certificate().key_pem:
+        files['edge.tls.key.file'].write_bytes(wrong)
+        for arguments, refused in (['--check'], 1), ([], 2):
+            code, said = start_of(*arguments)
+            assert code == refused and 'edge.pem and the key' in said and 'cannot be used' in said, said
 
 
 def test_certificates_are_renewed_under_living_sessions(make_cluster, users, tmp_path):
@@ -166,16 +186,6 @@ def test_a_request_that_comes_with_the_end_of_the_handshake_is_answered(make_clu
                 except ssl.SSLWantReadError:
                     incoming.write(wire.recv(65536))
             assert answer.startswith(b'HTTP/1.1 101')
-
-
-def test_a_bad_certificate_stops_the_start(make_cluster, tmp_path):
-    settings = Certificate().write(tmp_path)
-    (tmp_path / 'edge.key').write_bytes(Certificate().key_pem)
-    cluster = make_cluster(settings={f'fanout:{key}': value for key, value in settings.items()})
-    cluster.create_topics()
-    edge = cluster.add('fanout', wait=False)
-    assert edge.wait(30) == 1
-    assert 'edge.pem' in edge.log()
 
 
 # rotating keys

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,33 @@ class Packaging(unittest.TestCase):
                     self.assertIn(f'\\fB{name}\\fR', (self.made / 'man/starling.properties.5').read_text().replace('\\-', '-'))
             done = subprocess.run([STARLING, 'status', '--config', common, '--what'], capture_output=True, text=True)
             self.assertIn('unknown option --what', done.stderr)  # and nothing of the file
+
+    def test_the_first_of_three_machines(self):
+        """The commands of OPERATIONS.md's second step make settings that each daemon takes, from those that are packaged."""
+        page = (ROOT / 'docs/OPERATIONS.md').read_text()
+        step = re.search(r'^2\. \*\*The first machine\.\*\*.*?\n\n((?:       [^\n]*\n)+)', page, re.MULTILINE | re.DOTALL)[1]
+        loop = re.search(r'^ +for daemon in ([a-z -]+); do\n +runuser -u starling -- starling-\$daemon --check', page, re.MULTILINE)[1]
+        self.assertEqual(sorted(loop.split()), sorted(KINDS))
+        with tempfile.TemporaryDirectory() as folder:
+            etc = pathlib.Path(folder)
+            shutil.copytree(PACKAGING / 'etc', etc, dirs_exist_ok=True)
+            (etc / 'hs256.key').write_text('0' * 64)
+            script = step.replace('/etc/starling', folder).replace('chgrp starling', f'chgrp {os.getgid()}')
+            self.assertEqual(said('bash', '-euc', script), '')
+            for name in ('starling', 'ingest'):
+                file = etc / f'{name}.properties'
+                file.write_text(file.read_text().replace('/etc/starling', folder).replace('/usr/share/starling/web', folder))
+            self.assertEqual((etc / 'peer-token').stat().st_mode & 0o777, 0o640)
+            ports = set()
+            for kind in KINDS:
+                own = etc / f'{kind}.properties'
+                said(PROGRAMS / f'starling-{kind}', '--config', etc / 'starling.properties', '--config', own, '--check')
+                listening = re.findall(r'^([a-z]+)\.listen=\[::\]:(\d+)$', own.read_text(), re.MULTILINE)
+                self.assertGreaterEqual({what for what, _ in listening}, {'ops'})
+                self.assertEqual(re.findall(r'^#?[a-z]+\.listen=127', own.read_text(), re.MULTILINE), [])
+                self.assertFalse(ports & {port for _, port in listening})
+                ports |= {port for _, port in listening}
+            self.assertIn('10.0.0.2:9092', (etc / 'starling.properties').read_text())
 
     def test_bill_of_materials(self):
         bom = json.loads(said(PACKAGING / 'sbom.py', '1.2', ROOT / 'web/package-lock.json', STARLING, PROGRAMS / 'starling-router'))

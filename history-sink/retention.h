@@ -1,0 +1,19 @@
+/* Files that are older than history.retention.days are removed, whole hours of them, oldest first. Blocking calls; any thread, as the
+ * storage allows. */
+#ifndef HISTORY_SINK_RETENTION_H
+#define HISTORY_SINK_RETENTION_H
+
+#include "history-sink/archive.h"
+
+struct retention_partition {
+    int32_t partition;
+    int64_t
+        newest; /* the hour of its chain's newest file: of this one and later ones nothing goes, as they decide where to go on */
+};
+
+/* Removes the files of these partitions in hours before that one; adds their number to *removed, also on failure. Whoever reads one
+ * meanwhile finds it gone. */
+int retention_remove(struct storage *storage, int64_t before, const struct retention_partition *partitions,
+                     size_t count, int64_t *removed, struct error *error);
+
+#endif

@@ -25,31 +25,57 @@ public class ApiException extends IOException {
         return status == 0 || status == 202 || status == 429 || status >= 502;
     }
 
-    /** There was no answer. */
+    /** No answer came: no network, no token, the connection was refused, or it took too long. */
     public static final class Unreachable extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Unreachable(String code, String message, Throwable cause) {
-            super(0, code, message, null);
-            initCause(cause);
+        Unreachable(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
         }
     }
 
-    /** The server has taken it and not decided yet; it may be asked again with the same key. */
-    public static final class Pending extends ApiException {
+    /** 202: the command is safe, its outcome was not known in time. The same request again, with the same key, finds it out. */
+    public static final class Undecided extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Pending() {
-            super(202, "pending", "The server has not decided yet.", null);
+        Undecided(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
         }
     }
 
-    /** 401: the token is missing, wrong or has expired. */
-    public static final class Unauthorized extends ApiException {
+    /** 400, 413 and other 4xx: the request is wrong, and will be next time. `code` says what about it. */
+    public static final class BadRequest extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Unauthorized(int status, String code, String message) {
-            super(status, code, message, null);
+        BadRequest(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
+        }
+    }
+
+    /** 401: the token is missing, forged, or of the wrong audience. */
+    public static class TokenRefused extends ApiException {
+        private static final long serialVersionUID = 1;
+
+        TokenRefused(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
+        }
+    }
+
+    /** 401 token_expired: a new one of the same user will do. */
+    public static final class TokenExpired extends TokenRefused {
+        private static final long serialVersionUID = 1;
+
+        TokenExpired(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
+        }
+    }
+
+    /** 403: this user may not do that. */
+    public static final class Forbidden extends ApiException {
+        private static final long serialVersionUID = 1;
+
+        Forbidden(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
         }
     }
 
@@ -57,51 +83,67 @@ public class ApiException extends IOException {
     public static final class NotFound extends ApiException {
         private static final long serialVersionUID = 1;
 
-        NotFound(int status, String code, String message) {
-            super(status, code, message, null);
+        NotFound(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
         }
     }
 
-    /** 409: it contradicts what there is, as a handle that somebody else has. */
+    /** 409: it is somebody else's already, or says something else than before. */
     public static final class Conflict extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Conflict(int status, String code, String message) {
-            super(status, code, message, null);
-        }
-    }
-
-    /** 429: too many requests. */
-    public static final class TooMany extends ApiException {
-        private static final long serialVersionUID = 1;
-
-        TooMany(int status, String code, String message, Long retryAfterMs) {
+        Conflict(int status, String code, String message, Long retryAfterMs) {
             super(status, code, message, retryAfterMs);
         }
     }
 
-    /** 502 and above: the server cannot just now. */
-    public static final class Unavailable extends ApiException {
+    /** 429: not so fast. retryAfterMs says when. */
+    public static final class TooManyRequests extends ApiException {
         private static final long serialVersionUID = 1;
 
-        Unavailable(int status, String code, String message, Long retryAfterMs) {
+        TooManyRequests(int status, String code, String message, Long retryAfterMs) {
             super(status, code, message, retryAfterMs);
         }
     }
 
+    /** 5xx: the server cannot just now. retryAfterMs is its guess of when it can. */
+    public static final class ServerUnavailable extends ApiException {
+        private static final long serialVersionUID = 1;
+
+        ServerUnavailable(int status, String code, String message, Long retryAfterMs) {
+            super(status, code, message, retryAfterMs);
+        }
+    }
+
+    /** The error of an answer, of its kind. */
     static ApiException of(int status, String code, String message, Long retryAfterMs) {
         switch (status) {
+            case 0:
+                return new Unreachable(status, code, message, retryAfterMs);
+            case 202:
+                return new Undecided(status, code, message, retryAfterMs);
             case 401:
-                return new Unauthorized(status, code, message);
+                return code.equals("token_expired") ? new TokenExpired(status, code, message, retryAfterMs)
+                        : new TokenRefused(status, code, message, retryAfterMs);
+            case 403:
+                return new Forbidden(status, code, message, retryAfterMs);
             case 404:
-                return new NotFound(status, code, message);
+                return new NotFound(status, code, message, retryAfterMs);
             case 409:
-                return new Conflict(status, code, message);
+                return new Conflict(status, code, message, retryAfterMs);
             case 429:
-                return new TooMany(status, code, message, retryAfterMs);
+                return new TooManyRequests(status, code, message, retryAfterMs);
             default:
-                return status >= 502 ? new Unavailable(status, code, message, retryAfterMs)
+                return status >= 500 ? new ServerUnavailable(status, code, message, retryAfterMs)
+                        : status >= 400 ? new BadRequest(status, code, message, retryAfterMs)
                         : new ApiException(status, code, message, retryAfterMs);
         }
+    }
+
+    /** No answer came, for that reason. */
+    static ApiException unreachable(String code, String message, Throwable cause) {
+        ApiException error = of(0, code, message, null);
+        error.initCause(cause);
+        return error;
     }
 }

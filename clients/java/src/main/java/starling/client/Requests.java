@@ -90,7 +90,7 @@ final class Requests {
             if (failed instanceof InterruptedIOException && Thread.currentThread().isInterrupted()) {
                 throw interrupted(failed);
             }
-            throw new ApiException.Unreachable("unreachable", "The server cannot be reached.", failed);
+            throw ApiException.unreachable("unreachable", "The server cannot be reached.", failed);
         }
     }
 
@@ -105,12 +105,12 @@ final class Requests {
             Thread.currentThread().interrupt();
             throw interrupted(stopped);
         } catch (Exception thrown) { // the application's function may throw what it likes
-            throw new ApiException.Unreachable("no_token", thrown.toString(), thrown);
+            throw ApiException.unreachable("no_token", thrown.toString(), thrown);
         }
     }
 
     private static ApiException interrupted(Exception cause) {
-        return new ApiException.Unreachable("interrupted", "The thread was interrupted.", cause);
+        return ApiException.unreachable("interrupted", "The thread was interrupted.", cause);
     }
 
     private static Answer read(Response response) throws IOException {
@@ -147,7 +147,7 @@ final class Requests {
     }
 
     static ApiException badAnswer() {
-        return ApiException.of(0, "bad_answer", "The server sent what cannot be read.", null);
+        return new ApiException(0, "bad_answer", "The server sent what cannot be read.", null);
     }
 
     /** Repeats with growing pauses while the server is away or has not decided; throws the last error. */
@@ -165,7 +165,7 @@ final class Requests {
                 if (answer.status != 202 || !untilDecided) {
                     return answer.json;
                 }
-                error = new ApiException.Pending();
+                error = ApiException.of(202, "pending", "The server has not decided yet.", null);
             } catch (ApiException thrown) {
                 error = thrown;
             }

@@ -107,6 +107,14 @@ public final class StarlingApi {
         return new Page<>(notices, page.get("next"));
     }
 
+    /** A page of strangers nearby, nearest first. Only who shares with everybody may ask: else ApiException.Forbidden, not_public. */
+    public Strangers getStrangers(String after, Integer limit) throws ApiException {
+        Map<String, Object> page = get(paged(requests.path("discover"), after, limit));
+        Map<String, Object> cell = whole(Json.asObject(page.get("cell")));
+        return new Strangers(Stranger.readAll(page.get("items")), page.get("next"), Json.asDouble(cell.get("height"), 0),
+                Json.asDouble(cell.get("width"), 0));
+    }
+
     // comments
 
     public CommentPage getComments(String subject) throws ApiException {

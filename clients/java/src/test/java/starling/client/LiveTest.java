@@ -130,7 +130,7 @@ public final class LiveTest {
         answers.add(Edge.json(503, "{}"));
         page("v6", "null", 5);
         feed.refresh();
-        heard.next(ApiException.Unavailable.class);
+        heard.next(ApiException.ServerUnavailable.class);
         assertNotNull(feed.getRetryAfterMs());
         assertEquals("v6", versionAfter(feed));
         assertNull(feed.getFailure());

@@ -76,14 +76,14 @@ public final class StarlingApiTest {
         assertEquals("There is none.", missing.getMessage());
         assertFalse(missing.isPassing());
         answer(401, "{}");
-        assertThrows(ApiException.Unauthorized.class, () -> api.getPost("5"));
+        assertThrows(ApiException.TokenRefused.class, () -> api.getPost("5"));
         answer(409, "{'code':'handle_taken','title':'Taken'}");
         assertEquals("handle_taken", assertThrows(ApiException.Conflict.class, () -> api.setHandle("ben")).code);
         answers.add(Edge.json(429, "{}").setHeader("Retry-After", "40"));
-        ApiException.TooMany many = assertThrows(ApiException.TooMany.class, () -> api.follow(7)); // beyond its patience
+        ApiException.TooManyRequests many = assertThrows(ApiException.TooManyRequests.class, () -> api.follow(7)); // beyond its patience
         assertEquals(40_000, (long) many.retryAfterMs);
         answer(502, "<html>");
-        ApiException.Unavailable away = assertThrows(ApiException.Unavailable.class, () -> api.getPost("5"));
+        ApiException.ServerUnavailable away = assertThrows(ApiException.ServerUnavailable.class, () -> api.getPost("5"));
         assertEquals("unknown", away.code);
         assertTrue(away.isPassing());
         answer(200, "not JSON");
@@ -91,14 +91,20 @@ public final class StarlingApiTest {
         answer(200, "{'id':'x'}");
         assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getPost("5")).code);
         answer(400, "{'code':'bad_text'}");
-        assertEquals(400, assertThrows(ApiException.class, () -> api.createPost("")).status);
+        assertEquals(400, assertThrows(ApiException.BadRequest.class, () -> api.createPost("")).status);
+        answer(401, "{'code':'token_expired'}");
+        assertThrows(ApiException.TokenExpired.class, () -> api.getPost("5"));
+        answer(403, "{'code':'not_public'}");
+        assertEquals("not_public", assertThrows(ApiException.Forbidden.class, () -> api.getStrangers(null, null)).code);
+        answer(500, "{}");
+        assertFalse(assertThrows(ApiException.ServerUnavailable.class, () -> api.getPost("5")).isPassing());
     }
 
     @Test
     public void whatIsNotDecidedInTimeIsPending() throws Exception {
         StarlingApi hasty = new StarlingApi(http, edge.httpUrl(), Tokens.of("token"), 0);
         answer(202, "{}");
-        assertThrows(ApiException.Pending.class, () -> hasty.deletePost("5"));
+        assertThrows(ApiException.Undecided.class, () -> hasty.deletePost("5"));
     }
 
     @Test
@@ -151,6 +157,22 @@ public final class StarlingApiTest {
         assertEquals("\"e\"", edge.requests.get(1).getHeader("If-None-Match"));
         assertThrows(IllegalArgumentException.class, () -> api.getComments("post:.."));
         assertThrows(IllegalArgumentException.class, () -> api.getComments("post"));
+    }
+
+    @Test
+    public void strangersAreKnownByTheirCells() throws Exception {
+        answer(200, "{'items':[{'user':9223372036854775807,'name':'','avatar_url':'','lat':1.5,'lng':2,'distance_m':12.5,'time':300000},{},"
+                + "{'user':7,'name':'Ada','avatar_url':'a','lat':1.5,'lng':2,'distance_m':12.5,'time':300000}],'next':'1-125-7',"
+                + "'cell':{'height':0.5,'width':1}}");
+        Strangers page = api.getStrangers("1-1-1", 2);
+        Stranger first = page.items.get(0);
+        assertEquals(Arrays.<Object>asList(Long.MAX_VALUE, null, null, 1.5, 2.0, 12.5, 300_000L), Arrays.<Object>asList(first.user, first.name,
+                first.avatarUrl, first.lat, first.lng, first.distance, first.time));
+        assertEquals("Ada", page.items.get(1).name);
+        assertEquals(Arrays.<Object>asList("1-125-7", 0.5, 1.0), Arrays.<Object>asList(page.next, page.cellHeight, page.cellWidth));
+        assertEquals("GET /v1/discover?after=1-1-1&limit=2", asked().get(0));
+        answer(200, "{'items':[]}");
+        assertEquals("bad_answer", assertThrows(ApiException.class, () -> api.getStrangers(null, null)).code);
     }
 
     @Test

@@ -13,7 +13,7 @@ struct output {
 };
 
 static void write_text(struct output *output) {
-    fwrite(output->text.data, 1, output->text.size, stdout);
+    if (output->text.size) fwrite(output->text.data, 1, output->text.size, stdout);
     buffer_clear(&output->text);
 }
 

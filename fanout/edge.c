@@ -175,6 +175,11 @@ static int start_producer(struct edge *edge, struct error *error) {
         &edge->producer, error);
 }
 
+static int64_t protocol_time(void *context) {
+    const struct edge *edge = context;
+    return protocol_now(&edge->clock);
+}
+
 static int start_copies(struct edge *edge, struct error *error) {
     return user_copies_new(
         &(struct user_copies_options){
@@ -186,6 +191,7 @@ static int start_copies(struct edge *edge, struct error *error) {
             .metrics = service_metrics(edge->service),
             .dead_letters = edge->producer,
             .context = edge,
+            .now = protocol_time,
             .on_ready = copies_are_ready,
             .on_sharing = sharing_changed,
             .on_profile = profile_changed,

@@ -138,6 +138,11 @@ static void profile_changed(void *context, int64_t user) {
     }
 }
 
+static int64_t machine_time(void *context) {
+    (void)context;
+    return clock_wall_ms();
+}
+
 static int start_copies(struct gateway *gateway, const struct topics_shape *shape, struct error *error) {
     struct service *service = gateway->service;
     return user_copies_new(
@@ -150,6 +155,7 @@ static int start_copies(struct gateway *gateway, const struct topics_shape *shap
             .metrics = service_metrics(service),
             .dead_letters = writer_producer(gateway->writer),
             .context = gateway,
+            .now = service_settings(service)->clock == SERVICE_CLOCK_WALL ? machine_time : NULL,
             .on_ready = copies_are_ready,
             .on_sharing = sharing_changed,
             .on_profile = profile_changed,

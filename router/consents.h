@@ -1,7 +1,8 @@
 /* Consents: which users of the owned partitions have opted in, by the topic sharing, and which opt-outs still need a LEAVE.
  *
- * Each OFF becomes a LEAVE event. The group's committed offset of sharing says up to which record this is done. Bookkeeping only: no I/O.
- * One thread.
+ * Each OFF becomes a LEAVE event. The group's committed offset of sharing says up to which record this is done. A mode that has an end
+ * is OFF from then on. No offset says which ends are done: each one is kept for a while, and compared with presence, by this owner or
+ * the next. Bookkeeping only: no I/O. Times in ms, by the router's clock. One thread.
  */
 #ifndef ROUTER_CONSENTS_H
 #define ROUTER_CONSENTS_H
@@ -14,7 +15,8 @@
 
 struct consents;
 
-struct consents *consents_new(int32_t partitions);
+/* keep_ms: for how long the end of a mode is kept; who has not reported for so long needs no LEAVE. */
+struct consents *consents_new(int32_t partitions, int64_t keep_ms);
 void consents_free(struct consents *consents); /* NULL is fine */
 
 /* The partition will be read from its beginning; opt-outs before `told` need no LEAVE. */
@@ -28,9 +30,23 @@ void consents_watch(struct consents *consents, int32_t partition);
 /* This process owns the watched partition now. True: it must be read again from *from, because records after that may need a LEAVE. */
 bool consents_resume(struct consents *consents, int32_t partition, int64_t told, int64_t *from);
 
-/* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. */
-bool consents_record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode,
-                     int64_t offset);
+/* Takes the next record; true: a LEAVE {opted = offset} is to be sent for it. A mode whose end is not after `now` counts as ended. */
+bool consents_record(struct consents *consents, int32_t partition, int64_t user, const struct sharing *sharing,
+                     int64_t offset, int64_t now);
+
+/* No mode ends before this time. */
+int64_t consents_soonest(const struct consents *consents);
+
+/* The end of one mode that is due: its user's mode is OFF from here on. False: none is due any more. */
+struct consents_end {
+    int64_t user, offset; /* of the record that had the end */
+    int64_t time;
+};
+bool consents_take_end(struct consents *consents, int64_t now, int32_t *partition, struct consents_end *end);
+
+/* Calls `look` for each end that is kept of the partition. It says whether the end is to be kept for longer, up to keep_ms. */
+void consents_look(struct consents *consents, int32_t partition, int64_t now, void *context,
+                   bool (*look)(void *context, const struct consents_end *end));
 
 /* Skips the next record, which cannot be read. */
 void consents_pass(struct consents *consents, int32_t partition, int64_t offset);
@@ -38,6 +54,9 @@ void consents_pass(struct consents *consents, int32_t partition, int64_t offset)
 /* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF, by a record that is not
  * older than `opted`. A user without a record counts as OFF at -1. *offset: of the user's record. */
 bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
+
+/* The user's mode; OFF without a record. */
+enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user);
 
 /* A LEAVE was handed to the producer. Returns a ticket, with which the producer later says whether the LEAVE was stored. */
 uint64_t consents_sent(struct consents *consents, int32_t partition);

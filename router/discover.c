@@ -14,6 +14,7 @@
 #include "event/topics.h"
 #include "json/json.h"
 #include "router/strangers.h"
+#include "users/ends.h"
 #include "users/user_key.h"
 
 enum { SECOND_MS = 1000, TURN_MS = 60000, TURNS_KEPT = 10, TENTH_BUDGET = 5000, LIMIT_DEFAULT = 20, LIMIT_MAX = 1000 };
@@ -21,6 +22,7 @@ enum { SECOND_MS = 1000, TURN_MS = 60000, TURNS_KEPT = 10, TENTH_BUDGET = 5000, 
 struct discover {
     struct discover_options options;
     struct strangers *strangers;
+    struct ends *ends; /* of public modes that end by themselves */
     struct codec *codec;
     struct copies *copies;
     struct stranger *list; /* room for discover.max */
@@ -49,7 +51,9 @@ static int apply(void *context, const struct kafka_record *record, struct error 
     if (user_key_read(record, &user, error)) return 0;
     if (record->value && event_decode_sharing(discover->codec, record->value, record->value_size, &sharing, error))
         return 0;
-    if (sharing.mode != SHARING_PUBLIC) {
+    bool ended = sharing.until && sharing.until <= report_clock_now(discover->options.clock);
+    ends_set(discover->ends, user, sharing.mode == SHARING_PUBLIC && !ended ? sharing.until : 0);
+    if (sharing.mode != SHARING_PUBLIC || ended) {
         strangers_drop(discover->strangers, user);
     } else if (!strangers_has(discover->strangers, user)) {
         strangers_add(discover->strangers, user);
@@ -61,9 +65,18 @@ static int apply(void *context, const struct kafka_record *record, struct error 
 static void forget(void *context) {
     struct discover *discover = context;
     strangers_clear(discover->strangers);
+    ends_free(discover->ends);
+    discover->ends = ends_new();
+}
+
+static void end_due(struct discover *discover) {
+    int64_t user, time;
+    while (ends_take(discover->ends, report_clock_now(discover->options.clock), &user, &time))
+        strangers_drop(discover->strangers, user);
 }
 
 void discover_tenth(struct discover *discover) {
+    end_due(discover);
     strangers_advance(discover->strangers, clock_wall_ms(), report_clock_now(discover->options.clock), TENTH_BUDGET);
     discover->options.metrics->public_users->value = (double)strangers_count(discover->strangers);
     discover->options.metrics->public_placed->value = (double)strangers_placed(discover->strangers);
@@ -216,6 +229,7 @@ int discover_new(const struct discover_options *options, struct discover **out, 
     struct discover *discover = mem_zero(1, sizeof *discover);
     discover->options = *options;
     discover->strangers = new_strangers(options);
+    discover->ends = ends_new();
     discover->codec = codec_new();
     discover->list = mem_zero((size_t)options->settings->discover_max, sizeof *discover->list);
     *out = discover;
@@ -242,6 +256,7 @@ void discover_free(struct discover *discover) {
     if (!discover) return;
     copies_free(discover->copies);
     strangers_free(discover->strangers);
+    ends_free(discover->ends);
     codec_free(discover->codec);
     id_list_free(&discover->friends);
     free(discover->list);

@@ -93,6 +93,8 @@ static void measure(struct joiner *joiner) {
 }
 
 void joiner_tenth(struct joiner *joiner) {
+    report_clock_tick(joiner->clock);
+    opting_tick(joiner->opting);
     discover_tenth(joiner->discover);
     relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);
@@ -173,6 +175,8 @@ static void start_parts(struct joiner *joiner) {
         .log = options->log,
         .partitions = options->partitions,
         .state = STATE_SHARING,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .presence = joiner->presence,
         .clock = joiner->clock,
         .sending = joiner->sending,
     };
@@ -327,8 +331,13 @@ int joiner_new(const struct joiner_options *options, struct joiner **out, struct
         .owner = joiner->owner,
         .graph = options->graph,
         .commands = joiner->commands,
-        .discover = joiner->discover,
+        .presence = joiner->presence,
+        .clock = joiner->clock,
+        .opting = joiner->opting,
         .reports = joiner->reports,
+        .inactive_ms = joiner->common->inactive_after_s * SECOND_MS,
+        .radius_m = joiner->common->radius_m,
+        .discover = joiner->discover,
     };
     joiner->peer = peer_new(&peer);
     return owner_start(joiner->owner, error);

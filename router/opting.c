@@ -22,7 +22,7 @@ struct opting *opting_new(const struct opting_options *options) {
     struct opting *opting = mem_alloc(sizeof *opting);
     *opting = (struct opting){
         .options = *options,
-        .consents = consents_new(options->partitions),
+        .consents = consents_new(options->partitions, options->inactive_ms),
         .codec = codec_new(),
         .ours = mem_zero(partitions, sizeof *opting->ours),
         .told = mem_zero(partitions, sizeof *opting->told),
@@ -85,9 +85,9 @@ void opting_take(struct opting *opting, const struct kafka_record *record) {
         consents_pass(opting->consents, partition, record->offset);
         return;
     }
-    if (!consents_record(opting->consents, partition, user, sharing.mode, record->offset)) return;
-    uint64_t ticket = consents_sent(opting->consents, partition);
     int64_t now = report_clock_now(opting->options.clock);
+    if (!consents_record(opting->consents, partition, user, &sharing, record->offset, now)) return;
+    uint64_t ticket = consents_sent(opting->consents, partition);
     if (sending_leave(opting->options.sending, user, record->offset, now, ticket))
         consents_acknowledge(opting->consents, ticket, false);
 }
@@ -96,10 +96,43 @@ void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored) {
     consents_acknowledge(opting->consents, ticket, stored);
 }
 
+/* ---- sharing that ends by itself ---- */
+
+/* Sends the LEAVE of an end if presence has the user by a report of before. Its fate is not asked for: when it is read, presence has the
+ * user no longer, and until then it is repeated. False: presence knows that the user has left, or is in by a newer record. */
+static bool send_end(struct opting *opting, const struct consents_end *end) {
+    const struct presence_slot *slot = presence_find(opting->options.presence, end->user);
+    if (!slot) return true; // warm-up may still bring the user
+    if (slot->left || slot->opted > end->offset) return false;
+    (void)sending_leave(opting->options.sending, end->user, end->offset, report_clock_now(opting->options.clock), 0);
+    return true;
+}
+
+void opting_tick(struct opting *opting) {
+    int64_t now = report_clock_now(opting->options.clock);
+    int32_t partition;
+    struct consents_end end;
+    if (now < consents_soonest(opting->consents)) return;
+    while (consents_take_end(opting->consents, now, &partition, &end)) {
+        if (opting->ours[partition]) send_end(opting, &end);
+    }
+}
+
+static bool look_again(void *context, const struct consents_end *end) { return send_end(context, end); }
+
+/* Of partitions for which this process stands by: it may be the next owner. */
+static bool keep_end(void *context, const struct consents_end *end) {
+    (void)context;
+    (void)end;
+    return true;
+}
+
 void opting_second(struct opting *opting, struct owner *owner) {
     size_t count = 0;
+    int64_t now = report_clock_now(opting->options.clock);
     for (int32_t p = 0; p < opting->options.partitions; p++) {
         int64_t offset;
+        consents_look(opting->consents, p, now, opting, opting->ours[p] ? look_again : keep_end);
         if (!opting->ours[p]) continue;
         if (consents_restart(opting->consents, p, &offset)) {
             log_warn(opting->options.log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
@@ -114,4 +147,8 @@ void opting_second(struct opting *opting, struct owner *owner) {
 
 bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset) {
     return consents_refuses(opting->consents, partition, user, opted, offset);
+}
+
+enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user) {
+    return consents_mode(opting->consents, partition, user);
 }

@@ -1,11 +1,13 @@
 /* Opting in and out, on the owner's side (docs/EXACTNESS.md, rule 6; router/consents.h does the bookkeeping): reads the topic sharing of
- * its partitions, refuses reports of users who have not opted in, and produces a LEAVE event for each opt-out. Loop's thread.
+ * its partitions, refuses reports of users who have not opted in, and produces a LEAVE event for each opt-out, and for each sharing
+ * that comes to its end. Loop's thread.
  */
 #ifndef ROUTER_OPTING_H
 #define ROUTER_OPTING_H
 
 #include "base/log.h"
 #include "owner/owner.h"
+#include "router/presence.h"
 #include "router/sending.h"
 #include "router/report_clock.h"
 
@@ -15,6 +17,8 @@ struct opting_options {
     struct log *log;
     int32_t partitions;
     size_t state; /* the owner's number of the topic sharing */
+    int64_t inactive_ms;
+    const struct presence *presence;
     const struct report_clock *clock;
     struct sending *sending;
 };
@@ -31,10 +35,18 @@ void opting_take(struct opting *opting, const struct kafka_record *record);
 /* Whether a LEAVE was stored. */
 void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored);
 
-/* Commits the offset of sharing up to which all LEAVEs are stored, and reads the records of lost LEAVEs again. */
+/* Ends the sharing of users whose `until` has come by the router's clock. Cheap when there is none: called before each report, and ten
+ * times a second. */
+void opting_tick(struct opting *opting);
+
+/* Commits the offset of sharing up to which all LEAVEs are stored, reads the records of lost LEAVEs again, and repeats the LEAVE of
+ * whoever presence still holds after the end. */
 void opting_second(struct opting *opting, struct owner *owner);
 
 /* Whether a report that was checked against the sharing record at `opted` is refused. *offset: of the user's record; -1: none. */
 bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
+
+/* The user's mode, by the newest record that was read; OFF without one. */
+enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user);
 
 #endif

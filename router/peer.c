@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "router/audience.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
 
@@ -21,6 +22,8 @@ struct waiter {
 struct peer {
     struct peer_options options;
     struct graph_entry entries[LIMIT_MAX];
+    struct audience_entry audience[LIMIT_MAX];
+    struct id_list friends; /* of the user at hand */
 };
 
 struct peer *peer_new(const struct peer_options *options) {
@@ -29,13 +32,17 @@ struct peer *peer_new(const struct peer_options *options) {
     return peer;
 }
 
-void peer_free(struct peer *peer) { free(peer); }
+void peer_free(struct peer *peer) {
+    if (!peer) return;
+    id_list_free(&peer->friends);
+    free(peer);
+}
 
 static void refuse(struct http_request *request, int code) {
     if (code == -ESTALE)
         http_problem(request, 421, "not-the-owner", "another process owns this user", 0);
     else
-        http_problem(request, 503, "restoring", "the friend lists of this user are being restored", 1);
+        http_problem(request, 503, "restoring", "the friend lists of this user, or presence, are being restored", 1);
 }
 
 /* A damaged list: all of the partition are being read anew. */
@@ -103,6 +110,63 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
         store_failed(request, code, &error);
     else
         reply_page(request, peer->entries, count, more);
+}
+
+/* ---- audience ---- */
+
+static void reply_audience(struct http_request *request, enum sharing_mode mode, bool visible,
+                           const struct audience_entry *entries, size_t count, bool more) {
+    static const char *const MODES[] = {
+        [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
+    struct buffer body = {.data = NULL};
+    buffer_format(&body, "{\"mode\":\"%s\",\"visible\":%s,\"items\":[", MODES[mode], visible ? "true" : "false");
+    for (size_t i = 0; i < count; i++)
+        buffer_format(&body, "%s{\"user\":%lld,\"near\":%s}", i ? "," : "", (long long)entries[i].friend,
+                      entries[i].near ? "true" : "false");
+    if (more)
+        buffer_format(&body, "],\"next\":%lld}", (long long)entries[count - 1].friend);
+    else
+        buffer_string(&body, "],\"next\":null}");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
+static void audience(struct peer *peer, struct http_request *request, int64_t user) {
+    const struct peer_options *options = &peer->options;
+    int32_t partition = hash_user_partition(user, options->partitions);
+    const struct audience_context context = {
+        .presence = options->presence,
+        .now = report_clock_now(options->clock),
+        .inactive_ms = options->inactive_ms,
+        .radius_m = options->radius_m,
+    };
+    int64_t after, limit;
+    size_t count = 0;
+    bool more = false;
+    struct error error;
+    if (!http_query_number(request, "after", -1, INT64_MAX, &after) ||
+        !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1) {
+        http_problem(request, 400, "bad-query", "after or limit is out of range", 0);
+        return;
+    }
+    int code = owner_serves(options->owner, partition);
+    if (!code && !reports_are_warm(options->reports)) code = -EAGAIN; // it would leave friends out
+    if (code) {
+        refuse(request, code);
+        return;
+    }
+    enum sharing_mode mode = opting_mode(options->opting, partition, user);
+    bool visible = mode != SHARING_OFF && audience_visible(&context, user);
+    if (visible) {
+        code = graph_friends(options->graph, partition, user, &peer->friends, &error);
+        if (!code)
+            count = audience_page(&context, user, peer->friends.items, peer->friends.count, after, peer->audience,
+                                  (size_t)limit, &more);
+    }
+    if (code)
+        store_failed(request, code, &error);
+    else
+        reply_audience(request, mode, visible, peer->audience, count, more);
 }
 
 /* ---- friendship ---- */
@@ -197,10 +261,14 @@ void peer_handle(struct peer *peer, struct http_request *request) {
     } else if ((at = http_path_behind(request, "/peer/friendship/")) && http_path_number(&at, &user) && *at++ == '/' &&
                http_path_number(&at, &other) && !*at && user != other) {
         friendship(peer, request, user, other);
+    } else if ((at = http_path_behind(request, "/peer/audience/")) && http_path_number(&at, &user) && !*at) {
+        audience(peer, request, user);
     } else if ((at = http_path_behind(request, "/peer/discover/")) && http_path_number(&at, &user) && !*at) {
         strangers_nearby(peer, request, user);
     } else {
-        http_problem(request, 404, "not-found",
-                     "there are /peer/friends/USER, /peer/friendship/USER/OTHER and /peer/discover/USER", 0);
+        http_problem(
+            request, 404, "not-found",
+            "there are /peer/friends/USER, /peer/friendship/USER/OTHER, /peer/audience/USER and /peer/discover/USER",
+            0);
     }
 }

@@ -1,8 +1,9 @@
-/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, and strangers nearby. The answer about
- * a friendship can wait until the command at a given offset has been decided. Loop's thread.
+/* Answers questions of other processes about the users of owned partitions: lists of friends, single friendships, who can see a user
+ * now (audience.h), and strangers nearby. The answer about a friendship can wait until the command at a given offset has been decided.
+ * Loop's thread.
  *
  *     GET /peer/friends/USER?state&after&limit            GET /peer/friendship/USER/OTHER?offset&wait_ms
- *     GET /peer/discover/USER?after&limit
+ *     GET /peer/audience/USER?after&limit                 GET /peer/discover/USER?after&limit
  */
 #ifndef ROUTER_PEER_H
 #define ROUTER_PEER_H
@@ -20,8 +21,13 @@ struct peer_options {
     struct owner *owner;
     struct graph *graph;
     struct commands *commands;
-    struct discover *discover;
+    const struct presence *presence;
+    const struct report_clock *clock;
+    const struct opting *opting;
     const struct reports *reports;
+    int64_t inactive_ms;
+    double radius_m;
+    struct discover *discover;
 };
 
 struct peer *peer_new(const struct peer_options *options);

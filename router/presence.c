@@ -315,7 +315,7 @@ enum presence_change presence_apply(struct presence *presence, const struct loca
         if (slot && slot->session == event->session) slot->route = PRESENCE_ROUTE_NONE;
         return PRESENCE_UNCHANGED;
     }
-    if (slot && slot->left && event->opted < slot->opted) return PRESENCE_UNCHANGED; /* checked before the opt-out */
+    if (slot && slot->left && event->opted <= slot->opted) return PRESENCE_UNCHANGED; /* checked before the opt-out */
     if (slot && event->session && slot->session && event->session < slot->session) return PRESENCE_SUPERSEDED;
 
     bool positioned = slot && !slot->left;

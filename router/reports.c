@@ -58,7 +58,7 @@ static bool refused(struct reports *reports, int32_t partition, const struct loc
                              .time = report_clock_now(options->clock),
                              .kind = LOCATION_LEAVE,
                              .route = PRESENCE_ROUTE_NONE,
-                             .opted = offset < 0 ? 0 : offset,
+                             .opted = offset,
                              .accuracy = -1};
     if ((!slot || !slot->left) && !sending_leave(options->sending, event->user, leave.opted, leave.time, 0))
         presence_apply(options->presence, &leave, NULL, NULL);
@@ -145,6 +145,7 @@ void reports_handle(struct reports *reports, const struct kafka_record *record, 
         if (owned) options->metrics->ignored_time->value++;
         return;
     }
+    opting_tick(options->opting);
     if (!owned) {
         presence_apply(options->presence, &event, NULL, NULL);
         discover_event(options->discover, event.user, record->timestamp);

@@ -48,8 +48,8 @@ static void reply_file(const struct page *page, const char *next) {
     char *link = mem_format("</v1/history?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "&after=%s>; rel=\"next\"",
                             page->from, page->until, page->limit, next ? next : "");
     fields[2].value = link;
-    http_reply(page->request, 200, track_media_type(page->writer.format), page->out.data, page->out.size, fields,
-               next ? 3 : 2);
+    http_reply(page->request, 200, track_media_type(page->writer.format),
+               page->out.size ? page->out.data : (const uint8_t *)"", page->out.size, fields, next ? 3 : 2);
     free(link);
 }
 

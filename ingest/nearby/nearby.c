@@ -66,7 +66,8 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .wall_clock = common->clock == SERVICE_CLOCK_WALL,
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
-    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies));
+    nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
+                                         common->clock == SERVICE_CLOCK_WALL);
     nearby->friends = friends_new(options, nearby->routers);
     nearby->discover = discover_page_new(&(struct discover_page_options){
         .routers = nearby->routers,

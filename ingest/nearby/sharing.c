@@ -23,23 +23,31 @@ struct sharing_answer {
 struct sharing_writes {
     struct writer *writer;
     const struct sharing_modes *modes;
+    bool wall_clock;
     struct sharing_answer *waiting;
     struct loop_timer *look;
 };
 
 static const char *const MODES[] = {[SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
 
-static void put_json(struct buffer *body, int64_t user, enum sharing_mode mode) {
+static void put_json(struct buffer *body, int64_t user, const struct sharing *sharing) {
     buffer_string(body, "{\"user\":");
     json_put_int(body, user);
-    buffer_format(body, ",\"mode\":\"%s\"}", MODES[mode]);
+    buffer_format(body, ",\"mode\":\"%s\"", MODES[sharing->mode]);
+    if (sharing->until) {
+        buffer_string(body, ",\"until\":");
+        json_put_int(body, sharing->until);
+    }
+    buffer_byte(body, '}');
 }
 
 static void get_sharing(void *state, const struct call *call) {
     struct sharing_writes *writes = state;
     struct buffer body = {0};
-    int64_t offset;
-    put_json(&body, call->claims.user, sharing_modes_find(writes->modes, call->claims.user, &offset));
+    int64_t user = call->claims.user;
+    const struct sharing sharing = {.mode = sharing_modes_find(writes->modes, user, NULL),
+                                    .until = sharing_modes_until(writes->modes, user)};
+    put_json(&body, user, &sharing);
     http_reply_json(call->request, 200, &body);
     buffer_free(&body);
 }
@@ -53,6 +61,16 @@ static int parse_mode(const json_t *object, enum sharing_mode *mode, struct erro
         return 0;
     }
     return error_set(error, -EINVAL, "\"mode\" must be off, friends or public");
+}
+
+/* now: ms; 0: whatever the time is, it is not ours to judge. */
+static int parse_until(const json_t *object, enum sharing_mode mode, int64_t now, int64_t *until, struct error *error) {
+    *until = 0;
+    if (!json_given(object, "until")) return 0;
+    if (json_want_int(object, "until", 1, EVENT_TIME_MAX, until, error)) return -EINVAL;
+    if (mode == SHARING_OFF) return error_set(error, -EINVAL, "\"until\" is for friends and public: off has no end");
+    if (*until <= now) return error_set(error, -EINVAL, "\"until\" must be after now");
+    return 0;
 }
 
 static void answer_free(struct sharing_answer *answer) {
@@ -117,12 +135,14 @@ static void put_sharing(void *state, const struct call *call) {
     struct error error;
     if (parse_mode(object, &sharing.mode, &error)) {
         http_problem(call->request, 400, "bad_mode", error.text, 0);
+    } else if (parse_until(object, sharing.mode, writes->wall_clock ? clock_wall_ms() : 0, &sharing.until, &error)) {
+        http_problem(call->request, 400, "bad_until", error.text, 0);
     } else {
         int64_t user = call->claims.user;
         struct buffer record = {0};
         struct sharing_answer *answer = mem_alloc(sizeof *answer);
         *answer = (struct sharing_answer){.writes = writes, .request = call->request, .user = user};
-        put_json(&answer->body, user, sharing.mode);
+        put_json(&answer->body, user, &sharing);
         event_encode_sharing(&record, &sharing);
         struct write *write = write_new(writes->writer, call->request, written, answer);
         write_user(write, &TOPIC_SHARING, user, &record);
@@ -132,10 +152,13 @@ static void put_sharing(void *state, const struct call *call) {
     json_decref(object);
 }
 
-struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes) {
+struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes,
+                                          bool wall_clock) {
     struct sharing_writes *writes = mem_alloc(sizeof *writes);
-    *writes = (struct sharing_writes){
-        .writer = writer, .modes = modes, .look = loop_timer_new(loop, LOOK_MS, LOOK_MS, look, writes)};
+    *writes = (struct sharing_writes){.writer = writer,
+                                      .modes = modes,
+                                      .wall_clock = wall_clock,
+                                      .look = loop_timer_new(loop, LOOK_MS, LOOK_MS, look, writes)};
     return writes;
 }
 

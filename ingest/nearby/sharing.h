@@ -8,7 +8,9 @@
 #include "ingest/write.h"
 
 struct sharing_writes;
-struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes);
+/* wall_clock: an end that this machine's clock has passed is refused. */
+struct sharing_writes *sharing_writes_new(uv_loop_t *loop, struct writer *writer, const struct sharing_modes *modes,
+                                          bool wall_clock);
 void sharing_writes_free(struct sharing_writes *writes); /* NULL is fine */
 
 void sharing_writes_noticed(struct sharing_writes *writes, int64_t user); /* the copy has read a change */

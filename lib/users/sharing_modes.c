@@ -5,6 +5,7 @@
 #include "base/maps.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "users/ends.h"
 #include "users/user_key.h"
 
 enum { BITS = 10 }; /* of the parts of the map */
@@ -13,6 +14,7 @@ struct sharing_modes {
     struct sharing_modes_options options;
     struct codec *codec;
     struct maps *maps; /* user -> offset << 2 | mode */
+    struct ends *ends; /* of modes that are not OFF */
     struct metric *users;
 };
 
@@ -25,14 +27,20 @@ struct sharing_modes *sharing_modes_new(const struct sharing_modes_options *opti
                                "Users whose sharing mode is held in memory.", NULL),
     };
     modes->maps = maps_new(BITS);
+    modes->ends = ends_new();
     return modes;
 }
 
 void sharing_modes_free(struct sharing_modes *modes) {
     if (!modes) return;
     maps_free(modes->maps);
+    ends_free(modes->ends);
     codec_free(modes->codec);
     free(modes);
+}
+
+static bool ended(const struct sharing_modes *modes, int64_t until) {
+    return modes->options.now && until <= modes->options.now(modes->options.context);
 }
 
 static int apply(void *context, const struct kafka_record *record, struct error *error) {
@@ -43,6 +51,8 @@ static int apply(void *context, const struct kafka_record *record, struct error 
     if (!code && record->value)
         code = event_decode_sharing(modes->codec, record->value, record->value_size, &sharing, error);
     if (code) return code;
+    if (sharing.until && ended(modes, sharing.until)) sharing.mode = SHARING_OFF;
+    ends_set(modes->ends, user, sharing.mode == SHARING_OFF ? 0 : sharing.until);
     bool created;
     *maps_put(modes->maps, (uint64_t)user, &created) = (uint64_t)record->offset << 2 | (uint64_t)sharing.mode;
     modes->users->value += created;
@@ -53,6 +63,8 @@ static void forget(void *context) {
     struct sharing_modes *modes = context;
     maps_free(modes->maps);
     modes->maps = maps_new(BITS);
+    ends_free(modes->ends);
+    modes->ends = ends_new();
     modes->users->value = 0; // counted up from here on
 }
 
@@ -80,4 +92,18 @@ enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t 
     const uint64_t *found = maps_find(modes->maps, (uint64_t)user);
     if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
     return found ? (enum sharing_mode)(*found & 3) : SHARING_OFF;
+}
+
+int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user) { return ends_of(modes->ends, user); }
+
+void sharing_modes_tick(struct sharing_modes *modes) {
+    const struct sharing_modes_options *options = &modes->options;
+    int64_t user, time;
+    if (!options->now) return;
+    while (ends_take(modes->ends, options->now(options->context), &user, &time)) {
+        uint64_t *value = maps_find(modes->maps, (uint64_t)user);
+        int64_t offset = (int64_t)(*value >> 2);
+        *value = (uint64_t)offset << 2 | SHARING_OFF;
+        if (options->on_change) options->on_change(options->context, user, SHARING_OFF, offset);
+    }
 }

@@ -1,4 +1,5 @@
-/* The users' sharing modes: a copy of the topic `sharing` in memory, 16 bytes for each user with a record. One thread. */
+/* The users' sharing modes: a copy of the topic `sharing` in memory, 16 bytes for each user with a record. A mode that has an end
+ * (`until`) is OFF from then on, by the clock of whoever holds the copy: no record says so. One thread. */
 #ifndef USERS_SHARING_MODES_H
 #define USERS_SHARING_MODES_H
 
@@ -11,7 +12,9 @@ struct sharing_modes;
 struct sharing_modes_options {
     struct metrics *metrics;
     void *context;
-    /* A user's mode has changed, after the copies are ready. NULL: not wanted. */
+    int64_t (*now)(void *context); /* ms; NULL: there is no clock here, and no mode ends */
+    /* A user's mode has changed, after the copies are ready, or has ended (sharing_modes_tick; offset: of the record that had the
+     * end). NULL: not wanted. */
     void (*on_change)(void *context, int64_t user, enum sharing_mode mode, int64_t offset);
 };
 
@@ -23,5 +26,11 @@ struct copy_definition sharing_modes_copy(struct sharing_modes *modes);
 
 /* The user's mode, and the offset of its record (-1: there is none; NULL: not wanted). */
 enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t user, int64_t *offset);
+
+/* When the user's mode ends, ms; 0: it has no end, or is OFF. */
+int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user);
+
+/* Ends the modes whose time has come. For when the copies are ready, some times a second. */
+void sharing_modes_tick(struct sharing_modes *modes);
 
 #endif

@@ -3,11 +3,15 @@
 #include <stdlib.h>
 
 #include "base/config.h"
+#include "base/loop.h"
 #include "base/mem.h"
+
+enum { TICK_MS = 50 };
 
 struct user_copies {
     struct user_copies_options options;
-    struct copies *copies; /* of the two: */
+    struct loop_timer *tick; /* ends sharing */
+    struct copies *copies;   /* of the two: */
     struct sharing_modes *modes;
     struct profiles *profiles;
 };
@@ -15,6 +19,11 @@ struct user_copies {
 static void copies_are_ready(void *context) {
     const struct user_copies *copies = context;
     if (copies->options.on_ready) copies->options.on_ready(copies->options.context);
+}
+
+static void tick(void *context) {
+    struct user_copies *copies = context;
+    if (copies_ready(copies->copies)) sharing_modes_tick(copies->modes);
 }
 
 static void disk_told(void *context, const struct topic *topic, const char *reason) {
@@ -57,16 +66,22 @@ int user_copies_new(const struct user_copies_options *options, struct user_copie
         .context = options->context,
         .on_change = options->on_profile,
     };
-    const struct sharing_modes_options modes = {
-        .metrics = options->metrics, .context = options->context, .on_change = options->on_sharing};
+    const struct sharing_modes_options modes = {.metrics = options->metrics,
+                                                .context = options->context,
+                                                .now = options->now,
+                                                .on_change = options->on_sharing};
     int code = profiles_open(&profiles, &copies->profiles, error);
     if (code) return code;
     copies->modes = sharing_modes_new(&modes);
-    return start(copies, error);
+    code = start(copies, error);
+    if (code) return code;
+    copies->tick = loop_timer_new(options->loop, TICK_MS, TICK_MS, tick, copies);
+    return 0;
 }
 
 void user_copies_free(struct user_copies *copies) {
     if (!copies) return;
+    loop_timer_free(copies->tick);
     copies_free(copies->copies);
     sharing_modes_free(copies->modes);
     profiles_close(copies->profiles);

@@ -17,8 +17,9 @@ struct user_copies_options {
     struct metrics *metrics;
     struct kafka_producer *dead_letters; /* borrowed */
     void *context;
+    int64_t (*now)(void *context);   /* ms, by which sharing ends; NULL: there is no such clock here */
     void (*on_ready)(void *context); /* once; NULL: not wanted */
-    /* After that. NULL: not wanted. */
+    /* After that; also when sharing ends by itself. NULL: not wanted. */
     void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode, int64_t offset);
     void (*on_profile)(void *context, int64_t user);
 };

@@ -388,6 +388,8 @@ def test_history_as_files_by_the_command_and_by_the_api(shared_cluster, users):
         assert (answer.status_code, answer.headers['Content-Type']) == (200, media_type)
         assert answer.text == said(ada, name), 'the command and the API write the same'
         assert 'Link' not in answer.headers and 'Accept' in answer.headers['Vary']
+        empty = shared_cluster.http(ben).get('/v1/history', headers={'Accept': media_type})
+        assert (empty.status_code, empty.text) == (200, said(ben, name))
     assert asked('application/json').json()['next'] is None
     assert asked('text/csv;q=0.5, application/geo+json').headers['Content-Type'] == 'application/geo+json'
     assert asked('text/html, */*;q=0.1').headers['Content-Type'].startswith('application/json')

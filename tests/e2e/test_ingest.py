@@ -142,7 +142,7 @@ def test_who_has_turned_sharing_on_can_report_at_once(shared_cluster, users):
 
 ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/profile'), ('GET', '/v1/profiles/5'),
              ('GET', '/v1/sharing'), ('PUT', '/v1/sharing'), ('GET', '/v1/friends'), ('PUT', '/v1/friends/5'),
-             ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('POST', '/v1/friendships'),
+             ('DELETE', '/v1/friends/5'), ('PUT', '/v1/blocks/5'), ('DELETE', '/v1/blocks/5'), ('GET', '/v1/audience'), ('POST', '/v1/friendships'),
              ('GET', '/v1/history'), ('GET', '/v1/discover'), ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),

@@ -429,7 +429,8 @@ def test_peers_ask_politely(stage, users):
     for path, status in [(f'/peer/friends/{ada}?state=foes', 400), (f'/peer/friends/{ada}?limit=0', 400),
                          (f'/peer/friends/{ada}?limit=1001', 400), (f'/peer/friends/{ada}?after=-1', 400),
                          (f'/peer/friends/{ada}/x', 404), ('/peer/friends/9223372036854775808', 404), ('/peer/friends/', 404),
-                         (f'/peer/friendship/{ada}/{ada}', 404), (f'/peer/friendship/{ada}', 404), ('/peer/else', 404)]:
+                         (f'/peer/friendship/{ada}/{ada}', 404), (f'/peer/friendship/{ada}', 404), ('/peer/else', 404),
+                         (f'/peer/audience/{ada}?limit=0', 400), (f'/peer/audience/{ada}?after=-1', 400), (f'/peer/audience/{ada}/x', 404)]:
         assert stage.peer(path).status_code == status, path
 
 

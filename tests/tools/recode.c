@@ -58,6 +58,7 @@ static void show_profile(struct buffer *out, const struct profile *record) {
 static void show_sharing(struct buffer *out, const struct sharing *record) {
     static const char *const modes[] = {"OFF", "FRIENDS", "PUBLIC"};
     put_symbol(out, "mode", modes, record->mode);
+    put_long(out, "until", record->until);
 }
 
 static void show_command_offset(struct buffer *out, const struct command_offset *record) {

@@ -426,8 +426,11 @@ static void share(struct world *w, int user, bool on) {
     int p = user % PARTITIONS;
     struct session *mine[16];
     int count = sessions_of(w, user, mine);
+    /* Sharing that ends by its `until` has no record of its own: the LEAVE names the record that let the user in, and so do late
+     * reports. */
+    bool ends = !on && w->opted[user] && hash_u64(w->hiding++) % 2;
     w->sharing[user] = on;
-    w->opted[user] = w->sharing_logs[p].count + 1;
+    if (!ends) w->opted[user] = w->sharing_logs[p].count + 1;
     PUSH(w->sharing_logs[p], (struct sharing_change){user, w->opted[user], on});
     if (on) {
         bool newest_first = hash_u64(w->hiding++) % 2;
@@ -441,7 +444,7 @@ static void share(struct world *w, int user, bool on) {
         return;
     }
     if (random_int(w, 2))
-        report(w, user, count ? mine[0] : NULL, false, w->opted[user] - 1); /* an edge that has not heard yet */
+        report(w, user, count ? mine[0] : NULL, false, w->opted[user] - !ends); /* an edge that has not heard yet */
     for (int i = 0; i < count; i++) nearby_clear(&mine[i]->nearby);
     w->reported[user] = false;
     hide(w);

@@ -39,7 +39,7 @@ static enum presence_change expect(struct person *p, const struct location *e) {
         if (known && p->session == e->session) p->route = -1;
         return PRESENCE_UNCHANGED;
     }
-    if (known && p->left && e->opted < p->opted) return PRESENCE_UNCHANGED;
+    if (known && p->left && e->opted <= p->opted) return PRESENCE_UNCHANGED;
     if (known && e->session && p->session && e->session < p->session) return PRESENCE_SUPERSEDED;
     bool keeps = known && !p->left && p->time > e->time;
     if (!known) *p = (struct person){.opted = -1, .route = -1};

@@ -17,22 +17,35 @@
 
 /* ---- consents ---- */
 
+enum { KEEP = 1000 }; /* ms */
+
+/* A record without an end. */
+static bool record(struct consents *consents, int32_t partition, int64_t user, enum sharing_mode mode, int64_t offset) {
+    return consents_record(consents, partition, user, &(struct sharing){.mode = mode}, offset, 0);
+}
+
+/* One that ends. */
+static void share_until(struct consents *consents, int64_t user, int64_t until, int64_t offset, int64_t now) {
+    const struct sharing sharing = {.mode = SHARING_FRIENDS, .until = until};
+    assert_false(consents_record(consents, 0, user, &sharing, offset, now));
+}
+
 /* What a stand-by kept is told of from where the last owner had told it, and nothing before. */
 static void test_a_standby_tells_when_it_takes_over(void **state) {
-    struct consents *consents = consents_new(1);
+    struct consents *consents = consents_new(1, KEEP);
     int64_t offset, told, from;
     consents_watch(consents, 0);
-    assert_false(consents_record(consents, 0, 7, SHARING_OFF, 4));
-    assert_false(consents_record(consents, 0, 8, SHARING_FRIENDS, 5));
-    assert_false(consents_record(consents, 0, 9, SHARING_OFF, 6));
+    assert_false(record(consents, 0, 7, SHARING_OFF, 4));
+    assert_false(record(consents, 0, 8, SHARING_FRIENDS, 5));
+    assert_false(record(consents, 0, 9, SHARING_OFF, 6));
     assert_false(consents_committable(consents, 0, &told));
     assert_true(consents_refuses(consents, 0, 7, 3, &offset));
     assert_false(consents_refuses(consents, 0, 8, 3, &offset));
 
     assert_true(consents_resume(consents, 0, 5, &from)); // 4 was told; 5 and 6 are read again
     assert_int_equal(from, 5);
-    assert_false(consents_record(consents, 0, 8, SHARING_FRIENDS, 5));
-    assert_true(consents_record(consents, 0, 9, SHARING_OFF, 6));
+    assert_false(record(consents, 0, 8, SHARING_FRIENDS, 5));
+    assert_true(record(consents, 0, 9, SHARING_OFF, 6));
     uint64_t ticket = consents_sent(consents, 0);
     assert_false(consents_committable(consents, 0, &told));
     assert_true(consents_refuses(consents, 0, 7, 3, &offset)); // kept
@@ -42,7 +55,7 @@ static void test_a_standby_tells_when_it_takes_over(void **state) {
     assert_false(consents_restart(consents, 0, &told));
     assert_false(consents_committable(consents, 0, &told));
     assert_false(consents_resume(consents, 0, 7, &from)); // and ours, everything told: nothing to be read again
-    assert_false(consents_record(consents, 0, 10, SHARING_FRIENDS, 7));
+    assert_false(record(consents, 0, 10, SHARING_FRIENDS, 7));
     assert_true(consents_committable(consents, 0, &told));
     assert_int_equal(told, 8);
 
@@ -53,15 +66,15 @@ static void test_a_standby_tells_when_it_takes_over(void **state) {
 }
 
 static void test_who_is_refused(void **state) {
-    struct consents *consents = consents_new(2);
+    struct consents *consents = consents_new(2, KEEP);
     int64_t offset;
     consents_attach(consents, 1, -1);
     assert_true(consents_refuses(consents, 1, 7, -1, &offset)); // no record is OFF
     assert_int_equal(offset, -1);
     assert_false(consents_refuses(consents, 1, 7, 0, &offset)); // checked against a record that has not come yet
-    assert_false(consents_record(consents, 1, 7, SHARING_FRIENDS, 4));
+    assert_false(record(consents, 1, 7, SHARING_FRIENDS, 4));
     assert_false(consents_refuses(consents, 1, 7, -1, &offset));
-    assert_true(consents_record(consents, 1, 7, SHARING_OFF, 9));
+    assert_true(record(consents, 1, 7, SHARING_OFF, 9));
     assert_true(consents_refuses(consents, 1, 7, 4, &offset));
     assert_true(consents_refuses(consents, 1, 7, 9, &offset));
     assert_int_equal(offset, 9);
@@ -73,13 +86,13 @@ static void test_who_is_refused(void **state) {
 }
 
 static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
-    struct consents *consents = consents_new(1);
+    struct consents *consents = consents_new(1, KEEP);
     int64_t told;
     consents_attach(consents, 0, 5);
-    assert_false(consents_record(consents, 0, 1, SHARING_OFF, 4)); // told before
-    assert_true(consents_record(consents, 0, 2, SHARING_OFF, 5));
+    assert_false(record(consents, 0, 1, SHARING_OFF, 4)); // told before
+    assert_true(record(consents, 0, 2, SHARING_OFF, 5));
     uint64_t a = consents_sent(consents, 0);
-    assert_false(consents_record(consents, 0, 3, SHARING_FRIENDS, 6));
+    assert_false(record(consents, 0, 3, SHARING_FRIENDS, 6));
     assert_false(consents_committable(consents, 0, &told));
     consents_acknowledge(consents, a, true);
     assert_true(consents_committable(consents, 0, &told));
@@ -87,9 +100,9 @@ static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
     consents_committed(consents, 0, told);
     assert_false(consents_committable(consents, 0, &told));
 
-    assert_true(consents_record(consents, 0, 2, SHARING_OFF, 8));
+    assert_true(record(consents, 0, 2, SHARING_OFF, 8));
     uint64_t b = consents_sent(consents, 0);
-    assert_true(consents_record(consents, 0, 3, SHARING_OFF, 9));
+    assert_true(record(consents, 0, 3, SHARING_OFF, 9));
     uint64_t c = consents_sent(consents, 0);
     consents_acknowledge(consents, b, false);
     assert_false(consents_restart(consents, 0, &told)); // one is still under way
@@ -97,7 +110,7 @@ static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
     assert_false(consents_committable(consents, 0, &told));
     assert_true(consents_restart(consents, 0, &told));
     assert_int_equal(told, 7);
-    assert_true(consents_record(consents, 0, 2, SHARING_OFF, 8));
+    assert_true(record(consents, 0, 2, SHARING_OFF, 8));
 
     // What comes back after the partition was given away and taken again says nothing.
     uint64_t d = consents_sent(consents, 0);
@@ -105,10 +118,86 @@ static void test_opt_outs_are_told_once_and_lost_ones_again(void **state) {
     consents_attach(consents, 0, 0);
     uint64_t e = consents_sent(consents, 0);
     consents_acknowledge(consents, d, false);
-    consents_record(consents, 0, 2, SHARING_OFF, 8);
+    record(consents, 0, 2, SHARING_OFF, 8);
     assert_false(consents_committable(consents, 0, &told));
     consents_acknowledge(consents, e, true);
     assert_true(consents_committable(consents, 0, &told));
+    consents_free(consents);
+}
+
+struct looks {
+    int count;
+    struct consents_end last;
+    bool again;
+};
+
+static bool look(void *context, const struct consents_end *end) {
+    struct looks *looks = context;
+    looks->count++;
+    looks->last = *end;
+    return looks->again;
+}
+
+static int looks_at(struct consents *consents, int64_t now, bool again) {
+    struct looks looks = {.again = again};
+    consents_look(consents, 0, now, &looks, look);
+    return looks.count;
+}
+
+static void test_sharing_ends_by_itself(void **state) {
+    struct consents *consents = consents_new(2, KEEP);
+    struct consents_end end;
+    int32_t partition = -1;
+    int64_t offset;
+    consents_attach(consents, 0, -1);
+    assert_true(consents_soonest(consents) == INT64_MAX);
+    share_until(consents, 7, 5000, 3, 100);
+    share_until(consents, 8, 6000, 4, 100);
+    share_until(consents, 8, 7000, 5, 100); // for longer
+    share_until(consents, 9, 5500, 6, 100);
+    assert_false(record(consents, 0, 9, SHARING_PUBLIC, 7)); // without an end now
+    assert_true(consents_soonest(consents) <= 5000);
+    assert_false(consents_take_end(consents, 4999, &partition, &end));
+    assert_false(consents_refuses(consents, 0, 7, 3, &offset));
+    assert_true(consents_take_end(consents, 6500, &partition, &end));
+    assert_int_equal(partition, 0);
+    assert_int_equal(end.user, 7);
+    assert_int_equal(end.offset, 3);
+    assert_int_equal(end.time, 5000);
+    assert_true(consents_refuses(consents, 0, 7, 3, &offset)); // as if the record had said OFF
+    assert_int_equal(offset, 3);
+    assert_false(consents_refuses(consents, 0, 7, 8, &offset)); // in again, by a record that has not come yet
+    assert_int_equal(consents_mode(consents, 0, 7), SHARING_OFF);
+    assert_false(consents_take_end(consents, 6500, &partition, &end));
+    assert_true(consents_soonest(consents) > 6500 && consents_soonest(consents) <= 7000);
+    assert_int_equal(consents_mode(consents, 0, 8), SHARING_FRIENDS);
+    assert_int_equal(consents_mode(consents, 0, 9), SHARING_PUBLIC);
+    consents_free(consents);
+}
+
+/* An end is looked at until the caller says that it is done, by the next owner too, and not for ever. */
+static void test_ends_are_kept_for_a_while(void **state) {
+    struct consents *consents = consents_new(1, KEEP);
+    struct consents_end end;
+    int32_t partition;
+    int64_t from;
+    consents_watch(consents, 0);
+    share_until(consents, 7, 5000, 3, 100);
+    assert_true(consents_take_end(consents, 5000, &partition, &end));
+    share_until(consents, 8, 5200, 4, 5300); // had ended before it was read
+    assert_int_equal(consents_mode(consents, 0, 8), SHARING_OFF);
+    share_until(consents, 9, 200, 5, 5300); // long before: nobody can have a report of then
+    assert_int_equal(looks_at(consents, 5300, true), 2);
+    assert_false(consents_resume(consents, 0, 6, &from));
+    assert_int_equal(looks_at(consents, 5400, true), 2);
+    assert_int_equal(looks_at(consents, 6000, true), 1); // of user 8
+    assert_int_equal(looks_at(consents, 6100, false), 1);
+    assert_int_equal(looks_at(consents, 6100, false), 0);
+    consents_detach(consents, 0);
+    consents_attach(consents, 0, 6);
+    assert_int_equal(looks_at(consents, 6100, true), 0);
+    share_until(consents, 8, 5200, 4, 6100); // a new owner reads them all, and needs to look at late ones only
+    assert_int_equal(looks_at(consents, 6100, true), 1);
     consents_free(consents);
 }
 
@@ -255,6 +344,8 @@ int main(void) {
         cmocka_unit_test(test_a_standby_tells_when_it_takes_over),
         cmocka_unit_test(test_who_is_refused),
         cmocka_unit_test(test_opt_outs_are_told_once_and_lost_ones_again),
+        cmocka_unit_test(test_sharing_ends_by_itself),
+        cmocka_unit_test(test_ends_are_kept_for_a_while),
         cmocka_unit_test(test_excess_is_asked_for_newest_first),
         cmocka_unit_test(test_very_much_excess),
         cmocka_unit_test(test_excess_is_noticed_again_when_somebody_else_asks),

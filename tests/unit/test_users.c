@@ -91,6 +91,54 @@ static void test_sharing(void **state) {
     metrics_free(metrics);
 }
 
+struct timed {
+    struct told told;
+    int64_t now;
+};
+
+static int64_t now_of(void *context) { return ((struct timed *)context)->now; }
+
+static void test_sharing_that_ends(void **state) {
+    struct timed timed = {.now = 1000};
+    struct metrics *metrics = metrics_new();
+    struct sharing_modes *modes = sharing_modes_new(&(struct sharing_modes_options){
+        .metrics = metrics, .context = &timed, .now = now_of, .on_change = on_change}); // told comes first in timed
+    const struct copy_definition copy = sharing_modes_copy(modes);
+    const struct {
+        int64_t user, offset, until;
+    } records[] = {{7, 10, 2000}, {8, 11, 3000}, {8, 12, 0}, {9, 13, 1000}, {9, 14, 2500}, {5, 15, 1000}};
+    uint8_t key[8];
+    int64_t offset;
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        struct buffer value = {.data = NULL};
+        event_encode_sharing(&value, &(struct sharing){.mode = SHARING_PUBLIC, .until = records[i].until});
+        struct kafka_record record = record_of(&TOPIC_SHARING, key, records[i].user, records[i].offset, &value);
+        assert_int_equal(copy.apply(copy.context, &record, NULL), 0);
+        buffer_free(&value);
+    }
+    assert_int_equal(sharing_modes_find(modes, 5, NULL), SHARING_OFF); // had ended when it was read
+    assert_int_equal(sharing_modes_until(modes, 7), 2000);
+    assert_int_equal(sharing_modes_until(modes, 8), 0);
+    assert_int_equal(sharing_modes_until(modes, 5), 0);
+    sharing_modes_tick(modes);
+    assert_int_equal(timed.told.count, 0);
+    timed.now = 2000;
+    sharing_modes_tick(modes);
+    assert_int_equal(timed.told.count, 1);
+    assert_int_equal(timed.told.user, 7);
+    assert_int_equal(timed.told.mode, SHARING_OFF);
+    assert_int_equal(timed.told.offset, 10);
+    assert_int_equal(sharing_modes_find(modes, 7, &offset), SHARING_OFF);
+    assert_int_equal(offset, 10);
+    timed.now = INT64_MAX;
+    sharing_modes_tick(modes);
+    assert_int_equal(timed.told.count, 2);
+    assert_int_equal(timed.told.user, 9);
+    assert_int_equal(sharing_modes_find(modes, 8, NULL), SHARING_PUBLIC);
+    sharing_modes_free(modes);
+    metrics_free(metrics);
+}
+
 static void on_profile(void *context, int64_t user) { *(int64_t *)context = user; }
 
 static void test_profiles(void **state) {
@@ -130,6 +178,7 @@ static void test_profiles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_profiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing), cmocka_unit_test(test_sharing_that_ends),
+                                       cmocka_unit_test(test_profiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,8 @@ export interface StateChange {
     code?: number;
     /** When the next attempt is due, ms since the epoch by the local clock; with waiting. */
     retryAt?: number;
+    /** What ended the connection, or kept it from being made; with waiting, and with closed unless the address is none. */
+    error?: ConnectionEnded;
 }
 
 /**
@@ -316,15 +318,67 @@ export interface Strangers extends Page<Stranger> {
 
 /** The server refused, or was not reached. */
 export class ApiError extends Error {
-    constructor(status: number, code: string, message: string, retryAfterMs?: number | null);
+    constructor(status: number, code: string, message: string, retryAfterMs?: number | null, problem?: Record<string, unknown>);
     /** Of the answer; 0: there was none. 202: not decided yet. */
     readonly status: number;
     /** As in openapi.yaml; besides `unreachable`, `pending`, `bad_answer` and `unknown`. */
     readonly code: string;
     readonly retryAfterMs: number | null;
+    /** All members of the server's problem+json; {} where something else answered. */
+    readonly problem: Record<string, unknown>;
     /** The same request may succeed later. */
     readonly passing: boolean;
 }
+
+/** No answer came: no network, the connection was refused, or it took too long. */
+export class Unreachable extends ApiError {}
+/** 202: the command is safe, its outcome was not known in time. The same request again finds it out. */
+export class Undecided extends ApiError {}
+/** 400, 413 and other 4xx: the request is wrong, and will be next time. `code` says what about it. */
+export class BadRequest extends ApiError {}
+/** 401: the token is missing, forged, or of the wrong audience. */
+export class TokenRefused extends ApiError {}
+/** 401 token_expired: a new one of the same user will do. */
+export class TokenExpired extends TokenRefused {}
+/** 403: this user may not do that. */
+export class Forbidden extends ApiError {}
+/** 404. */
+export class NotFound extends ApiError {}
+/** 409: it is somebody else's already, or says something else than before. */
+export class Conflict extends ApiError {}
+/** 429: not so fast. retryAfterMs says when. */
+export class TooManyRequests extends ApiError {}
+/** 5xx: the server cannot just now. retryAfterMs is its guess of when it can. */
+export class ServerUnavailable extends ApiError {}
+
+/**
+ * A connection of StarlingClient ended, or could not be made. By itself the client comes back from all but ConnectionTokenRefused and
+ * ConnectedElsewhere.
+ */
+export class ConnectionEnded extends Error {
+    constructor(code: number, reason: string, message: string);
+    /** Of the close frame (CloseCode); 1006: there was none. */
+    readonly code: number;
+    /** The server's word. */
+    readonly reason: string;
+}
+
+/** 1006: the network, or nobody listens there. */
+export class ConnectionLost extends ConnectionEnded {}
+/** 1008 and 4003 for the token's sake. */
+export class ConnectionTokenRefused extends ConnectionEnded {}
+/** The token has expired: a new one of the same user will do. */
+export class ConnectionTokenExpired extends ConnectionTokenRefused {}
+/** 4001: the user has connected with another device. */
+export class ConnectedElsewhere extends ConnectionEnded {}
+/** 1012: the server is going away, another one will take over. */
+export class ServerRestarting extends ConnectionEnded {}
+/** 1013: the server takes no more connections just now. */
+export class ServerOverloaded extends ConnectionEnded {}
+/** 4002: nothing was taken from the connection for a minute. */
+export class TooSlow extends ConnectionEnded {}
+/** 1002, 1003, 1007, 1008 (not about a token) and 1009: the server did not like what was said. A bug, or a hello that came too late. */
+export class ProtocolBroken extends ConnectionEnded {}
 
 export interface ApiOptions {
     /** Of starling-ingest, without a path. Default: where the page came from. */
@@ -340,7 +394,7 @@ export interface ApiOptions {
     random?: () => number;
 }
 
-/** Posts, comments, follows and home timelines over HTTP. Everything throws ApiError. */
+/** Posts, comments, follows and home timelines over HTTP. Everything throws ApiError, of the kind that is meant. */
 export class StarlingApi {
     constructor(options: ApiOptions);
     renew(token: Token): void;

@@ -1,5 +1,27 @@
 export { StarlingClient, CloseCode, SUBPROTOCOL } from './src/client.js';
-export { ApiError, StarlingApi, drawKey } from './src/api.js';
+export { StarlingApi, drawKey } from './src/api.js';
+export {
+    ApiError,
+    BadRequest,
+    Conflict,
+    ConnectedElsewhere,
+    ConnectionEnded,
+    ConnectionLost,
+    ConnectionTokenExpired,
+    ConnectionTokenRefused,
+    Forbidden,
+    NotFound,
+    ProtocolBroken,
+    ServerOverloaded,
+    ServerRestarting,
+    ServerUnavailable,
+    TokenExpired,
+    TokenRefused,
+    TooManyRequests,
+    TooSlow,
+    Undecided,
+    Unreachable,
+} from './src/errors.js';
 export { LiveFeed } from './src/feed.js';
 export { LiveThread } from './src/thread.js';
 export { compareIds } from './src/posts.js';

@@ -16,8 +16,8 @@ export class Api extends StarlingApi {
         return this.request('GET', '/v1/sharing');
     }
 
-    /** @param {'off' | 'friends' | 'public'} mode */
-    share(mode) {
-        return this.request('PUT', '/v1/sharing', { mode });
+    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} [until] ms; null: without end */
+    share(mode, until = null) {
+        return this.request('PUT', '/v1/sharing', { mode, ...(until !== null && { until }) });
     }
 }

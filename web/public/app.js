@@ -11,6 +11,7 @@ import {
     formatDistance,
     formatPosition,
     parsePosition,
+    sharingEnd,
     subjectOf,
 } from './format.js';
 import { FriendRows } from './list.js';
@@ -90,7 +91,11 @@ function signIn(token) {
         feed.signIn(api, client, user);
         notices.signIn(api, user);
     }
-    me = new Me(api, subject, problem);
+    me?.forget();
+    me = new Me(api, subject, problem, () => {
+        strangers.setMode(me.mode);
+        render();
+    });
     const mine = me;
     mine.load().then(() => {
         if (me !== mine) return;
@@ -134,6 +139,7 @@ function signOut() {
     strangers.signOut();
     client = null;
     api = null;
+    me?.forget();
     me = null;
     user = null;
     $('token').value = '';
@@ -352,9 +358,13 @@ $('handle-form').addEventListener('submit', (event) => {
 });
 $('sharing').addEventListener('change', async (event) => {
     const mine = me;
-    if (event.target.value !== 'public') strangers.setMode(null); // at once, and again if the server refuses
-    await mine?.share(event.target.value);
-    if (me === mine) strangers.setMode(mine?.mode ?? null);
+    if (!mine) return;
+    const said = event.target.name === 'sharing'; // else for how long
+    const mode = said ? event.target.value : mine.mode;
+    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
+    if (mode !== 'public') strangers.setMode(null); // at once, and again if the server refuses
+    await mine.share(mode, mode === 'off' ? null : chosen ?? (said ? mine.until : null)); // seen by others, for as long as before
+    if (me === mine) strangers.setMode(mine.mode);
     render();
 });
 $('place-form').addEventListener('submit', (event) => {

@@ -114,3 +114,14 @@ export function parseUser(text) {
     const digits = /^\s*(\d{1,19})\s*$/.exec(text)?.[1];
     return digits !== undefined && BigInt(digits) < 2n ** 63n ? String(BigInt(digits)) : null;
 }
+
+/**
+ * When sharing ends that is turned on now, ms; null: it has no end.
+ * @param {string} choice 'hour', 'tonight' (the next midnight here), or '' for no end
+ * @param {number} now ms
+ */
+export function sharingEnd(choice, now) {
+    if (choice === 'hour') return now + 3_600_000;
+    if (choice !== 'tonight') return null;
+    return new Date(now).setHours(24, 0, 0, 0);
+}

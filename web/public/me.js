@@ -3,25 +3,32 @@
 import { hueOf, initials, parseHandle } from './format.js';
 import { reason, words } from './words.js';
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1; // what setTimeout can do
+
 export class Me {
     #api;
     #user;
     #problem;
+    #ended;
     #profile = {};
     #sharing = document.getElementById('sharing');
     #name = document.getElementById('name');
     #handle = document.getElementById('handle');
     #hasHandle = false;
+    #until = null;
+    #untilTimer = null;
 
     /**
      * @param {import('./api.js').Api} api
      * @param {string} user
      * @param {(message: string) => void} problem told what a person should know
+     * @param {() => void} ended called when my sharing has ended by itself
      */
-    constructor(api, user, problem) {
+    constructor(api, user, problem, ended) {
         this.#api = api;
         this.#user = user;
         this.#problem = problem;
+        this.#ended = ended;
         this.#name.value = '';
         this.#showHandle('');
         this.#showName();
@@ -33,6 +40,17 @@ export class Me {
         return this.#sharing.dataset.mode ?? null;
     }
 
+    /** When my sharing ends by itself, ms; null: it has no end. */
+    get until() {
+        return this.#until;
+    }
+
+    /** Nothing comes of it any more by itself. */
+    forget() {
+        clearTimeout(this.#untilTimer);
+        this.#ended = () => {};
+    }
+
     /** Reads all from the server. Fields that it does not know yet stay blank. */
     async load() {
         const [profile, sharing, shown] = await Promise.allSettled([this.#api.profile(), this.#api.sharing(), this.#api.getUser(this.#user)]);
@@ -42,7 +60,7 @@ export class Me {
             this.#showName();
         }
         if (shown.status === 'fulfilled') this.#showHandle(shown.value.handle ?? '');
-        if (sharing.status === 'fulfilled') this.#showMode(sharing.value.mode ?? null);
+        if (sharing.status === 'fulfilled') this.#showSharing(sharing.value);
     }
 
     async saveName() {
@@ -73,14 +91,14 @@ export class Me {
         }
     }
 
-    /** @param {'off' | 'friends' | 'public'} mode */
-    async share(mode) {
-        const before = this.mode;
-        this.#showMode(mode);
+    /** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end */
+    async share(mode, until) {
+        const before = [this.mode, this.#until];
+        this.#showMode(mode, until);
         try {
-            await this.#api.share(mode);
+            this.#showSharing(await this.#api.share(mode, until));
         } catch (error) {
-            this.#showMode(before);
+            this.#showMode(...before);
             this.#problem(`Who sees you was not changed. ${error.message}`);
         }
     }
@@ -98,9 +116,24 @@ export class Me {
         this.#handle.value = handle;
     }
 
-    #showMode(mode) {
+    #showSharing({ mode, until }) {
+        this.#showMode(mode ?? null, until ?? null);
+    }
+
+    #showMode(mode, until = null) {
         if (mode === null) delete this.#sharing.dataset.mode;
         else this.#sharing.dataset.mode = mode;
         for (const input of this.#sharing.querySelectorAll('input')) input.checked = input.value === mode;
+        document.getElementById('until').disabled = mode === null || mode === 'off';
+        this.#showUntil(until);
+    }
+
+    #showUntil(until) {
+        this.#until = until;
+        clearTimeout(this.#untilTimer);
+        const at = until === null ? '' : new Date(until).toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+        document.getElementById('ends').textContent = at && `until ${at}`;
+        // The server ends it, by its clock.
+        if (until !== null) this.#untilTimer = setTimeout(() => this.load().then(() => this.#ended()), Math.min(Math.max(until - Date.now() + 500, 1000), LONGEST_TIMER_MS));
     }
 }

@@ -203,9 +203,10 @@ export class FakeServer {
             if (pathname === '/v1/sharing') {
                 if (body) {
                     this.mode = body.mode;
+                    this.until = body.until;
                     this.flush();
                 }
-                return json(200, { mode: this.mode });
+                return json(200, { mode: this.mode, until: this.until });
             }
             if (pathname === '/v1/discover') {
                 this.asked += 1;

@@ -10,6 +10,7 @@ import {
     hueOf,
     parseHandle,
     parsePosition,
+    sharingEnd,
     parseUser,
     subjectOf,
     webHost,
@@ -92,4 +93,12 @@ test('handles as people type them; a number is one only with an @ in front', () 
 test('only web addresses become links', () => {
     assert.deepEqual(['https://a.example/x', 'http://b.example:8080'].map(webHost), ['a.example', 'b.example:8080']);
     assert.deepEqual(['javascript:alert(1)', 'http://[', 'data:text/html,x', ''].map(webHost), Array(4).fill(null));
+});
+
+test('sharing ends in an hour, at the next midnight here, or never', () => {
+    const now = new Date(2026, 10, 23, 18, 30, 5).getTime();
+    assert.equal(sharingEnd('', now), null);
+    assert.equal(sharingEnd('hour', now), now + 3_600_000);
+    assert.equal(sharingEnd('tonight', now), new Date(2026, 10, 24).getTime());
+    assert.equal(sharingEnd('tonight', new Date(2026, 11, 31, 23, 59, 59, 999).getTime()), new Date(2027, 0, 1).getTime());
 });

@@ -250,6 +250,16 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     await page.keyboard.press('ArrowRight');
     await showsTheTruth(20);
 
+    const begun = Date.now();
+    await page.selectOption('#until', 'hour');
+    await becomes(async () => [server.until !== undefined, true]);
+    assert.match(await page.textContent('#ends'), /^until \d\d:\d\d$/);
+    assert.equal(server.mode, 'friends');
+    assert.ok(server.until >= begun + 3_590_000 && server.until <= Date.now() + 3_610_000, String(server.until));
+    await page.selectOption('#until', '');
+    await becomes(async () => [server.until, undefined]);
+    assert.equal(await page.textContent('#ends'), '');
+
     server.refuse = true;
     await page.click('#sharing label:has([value="public"])');
     await page.waitForSelector('#problem:not([hidden])');
@@ -463,11 +473,11 @@ for (const [name, options] of Object.entries({
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 9; i += 1) {
+        for (let i = 0; i < 10; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'place', 'go', 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

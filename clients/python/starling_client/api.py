@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .backoff import backoff_s
 from .comments import Comment, CommentAround, CommentPage, comments_path, read_comment, read_comment_page, read_comments
+from .errors import ApiError, Unreachable, Undecided, api_error
 from .posts import (FeedPage, Notice, Page, People, Post, Strangers, User, read_notice, read_post, read_posts, read_stranger,
                     read_user)
 from .tokens import Token, TokenSource
@@ -22,27 +23,13 @@ _TIMEOUT_S = 15.0
 _Item = TypeVar('_Item')
 
 
-class ApiError(Exception):
-    """The server refused, or was not reached. status: of the answer; 0: there was none; 202: not decided yet. code: as in
-    openapi.yaml; besides `unreachable`, `pending`, `bad_answer` and `unknown`."""
-
-    def __init__(self, status: int, code: str, message: str, retry_after: float | None = None):
-        super().__init__(message)
-        self.status, self.code, self.message, self.retry_after = status, code, message, retry_after
-
-    @property
-    def passing(self) -> bool:
-        """The same request may succeed later."""
-        return self.status in (0, 202, 429) or self.status >= 502
-
-
 class StarlingApi:
     """
     api = StarlingApi('http://localhost:8080', token)
     post = await api.create_post('Good morning')
 
     token: a JWT, or a function that gets one (see Token). patience: writes are repeated for so long (s) while the server
-    cannot, or has not decided. Everything raises ApiError.
+    cannot, or has not decided. Everything raises ApiError, of the kind that errors.py names for it.
     """
 
     def __init__(self, url: str, token: Token, *, patience: float = 30.0, rand: Callable[[], float] = random.random):
@@ -207,7 +194,7 @@ class StarlingApi:
         try:
             status, headers, content = await asyncio.to_thread(self._speak, method, path, body, more)
         except (OSError, http.client.HTTPException):
-            raise ApiError(0, 'unreachable', 'The server cannot be reached.') from None
+            raise Unreachable(0, 'unreachable', 'The server cannot be reached.') from None
         try:
             answer = json.loads(content)
         except ValueError:
@@ -217,9 +204,9 @@ class StarlingApi:
             return status, answer, headers
         # RFC 9457 where the server says why, the bare status where something between us does.
         after = headers.get('Retry-After', '')
-        raise ApiError(status, str(answer.get('code', 'unknown')),
-                       str(answer.get('detail') or answer.get('title') or f'The server answered {status}.'),
-                       float(after) if after.isdecimal() else None)
+        raise api_error(status, str(answer.get('code', 'unknown')),
+                        str(answer.get('detail') or answer.get('title') or f'The server answered {status}.'),
+                        float(after) if after.isdecimal() else None, answer)
 
     def _speak(self, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str]) -> tuple[int, Any, bytes]:
         made = http.client.HTTPSConnection if self._url.scheme == 'https' else http.client.HTTPConnection
@@ -245,7 +232,7 @@ class StarlingApi:
                 status, answer, _ = await self._exchange(method, path, body)
                 if status not in pending:
                     return answer
-                error = ApiError(202, 'pending', 'The server has not decided yet.')
+                error: ApiError = Undecided(202, 'pending', 'The server has not decided yet.')
             except ApiError as raised:
                 error = raised
             pause = max(backoff_s(failures, self._random), error.retry_after or 0.0)

@@ -27,6 +27,7 @@ from .api import StarlingApi
 from .backoff import OVERLOADED_S, backoff_s, directed_s
 from .events import Change, ClientError, Event, Friend, State, StateChange, Welcome
 from .comments import comments_path
+from .errors import connection_ended
 from .feed import LiveFeed
 from .frames import number, parse_frame
 from .listeners import Teller
@@ -278,14 +279,14 @@ class StarlingClient(Teller[Event]):
         reason = self._final(code, why)
         if reason:
             self._task = None
-            self._set_state(State.CLOSED, reason=reason, code=code)
+            self._set_state(State.CLOSED, reason=reason, code=code, error=connection_ended(code, why))
             return None
         if self._reconnect_at is None:
             delay = backoff_s(self._failures, self._random, OVERLOADED_S if code == CloseCode.OVERLOADED else 0.0)
         else:
             delay = max(0.0, self._reconnect_at - loop_now)
         self._failures += 1
-        self._set_state(State.WAITING, code=code, retry_after=delay)
+        self._set_state(State.WAITING, code=code, retry_after=delay, error=connection_ended(code, why))
         return delay
 
     def _final(self, code: int, why: str) -> str | None:

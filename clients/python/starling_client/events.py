@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Union
 
+from .errors import ConnectionEnded
+
 
 class State(str, Enum):
     """connecting: until the server's welcome. waiting: lost, tries again by itself. closed: ended for a reason that only a
@@ -51,6 +53,8 @@ class StateChange:
     """The close code, with waiting and closed."""
     retry_after: float | None = None
     """Seconds until the next attempt, with waiting."""
+    error: ConnectionEnded | None = field(default=None, compare=False)
+    """What ended the connection, or kept it from being made; with waiting, and with closed unless the address is none."""
 
 
 @dataclass(frozen=True)

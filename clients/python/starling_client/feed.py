@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, List, Union
 
-from .api import ApiError, StarlingApi
+from .api import StarlingApi
+from .errors import ApiError
 from .backoff import backoff_s
 from .frames import number
 from .listeners import Teller

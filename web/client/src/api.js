@@ -3,6 +3,7 @@
 
 import { backoffMs } from './backoff.js';
 import { commentsPath, readComment, readCommentPage, readComments } from './comments.js';
+import { ApiError, Undecided, Unreachable, apiError } from './errors.js';
 import { parseFrame, writeFrame } from './frames.js';
 import { readPost, readPosts } from './posts.js';
 import { SYSTEM_CLOCK } from './timers.js';
@@ -13,28 +14,6 @@ import { TokenSource } from './token.js';
 
 const TIMEOUT_MS = 15000;
 const PATIENCE_MS = 30000; // writes are repeated for that long
-
-/** The server refused, or could not be reached (status 0). */
-export class ApiError extends Error {
-    /**
-     * @param {number} status
-     * @param {string} code
-     * @param {string} message
-     * @param {number | null} [retryAfterMs]
-     */
-    constructor(status, code, message, retryAfterMs = null) {
-        super(message);
-        this.name = 'ApiError';
-        this.status = status;
-        this.code = code;
-        this.retryAfterMs = retryAfterMs;
-    }
-
-    /** The same request may succeed later. */
-    get passing() {
-        return this.status === 0 || this.status === 202 || this.status === 429 || this.status >= 502;
-    }
-}
 
 export class StarlingApi {
     #url;
@@ -261,18 +240,19 @@ export class StarlingApi {
             });
             text = await response.text();
         } catch {
-            throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
+            throw new Unreachable(0, 'unreachable', 'The server cannot be reached.');
         }
         const answer = parsed(text);
         const { status, headers } = response;
         if (response.ok || status === 304) return { status, headers, answer: answer ?? {} };
         const seconds = Number(headers.get('retry-after') ?? NaN);
         // RFC 9457 where the server says why, the bare status where something between us does.
-        throw new ApiError(
+        throw apiError(
             status,
             String(answer?.code ?? 'unknown'),
             String(answer?.detail ?? answer?.title ?? `The server answered ${status}.`),
             Number.isFinite(seconds) ? seconds * 1000 : null,
+            answer ?? {},
         );
     }
 
@@ -298,7 +278,7 @@ export class StarlingApi {
         for (let failures = 0; ; failures += 1) {
             const got = await this.#exchange(method, path, body).catch((error) => ({ error }));
             if (!('error' in got) && enough(got)) return got;
-            const error = 'error' in got ? got.error : new ApiError(202, 'pending', 'The server has not decided yet.');
+            const error = 'error' in got ? got.error : new Undecided(202, 'pending', 'The server has not decided yet.');
             const pause = Math.max(backoffMs(failures, this.#random), error.retryAfterMs ?? 0);
             if (!(error instanceof ApiError) || !error.passing || this.#clock.now() + pause >= end) throw error;
             await new Promise((resolve) => this.#clock.setTimeout(() => resolve(undefined), pause));

@@ -11,6 +11,7 @@
 
 import { backoffMs, directedMs, OVERLOADED_MS } from './backoff.js';
 import { commentsPath } from './comments.js';
+import { connectionEnded } from './errors.js';
 import { LiveFeed } from './feed.js';
 import { LiveThread } from './thread.js';
 import { parseFrame, readWelcome, writeFrame } from './frames.js';
@@ -299,7 +300,7 @@ export class StarlingClient {
         this.#nearby.disconnected();
         const reason = this.#final(code, why);
         if (reason) {
-            this.#setState('closed', { reason, code });
+            this.#setState('closed', { reason, code, error: connectionEnded(code, why) });
             return;
         }
         const delay =
@@ -308,7 +309,7 @@ export class StarlingClient {
                 : Math.max(0, this.#reconnectAt - now);
         this.#failures += 1;
         this.#timers.set('reconnect', delay, () => this.#open());
-        this.#setState('waiting', { code, retryAt: now + delay });
+        this.#setState('waiting', { code, retryAt: now + delay, error: connectionEnded(code, why) });
     }
 
     /**

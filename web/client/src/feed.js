@@ -47,7 +47,7 @@ export class LiveFeed {
     #failures = 0;
     #incomplete = 0; // readings in a row
     #fillings = 0;
-    /** @type {import('./api.js').ApiError | null} */
+    /** @type {import('./errors.js').ApiError | null} */
     #failure = null;
 
     /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { StarlingClient } from '../index.js';
+import { ConnectedElsewhere, ConnectionTokenRefused, StarlingClient } from '../index.js';
 import { FakeClock, FakeSocket, HERE, item } from './fakes.js';
 
 let clock, client, states, errors, changes;
@@ -364,7 +364,9 @@ test('overloaded: a longer rest, or what the server says', () => {
 
 test('connected elsewhere: stays away until asked', () => {
     online().hangUp(4001);
-    assert.deepEqual(states.at(-1), { state: 'closed', reason: 'elsewhere', code: 4001 });
+    const { error, ...told } = states.at(-1);
+    assert.deepEqual(told, { state: 'closed', reason: 'elsewhere', code: 4001 });
+    assert.ok(error instanceof ConnectedElsewhere && error.code === 4001);
     clock.advance(3_600_000);
     client.reconnect();
     assert.equal(FakeSocket.all.length, 1);
@@ -377,7 +379,9 @@ test('a bad or an expired token ends it until there is a new one', () => {
         clock = new FakeClock();
         make();
         online().hangUp(code);
-        assert.deepEqual(states.at(-1), { state: 'closed', reason, code });
+        const { error, ...told } = states.at(-1);
+        assert.deepEqual(told, { state: 'closed', reason, code });
+        assert.ok(error instanceof ConnectionTokenRefused && error.code === code);
         const sockets = FakeSocket.all.length;
         clock.advance(60_000);
         assert.equal(FakeSocket.all.length, sockets);

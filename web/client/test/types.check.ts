@@ -2,6 +2,7 @@
 import * as api from '../index.js';
 import * as http from '../src/api.js';
 import * as client from '../src/client.js';
+import * as errors from '../src/errors.js';
 import * as feed from '../src/feed.js';
 import * as thread from '../src/thread.js';
 import * as geo from '../src/geo.js';
@@ -36,12 +37,16 @@ starling.getComments('post:5', { sort: 'heat' }).then(({ items }) => items.map((
 starling.getComments('post:5', {}, 'W/"1.2"').then(({ items }) => items);
 // @ts-expect-error there is no such order
 starling.getComments('post:5', { sort: 'oldest' });
-const error: api.ApiError = new http.ApiError(503, 'owner_unavailable', 'away');
+const error: api.ApiError = errors.apiError(503, 'owner_unavailable', 'away');
+const { apiError, connectionEnded, ...classes } = errors;
+made.on('state', ({ error: end }) => (end instanceof api.ConnectedElsewhere ? end.reason.length : connectionEnded(1006).code));
+// @ts-expect-error only a constructor says what it was
+error.status = Number(apiError(429, 'x', 'y').retryAfterMs);
 const feedClass: typeof api.LiveFeed = feed.LiveFeed;
 const threadClass: typeof api.LiveThread = thread.LiveThread;
 [error, feedClass, threadClass].pop();
 
-({ ...geo, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
+({ ...geo, ...classes, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
     typeof api,
-    'StarlingClient' | 'StarlingApi' | 'ApiError' | 'LiveFeed' | 'LiveThread'
+    'StarlingClient' | 'StarlingApi' | 'LiveFeed' | 'LiveThread'
 >;

@@ -1,0 +1,107 @@
+/* Who can see a user: the active friends, in pages, as long as the user is active. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "router/audience.h"
+
+enum { ADA = 1, NOW = 10000000, INACTIVE = 600000, NEAR = 0, FAR = 2000000, MANY = 1000 };
+
+static void be(struct presence *presence, int64_t user, enum location_kind kind, int32_t lat, int64_t time) {
+    struct location event = {.user = user,
+                             .kind = kind,
+                             .lat = lat,
+                             .time = time,
+                             .session = 10,
+                             .route = (int32_t)(user % 100),
+                             .opted = 5};
+    presence_apply(presence, &event, NULL, NULL);
+}
+
+static struct audience_context context_of(const struct presence *presence) {
+    return (struct audience_context){
+        .presence = presence, .now = NOW, .inactive_ms = INACTIVE, .radius_m = GEO_RADIUS_DEFAULT_M};
+}
+
+static void active_friends_see_the_user_wherever_they_are(void **state) {
+    (void)state;
+    struct presence *presence = presence_new();
+    struct audience_context context = context_of(presence);
+    const int64_t friends[] = {2, 3, 4, 5, 6};
+    struct audience_entry entries[5];
+    bool more;
+    be(presence, ADA, LOCATION_JOIN, NEAR, NOW);
+    be(presence, 2, LOCATION_JOIN, NEAR, NOW);
+    be(presence, 3, LOCATION_JOIN, FAR, NOW);
+    be(presence, 4, LOCATION_JOIN, NEAR, NOW - INACTIVE); /* silent for too long */
+    be(presence, 5, LOCATION_JOIN, NEAR, NOW);
+    be(presence, 5, LOCATION_LEAVE, NEAR, NOW); /* opted out; 6 is unknown */
+    assert_true(audience_visible(&context, ADA));
+    assert_int_equal(audience_page(&context, ADA, friends, 5, -1, entries, 5, &more), 2);
+    assert_false(more);
+    assert_int_equal(entries[0].friend, 2);
+    assert_true(entries[0].near);
+    assert_int_equal(entries[1].friend, 3);
+    assert_false(entries[1].near);
+    presence_free(presence);
+}
+
+static void nobody_sees_who_is_unknown_silent_or_opted_out(void **state) {
+    (void)state;
+    struct presence *presence = presence_new();
+    struct audience_context context = context_of(presence);
+    assert_false(audience_visible(&context, ADA));
+    be(presence, ADA, LOCATION_JOIN, NEAR, NOW - INACTIVE);
+    assert_false(audience_visible(&context, ADA));
+    be(presence, ADA, LOCATION_REPORT, NEAR, NOW);
+    assert_true(audience_visible(&context, ADA));
+    be(presence, ADA, LOCATION_LEAVE, NEAR, NOW);
+    assert_false(audience_visible(&context, ADA));
+    presence_free(presence);
+}
+
+/* Every third friend is active: pages of any size name each once, and the last one says that it is. */
+static void pages_name_each_once(void **state) {
+    (void)state;
+    static const size_t LIMITS[] = {1, 7, 100, 334, 1000};
+    struct presence *presence = presence_new();
+    struct audience_context context = context_of(presence);
+    static int64_t friends[MANY];
+    static struct audience_entry entries[MANY];
+    be(presence, ADA, LOCATION_JOIN, NEAR, NOW);
+    for (int i = 0; i < MANY; i++) {
+        friends[i] = 10 + i;
+        if (i % 3 == 0) be(presence, friends[i], LOCATION_JOIN, i % 2 ? NEAR : FAR, NOW);
+    }
+    for (size_t l = 0; l < sizeof LIMITS / sizeof *LIMITS; l++) {
+        int64_t after = -1;
+        int expected = 0;
+        bool more = true;
+        while (more) {
+            size_t count = audience_page(&context, ADA, friends, MANY, after, entries, LIMITS[l], &more);
+            assert_true(count > 0);
+            for (size_t i = 0; i < count; i++, expected += 3) {
+                assert_int_equal(entries[i].friend, friends[expected]);
+                assert_int_equal(entries[i].near, expected % 2);
+            }
+            after = entries[count - 1].friend;
+        }
+        assert_int_equal(expected, MANY + 2);
+    }
+    bool more = true;
+    assert_int_equal(audience_page(&context, ADA, friends, MANY, friends[MANY - 1], entries, 10, &more), 0);
+    assert_false(more);
+    presence_free(presence);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(active_friends_see_the_user_wherever_they_are),
+        cmocka_unit_test(nobody_sees_who_is_unknown_silent_or_opted_out),
+        cmocka_unit_test(pages_name_each_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

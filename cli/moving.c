@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/listed.h"
-#include "cli/words.h"
+#include "cli/text_map.h"
 #include "subjects/subject.h"
 
 enum { DAY_MS = 86400 * 1000 };
@@ -28,8 +28,8 @@ struct sent {
 struct moving {
     struct moving_options options;
     uint8_t salt[16];
-    struct words *authors; /* -> user */
-    struct words *sent;    /* id -> struct sent; of the subject */
+    struct text_map *authors; /* -> user */
+    struct text_map *sent;    /* id -> struct sent; of the subject */
     struct sent *newest;
     struct map *guests; /* user -> a hash of who it is, so that two guests with one number are seen */
     char subject[SUBJECT_MAX + 1];
@@ -47,7 +47,7 @@ static bool take_author(void *context, char *who, const char *value) {
     int64_t user;
     if (!text_number(value, strlen(value), INT64_MAX - 1, &user)) return false;
     for (char *at = who; *at; at++) *at = (char)tolower((unsigned char)*at);
-    *words_put(moving->authors, who) = user + 1; // 0: not there
+    *text_map_put(moving->authors, who) = user + 1; // 0: not there
     return true;
 }
 
@@ -57,7 +57,7 @@ static int64_t listed(const struct moving *moving, const char *who) {
     char *small = is_given(who) ? mem_string(who) : NULL;
     if (!small) return -1;
     for (char *at = small; *at; at++) *at = (char)tolower((unsigned char)*at);
-    const int64_t *user = words_find(moving->authors, small);
+    const int64_t *user = text_map_find(moving->authors, small);
     free(small);
     return user ? *user - 1 : -1;
 }
@@ -119,12 +119,12 @@ static void forget_sent(struct moving *moving) {
         free(moving->newest);
         moving->newest = next;
     }
-    words_free(moving->sent);
-    moving->sent = words_new();
+    text_map_free(moving->sent);
+    moving->sent = text_map_new();
 }
 
 static const struct sent *find_sent(const struct moving *moving, const char *id) {
-    const int64_t *place = words_find(moving->sent, id);
+    const int64_t *place = text_map_find(moving->sent, id);
     return place ? (const struct sent *)(uintptr_t)*place : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -188,7 +188,7 @@ static void note_sent(struct moving *moving, const char *id, const struct commen
         .next = moving->newest, .user = command->user, .time = command->written, .key_size = command->key.size};
     memcpy(sent->key, command->key.data, command->key.size);
     moving->newest = sent;
-    *words_put(moving->sent, id) = (int64_t)(uintptr_t)sent;
+    *text_map_put(moving->sent, id) = (int64_t)(uintptr_t)sent;
 }
 
 int moving_take(struct moving *moving, const struct moving_comment *comment, struct error *error) {
@@ -247,7 +247,8 @@ const struct moving_counts *moving_counts(const struct moving *moving) { return 
 int moving_new(const struct moving_options *options, struct moving **out, struct error *error) {
     static const uint8_t NO_KEY[2][16] = {{2}, {3}};
     struct moving *moving = mem_alloc(sizeof *moving);
-    *moving = (struct moving){.options = *options, .authors = words_new(), .sent = words_new(), .guests = map_new()};
+    *moving =
+        (struct moving){.options = *options, .authors = text_map_new(), .sent = text_map_new(), .guests = map_new()};
     for (int i = 0; i < 2; i++) {
         uint64_t half = hash_sip(NO_KEY[i], options->salt, strlen(options->salt));
         memcpy(moving->salt + 8 * i, &half, sizeof half);
@@ -263,8 +264,8 @@ int moving_new(const struct moving_options *options, struct moving **out, struct
 void moving_free(struct moving *moving) {
     if (!moving) return;
     forget_sent(moving);
-    words_free(moving->sent);
-    words_free(moving->authors);
+    text_map_free(moving->sent);
+    text_map_free(moving->authors);
     map_free(moving->guests);
     free(moving);
 }

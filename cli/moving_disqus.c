@@ -17,21 +17,21 @@ struct disqus_thread {
 };
 
 struct moving_disqus {
-    struct words *numbers; /* dsq:id of a thread -> its place, from 1 */
+    struct text_map *numbers; /* dsq:id of a thread -> its place, from 1 */
     struct disqus_thread *threads;
     size_t count;
 };
 
 struct moving_disqus *moving_disqus_new(void) {
     struct moving_disqus *disqus = mem_alloc(sizeof *disqus);
-    *disqus = (struct moving_disqus){.numbers = words_new()};
+    *disqus = (struct moving_disqus){.numbers = text_map_new()};
     return disqus;
 }
 
 void moving_disqus_free(struct moving_disqus *disqus) {
     if (!disqus) return;
     for (size_t i = 0; i < disqus->count; i++) moving_thread_free(disqus->threads[i].thread);
-    words_free(disqus->numbers);
+    text_map_free(disqus->numbers);
     free(disqus->threads);
     free(disqus);
 }
@@ -74,7 +74,7 @@ static int take_thread(struct moving_disqus *disqus, struct moving_file *file, x
         disqus->threads = mem_resize(disqus->threads, disqus->count + 1, sizeof *disqus->threads);
         disqus->threads[disqus->count++] =
             (struct disqus_thread){.thread = moving_thread_new(&subject), .line = xmlGetLineNo(node)};
-        *words_put(disqus->numbers, id) = (int64_t)disqus->count;
+        *text_map_put(disqus->numbers, id) = (int64_t)disqus->count;
     }
     free(login);
     free(id);
@@ -108,7 +108,7 @@ static void add_post(struct moving_thread *thread, xmlNodePtr post) {
 
 static int take_post(struct moving_disqus *disqus, struct moving_file *file, xmlNodePtr post, struct error *error) {
     char *id = id_of(post), *of = id_of(moving_child(post, "thread"));
-    const int64_t *place = words_find(disqus->numbers, of);
+    const int64_t *place = text_map_find(disqus->numbers, of);
     int code = 0;
     if (!*id)
         code = error_set(error, -EINVAL, "the post has no dsq:id");

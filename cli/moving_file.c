@@ -25,14 +25,14 @@ static bool take_subject(void *context, char *what, const char *subject) {
     if (!subject_valid(subject, strlen(subject))) return false;
     file->names = mem_resize(file->names, file->name_count + 1, sizeof *file->names);
     file->names[file->name_count++] = mem_string(subject);
-    *words_put(file->subjects, what) = (int64_t)file->name_count;
+    *text_map_put(file->subjects, what) = (int64_t)file->name_count;
     return true;
 }
 
 bool moving_file_subject(const struct moving_file *file, const char *const *names, size_t count, char *subject,
                          size_t size) {
     for (size_t i = 0; i < count; i++) {
-        const int64_t *found = names[i] ? words_find(file->subjects, names[i]) : NULL;
+        const int64_t *found = names[i] ? text_map_find(file->subjects, names[i]) : NULL;
         if (found) return snprintf(subject, size, "%s", file->names[*found - 1]) < (int)size;
     }
     for (size_t i = 0; i < count; i++) {
@@ -96,12 +96,12 @@ int moving_file_owner(const struct moving_file *file, const char *login, int64_t
 }
 
 int moving_file_read(const struct moving_file_options *options, struct moving *moving, struct error *error) {
-    struct moving_file file = {.options = options, .moving = moving, .subjects = words_new()};
+    struct moving_file file = {.options = options, .moving = moving, .subjects = text_map_new()};
     int code = options->subjects ? listed_read(options->subjects, "WHAT,SUBJECT", take_subject, &file, error) : 0;
     if (!code) code = open_file(&file, error);
     if (!code) code = read_all(&file, error);
     if (file.file) gzclose(file.file);
-    words_free(file.subjects);
+    text_map_free(file.subjects);
     for (size_t i = 0; i < file.name_count; i++) free(file.names[i]);
     free(file.names);
     buffer_free(&file.text);

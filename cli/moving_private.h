@@ -8,14 +8,14 @@
 #include "base/buffer.h"
 #include "cli/moving_file.h"
 #include "cli/moving_thread.h"
-#include "cli/words.h"
+#include "cli/text_map.h"
 
 struct moving_file {
     const struct moving_file_options *options;
     struct moving *moving;
     gzFile file;
     int64_t size; /* on the disk; 0: not known */
-    struct words *subjects;
+    struct text_map *subjects;
     char **names; /* that subjects' values are numbers of, from 1 */
     size_t name_count;
     struct buffer text; /* scratch */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/words.h"
+#include "cli/text_map.h"
 
 enum { TEXTS = 7 };
 
@@ -64,16 +64,16 @@ static int by_time(const void *a, const void *b) {
 
 /* A comment that answers what the file does not have is a root. */
 static void find_above(struct moving_thread *thread) {
-    struct words *ids = words_new();
+    struct text_map *ids = text_map_new();
     for (size_t i = 0; i < thread->count; i++)
-        *words_put(ids, thread->items[i]->comment.id) = (int64_t)(uintptr_t)thread->items[i];
+        *text_map_put(ids, thread->items[i]->comment.id) = (int64_t)(uintptr_t)thread->items[i];
     for (size_t i = 0; i < thread->count; i++) {
         const char *parent = thread->items[i]->comment.parent;
-        const int64_t *found = parent ? words_find(ids, parent) : NULL;
+        const int64_t *found = parent ? text_map_find(ids, parent) : NULL;
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         thread->items[i]->above = found ? (struct gathered *)(uintptr_t)*found : NULL;
     }
-    words_free(ids);
+    text_map_free(ids);
 }
 
 static int give(struct gathered *item, struct moving *moving, long *line, struct error *error) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/merging.h"
+#include "cli/lanes.h"
 #include "event/topics.h"
 
 enum { ASK_MS = 8000, TICK_MS = 100, MERGE_TICK_MS = 10, PATIENCE_US = 10000000, STOP_SIGNALS = 2 };
@@ -31,8 +31,8 @@ struct topic_reader {
     struct kafka_consumer *consumer;
     struct stretch *stretches;
     size_t count;
-    struct merging *merging; /* a lane a stretch; NULL: records are taken as they come */
-    int64_t down_since_us;   /* 0: up */
+    struct lanes *lanes;   /* a lane a stretch; NULL: records are taken as they come */
+    int64_t down_since_us; /* 0: up */
     char down_reason[256];
     bool ended;
     int code;
@@ -78,22 +78,22 @@ static void take_merged(struct topic_reader *reader) {
     const struct reader_options *options = reader->options;
     size_t lane;
     const struct kafka_record *record;
-    while (!reader->ended && (record = merging_first(reader->merging, &lane)) &&
+    while (!reader->ended && (record = lanes_first(reader->lanes, &lane)) &&
            options->merge->due(options->context, record)) {
         hand_over(reader, record);
-        merging_next(reader->merging, lane);
+        lanes_next(reader->lanes, lane);
         struct stretch *stretch = &reader->stretches[lane];
-        if (!stretch->paused || stretch->done || merging_waiting(reader->merging, lane) > HELD_LOW) continue;
+        if (!stretch->paused || stretch->done || lanes_waiting(reader->lanes, lane) > HELD_LOW) continue;
         stretch->paused = false;
         kafka_consumer_resume(reader->consumer, stretch->topic, stretch->partition);
     }
-    if (merging_over(reader->merging)) finish(reader, 0);
+    if (lanes_over(reader->lanes)) finish(reader, 0);
 }
 
 static void hold(struct topic_reader *reader, struct stretch *stretch, const struct kafka_record *record) {
     size_t lane = (size_t)(stretch - reader->stretches);
-    merging_put(reader->merging, lane, record);
-    if (stretch->paused || merging_waiting(reader->merging, lane) < HELD_MAX) return;
+    lanes_put(reader->lanes, lane, record);
+    if (stretch->paused || lanes_waiting(reader->lanes, lane) < HELD_MAX) return;
     stretch->paused = true;
     kafka_consumer_pause(reader->consumer, stretch->topic, stretch->partition);
 }
@@ -105,12 +105,12 @@ static void on_records(void *context, const struct kafka_record *records, size_t
         struct stretch *stretch = stretch_of(reader, &records[i]);
         if (!stretch || records[i].offset >= stretch->end) continue;
         if (records[i].timestamp < from_of(options, stretch->topic) || records[i].timestamp >= options->to_ms) continue;
-        if (reader->merging)
+        if (reader->lanes)
             hold(reader, stretch, &records[i]);
         else
             hand_over(reader, &records[i]);
     }
-    if (reader->merging) take_merged(reader);
+    if (reader->lanes) take_merged(reader);
 }
 
 static void tell_progress(const struct topic_reader *reader) {
@@ -122,7 +122,7 @@ static void tell_progress(const struct topic_reader *reader) {
         int64_t length = stretch->end - stretch->start, read = next > stretch->start ? next - stretch->start : 0;
         total += length;
         done += stretch->done || read > length ? length : read;
-        if (reader->merging) done -= (int64_t)merging_waiting(reader->merging, i);
+        if (reader->lanes) done -= (int64_t)lanes_waiting(reader->lanes, i);
     }
     reader->options->progressed(reader->options->context, done > 0 ? done : 0, total);
 }
@@ -137,14 +137,14 @@ static void look(void *context) {
             stretch->done = true;
             // What comes after the end is not wanted, and would hold up the others.
             kafka_consumer_pause(reader->consumer, stretch->topic, stretch->partition);
-            if (reader->merging) merging_end(reader->merging, i);
+            if (reader->lanes) lanes_end(reader->lanes, i);
         } else {
             left++;
         }
     }
-    if (reader->merging) take_merged(reader);
+    if (reader->lanes) take_merged(reader);
     tell_progress(reader);
-    if (!left && !reader->merging) {
+    if (!left && !reader->lanes) {
         finish(reader, 0);
     } else if (reader->down_since_us && !reader->options->follow &&
                clock_monotonic_us() - reader->down_since_us > PATIENCE_US) {
@@ -171,7 +171,7 @@ static void on_broker(void *context, bool up, const char *reason) {
 
 static void on_signal(uv_signal_t *handle, int number) {
     struct topic_reader *reader = handle->data;
-    finish(reader, reader->merging ? -EINTR : 0);
+    finish(reader, reader->lanes ? -EINTR : 0);
 }
 
 static int remaining_ms(int64_t deadline_us) {
@@ -234,7 +234,7 @@ static int plan(struct topic_reader *reader, struct kafka_position *starts) {
     for (int32_t p = 0; !merge && !code && p < options->partitions; p++)
         if (options->partition == READER_ALL || p == options->partition)
             code = plan_partition(reader, options->topic, p, starts, deadline);
-    if (!code && merge) reader->merging = merging_new(reader->count);
+    if (!code && merge) reader->lanes = lanes_new(reader->count);
     return code;
 }
 
@@ -257,7 +257,7 @@ static void close_all(struct topic_reader *reader) {
     }
     uv_run(&reader->loop, UV_RUN_DEFAULT);
     uv_loop_close(&reader->loop);
-    merging_free(reader->merging);
+    lanes_free(reader->lanes);
     free(reader->stretches);
 }
 

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "cli/merging.h"
+#include "cli/lanes.h"
 #include "event/codec.h"
 
 enum {
@@ -22,7 +22,7 @@ enum { BRANCH_NULL, BRANCH_BYTES, BRANCH_RECORDS }; /* of the union; in `key` th
 
 struct record_container {
     FILE *file;
-    struct merging *first;                              /* the first records, in lane 0; NULL: the header is written */
+    struct lanes *first;                                /* the first records, in lane 0; NULL: the header is written */
     const struct event_schema *branches[EVENT_SCHEMAS]; /* from BRANCH_RECORDS on */
     size_t count;
     struct buffer block;
@@ -141,24 +141,24 @@ static void begin(struct record_container *container) {
     const struct kafka_record *record;
     size_t lane;
     write_header(container);
-    while ((record = merging_first(container->first, &lane))) {
+    while ((record = lanes_first(container->first, &lane))) {
         put_row(container, record);
-        merging_next(container->first, lane);
+        lanes_next(container->first, lane);
     }
-    merging_free(container->first);
+    lanes_free(container->first);
     container->first = NULL;
 }
 
 struct record_container *record_container_new(FILE *file) {
     struct record_container *container = mem_alloc(sizeof *container);
-    *container = (struct record_container){.file = file, .first = merging_new(1)};
+    *container = (struct record_container){.file = file, .first = lanes_new(1)};
     if (getrandom(container->sync, SYNC_SIZE, 0) != SYNC_SIZE) abort(); // never short for so few bytes
     return container;
 }
 
 void record_container_free(struct record_container *container) {
     if (!container) return;
-    merging_free(container->first);
+    lanes_free(container->first);
     buffer_free(&container->block);
     free(container);
 }
@@ -170,8 +170,8 @@ void record_container_put(struct record_container *container, const struct kafka
     }
     const struct event_schema *schema = schema_of(record);
     if (schema) add_branches(container, schema->record);
-    merging_put(container->first, 0, record);
-    if (merging_waiting(container->first, 0) >= FIRST_RECORDS) begin(container);
+    lanes_put(container->first, 0, record);
+    if (lanes_waiting(container->first, 0) >= FIRST_RECORDS) begin(container);
 }
 
 int record_container_finish(struct record_container *container, struct error *error) {

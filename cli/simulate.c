@@ -11,7 +11,7 @@
 #include "cli/city.h"
 #include "cli/cli.h"
 #include "cli/crowd.h"
-#include "cli/phones.h"
+#include "cli/handsets.h"
 #include "cli/populate.h"
 #include "cli/simulate_options.h"
 #include "cli/social.h"
@@ -36,7 +36,7 @@ struct simulation {
     struct simulate_options options;
     struct cli cli;
     uv_loop_t loop;
-    struct phones *phones;
+    struct handsets *phones;
     struct trace trace;
     struct city *city;
     struct crowd *crowd;   /* NULL: nobody uses the feed */
@@ -60,7 +60,7 @@ static int64_t elapsed_us(int64_t since_us) { return clock_monotonic_us() - sinc
 static bool exists(const char *path) { return path && access(path, F_OK) == 0; }
 
 static bool crowded(const struct simulation *s) {
-    struct phones_counts counts = phones_counts(s->phones);
+    struct handsets_counts counts = handsets_counts(s->phones);
     return counts.unsent > UNSENT_MAX || counts.known - counts.superseded - counts.online > OFFLINE_MAX;
 }
 
@@ -74,7 +74,7 @@ static bool move_trace(struct simulation *s) {
     for (int i = 0; s->next < s->trace.count && s->trace.fixes[s->next].time <= until; i++) {
         if (factor <= 0 && (i == PUMP_MAX || crowded(s))) break;
         const struct fix *fix = &s->trace.fixes[s->next++];
-        phones_report(s->phones, fix->user, fix->at, fix->time);
+        handsets_report(s->phones, fix->user, fix->at, fix->time);
     }
     return s->next < s->trace.count && s->trace.fixes[s->next].time <= end;
 }
@@ -85,7 +85,7 @@ static void move_city(struct simulation *s) {
         if (s->city_due[user] > now) continue;
         /* Everybody keeps their own beat, however long the set-up took: all at once would be a wall of reports. */
         s->city_due[user] += s->options.every_ms * ((now - s->city_due[user]) / s->options.every_ms + 1);
-        phones_report(s->phones, user, city_place(s->city, user, wall), wall);
+        handsets_report(s->phones, user, city_place(s->city, user, wall), wall);
     }
 }
 
@@ -108,18 +108,18 @@ static void enter(struct simulation *s, enum phase phase) {
 }
 
 static void fail(struct simulation *s, const char *reason) {
-    struct phones_counts counts = phones_counts(s->phones);
+    struct handsets_counts counts = handsets_counts(s->phones);
     s->result = cli_fail(&SIMULATE_COMMAND, 1, "%s (%zu of %zu phones online)", reason, counts.online, counts.known);
     enter(s, DONE);
 }
 
 static bool gathered(const struct simulation *s) {
-    struct phones_counts counts = phones_counts(s->phones);
+    struct handsets_counts counts = handsets_counts(s->phones);
     return counts.online + counts.superseded >= counts.known && counts.unsent == 0;
 }
 
 static bool quiet(const struct simulation *s) {
-    int64_t last = phones_counts(s->phones).last_frame_us;
+    int64_t last = handsets_counts(s->phones).last_frame_us;
     return elapsed_us(last > s->phase_us ? last : s->phase_us) > QUIET_US;
 }
 
@@ -145,7 +145,7 @@ static void settle(struct simulation *s) {
     }
     s->rounds_done++;
     fprintf(stderr, "simulate: every phone repeats its place (round %" PRId64 ")\n", s->rounds_done);
-    phones_repeat(s->phones);
+    handsets_repeat(s->phones);
     enter(s, SETTLING);
 }
 
@@ -170,7 +170,7 @@ static void write_lists(struct simulation *s) {
     FILE *file = fopen(path, "w");
     if (file) {
         fputs("user,friend,distance_m\n", file);
-        phones_screens(s->phones, write_line, file);
+        handsets_screens(s->phones, write_line, file);
     }
     if (!file || fclose(file)) s->result = cli_fail(&SIMULATE_COMMAND, 1, "cannot write %s", path);
 }
@@ -193,7 +193,7 @@ static void arrive(struct simulation *s) {
 /* ---- the loop ---- */
 
 static void say_phones(const struct simulation *s) {
-    struct phones_counts counts = phones_counts(s->phones);
+    struct handsets_counts counts = handsets_counts(s->phones);
     fprintf(stderr,
             "simulate: %zu phones, %zu online, %" PRIu64 " reports, %" PRIu64 " frames with %" PRIu64
             " entries, %" PRIu64 " connections lost\n",
@@ -222,7 +222,7 @@ static void end(struct simulation *s) {
     s->social = NULL;
     loop_timer_free(s->pump);
     s->pump = NULL;
-    phones_shutdown(s->phones, closed, s);
+    handsets_shutdown(s->phones, closed, s);
 }
 
 static void pump(void *context) {
@@ -276,7 +276,7 @@ static int social_begin(struct simulation *s, struct error *error) {
 
 static int run(struct simulation *s, struct error *error) {
     uv_loop_init(&s->loop);
-    int result = phones_new(
+    int result = handsets_new(
         &(struct city_phones_options){
             .loop = &s->loop,
             .urls = s->options.ws.items,
@@ -296,7 +296,7 @@ static int run(struct simulation *s, struct error *error) {
         s->pump = loop_timer_new(&s->loop, 0, PUMP_MS, pump, s);
         uv_run(&s->loop, UV_RUN_DEFAULT);
     }
-    phones_free(s->phones);
+    handsets_free(s->phones);
     uv_run(&s->loop, UV_RUN_DEFAULT);
     uv_loop_close(&s->loop);
     return result;

@@ -153,10 +153,13 @@ static bool of_subject(struct comment_replies *replies, struct http_request *req
 
 void comment_replies_handle(struct comment_replies *replies, struct http_request *request) {
     const char *at = http_path_behind(request, "/peer/comments/counts/");
+    const char *of = http_path_behind(request, "/peer/comments/of/");
     if (strcmp(http_method(request), "GET"))
         http_problem(request, 405, "method", "only GET is answered here", 0);
     else if (at)
         counts(replies, request, at);
+    else if (of)
+        comment_replies_of_user(replies, request, of);
     else if (!of_subject(replies, request))
         http_problem(request, 404, "not-found", "there is no such question", 0);
 }

@@ -48,6 +48,9 @@ void comment_replies_one(struct comment_question *question);
 void comment_replies_likes(struct comment_question *question);
 void comment_replies_outcome(struct comment_question *question);
 
+/* Answers /peer/comments/of/: path is what follows. */
+void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path);
+
 void comment_replies_waiting_free(struct comment_replies *replies);
 
 #endif

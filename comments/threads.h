@@ -103,6 +103,13 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
                  struct threads_place *place, size_t limit, int64_t *ids, size_t *count, bool *more,
                  struct error *error);
 
+/* Looks at so many comments and reactions of the partition (work), from the place on, for those of a user: comments that are not
+ * deleted, and likes. Moves the place behind them; empty: at the beginning, and then: all were looked at. A text that `each` gets is
+ * valid during the call. 0 or a negative code. */
+typedef void threads_of_user_one(void *context, const struct event_text *subject, int64_t comment, bool like);
+int threads_of_user(struct threads *threads, int32_t partition, int64_t user, struct buffer *place, size_t work,
+                    threads_of_user_one *each, void *context, struct error *error);
+
 /* ---- many at once ---- */
 
 /* A comment that is wanted with others. */

@@ -9,7 +9,7 @@ struct notice_page {
     struct replies *replies;
     int32_t partition;
     size_t limit, count;
-    bool any_after, more;          /* any_after: the page begins behind `after` */
+    bool any_after, more, hidden;  /* any_after: the page begins behind `after`; hidden: all are shown */
     struct notice_key after, last; /* last: the last one on the page */
     int code;
     struct error *error;
@@ -20,6 +20,7 @@ static bool is_shown(struct notice_page *page, int64_t user, int64_t other) {
     const struct replies_options *options = &page->replies->options;
     struct relation_half mute = {user, other, RELATION_MUTED};
     bool blocked = false, muted = false;
+    if (page->hidden) return true;
     page->code = blocks_has(options->blocks, page->partition, user, other, &blocked, page->error);
     if (!page->code && !blocked)
         page->code = relation_lists_has(options->relations, page->partition, &mute, &muted, NULL, page->error);
@@ -69,6 +70,7 @@ void replies_notices(struct replies *replies, struct http_request *request, int6
     struct error error;
     struct notice_page page = {
         .replies = replies, .partition = replies_partition(replies, user), .any_after = after != NULL, .error = &error};
+    page.hidden = http_query(request, "hidden") != NULL;
     if (!replies_limit(request, &limit) || (after && !notice_id_read(after, &page.after))) {
         replies_bad_query(request);
         return;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/folders.h"
 #include "base/mem.h"
 #include "event/programs.h"
 #include "event/topics.h"
@@ -105,7 +104,7 @@ static struct look *start_look(struct sink *sink) {
 
 /* Each thread has one of its own. */
 static int start_storages(struct sink *sink, struct error *error) {
-    const struct storage_options options = {.place = sink->settings.dir};
+    const struct storage_options options = history_storage_options(&sink->settings);
     int code = storage_open(&options, &sink->storage, error);
     if (code == 0) code = storage_open(&options, &sink->loading, error);
     if (code) return code;
@@ -153,7 +152,7 @@ static int sink_start(struct service *service, const struct topics_shape *shape,
     };
     sink->tick = loop_timer_new(service_loop(service), SINK_TICK_MS, SINK_TICK_MS, tick, sink);
     char *path = mem_format("%s/rows", service_settings(service)->data_dir);
-    int code = folders_make(settings->dir, error);
+    int code = storage_prepare(settings->dir, error);
     if (code == 0)
         code = rows_open(path, (size_t)settings->store_cache, (size_t)settings->store_memtables, &sink->rows, error);
     if (code == 0) code = start_kafka(sink, error);

@@ -38,12 +38,12 @@ struct merging {
 
 int merging_new(struct sink *sink, struct merging **out, struct error *error) {
     struct merging *merging = mem_alloc(sizeof *merging);
+    const struct storage_options options = history_storage_options(&sink->settings);
     char *scratch = mem_format("%s/merge", service_settings(sink->service)->data_dir);
     *merging = (struct merging){
         .sink = sink, .worker = NULL, .partitions = NULL, .chains = NULL, .storage = NULL, .scratch = NULL};
     int code = folders_make(scratch, error);
-    if (code == 0)
-        code = storage_open(&(struct storage_options){.place = sink->settings.dir}, &merging->storage, error);
+    if (code == 0) code = storage_open(&options, &merging->storage, error);
     if (code == 0) code = storage_open(&(struct storage_options){.place = scratch}, &merging->scratch, error);
     free(scratch);
     if (code) {

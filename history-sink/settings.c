@@ -8,8 +8,16 @@ static const struct config_property PROPERTIES[] = {
     {"group.id", CONFIG_STRING, AT(group), "starling-history-sink",
      .doc = "Consumer group of the sinks: its assignment of `locations` partitions says who writes whose history."},
     {"history.dir", CONFIG_STRING, AT(dir), "data/history",
-     .doc = "Folder of the history files, shared by all sinks. What is in it is what has been written: a sink goes on "
-            "where the files end."},
+     .doc =
+         "Folder of the history files, or s3://BUCKET/PREFIX, shared by all sinks. What is in it is what has been written: a sink goes on "
+         "where the files end."},
+    {"history.s3.endpoint", CONFIG_STRING, AT(s3_endpoint), "https://s3.amazonaws.com",
+     .doc =
+         "Address of the server where the bucket is, if history.dir is s3://BUCKET/PREFIX. It must know conditional writes "
+         "(If-None-Match), as Amazon's and MinIO do."},
+    {"history.s3.region", CONFIG_STRING, AT(s3_region), "us-east-1", .doc = "Region of the bucket, for signatures."},
+    {"history.s3.access.key", CONFIG_STRING, AT(s3_access_key), "", .doc = "Id of the key that signs calls."},
+    {"history.s3.secret.key", CONFIG_STRING, AT(s3_secret_key), "", .secret = true, .doc = "The secret of that key."},
     {"history.roll.rows", CONFIG_INT, AT(roll_rows), "1000000", .min = 1, .max = 1e9,
      .doc = "A file is published when it holds this many rows."},
     {"history.roll.s", CONFIG_INT, AT(roll_s), "900", .min = 1, .max = 3600,
@@ -45,3 +53,13 @@ static struct history_settings values;
 
 const struct config_section HISTORY_SECTION = {"History (starling-history-sink)", PROPERTIES, ARRAY_SIZE(PROPERTIES),
                                                &values};
+
+struct storage_options history_storage_options(const struct history_settings *settings) {
+    return (struct storage_options){
+        .place = settings->dir,
+        .s3_endpoint = settings->s3_endpoint,
+        .s3_region = settings->s3_region,
+        .s3_access_key = settings->s3_access_key,
+        .s3_secret_key = settings->s3_secret_key,
+    };
+}

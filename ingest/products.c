@@ -1,5 +1,6 @@
 #include "ingest/products.h"
 
+#include "ingest/account/account.h"
 #include "ingest/comments/comments.h"
 #include "ingest/comments/settings.h"
 #include "ingest/feed/feed.h"
@@ -10,7 +11,7 @@
 #include "ingest/nearby/settings.h"
 
 const struct product *const PRODUCTS[PRODUCTS_COUNT] = {&NEARBY_PRODUCT, &FEED_PRODUCT, &COMMENTS_PRODUCT,
-                                                        &MODERATION_PRODUCT};
+                                                        &MODERATION_PRODUCT, &ACCOUNT_PRODUCT};
 
 const struct config_section *const PRODUCT_SECTIONS[] = {&NEARBY_SECTION, &FEED_GATEWAY_SECTION,
                                                          &COMMENTS_GATEWAY_SECTION, &MODERATION_GATEWAY_SECTION, NULL};
@@ -21,5 +22,10 @@ struct product_groups product_groups(void) {
     const struct nearby_settings *nearby = NEARBY_SECTION.values;
     const struct feed_gateway_settings *feed = FEED_GATEWAY_SECTION.values;
     const struct comments_gateway_settings *comments = COMMENTS_GATEWAY_SECTION.values;
-    return (struct product_groups){.routers = nearby->router_group, .feeds = feed->group, .comments = comments->group};
+    const struct moderation_gateway_settings *moderation = MODERATION_GATEWAY_SECTION.values;
+    return (struct product_groups){.routers = nearby->router_group,
+                                   .feeds = feed->group,
+                                   .comments = comments->group,
+                                   .moderators = moderation->group,
+                                   .sinks = nearby->history_group};
 }

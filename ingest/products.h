@@ -4,7 +4,7 @@
 
 #include "ingest/product.h"
 
-enum { PRODUCTS_COUNT = 4 };
+enum { PRODUCTS_COUNT = 5 };
 extern const struct product *const PRODUCTS[PRODUCTS_COUNT];
 
 extern const struct config_section *const PRODUCT_SECTIONS[]; /* NULL-terminated */

@@ -89,7 +89,7 @@ static struct tracer *tracer_of(const struct writer *writer) { return service_ka
 
 static bool trace(struct writer *writer, struct http_request *request, struct trace_scope *scope) {
     struct tracer *tracer = tracer_of(writer);
-    if (!tracer) return false;
+    if (!tracer || !request) return false;
     if (tracer_parked(tracer, request, 0, scope, NULL)) return true;
     int64_t began_ns = clock_wall_ns() - http_age_us(request) * 1000;
     if (!tracer_begin(tracer, http_header(request, TRACE_PARENT_HEADER), began_ns, scope)) return false;

@@ -18,7 +18,7 @@ struct kafka_producer *writer_producer(struct writer *writer); /* for dead lette
  * request. */
 typedef void write_done(void *context, struct http_request *request, int code, int32_t partition, int64_t offset);
 
-/* A request's records are of its trace, if it has one: it came with a sampled traceparent, or it is the one in trace.every. */
+/* request NULL: what is written answers nobody, and `done` gets NULL. A request's records are of its trace, if it has one: it came with a sampled traceparent, or it is the one in trace.every. */
 struct write;
 struct write *write_new(struct writer *writer, struct http_request *request, write_done *done, void *context);
 void write_user(struct write *write, const struct topic *topic, int64_t user, const struct buffer *record);

@@ -19,6 +19,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_COMMENTS_WIDE, 0}, // its owners answer searches
     {&TOPIC_BANS, WRITE},
     {&TOPIC_MODERATION_LOG, WRITE},
+    {&TOPIC_NOTICES, WRITE}, // tombstones, when a user is forgotten
 };
 
 static const struct topic_use ROUTER[] = {

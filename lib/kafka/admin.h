@@ -30,6 +30,16 @@ struct topics_shape {
 int kafka_topics_verify(struct kafka_admin *admin, const struct topic_list *topics, struct topics_shape *shape,
                         int timeout_ms, struct error *error);
 
+/* How long a topic keeps a value that another one has replaced, or that is too old, by the settings that the broker has for it. */
+struct kafka_topic_keeping {
+    char *name; /* the caller frees it */
+    bool compacted;
+    int64_t kept_ms; /* from now on, at most, if the broker's cleaner runs; -1: the settings have no bound */
+};
+/* Of all topics of the list that exist, and their dead letter queues. kept: room for two of each topic. Fails as kafka_topics_verify does. */
+int kafka_topics_keeping(struct kafka_admin *admin, const struct topic_list *topics, struct kafka_topic_keeping *kept,
+                         size_t *count, int timeout_ms, struct error *error);
+
 /* The members of a consumer group, and the partitions that each of them owns. */
 struct kafka_member {
     char *id; /* the broker's name of the member, new each time it joins */

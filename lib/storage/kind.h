@@ -34,5 +34,6 @@ struct storage_reader {
 };
 
 int storage_local_open(const struct storage_options *options, struct storage **storage, struct error *error);
+int storage_s3_open(const struct storage_options *options, struct storage **storage, struct error *error);
 
 #endif

@@ -1,9 +1,19 @@
 #include "storage/storage.h"
 
+#include <string.h>
+
+#include "base/folders.h"
 #include "storage/kind.h"
 
+static bool is_bucket(const char *place) { return strncmp(place, "s3://", 5) == 0; }
+
+int storage_prepare(const char *place, struct error *error) {
+    return is_bucket(place) ? 0 : folders_make(place, error);
+}
+
 int storage_open(const struct storage_options *options, struct storage **storage, struct error *error) {
-    return storage_local_open(options, storage, error);
+    return is_bucket(options->place) ? storage_s3_open(options, storage, error)
+                                     : storage_local_open(options, storage, error);
 }
 
 void storage_close(struct storage *storage) {

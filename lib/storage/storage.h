@@ -1,4 +1,4 @@
-/* A tree of files that several processes write: a local directory (or NFS), or what looks like one. Files appear whole or not at all,
+/* A tree of files that several processes write: a local directory (or NFS), or a bucket of an S3 server. Files appear whole or not at all,
  * and one name is given once.
  *
  *     storage_create --> storage_write ... --+--> storage_publish   visible, whole and durable; -EEXIST: another one has the name
@@ -26,12 +26,17 @@ struct storage_writer;
 struct storage_reader;
 
 struct storage_options {
-    const char *place; /* a directory */
+    const char *place;       /* a directory, or s3://bucket/prefix */
+    const char *s3_endpoint; /* https://host[:port]; the rest is for s3:// only, too */
+    const char *s3_region, *s3_access_key, *s3_secret_key;
 };
 
 /* Touches nothing yet. Copies the options. */
 int storage_open(const struct storage_options *options, struct storage **storage, struct error *error);
 void storage_close(struct storage *storage); /* NULL is fine */
+
+/* Makes the directory, if it is one, where there is none: for a daemon's start. */
+int storage_prepare(const char *place, struct error *error);
 
 /* Something right in a folder. Hidden files are not told. */
 struct storage_entry {

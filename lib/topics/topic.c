@@ -47,6 +47,8 @@ size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insy
     } else if (topic->cleanup == TOPIC_COMPACTED) {
         put(settings, &count, "cleanup.policy", "compact");
         put_number(settings, &count, "delete.retention.ms", topic->retention_ms);
+        // What was replaced or deleted is gone after that, also from a topic that is hardly written.
+        put_number(settings, &count, "max.compaction.lag.ms", topic->retention_ms);
     } else {
         put_retention(settings, &count, topic->retention_ms);
     }

@@ -21,8 +21,8 @@ enum topic_space {
 };
 
 enum topic_cleanup {
-    TOPIC_DELETED,  /* records are deleted after retention_ms */
-    TOPIC_COMPACTED /* the newest record of each key stays; tombstones stay for retention_ms */
+    TOPIC_DELETED, /* records are deleted after retention_ms */
+    TOPIC_COMPACTED /* the newest record of each key stays; others go within retention_ms, and tombstones stay so long again */
 };
 
 struct topic {

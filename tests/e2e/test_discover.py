@@ -209,7 +209,7 @@ def test_an_attacker_from_a_thousand_places_learns_the_cell(cluster, users, cent
 
 
 def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre):
-    me, off, private, blocker, quiet = users(5)
+    me, off, private, blocker, quiet, timed = users(6)
     appear(cluster, centre, me, off, private, blocker)
     http = cluster.http(me)
     eventually(lambda: set(listed(http)) == {off, private, blocker})
@@ -219,8 +219,10 @@ def test_whoever_stops_is_not_in_the_next_answer(cluster, users, centre):
     assert set(listed(http)) == {blocker}
     cluster.http(blocker).ok('PUT', f'/v1/blocks/{me}')
     eventually(lambda: listed(http) == {})
+    cluster.http(timed).ok('PUT', '/v1/sharing', json={'mode': 'public', 'until': now_ms() + 2 * DELAY_S * 1000})
+    report(cluster, timed, centre)
     appear(cluster, centre, quiet, at=now_ms() - 600_000 + 2 * DELAY_S * 1000)
-    eventually(lambda: set(listed(http)) == {quiet})
+    eventually(lambda: set(listed(http)) == {quiet, timed})
     eventually(lambda: listed(http) == {})
     cluster.share(me)  # and whoever stops is told nothing any more
     assert problem_of(http) == (403, 'not_public')

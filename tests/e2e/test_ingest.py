@@ -189,7 +189,8 @@ ENDPOINTS = [('POST', '/v1/locations'), ('GET', '/v1/profile'), ('PUT', '/v1/pro
              ('POST', '/v1/posts'), ('DELETE', '/v1/posts/5'), ('GET', '/v1/feed'),
              ('PUT', '/v1/follows/5'), ('DELETE', '/v1/follows/5'), ('PUT', '/v1/mutes/5'), ('DELETE', '/v1/mutes/5'),
              ('GET', '/v1/posts/5'), ('GET', '/v1/users/5'), ('GET', '/v1/users/5/posts'), ('GET', '/v1/users/5/followers'),
-             ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices')]
+             ('GET', '/v1/users/5/following'), ('PUT', '/v1/handle'), ('DELETE', '/v1/handle'), ('GET', '/v1/handles/ada'), ('GET', '/v1/notices'),
+             ('GET', '/v1/export'), ('DELETE', '/v1/me')]
 OF_COMMENTS = [('GET', ''), ('POST', ''), ('GET', '/{comment}'), ('DELETE', '/{comment}'), ('GET', '/{comment}/replies'),
                ('PUT', '/{comment}/like'), ('DELETE', '/{comment}/like'), ('PUT', '/{comment}/pin'), ('DELETE', '/{comment}/pin'),
                ('POST', '/{comment}/report')]

@@ -1,4 +1,4 @@
-/* The store of comments: when refusals are forgotten, and what is read ahead. */
+/* The store of comments: when refusals are forgotten, what is read ahead, and what is of a user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -241,6 +241,68 @@ static void what_is_written_is_not_found_as_it_was(void **state) {
     assert_int_equal(likes_of(world, 4), 1);
 }
 
+/* ---- what is of a user ---- */
+
+static void put_comment(struct threads_world *world, int64_t id, int64_t user, enum comment_state state) {
+    struct comment comment = {.user = user, .state = state, .floor = (int32_t)id};
+    struct buffer value = {0};
+    event_encode_comment(&value, &comment);
+    take(world, THREADS_COMMENTS, 1, id, 0, 1000, &value);
+    buffer_free(&value);
+}
+
+static void put_reaction(struct threads_world *world, int64_t id, int64_t user, bool liked) {
+    struct comment_reaction reaction = {.likes = liked, .reported = !liked};
+    struct buffer value = {0};
+    event_encode_comment_reaction(&value, &reaction);
+    take(world, THREADS_REACTIONS, 2, id, user, 1000, &value);
+    buffer_free(&value);
+}
+
+struct of_user {
+    int64_t sum; /* of the comments' ids, a thousand times of those that are liked */
+    size_t count;
+};
+
+static void add_of_user(void *context, const struct event_text *subject, int64_t comment, bool liked) {
+    struct of_user *found = context;
+    assert_int_equal(subject->size, OF.size);
+    assert_memory_equal(subject->data, OF.data, OF.size);
+    found->sum += liked ? 1000 * comment : comment;
+    found->count++;
+}
+
+static struct of_user of_user(struct threads_world *world, int64_t user, size_t work) {
+    struct of_user found = {.sum = 0};
+    struct buffer place = {.data = NULL};
+    struct error error;
+    int turns = 0;
+    do {
+        assert_int_equal(threads_of_user(world->threads, 0, user, &place, work, add_of_user, &found, &error), 0);
+        assert_true(++turns < 200);
+    } while (place.size);
+    buffer_free(&place);
+    return found;
+}
+
+static void a_users_comments_and_likes_are_found_whatever_an_answer_looks_at(void **state) {
+    struct threads_world *world = *state;
+    assert_int_equal(of_user(world, USER, 3).count, 0);
+    for (int64_t id = 1; id <= 20; id++) {
+        put_comment(world, id, id % 2 ? USER : USER + 1, id == 3 ? COMMENT_DELETED : COMMENT_HIDDEN);
+        if (id % 4 == 0) put_reaction(world, id, USER, id != 8);
+        put_reaction(world, id, USER + 2, true);
+    }
+    write_all(world);
+    for (size_t work = 1; work <= 50; work++) {
+        struct of_user found = of_user(world, USER, work), other = of_user(world, USER + 2, work);
+        assert_int_equal(found.count, 9 + 4);
+        assert_int_equal(found.sum, 100 - 3 + 1000 * (4 + 12 + 16 + 20));
+        assert_int_equal(other.sum, 210 * 1000);
+    }
+    assert_int_equal(of_user(world, USER + 3, 4).count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(refusals_are_forgotten_after_an_hour, set_up, tear_down),
@@ -250,6 +312,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(very_many_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_read_ahead_is_what_the_store_has, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_written_is_not_found_as_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_users_comments_and_likes_are_found_whatever_an_answer_looks_at, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,11 @@ static void test_compacted_topics_keep_tombstones(void **state) {
     assert_string_equal(value(&KEPT, false, 0, "retention.ms"), "");
 }
 
+static void test_compacted_topics_are_compacted_in_time(void **state) {
+    assert_string_equal(value(&KEPT, false, 0, "max.compaction.lag.ms"), "604800000");
+    assert_string_equal(value(&WEEKLY, false, 0, "max.compaction.lag.ms"), "");
+}
+
 static void test_dead_letters_are_kept_for_a_week_whatever_the_topic_is(void **state) {
     assert_string_equal(value(&KEPT, true, 0, "cleanup.policy"), "delete");
     assert_string_equal(value(&SHORT, true, 0, "retention.ms"), "604800000");
@@ -84,6 +89,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_kept_for_a_time_is_cut_into_segments),
         cmocka_unit_test(test_compacted_topics_keep_tombstones),
+        cmocka_unit_test(test_compacted_topics_are_compacted_in_time),
         cmocka_unit_test(test_dead_letters_are_kept_for_a_week_whatever_the_topic_is),
         cmocka_unit_test(test_copies_are_the_brokers_business_unless_said),
         cmocka_unit_test(test_topics_of_copied_records_keep_times_and_records),

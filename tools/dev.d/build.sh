@@ -44,7 +44,7 @@ build_web() {
 }
 
 # in_java GOAL [ARGUMENT...]: Maven on the Java client, with what was fetched before.
-in_java() { mvn -q -B -o "-Dmaven.repo.local=$CACHE/maven" -f "$ROOT/clients/java/pom.xml" "$@"; }
+in_java() { mvn -q -B -o -Dstyle.color=never "-Dmaven.repo.local=$CACHE/maven" -f "$ROOT/clients/java/pom.xml" "$@"; }
 
 # The Java client with its tests, and what it stands on; again only when something has changed. Fetched once for each pom.xml.
 build_java() {

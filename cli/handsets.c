@@ -1,4 +1,4 @@
-#include "cli/phones.h"
+#include "cli/handsets.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ struct phone {
     size_t count, capacity;
 };
 
-struct phones {
+struct handsets {
     struct city_phones_options options;
     struct ws_clients *clients;
     struct token_issuer *issuer;
@@ -49,7 +49,7 @@ struct phones {
     struct phone *all, *waiting, **waiting_tail;
     struct loop_timer *tick;
     struct buffer frame;
-    struct phones_counts counts;
+    struct handsets_counts counts;
     bool closing;
     struct chance chance;
 };
@@ -82,7 +82,7 @@ static void hide(struct phone *phone, int64_t user) {
 
 /* ---- to the server ---- */
 
-static void set_unsent(struct phones *phones, struct phone *phone, bool unsent) {
+static void set_unsent(struct handsets *phones, struct phone *phone, bool unsent) {
     if (phone->unsent == unsent) return;
     phone->unsent = unsent;
     if (unsent)
@@ -91,14 +91,14 @@ static void set_unsent(struct phones *phones, struct phone *phone, bool unsent) 
         phones->counts.unsent--;
 }
 
-static void send_report(struct phones *phones, struct phone *phone) {
+static void send_report(struct handsets *phones, struct phone *phone) {
     phone_frame_location(&phones->frame, phone->at, phone->time);
     int code = ws_send(phone->connection, &phones->frame);
     set_unsent(phones, phone, code == -EAGAIN);
     if (code == 0) phones->counts.reports++;
 }
 
-static void send_hello(struct phones *phones, struct phone *phone) {
+static void send_hello(struct handsets *phones, struct phone *phone) {
     char *token = token_issue(phones->issuer, phone->user, clock_wall_ms() + phones->options.token_ttl_ms);
     phone_frame_hello(&phones->frame, token, phone->at, phone->time);
     free(token);
@@ -106,14 +106,14 @@ static void send_hello(struct phones *phones, struct phone *phone) {
     if (ws_send(phone->connection, &phones->frame) == 0) phones->counts.reports++;
 }
 
-static void send_more(struct phones *phones, struct phone *phone, const char *after) {
+static void send_more(struct handsets *phones, struct phone *phone, const char *after) {
     phone_frame_more(&phones->frame, after);
     ws_send(phone->connection, &phones->frame); /* a page that was not asked for comes with the next hello */
 }
 
 /* ---- connecting ---- */
 
-static void want_connection(struct phones *phones, struct phone *phone) {
+static void want_connection(struct handsets *phones, struct phone *phone) {
     if (phone->waiting || phone->connecting || phone->connection || phone->over || phones->closing) return;
     phone->waiting = true;
     phone->waiting_next = NULL;
@@ -121,19 +121,19 @@ static void want_connection(struct phones *phones, struct phone *phone) {
     phones->waiting_tail = &phone->waiting_next;
 }
 
-static void retry_later(struct phones *phones, struct phone *phone, int delay_ms) {
+static void retry_later(struct handsets *phones, struct phone *phone, int delay_ms) {
     phone->retry_us = clock_monotonic_us() + (int64_t)delay_ms * 1000;
     phone->url++;
     want_connection(phones, phone);
 }
 
-static int grow_delay(struct phones *phones, struct phone *phone) {
+static int grow_delay(struct handsets *phones, struct phone *phone) {
     int delay = phone->retry_ms ? phone->retry_ms : RETRY_FIRST_MS;
     phone->retry_ms = delay * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : delay * 2;
     return delay / 2 + (int)(chance_next(&phones->chance) % (unsigned)delay);
 }
 
-static void set_connecting(struct phones *phones, struct phone *phone, bool connecting) {
+static void set_connecting(struct handsets *phones, struct phone *phone, bool connecting) {
     if (phone->connecting == connecting) return;
     phone->connecting = connecting;
     if (connecting)
@@ -142,7 +142,7 @@ static void set_connecting(struct phones *phones, struct phone *phone, bool conn
         phones->counts.connecting--;
 }
 
-static void connect_phone(struct phones *phones, struct phone *phone) {
+static void connect_phone(struct handsets *phones, struct phone *phone) {
     const char *url = phones->options.urls[phone->url % phones->options.url_count];
     if (ws_connect(phones->clients, url, phone, NULL)) {
         retry_later(phones, phone, grow_delay(phones, phone));
@@ -153,7 +153,7 @@ static void connect_phone(struct phones *phones, struct phone *phone) {
 
 /* Lets some of the waiting phones connect: a crowd at the door would not make any of them faster. */
 static void tick(void *context) {
-    struct phones *phones = context;
+    struct handsets *phones = context;
     struct phone *phone = phones->waiting;
     int64_t now = clock_monotonic_us();
     phones->waiting = NULL;
@@ -177,7 +177,7 @@ static bool parse_entry(const json_t *item, struct ring_entry *entry) {
            json_want_degrees(item, "lng", 180, &entry->at.lng, NULL) == 0;
 }
 
-static bool show_all(struct phones *phones, struct phone *phone, const json_t *items) {
+static bool show_all(struct handsets *phones, struct phone *phone, const json_t *items) {
     size_t i;
     json_t *item;
     json_array_foreach(items, i, item) {
@@ -189,14 +189,14 @@ static bool show_all(struct phones *phones, struct phone *phone, const json_t *i
     return true;
 }
 
-static bool nearby(struct phones *phones, struct phone *phone, const json_t *frame) {
+static bool nearby(struct handsets *phones, struct phone *phone, const json_t *frame) {
     const char *next;
     if (!show_all(phones, phone, json_object_get(frame, "items"))) return false;
     if (json_want_text(frame, "next", &next, NULL) == 0) send_more(phones, phone, next);
     return true;
 }
 
-static bool update(struct phones *phones, struct phone *phone, const json_t *frame) {
+static bool update(struct handsets *phones, struct phone *phone, const json_t *frame) {
     size_t i;
     json_t *user;
     if (!show_all(phones, phone, json_object_get(frame, "near"))) return false;
@@ -207,7 +207,7 @@ static bool update(struct phones *phones, struct phone *phone, const json_t *fra
     return true;
 }
 
-static bool welcome(struct phones *phones, struct phone *phone) {
+static bool welcome(struct handsets *phones, struct phone *phone) {
     if (!phone->welcomed) phones->counts.online++;
     phone->welcomed = true;
     phone->retry_ms = 0;
@@ -215,7 +215,7 @@ static bool welcome(struct phones *phones, struct phone *phone) {
     return true;
 }
 
-static bool receive(struct phones *phones, struct phone *phone, const json_t *frame) {
+static bool receive(struct handsets *phones, struct phone *phone, const json_t *frame) {
     const char *type;
     if (json_want_text(frame, "type", &type, NULL)) return false;
     if (strcmp(type, "welcome") == 0) return welcome(phones, phone);
@@ -231,7 +231,7 @@ static bool receive(struct phones *phones, struct phone *phone, const json_t *fr
 }
 
 static void on_open(void *context, struct ws_connection *connection) {
-    struct phones *phones = context;
+    struct handsets *phones = context;
     struct phone *phone = ws_context(connection);
     set_connecting(phones, phone, false);
     phone->connection = connection;
@@ -240,7 +240,7 @@ static void on_open(void *context, struct ws_connection *connection) {
 }
 
 static void on_message(void *context, struct ws_connection *connection, const char *text, size_t size) {
-    struct phones *phones = context;
+    struct handsets *phones = context;
     struct phone *phone = ws_context(connection);
     phones->counts.frames++;
     phones->counts.last_frame_us = clock_monotonic_us();
@@ -255,7 +255,7 @@ static void on_writable(void *context, struct ws_connection *connection) {
 }
 
 static void on_close(void *context, struct ws_connection *connection, int code) {
-    struct phones *phones = context;
+    struct handsets *phones = context;
     struct phone *phone = ws_context(connection);
     set_connecting(phones, phone, false); /* an attempt that failed */
     if (phone->welcomed) phones->counts.online--;
@@ -273,9 +273,9 @@ static void on_close(void *context, struct ws_connection *connection, int code) 
 
 /* ---- the door ---- */
 
-int phones_new(const struct city_phones_options *options, struct phones **phones, struct error *error) {
-    struct phones *made = mem_alloc(sizeof *made);
-    *made = (struct phones){.options = *options, .by_user = map_new(), .chance = chance_new()};
+int handsets_new(const struct city_phones_options *options, struct handsets **phones, struct error *error) {
+    struct handsets *made = mem_alloc(sizeof *made);
+    *made = (struct handsets){.options = *options, .by_user = map_new(), .chance = chance_new()};
     made->waiting_tail = &made->waiting;
     int result = token_issuer_new(options->hs256_key_file, &made->issuer, error);
     if (result == 0) {
@@ -290,7 +290,7 @@ int phones_new(const struct city_phones_options *options, struct phones **phones
             &made->clients, error);
     }
     if (result) {
-        phones_free(made);
+        handsets_free(made);
         return result;
     }
     made->tick = loop_timer_new(options->loop, TICK_MS, TICK_MS, tick, made);
@@ -298,14 +298,14 @@ int phones_new(const struct city_phones_options *options, struct phones **phones
     return 0;
 }
 
-void phones_shutdown(struct phones *phones, loop_fn *closed, void *context) {
+void handsets_shutdown(struct handsets *phones, loop_fn *closed, void *context) {
     phones->closing = true;
     loop_timer_free(phones->tick);
     phones->tick = NULL;
     ws_clients_shutdown(phones->clients, closed, context);
 }
 
-void phones_free(struct phones *phones) {
+void handsets_free(struct handsets *phones) {
     if (!phones) return;
     loop_timer_free(phones->tick);
     ws_clients_free(phones->clients);
@@ -321,7 +321,7 @@ void phones_free(struct phones *phones) {
     free(phones);
 }
 
-static struct phone *phone_of(struct phones *phones, int64_t user) {
+static struct phone *phone_of(struct handsets *phones, int64_t user) {
     bool created;
     uint64_t *value = map_put(phones->by_user, (uint64_t)user, &created);
     if (!created) return (struct phone *)(uintptr_t)*value;
@@ -333,7 +333,7 @@ static struct phone *phone_of(struct phones *phones, int64_t user) {
     return phone;
 }
 
-void phones_report(struct phones *phones, int64_t user, struct geo_point at, int64_t time) {
+void handsets_report(struct handsets *phones, int64_t user, struct geo_point at, int64_t time) {
     struct phone *phone = phone_of(phones, user);
     phone->at = at;
     phone->time = time;
@@ -345,17 +345,17 @@ void phones_report(struct phones *phones, int64_t user, struct geo_point at, int
         want_connection(phones, phone);
 }
 
-void phones_repeat(struct phones *phones) {
+void handsets_repeat(struct handsets *phones) {
     for (struct phone *phone = phones->all; phone; phone = phone->next)
-        phones_report(phones, phone->user, phone->at, phone->time + 1);
+        handsets_report(phones, phone->user, phone->at, phone->time + 1);
 }
 
-struct phones_counts phones_counts(const struct phones *phones) {
+struct handsets_counts handsets_counts(const struct handsets *phones) {
     return phones->counts;
 }
 
-void phones_screens(const struct phones *phones,
-                    void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context) {
+void handsets_screens(const struct handsets *phones,
+                      void (*each)(void *context, int64_t user, int64_t friend, double distance_m), void *context) {
     for (const struct phone *phone = phones->all; phone; phone = phone->next) {
         for (size_t i = 0; i < phone->count; i++)
             each(context, phone->user, phone->screen[i].user, geo_distance(phone->at, phone->screen[i].at));

@@ -1,4 +1,4 @@
-#include "cli/words.h"
+#include "cli/text_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct word {
     char text[];
 };
 
-struct words {
+struct text_map {
     struct map *map; /* hash -> struct word */
 };
 
@@ -22,46 +22,46 @@ static uint64_t hash_of(const char *text) {
     return hash_sip(KEY, text, strlen(text));
 }
 
-struct words *words_new(void) {
-    struct words *words = mem_alloc(sizeof *words);
-    words->map = map_new();
-    return words;
+struct text_map *text_map_new(void) {
+    struct text_map *texts = mem_alloc(sizeof *texts);
+    texts->map = map_new();
+    return texts;
 }
 
-void words_free(struct words *words) {
+void text_map_free(struct text_map *texts) {
     size_t cursor = 0;
     uint64_t hash, value;
-    if (!words) return;
-    while (map_next(words->map, &cursor, &hash, &value)) {
+    if (!texts) return;
+    while (map_next(texts->map, &cursor, &hash, &value)) {
         for (struct word *word = (struct word *)(uintptr_t)value; word;) {
             struct word *next = word->next;
             free(word);
             word = next;
         }
     }
-    map_free(words->map);
-    free(words);
+    map_free(texts->map);
+    free(texts);
 }
 
-static struct word *find(const struct words *words, const char *text, uint64_t hash) {
-    struct word *word = map_pointer(words->map, hash);
+static struct word *find(const struct text_map *texts, const char *text, uint64_t hash) {
+    struct word *word = map_pointer(texts->map, hash);
     while (word && strcmp(word->text, text) != 0) word = word->next;
     return word;
 }
 
-int64_t *words_find(const struct words *words, const char *text) {
-    struct word *word = find(words, text, hash_of(text));
+int64_t *text_map_find(const struct text_map *texts, const char *text) {
+    struct word *word = find(texts, text, hash_of(text));
     return word ? &word->value : NULL;
 }
 
-int64_t *words_put(struct words *words, const char *text) {
+int64_t *text_map_put(struct text_map *texts, const char *text) {
     uint64_t hash = hash_of(text);
-    struct word *word = find(words, text, hash);
+    struct word *word = find(texts, text, hash);
     if (word) return &word->value;
     size_t size = strlen(text) + 1;
     word = mem_alloc(sizeof *word + size);
-    *word = (struct word){.next = map_pointer(words->map, hash)};
+    *word = (struct word){.next = map_pointer(texts->map, hash)};
     memcpy(word->text, text, size);
-    *map_put(words->map, hash, NULL) = (uint64_t)(uintptr_t)word;
+    *map_put(texts->map, hash, NULL) = (uint64_t)(uintptr_t)word;
     return &word->value;
 }

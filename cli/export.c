@@ -1,0 +1,235 @@
+/* `starling export`: everything that is kept of a user, as lines of JSON, asked of whoever keeps it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "cli/asking.h"
+#include "cli/reader.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "json/json.h"
+#include "users/belongings.h"
+#include "users/user_key.h"
+
+enum { PAGE = 500, PATIENCE_MS = 10000 };
+
+static const char ACCOUNT[] = "account";
+
+struct user_export {
+    struct cli cli;
+    int64_t user;
+    const char *kinds; /* separated by commas; NULL: all */
+    struct topics_shape shape;
+    struct asking *owners[BELONGING_OWNERS]; /* NULL: not asked yet */
+    struct codec *codec;
+    struct buffer reply;
+    struct error *error;
+    char *profile;       /* as members of JSON; NULL: none */
+    const char *sharing; /* a mode */
+};
+
+static bool is_wanted(const struct user_export *export, const char *kind) {
+    size_t size = strlen(kind);
+    const char *at = export->kinds;
+    if (!at) return true;
+    for (; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == size && memcmp(at, kind, size) == 0) return true;
+    return false;
+}
+
+static bool is_kind(const char *name, size_t size) {
+    if (size == strlen(ACCOUNT) && memcmp(name, ACCOUNT, size) == 0) return true;
+    for (size_t i = 0; i < BELONGINGS_COUNT; i++)
+        if (size == strlen(BELONGINGS[i].name) && memcmp(name, BELONGINGS[i].name, size) == 0) return true;
+    return false;
+}
+
+static bool kinds_valid(const char *kinds) {
+    do {
+        size_t size = strcspn(kinds, ",");
+        if (!is_kind(kinds, size)) return false;
+        kinds += size;
+    } while (*kinds++ == ',');
+    return true;
+}
+
+/* ---- whoever keeps it ---- */
+
+static int owner_of(struct user_export *export, enum belonging_owner owner, struct asking **asking) {
+    const struct cli_settings *settings = &export->cli.settings;
+    const struct asking_options options[BELONGING_OWNERS] = {
+        [BELONGS_TO_ROUTERS] = {&export->cli, settings->router_group, &TOPIC_LOCATIONS, "router"},
+        [BELONGS_TO_FEEDS] = {&export->cli, settings->feed_group, &TOPIC_POST_COMMANDS, "feed process"},
+        [BELONGS_TO_MODERATION] = {&export->cli, settings->moderation_group, &TOPIC_COMMENTS_WIDE,
+                                   "moderation process"},
+        [BELONGS_TO_COMMENTS] = {&export->cli, settings->comments_group, &TOPIC_COMMENT_COMMANDS, "comments process"},
+        [BELONGS_TO_SINKS] = {&export->cli, settings->history_group, &TOPIC_LOCATIONS, "history sink"},
+    };
+    int code = export->owners[owner] ? 0 : asking_new(&options[owner], &export->owners[owner], export->error);
+    *asking = export->owners[owner];
+    return code;
+}
+
+static int print_item(const char *kind, const char *item, size_t size, struct error *error) {
+    int written = printf("{\"kind\":\"%s\",\"item\":%.*s}\n", kind, (int)size, item);
+    return written < 0 ? error_set(error, -EIO, "standard output cannot be written") : 0;
+}
+
+static int print_items(const struct user_export *export, const char *kind, const struct json_bytes *items) {
+    struct json_scan scan = json_scan_of(items->data, items->size);
+    struct json_bytes item;
+    int code = 0;
+    json_scan_array(&scan);
+    while (!code && json_scan_element(&scan) && json_scan_value(&scan, &item))
+        code = print_item(kind, item.data, item.size, export->error);
+    return !code && scan.bad ? error_set(export->error, -EBADMSG, "the items cannot be understood") : code;
+}
+
+static int print_kind(struct user_export *export, const struct belonging *kind) {
+    struct buffer path = {.data = NULL};
+    struct json_bytes items, next = {NULL, 0};
+    struct asking *asking;
+    char what[64];
+    snprintf(what, sizeof what, "this user's %s", kind->name);
+    int code = owner_of(export, kind->owner, &asking);
+    do {
+        if (code) break;
+        buffer_clear(&path);
+        belonging_question(&path, kind, export->user, PAGE, &next); // `next` lies in the reply of the page before
+        code = asking_get(asking, kind->owner == BELONGS_TO_MODERATION ? 0 : asking_of_user(asking, export->user),
+                          buffer_cstring(&path), PATIENCE_MS, what, &export->reply, export->error);
+        if (!code && !belonging_page(buffer_cstring(&export->reply), export->reply.size, &items, &next))
+            code = error_set(export->error, -EBADMSG, "the answer about %s cannot be understood", what);
+        if (!code) code = print_items(export, kind->name, &items);
+    } while (!code && next.size);
+    buffer_free(&path);
+    return code;
+}
+
+/* ---- the account ---- */
+
+static void take_profile(void *context, const struct kafka_record *record) {
+    struct user_export *export = context;
+    struct profile profile;
+    struct buffer text = {.data = NULL};
+    int64_t user = -1;
+    if (user_key_read(record, &user, NULL) || user != export->user) return;
+    free(export->profile);
+    export->profile = NULL;
+    if (!record->value || event_decode_profile(export->codec, record->value, record->value_size, &profile, NULL))
+        return;
+    buffer_string(&text, "\"name\":");
+    json_put_text(&text, profile.name.data, profile.name.size);
+    buffer_string(&text, ",\"avatar_url\":");
+    json_put_text(&text, profile.avatar_url.data, profile.avatar_url.size);
+    export->profile = mem_string(buffer_cstring(&text));
+    buffer_free(&text);
+}
+
+static void take_sharing(void *context, const struct kafka_record *record) {
+    static const char *const MODES[] = {
+        [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
+    struct user_export *export = context;
+    struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
+    int64_t user = -1;
+    if (user_key_read(record, &user, NULL) || user != export->user) return;
+    if (record->value && event_decode_sharing(export->codec, record->value, record->value_size, &sharing, NULL)) return;
+    export->sharing = MODES[sharing.mode];
+}
+
+static void drained(void *context) {}
+
+/* Reads the user's partition of a topic to its end. */
+static int read_topic(struct user_export *export, const struct topic *topic,
+                      void (*take)(void *context, const struct kafka_record *record)) {
+    int32_t partitions = export->shape.partitions[topic->space];
+    return reader_run(
+        &(struct reader_options){
+            .settings = &export->cli.kafka,
+            .topic = topic,
+            .partitions = partitions,
+            .partition = hash_user_partition(export->user, partitions),
+            .from_ms = 0,
+            .to_ms = INT64_MAX,
+            .context = export,
+            .take = take,
+            .drained = drained,
+        },
+        export->error);
+}
+
+static int print_account(struct user_export *export) {
+    struct asking *asking;
+    struct buffer item = {.data = NULL};
+    json_t *counts = NULL;
+    char *path = mem_format("/peer/user/%" PRId64, export->user);
+    int code = owner_of(export, BELONGS_TO_FEEDS, &asking);
+    if (!code)
+        code = asking_get(asking, asking_of_user(asking, export->user), path, PATIENCE_MS, "this user's handle",
+                          &export->reply, export->error);
+    free(path);
+    if (!code && !(counts = json_parse(export->reply.data, export->reply.size, export->error))) code = -EBADMSG;
+    if (!code) code = read_topic(export, &TOPIC_PROFILES, take_profile);
+    if (!code) code = read_topic(export, &TOPIC_SHARING, take_sharing);
+    if (!code) {
+        const char *handle = json_string_value(json_object_get(counts, "handle"));
+        buffer_format(&item, "{\"user\":%" PRId64 ",%s,\"sharing\":\"%s\",\"handle\":", export->user,
+                      export->profile ? export->profile : "\"name\":null,\"avatar_url\":null", export->sharing);
+        if (handle)
+            json_put_text(&item, handle, strlen(handle));
+        else
+            buffer_string(&item, "null");
+        buffer_byte(&item, '}');
+        code = print_item(ACCOUNT, buffer_cstring(&item), item.size, export->error);
+    }
+    buffer_free(&item);
+    json_decref(counts);
+    return code;
+}
+
+static int print_all(struct user_export *export) {
+    struct error error = {.text = ""};
+    export->error = &error;
+    export->codec = codec_new();
+    int code = reader_shape(&export->cli.kafka, &export->shape, &error);
+    if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);
+    for (size_t i = 0; !code && i < BELONGINGS_COUNT; i++)
+        if (is_wanted(export, BELONGINGS[i].name)) code = print_kind(export, &BELONGINGS[i]);
+    if (!code && fflush(stdout)) code = error_set(&error, -EIO, "standard output cannot be written");
+    for (size_t i = 0; i < BELONGING_OWNERS; i++) asking_free(export->owners[i]);
+    codec_free(export->codec);
+    buffer_free(&export->reply);
+    free(export->profile);
+    return code ? cli_fail(&USER_EXPORT_COMMAND, 1, "%s", error.text) : 0;
+}
+
+static int run(int argc, char **argv) {
+    struct user_export export = {.sharing = "off"};
+    const struct cli_option options[] = {
+        {"kinds", "KIND,...",
+         "only these: account, friends, following, followers, muted, posts, notices, comments, history", &export.kinds,
+         NULL},
+    };
+    bool done;
+    int code = cli_open(&export.cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    if (export.cli.argument_count != 1 || !cli_int(export.cli.arguments[0], 0, INT64_MAX, &export.user))
+        code = cli_fail(&USER_EXPORT_COMMAND, 2, "one user must be given, a number from 0");
+    else if (export.kinds && !kinds_valid(export.kinds))
+        code = cli_fail(&USER_EXPORT_COMMAND, 2, "--kinds %s: --help names them", export.kinds);
+    else
+        code = print_all(&export);
+    cli_close(&export.cli);
+    return code;
+}
+
+const struct cli_command USER_EXPORT_COMMAND = {
+    .name = "export",
+    .synopsis = "USER [--kinds KIND,...]",
+    .summary = "everything that is kept of a user",
+    .run = run,
+};

@@ -1,0 +1,176 @@
+/* `starling forget`: has a gateway forget a user, waits until nothing is left, and says by when Kafka's topics follow. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "event/topics.h"
+#include "json/json.h"
+#include "kafka/admin.h"
+#include "service/http_client.h"
+#include "service/token.h"
+
+enum { TIMEOUT_MS = 40000, AGAIN_MS = 500, TOKEN_TTL_MS = 3600 * 1000, ADMIN_MS = 10000 };
+
+struct forgetting {
+    struct cli cli;
+    int64_t user;
+    const char *url, *token;
+    uv_loop_t loop;
+    struct http_client *client;
+    struct loop_timer *again;
+    struct token_issuer *issuer;
+    bool done;
+    int64_t until_us;
+    int code;
+    struct error error;
+};
+
+/* ---- the gateway ---- */
+
+static void print_removed(const json_t *report) {
+    const char *name;
+    json_t *count;
+    json_object_foreach(json_object_get(report, "removed"), name, count)
+        printf("%-12s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(count));
+}
+
+static void finish(struct forgetting *forgetting, int code) {
+    forgetting->code = code;
+    forgetting->done = true;
+}
+
+static void on_report(void *context, int code, unsigned status, const char *reply, size_t size) {
+    struct forgetting *forgetting = context;
+    struct error *error = &forgetting->error;
+    json_t *report = code == 0 && (status == 200 || status == 202) ? json_parse(reply, size, NULL) : NULL;
+    const char *at = json_string_value(json_object_get(report, "at"));
+    if (status == 202 && report && at) fprintf(stderr, "forgetting: at %s\n", at);
+    if (report && status == 200) {
+        print_removed(report);
+        finish(forgetting, 0);
+    } else if (code == 0 && status >= 400 && status < 500 && status != 429) {
+        finish(forgetting, error_set(error, -EACCES, "the gateway answers %u: %.*s", status, (int)size, reply));
+    } else if (clock_monotonic_us() < forgetting->until_us) {
+        loop_timer_again(forgetting->again, AGAIN_MS, 0);
+    } else {
+        finish(forgetting, error_set(error, -ETIMEDOUT, "%s did not come to an end: %s. Repeat it", forgetting->url,
+                                     code ? strerror(-code)
+                                     : at ? at
+                                          : "it is busy, or an owner is away"));
+    }
+    json_decref(report);
+}
+
+static void ask(void *context) {
+    struct forgetting *forgetting = context;
+    char *made =
+        forgetting->token ? NULL : token_issue(forgetting->issuer, forgetting->user, clock_wall_ms() + TOKEN_TTL_MS);
+    char *url = mem_format("%s/v1/me", forgetting->url);
+    http_fetch(forgetting->client, "DELETE", url, made ? made : forgetting->token, NULL, TIMEOUT_MS, on_report,
+               forgetting);
+    free(made);
+    free(url);
+}
+
+static int forget(struct forgetting *forgetting) {
+    struct error *error = &forgetting->error;
+    if (!forgetting->token) {
+        const char *file = forgetting->cli.settings.hs256_key_file;
+        if (!*file) return error_set(error, -EINVAL, "neither --token nor auth.hs256.key.file, to sign one, is given");
+        int code = token_issuer_new(file, &forgetting->issuer, error);
+        if (code) return code;
+    }
+    if (uv_loop_init(&forgetting->loop)) {
+        token_issuer_free(forgetting->issuer);
+        return error_set(error, -EMFILE, "no event loop can be made: too few descriptors");
+    }
+    forgetting->client = http_client_new(&forgetting->loop);
+    forgetting->again = loop_timer_new(&forgetting->loop, 0, 0, ask, forgetting);
+    while (!forgetting->done) uv_run(&forgetting->loop, UV_RUN_ONCE);
+    loop_timer_free(forgetting->again);
+    http_client_free(forgetting->client);
+    uv_run(&forgetting->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&forgetting->loop);
+    token_issuer_free(forgetting->issuer);
+    return forgetting->code;
+}
+
+/* ---- the topics ---- */
+
+static void print_time(int64_t ms) {
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm utc;
+    char text[32];
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    printf("%s", text);
+}
+
+/* When the last old value is gone from a topic that got its newest record now. */
+static void print_topic(const struct kafka_topic_keeping *kept, int64_t now_ms) {
+    printf("%-36s ", kept->name);
+    if (kept->kept_ms < 0) {
+        printf("no bound: %s\n", kept->compacted ? "max.compaction.lag.ms is not set" : "retention.ms is not set");
+        return;
+    }
+    print_time(now_ms + kept->kept_ms);
+    printf("  %s\n", kept->compacted ? "compacted" : "deleted");
+}
+
+static int print_topics(struct forgetting *forgetting) {
+    struct kafka_admin *admin = NULL;
+    struct kafka_topic_keeping *kept = mem_zero(2 * TOPICS_ALL.count, sizeof *kept);
+    size_t count = 0;
+    int code = kafka_admin_new(&forgetting->cli.kafka, &admin, &forgetting->error);
+    if (!code) code = kafka_topics_keeping(admin, &TOPICS_ALL, kept, &count, ADMIN_MS, &forgetting->error);
+    int64_t now_ms = clock_wall_ms();
+    if (!code) printf("\nWhat the topics still have of before is gone by:\n");
+    for (size_t i = 0; i < count; i++) {
+        if (!code) print_topic(&kept[i], now_ms);
+        free(kept[i].name);
+    }
+    free(kept);
+    kafka_admin_free(admin);
+    return code;
+}
+
+static int run(int argc, char **argv) {
+    struct forgetting forgetting = {.url = NULL};
+    const char *seconds = NULL;
+    int64_t wait_s = 600;
+    const struct cli_option options[] = {
+        {"http", "URL", "a gateway (api.url)", &forgetting.url, NULL},
+        {"token", "TOKEN", "the user's token (signed with auth.hs256.key.file)", &forgetting.token, NULL},
+        {"wait", "SECONDS", "so long at most (600)", &seconds, NULL},
+    };
+    bool done;
+    int code = cli_open(&forgetting.cli, &FORGET_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);
+    if (code || done) return code;
+    if (forgetting.cli.argument_count != 1 || !cli_int(forgetting.cli.arguments[0], 0, INT64_MAX, &forgetting.user)) {
+        code = cli_fail(&FORGET_COMMAND, 2, "one user must be given, a number from 0");
+    } else if (seconds && !cli_int(seconds, 1, 86400, &wait_s)) {
+        code = cli_fail(&FORGET_COMMAND, 2, "--wait %s: must be from 1 to 86400", seconds);
+    } else {
+        if (!forgetting.url) forgetting.url = forgetting.cli.settings.api_url;
+        forgetting.until_us = clock_monotonic_us() + wait_s * 1000000;
+        code = forget(&forgetting);
+        if (!code) code = print_topics(&forgetting);
+        if (!code && fflush(stdout)) code = error_set(&forgetting.error, -EIO, "standard output cannot be written");
+        if (code) code = cli_fail(&FORGET_COMMAND, 1, "%s", forgetting.error.text);
+    }
+    cli_close(&forgetting.cli);
+    return code;
+}
+
+const struct cli_command FORGET_COMMAND = {
+    .name = "forget",
+    .synopsis = "USER [--http URL] [--token TOKEN] [--wait SECONDS]",
+    .summary = "removes everything that is kept of a user",
+    .run = run,
+};

@@ -1,0 +1,79 @@
+/* The comments and likes of a user in one partition: for whoever forgets the user. */
+#include <inttypes.h>
+
+#include "comments/replies_private.h"
+#include "json/json.h"
+
+enum { WORK = 4000 /* rows that an answer looks at: about 4 ms */ };
+
+struct of_user {
+    struct buffer *body;
+    size_t count;
+};
+
+static void put_item(void *context, const struct event_text *subject, int64_t comment, bool like) {
+    struct of_user *found = context;
+    buffer_string(found->body, found->count++ ? ",{\"subject\":" : "{\"subject\":");
+    json_put_text(found->body, subject->data, subject->size);
+    buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"what\":\"%s\"}", comment, like ? "like" : "comment");
+}
+
+static int digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_place(const char *text, struct buffer *place) {
+    for (; *text; text += 2) {
+        int high = digit(text[0]), low = high < 0 ? -1 : digit(text[1]);
+        if (low < 0) return false;
+        buffer_byte(place, (uint8_t)(high << 4 | low));
+    }
+    return true;
+}
+
+static void put_place(struct buffer *body, const struct buffer *place) {
+    static const char DIGITS[] = "0123456789abcdef";
+    buffer_byte(body, '"');
+    for (size_t i = 0; i < place->size; i++) {
+        buffer_byte(body, (uint8_t)DIGITS[place->data[i] >> 4]);
+        buffer_byte(body, (uint8_t)DIGITS[place->data[i] & 15]);
+    }
+    buffer_byte(body, '"');
+}
+
+static void answer(struct comment_question *question, int64_t user, struct buffer *place) {
+    struct comment_replies *replies = question->replies;
+    struct of_user found = {.body = &replies->body};
+    struct error error;
+    buffer_clear(&replies->body);
+    buffer_string(&replies->body, "{\"items\":[");
+    int code =
+        threads_of_user(replies->options.threads, question->partition, user, place, WORK, put_item, &found, &error);
+    if (code) {
+        comment_replies_failed(question, code, &error);
+        return;
+    }
+    buffer_string(&replies->body, "],\"next\":");
+    if (place->size)
+        put_place(&replies->body, place);
+    else
+        buffer_string(&replies->body, "null");
+    buffer_byte(&replies->body, '}');
+    http_reply_json(question->request, 200, &replies->body);
+}
+
+void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path) {
+    struct comment_question question = {.replies = replies, .request = request};
+    const char *after = http_query(request, "after");
+    struct buffer place = {.data = NULL};
+    int64_t partition, user;
+    if (!http_path_number(&path, &partition) || *path || partition > INT32_MAX || !http_query(request, "user") ||
+        !http_query_number(request, "user", 0, INT64_MAX, &user) || (after && !read_place(after, &place))) {
+        comment_replies_bad_query(request);
+    } else if (comment_replies_serve(replies, request, (int32_t)partition)) {
+        question.partition = (int32_t)partition;
+        answer(&question, user, &place);
+    }
+    buffer_free(&place);
+}

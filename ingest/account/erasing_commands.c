@@ -1,0 +1,292 @@
+/* What a page lists, as the commands that remove it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "ids/ids.h"
+#include "ingest/account/erasing_private.h"
+#include "subjects/subject.h"
+#include "users/notice.h"
+
+enum { PAGE = 100, SPARE_MS = 500 /* an owner's answer may take that much longer than it waits */ };
+
+/* ---- a command's way ---- */
+
+struct erasing_sent {
+    struct erasure *erasure;
+    struct peers *owners;
+    char *question; /* NULL: none */
+};
+
+static void sent_over(struct erasing_sent *sent, bool good) {
+    struct erasure *erasure = sent->erasure;
+    if (good)
+        erasure->heard_us = clock_monotonic_us();
+    else
+        erasure->trouble = true;
+    free(sent->question);
+    free(sent);
+    erasing_page_over(erasure);
+}
+
+/* Whatever the outcome is, a refusal too: the next pass tells whether it is gone. */
+static void decided(void *context, int code, unsigned status, const char *reply, size_t size) {
+    sent_over(context, code == 0 && (status == 200 || status == 404));
+}
+
+static void acknowledged(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
+    struct erasing_sent *sent = context;
+    struct erasing *erasing = sent->erasure->erasing;
+    if (code || !sent->question || erasing->stopped) {
+        sent_over(sent, code == 0);
+        return;
+    }
+    char *path = mem_format("%s%soffset=%" PRId64 "&wait_ms=%" PRId64, sent->question,
+                            strchr(sent->question, '?') ? "&" : "?", offset, erasing->wait_ms);
+    peers_fetch(sent->owners, partition, path, (int)erasing->wait_ms + SPARE_MS, decided, sent);
+    free(path);
+}
+
+void erasing_send(struct erasure *erasure, const struct erasing_command *command) {
+    struct erasing_sent *sent = mem_alloc(sizeof *sent);
+    *sent = (struct erasing_sent){
+        .erasure = erasure,
+        .owners = command->owners,
+        .question = command->question ? mem_string(command->question) : NULL,
+    };
+    erasure->under_way++;
+    struct write *write = write_new(erasure->erasing->writer, NULL, acknowledged, sent);
+    write_keyed(write, command->topic, command->key, command->key_size, command->record);
+    write_end(write);
+}
+
+static void send_of_user(struct erasure *erasure, enum belonging_owner owner, const struct topic *topic, int64_t user,
+                         struct buffer *record, const char *question) {
+    uint8_t key[8];
+    bytes_put_be64(key, (uint64_t)user);
+    erasing_send(erasure, &(struct erasing_command){
+                              .topic = topic,
+                              .key = key,
+                              .key_size = sizeof key,
+                              .record = record,
+                              .owners = erasure->erasing->account->owners[owner],
+                              .question = question,
+                          });
+    buffer_free(record);
+}
+
+/* What was found in the first pass is what the user had. */
+static void found(struct erasure *erasure, enum erased_kind kind) {
+    erasure->found++;
+    if (erasure->pass == 1) erasure->removed[kind]++;
+}
+
+/* ---- the account ---- */
+
+static void give_up_handle(struct erasure *erasure) {
+    struct name_command command = {
+        .kind = NAME_COMMAND_GIVE_UP, .user = erasure->user, .handle = {"", 0}, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    char *question = mem_format("/peer/unnamed/%" PRId64, erasure->user);
+    event_encode_name_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_NAME_COMMANDS, erasure->user, &record, question);
+    free(question);
+}
+
+void erasing_remove_account(struct erasure *erasure, bool has_handle) {
+    struct user_copies *copies = erasure->erasing->account->copies;
+    struct profile profile;
+    struct buffer tombstone = {0};
+    int64_t offset;
+    if (profiles_find(user_copies_profiles(copies), erasure->user, &profile)) {
+        found(erasure, ERASED_PROFILE);
+        send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_PROFILES, erasure->user, &tombstone, NULL);
+    }
+    if (sharing_modes_find(user_copies_modes(copies), erasure->user, &offset) != SHARING_OFF) {
+        found(erasure, ERASED_SHARING);
+        send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_SHARING, erasure->user, &tombstone, NULL);
+    }
+    if (has_handle) found(erasure, ERASED_HANDLE);
+    if (has_handle || erasure->pass == 1) give_up_handle(erasure); // a wish may be under way that nobody sees yet
+}
+
+/* ---- friends ---- */
+
+static void send_friend(struct erasure *erasure, enum friend_command_kind kind, int64_t other) {
+    int64_t user = erasure->user, lower = user < other ? user : other;
+    struct friend_command command = {.kind = kind, .from = user, .to = other, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    char *question = mem_format("/peer/friendship/%" PRId64 "/%" PRId64, user, other);
+    event_encode_friend_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_FRIEND_COMMANDS, lower, &record, question);
+    free(question);
+}
+
+/* Who is blocked may have asked meanwhile: that goes, too. */
+static bool remove_friend(struct erasure *erasure, const json_t *item) {
+    const char *state;
+    int64_t other;
+    if (json_want_int(item, "user", 0, INT64_MAX, &other, NULL) || json_want_text(item, "state", &state, NULL))
+        return false;
+    found(erasure, ERASED_FRIENDS);
+    if (strcmp(state, "blocked") == 0) send_friend(erasure, FRIEND_COMMAND_UNBLOCK, other);
+    send_friend(erasure, FRIEND_COMMAND_REMOVE, other);
+    return true;
+}
+
+/* ---- follows and mutes ---- */
+
+static void send_follow(struct erasure *erasure, enum follow_command_kind kind, int64_t user, int64_t other) {
+    struct follow_command command = {.kind = kind, .user = user, .other = other, .time = clock_wall_ms()};
+    struct buffer record = {0};
+    char *question = mem_format("/peer/relation/%" PRId64 "/%" PRId64 "?relation=%s", user, other,
+                                kind == FOLLOW_COMMAND_UNMUTE ? "muted" : "following");
+    event_encode_follow_command(&record, &command);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_FOLLOW_COMMANDS, user, &record, question);
+    free(question);
+}
+
+static bool remove_relation(struct erasure *erasure, const json_t *item) {
+    int64_t other;
+    if (json_want_int(item, "user", 0, INT64_MAX, &other, NULL)) return false;
+    if (erasure->stage == STAGE_FOLLOWING) {
+        found(erasure, ERASED_FOLLOWING);
+        send_follow(erasure, FOLLOW_COMMAND_UNFOLLOW, erasure->user, other);
+    } else if (erasure->stage == STAGE_FOLLOWERS) {
+        found(erasure, ERASED_FOLLOWERS);
+        send_follow(erasure, FOLLOW_COMMAND_UNFOLLOW, other, erasure->user);
+    } else {
+        found(erasure, ERASED_MUTED);
+        send_follow(erasure, FOLLOW_COMMAND_UNMUTE, erasure->user, other);
+    }
+    return true;
+}
+
+/* ---- posts and notices ---- */
+
+static bool remove_post(struct erasure *erasure, const json_t *item) {
+    const char *text;
+    struct post_command command = {.kind = POST_COMMAND_DELETE, .user = erasure->user, .time = clock_wall_ms()};
+    if (json_want_text(item, "id", &text, NULL) || !ids_parse(text, strlen(text), &command.id)) return false;
+    struct buffer record = {0};
+    char *question = mem_format("/peer/gone/%" PRId64 "/%" PRId64, erasure->user, command.id);
+    event_encode_post_command(&record, &command);
+    found(erasure, ERASED_POSTS);
+    send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_POST_COMMANDS, erasure->user, &record, question);
+    free(question);
+    return true;
+}
+
+static bool remove_notice(struct erasure *erasure, const json_t *item) {
+    const char *text;
+    struct notice_key read;
+    uint8_t key[NOTICE_KEY_SIZE];
+    if (json_want_text(item, "id", &text, NULL) || !notice_id_read(text, &read)) return false;
+    read.user = erasure->user;
+    notice_key_write(key, &read);
+    found(erasure, ERASED_NOTICES);
+    erasing_send(erasure, &(struct erasing_command){
+                              .topic = &TOPIC_NOTICES,
+                              .key = key,
+                              .key_size = sizeof key,
+                              .record = &(struct buffer){0},
+                          });
+    return true;
+}
+
+/* ---- comments and likes ---- */
+
+static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
+    const char *subject, *text, *what;
+    char key[COMMENT_CLIENT_KEY_MAX];
+    struct comment_command command = {
+        .user = erasure->user,
+        .role = COMMENT_COMMAND_USER,
+        .text = {"", 0},
+        .owner = -1,
+        .time = clock_wall_ms(),
+        .named_key = {"", 0},
+        .who_may = COMMENT_COMMAND_SAME_WHO,
+        .review = COMMENT_COMMAND_SAME_REVIEW,
+        .closing = COMMENT_COMMAND_SAME_CLOSING,
+    };
+    if (json_want_text(item, "subject", &subject, NULL) || json_want_text(item, "comment", &text, NULL) ||
+        json_want_text(item, "what", &what, NULL) || !ids_parse(text, strlen(text), &command.comment))
+        return false;
+    bool like = strcmp(what, "like") == 0;
+    size_t type = strcspn(subject, ":");
+    if (!subject_valid(subject, strlen(subject))) return false;
+    command.kind = like ? COMMENT_COMMAND_UNLIKE : COMMENT_COMMAND_DELETE;
+    command.subject = (struct event_text){subject, strlen(subject)};
+    // A key of its own each time: a refusal would be repeated for an hour.
+    command.key = (struct event_text){key, (size_t)snprintf(key, sizeof key, "forget-%08x%08x",
+                                                            chance_next(&erasure->erasing->account->chance),
+                                                            chance_next(&erasure->erasing->account->chance))};
+    struct buffer record = {0};
+    event_encode_comment_command(&record, &command);
+    char *question = mem_format("/peer/comments/outcome/%.*s/%s?user=%" PRId64 "&key=%s&comment=%" PRId64, (int)type,
+                                subject, subject + type + 1, erasure->user, key, command.comment);
+    found(erasure, like ? ERASED_LIKES : ERASED_COMMENTS);
+    erasing_send(erasure, &(struct erasing_command){
+                              .topic = &TOPIC_COMMENT_COMMANDS,
+                              .key = subject,
+                              .key_size = strlen(subject),
+                              .record = &record,
+                              .owners = erasure->erasing->account->owners[BELONGS_TO_COMMENTS],
+                              .question = question,
+                          });
+    free(question);
+    buffer_free(&record);
+    return true;
+}
+
+/* ---- stages ---- */
+
+static const struct {
+    const char *kind; /* of BELONGINGS; NULL: a question of its own */
+    bool (*remove)(struct erasure *erasure, const json_t *item);
+} STAGES[ERASING_STAGES] = {
+    [STAGE_FRIENDS] = {"friends", remove_friend},
+    [STAGE_FOLLOWING] = {"following", remove_relation},
+    [STAGE_FOLLOWERS] = {"followers", remove_relation},
+    [STAGE_MUTED] = {"muted", remove_relation},
+    [STAGE_POSTS] = {"posts", remove_post},
+    [STAGE_COMMENTS] = {NULL, remove_of_comment},
+    [STAGE_NOTICES] = {"notices", remove_notice},
+};
+
+bool erasing_remove(struct erasure *erasure, const json_t *page) {
+    const json_t *items = json_object_get(page, "items");
+    if (!json_is_array(items)) return false;
+    for (size_t i = 0; i < json_array_size(items); i++)
+        if (!STAGES[erasure->stage].remove(erasure, json_array_get(items, i))) return false;
+    return true;
+}
+
+struct peers *erasing_question(const struct erasure *erasure, struct buffer *path, int32_t *partition) {
+    struct account_gateway *account = erasure->erasing->account;
+    const struct json_bytes cursor = {(const char *)erasure->cursor.data, erasure->cursor.size};
+    const char *name = STAGES[erasure->stage].kind;
+    struct peers *owners = account->owners[BELONGS_TO_FEEDS];
+    *partition = peers_of_user(owners, erasure->user);
+    if (erasure->stage == STAGE_ACCOUNT) {
+        buffer_format(path, "/peer/user/%" PRId64, erasure->user);
+        return owners;
+    }
+    if (!name) {
+        buffer_format(path, "/peer/comments/of/%d?user=%" PRId64, (int)erasure->partition, erasure->user);
+        if (cursor.size) buffer_format(path, "&after=%.*s", (int)cursor.size, cursor.data);
+        *partition = erasure->partition;
+        return account->owners[BELONGS_TO_COMMENTS];
+    }
+    const struct belonging *kind = belonging_find(name);
+    belonging_question(path, kind, erasure->user, PAGE, &cursor);
+    if (erasure->stage == STAGE_NOTICES) buffer_string(path, "&hidden=true"); // of those who have blocked the user, too
+    return account->owners[kind->owner];
+}

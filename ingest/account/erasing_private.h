@@ -1,0 +1,85 @@
+/* Between ingest/account/erasing*.c. */
+#ifndef INGEST_ACCOUNT_ERASING_PRIVATE_H
+#define INGEST_ACCOUNT_ERASING_PRIVATE_H
+
+#include "ingest/account/erasing.h"
+#include "ingest/write.h"
+#include "json/json.h"
+
+/* What is looked for, one after the other. */
+enum erasing_stage {
+    STAGE_ACCOUNT,
+    STAGE_FRIENDS,
+    STAGE_FOLLOWING,
+    STAGE_FOLLOWERS,
+    STAGE_MUTED,
+    STAGE_POSTS,
+    STAGE_COMMENTS, /* partition by partition of subjects */
+    STAGE_NOTICES,
+    ERASING_STAGES
+};
+
+/* A request that waits for the end of an erasure. */
+struct erasing_waiter {
+    struct erasing_waiter *next;
+    struct http_request *request;
+    int64_t until_us;
+};
+
+struct erasing {
+    struct account_gateway *account;
+    uv_loop_t *loop;
+    struct log *log;
+    struct writer *writer;
+    int64_t wait_ms; /* for outcomes, and until a request gets 202 */
+    struct metric *erased;
+    struct erasure *first;
+    size_t count;
+    struct loop_timer *tick;
+    bool stopped;
+};
+
+/* A user who is being forgotten, or has just been. */
+struct erasure {
+    struct erasing *erasing;
+    struct erasure *next;
+    int64_t user;
+    struct erasing_waiter *waiting;
+    int pass; /* from 1 */
+    enum erasing_stage stage;
+    int32_t partition;    /* STAGE_COMMENTS: that is asked */
+    struct buffer cursor; /* within the stage (and partition); empty: its beginning */
+    bool more;            /* the page that is being removed is not the last one of the stage (or partition) */
+    bool trouble;         /* a question or a command of this page had no answer: the page is asked for again */
+    size_t under_way;     /* commands of the page, and one for the page itself */
+    size_t found;         /* in this pass */
+    int64_t removed[ERASED_KINDS];
+    int64_t heard_us; /* when an owner last answered */
+    bool done;        /* everything is gone; it waits to be told */
+    struct loop_timer *again;
+};
+
+/* Asks for the page that the erasure has come to. */
+void erasing_ask(struct erasure *erasure);
+/* The page's commands are decided, or not (trouble). */
+void erasing_page_over(struct erasure *erasure);
+
+/* A command of the erasure. question: of its outcome, to which offset and wait_ms are added; NULL: an acknowledged record is enough. */
+struct erasing_command {
+    const struct topic *topic;
+    const void *key;
+    size_t key_size;
+    const struct buffer *record; /* empty: a tombstone */
+    struct peers *owners;
+    const char *question;
+};
+void erasing_send(struct erasure *erasure, const struct erasing_command *command);
+
+/* Removes what a page of the stage lists: sends its commands. False: the page cannot be understood. */
+bool erasing_remove(struct erasure *erasure, const json_t *page);
+/* The account itself. */
+void erasing_remove_account(struct erasure *erasure, bool has_handle);
+/* The question for the erasure's next page; its owners and the partition. */
+struct peers *erasing_question(const struct erasure *erasure, struct buffer *path, int32_t *partition);
+
+#endif

@@ -1,0 +1,92 @@
+"""A user who has something of every kind, and what the others see of it."""
+import json
+
+from .commenting import Commenting
+from .feed import Feed
+from .geo import north_of
+from .waiting import eventually
+
+HOME = 39.9847, 116.3184
+KINDS = 'account', 'friends', 'following', 'followers', 'muted', 'posts', 'notices', 'comments', 'history'
+
+
+class Belongings:
+    """
+    some = Belongings(cluster, users(5), reports=3)    # builds it all, and waits until all of it can be read
+    some.exported() == some.expected()
+    """
+
+    def __init__(self, cluster, ids, reports=3, posts=3):
+        self.cluster = cluster
+        self.user, self.friend, self.fan, self.idol, self.stranger = ids
+        self.feed, self.commenting = Feed(cluster), Commenting(cluster)
+        self.handle = f'user_{self.user}'
+        http = self.http(self.user)
+        http.ok('PUT', '/v1/profile', json={'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png'})
+        cluster.share(self.user, self.friend)
+        cluster.befriend((self.user, self.friend))
+        http.ok('PUT', f'/v1/blocks/{self.stranger}')
+        eventually(lambda: http.put('/v1/handle', json={'handle': self.handle}).status_code == 200, what='the handle is granted')
+        self.feed.follow(self.user, self.idol)
+        self.feed.follow(self.fan, self.user)
+        self.feed._put(self.user, f'/v1/mutes/{self.stranger}', 'muted', True, 30)
+        self.posts = [self.feed.post(self.user, f'post {i} of {self.user}') for i in range(posts)]
+        self.theirs = self.feed.post(self.idol, f'hello @{self.handle}')
+        subject = self.subject = f'post:{self.theirs["id"]}'
+        self.comment = self.commenting.write(subject, self.user, f'zanzibar{self.user}', owner=self.idol)
+        self.others = self.commenting.write(subject, self.fan, 'another one', reply_to=self.comment['id'], owner=self.idol)
+        self.commenting.like(subject, self.user, self.others['id'])
+        self.places = [north_of(*HOME, 10 * i) for i in range(reports)]
+        for i, place in enumerate(self.places):
+            cluster.report_http(self.user, *place, time=1_700_000_000_000 + i)
+        cluster.report_http(self.friend, *HOME)
+        eventually(lambda: len(http.ok('GET', '/v1/history', params={'limit': 1000})['items']) == reports, what='the history is stored')
+        eventually(lambda: self.found(f'zanzibar{self.user}'), what='the comment is found')
+        eventually(lambda: len(http.ok('GET', '/v1/notices')['items']) == 3, what='the notices are there')
+
+    def http(self, user):
+        return self.cluster.http(user)
+
+    def found(self, text) -> list:
+        """What moderators find."""
+        return self.cluster.http(self.stranger, scope='moderator').ok('GET', '/v1/moderation/comments', params={'text': text})['items']
+
+    def pages(self, limit=100):
+        after = None
+        while True:
+            page = self.http(self.user).ok('GET', '/v1/export', params={'limit': limit, **({'after': after} if after else {})})
+            yield page
+            after = page['next']
+            if after is None:
+                return
+
+    def exported(self, limit=100) -> dict:
+        """Kind -> items."""
+        found = {}
+        for page in self.pages(limit):
+            assert page['user'] == self.user and len(page['items']) <= limit
+            found.setdefault(page['kind'], []).extend(page['items'])
+        return found
+
+    def printed(self, *arguments) -> dict:
+        """The same, by the command."""
+        found = {}
+        for line in self.cluster.starling('export', self.user, *arguments).stdout.splitlines():
+            line = json.loads(line)
+            found.setdefault(line['kind'], []).append(line['item'])
+        return found
+
+    def check(self, found):
+        """Everything is there."""
+        assert found['account'] == [{'user': self.user, 'name': 'Ada "Lovelace"', 'avatar_url': 'https://x.example/ä.png',
+                                     'sharing': 'friends', 'handle': self.handle}]
+        assert [(f['user'], f['state']) for f in found['friends']] == [(self.friend, 'friends'), (self.stranger, 'blocked')]
+        assert found['following'] == [{'user': self.idol}] and found['followers'] == [{'user': self.fan}]
+        assert found['muted'] == [{'user': self.stranger}]
+        assert [(p['id'], p['text']) for p in found['posts']] == [(p['id'], p['text']) for p in reversed(self.posts)]
+        assert sorted((n['what'], n['user']) for n in found['notices']) == [
+            ('follow', self.fan), ('mention', self.idol), ('reply', self.fan)]
+        assert [(c['id'], c['text'], c['subject']) for c in found['comments']] == [
+            (self.comment['id'], f'zanzibar{self.user}', self.subject)]
+        assert [(round(r['lat'], 7), round(r['lng'], 7)) for r in found['history']] == [
+            (round(lat, 7), round(lng, 7)) for lat, lng in self.places]

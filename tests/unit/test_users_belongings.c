@@ -1,0 +1,80 @@
+/* Questions about what is kept of a user, and the pages that answer them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "users/belongings.h"
+
+static void asks(const char *name, const char *cursor, const char *wanted) {
+    struct buffer path = {.data = NULL};
+    belonging_question(&path, belonging_find(name), 7, 20, &(struct json_bytes){cursor, strlen(cursor)});
+    assert_string_equal(buffer_cstring(&path), wanted);
+    buffer_free(&path);
+}
+
+static void test_questions(void **state) {
+    assert_null(belonging_find("likes"));
+    asks("friends", "", "/peer/friends/7?state=all&limit=20");
+    asks("friends", "12", "/peer/friends/7?state=all&limit=20&after=12");
+    asks("posts", "99", "/peer/written/7?above=0&limit=20&before=99");
+    asks("notices", "1.2.3", "/peer/notices/7?&limit=20&after=1.2.3");
+    asks("comments", "", "/peer/moderation/comments?user=7&limit=20");
+}
+
+static void reads(const char *reply, const char *items, const char *next) {
+    struct json_bytes found, cursor;
+    assert_true(belonging_page(reply, strlen(reply), &found, &cursor));
+    assert_int_equal(found.size, strlen(items));
+    assert_memory_equal(found.data, items, found.size);
+    assert_int_equal(cursor.size, strlen(next));
+    assert_memory_equal(cursor.data, next, cursor.size);
+}
+
+static void test_pages(void **state) {
+    reads("{\"items\":[{\"user\":1}],\"next\":5,\"total\":9}", "[{\"user\":1}]", "5");
+    reads("{\"next\":\"1-2\",\"items\":[]}", "[]", "1-2");
+    reads("{\"items\":[\"]\"],\"next\":null}", "[\"]\"]", "");
+}
+
+static void test_what_is_no_page(void **state) {
+    static const char *const WRONG[] = {
+        "",
+        "{}",
+        "[]",
+        "{\"items\":[]}",
+        "{\"next\":null}",
+        "{\"items\":5,\"next\":null}",
+        "{\"items\":[],\"next\":\"a b\"}",
+        "{\"items\":[],\"next\":\"a&b\"}",
+        "{\"items\":[],\"next\":{}}",
+        "{\"items\":[",
+        "{\"items\":[],\"next\":\"",
+    };
+    for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+        struct json_bytes items, next;
+        assert_false(belonging_page(WRONG[i], strlen(WRONG[i]), &items, &next));
+    }
+}
+
+static void test_cursors(void **state) {
+    char longest[513];
+    memset(longest, 'a', sizeof longest);
+    assert_true(belonging_cursor_plain(&(struct json_bytes){longest, 512}));
+    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 513}));
+    assert_false(belonging_cursor_plain(&(struct json_bytes){longest, 0}));
+    assert_false(belonging_cursor_plain(&(struct json_bytes){"a\0b", 3}));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_questions),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_what_is_no_page),
+        cmocka_unit_test(test_cursors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -84,9 +84,10 @@ bool http_gzip_accepted(const char *accept) {
 }
 
 static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, size_t size) {
+    // A stream that has ended would leave out gzip's head and tail in what it says.
+    deflateReset(stream);
     size_t room = deflateBound(stream, size);
     unsigned char *packed = mem_alloc(room);
-    deflateReset(stream);
     stream->next_in = body;
     stream->avail_in = (uInt)size;
     stream->next_out = packed;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -59,7 +60,7 @@ static void gzip_is_accepted_as_rfc_9110_says(void **state) {
         {"gzip, *;q=0", true},
         {"identity", false},
         {",,gzip", true},
-        {"gzip;q=", true},
+        {"gzip;q=", false},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(CASES); i++)
@@ -115,7 +116,7 @@ static size_t read_all(struct world *world, int fd, char *out, size_t room) {
     size_t count = 0;
     int64_t started_us = clock_monotonic_us();
     for (;;) {
-        ssize_t got = read(fd, out + count, room - count);
+        ssize_t got = recv(fd, out + count, room - count, MSG_DONTWAIT);
         if (got == 0) return count;
         if (got > 0) count += (size_t)got;
         if (clock_monotonic_us() - started_us > 10000000) fail_msg("the answer does not end");
@@ -143,7 +144,7 @@ static void packed_answers_hold_the_body(void **state) {
         close(fd);
         assert_contains(reply, "\r\nContent-Encoding: gzip");
         assert_contains(reply, "\r\nVary: Accept-Encoding");
-        if (i % 2 == 0) assert_true(count < size / 2);
+        if (i % 2 == 0 && size >= 5000) assert_true(count < size / 2);
         assert_int_equal(unpack(packed, count, unpacked, ROOM), size);
         assert_memory_equal(unpacked, body, size);
     }

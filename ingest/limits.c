@@ -43,6 +43,7 @@ bool limits_pass(struct limits *limits, const struct call *call, bool known) {
     int64_t now_ms = clock_coarse_ms();
     int wait_s;
     if (known && call->claims.gateway) return true;
+    known = known && call->claims.user >= 0; // tokens of nobody in particular must not share one allowance
     if (known)
         wait_s = rates_take(limits->users, (uint64_t)call->claims.user, now_ms);
     else

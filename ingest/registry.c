@@ -21,6 +21,7 @@ enum {
     READ_ONLY = 42205,
     LATEST = -1
 };
+enum { SCHEMA_BODY_MAX = 16384 };
 
 struct registry_subject {
     char *name;
@@ -201,7 +202,8 @@ static enum body_schema schema_of_body(const struct call *call, const struct reg
     size_t size;
     const char *text, *type = "AVRO";
     const void *body = http_body(call->request, &size);
-    json_t *object = json_parse(body, size, NULL);
+    // Anybody may ask, and reading is work for the loop: no schema of ours is as large.
+    json_t *object = size <= SCHEMA_BODY_MAX ? json_parse(body, size, NULL) : NULL;
     enum body_schema result = BODY_OTHER;
     if (!object || json_want_text(object, "schema", &text, NULL) || !schema_text_valid(text) ||
         json_want_text(object, "schemaType", &type, NULL) == -EINVAL || strcmp(type, "AVRO")) {

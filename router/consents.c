@@ -136,6 +136,8 @@ void consents_look(struct consents *consents, int32_t partition, int64_t now, vo
     size_t kept = 0;
     for (size_t i = 0; i < part->ended_count; i++) {
         struct consents_end end = part->ended[i];
+        // A newer record has taken its place: else who sets an end again and again would fill the list.
+        if (*maps_find(part->users, (uint64_t)end.user) >> 2 != (uint64_t)end.offset) continue;
         if (now - end.time < consents->keep_ms && look(context, &end)) part->ended[kept++] = end;
     }
     part->ended_count = kept;

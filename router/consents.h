@@ -44,7 +44,7 @@ struct consents_end {
 };
 bool consents_take_end(struct consents *consents, int64_t now, int32_t *partition, struct consents_end *end);
 
-/* Calls `look` for each end that is kept of the partition. It says whether the end is to be kept for longer, up to keep_ms. */
+/* Calls `look` for each end that is kept of the partition, unless a newer record of the user has come. It says whether the end is to be kept for longer, up to keep_ms. */
 void consents_look(struct consents *consents, int32_t partition, int64_t now, void *context,
                    bool (*look)(void *context, const struct consents_end *end));
 

@@ -27,6 +27,7 @@ struct discover_page {
 struct discover_question {
     struct discover_page *page;
     struct http_request *request;
+    int64_t user;
 };
 
 static bool is_public(const struct discover_page *page, int64_t user) {
@@ -99,9 +100,15 @@ static void reply_page(struct discover_question *question, const char *text, siz
     json_decref(list);
 }
 
+static void refuse_hidden(struct http_request *request) {
+    http_problem(request, 403, "not_public", "only who shares publicly is shown who else does", 0);
+}
+
 static void answered(void *context, int code, unsigned status, const char *reply, size_t size) {
     struct discover_question *question = context;
-    if (code == 0 && status == 200)
+    if (!is_public(question->page, question->user)) // since it was asked
+        refuse_hidden(question->request);
+    else if (code == 0 && status == 200)
         reply_page(question, reply, size);
     else if (code == 0 && status == 400)
         http_problem(question->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
@@ -129,7 +136,7 @@ static void get_discover(void *state, const struct call *call) {
         return;
     }
     if (!is_public(page, user)) {
-        http_problem(call->request, 403, "not_public", "only who shares publicly is shown who else does", 0);
+        refuse_hidden(call->request);
         return;
     }
     int wait_s = rates_take(page->rates, (uint64_t)user, clock_coarse_ms());
@@ -138,7 +145,7 @@ static void get_discover(void *state, const struct call *call) {
         return;
     }
     struct discover_question *question = mem_alloc(sizeof *question);
-    *question = (struct discover_question){.page = page, .request = call->request};
+    *question = (struct discover_question){.page = page, .request = call->request, .user = user};
     snprintf(path, sizeof path, "/peer/discover/%" PRId64 "?limit=%" PRId64 "%s%s", user, limit, after ? "&after=" : "",
              after ? after : "");
     peers_fetch(page->options.routers, peers_of_user(page->options.routers, user), path, PEER_TIMEOUT_MS, answered,

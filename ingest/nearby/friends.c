@@ -142,18 +142,6 @@ static void get_friends(void *state, const struct call *call) {
     owners_pass_on(friends->routers, peers_of_user(friends->routers, user), path, PEER_TIMEOUT_MS, call->request);
 }
 
-/* ---- audience ---- */
-
-static void get_audience(void *state, const struct call *call) {
-    struct friends *friends = state;
-    int64_t user = call->claims.user, after = -1, limit = 100;
-    char path[PATH_MAX_BYTES], from[32] = "";
-    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
-    snprintf(path, sizeof path, "/peer/audience/%" PRId64 "?limit=%" PRId64 "%s", user, limit, from);
-    owners_pass_on(friends->routers, peers_of_user(friends->routers, user), path, PEER_TIMEOUT_MS, call->request);
-}
-
 struct friends *friends_new(const struct product_options *options, struct peers *routers) {
     struct friends *friends = mem_alloc(sizeof *friends);
     *friends = (struct friends){
@@ -176,7 +164,6 @@ static const struct endpoint ENDPOINTS[] = {
     {"DELETE", "/v1/friends/{user}", delete_friend, NEEDS_USER},
     {"PUT", "/v1/blocks/{user}", put_block, NEEDS_USER},
     {"DELETE", "/v1/blocks/{user}", delete_block, NEEDS_USER},
-    {"GET", "/v1/audience", get_audience, NEEDS_USER},
     {"POST", "/v1/friendships", post_friendship, NEEDS_GATEWAY},
 };
 const struct endpoint_list FRIENDS_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

@@ -25,6 +25,7 @@ struct near_lists {
 struct near_request {
     const struct near_lists *lists;
     struct http_request *request;
+    int64_t user;
 };
 
 /* ---- answers ---- */
@@ -93,12 +94,25 @@ static bool put_page(struct buffer *body, const json_t *page, struct user_copies
     return true;
 }
 
+static bool shares(const struct near_lists *lists, int64_t user) {
+    return sharing_modes_find(user_copies_modes(lists->copies), user, NULL) != SHARING_OFF;
+}
+
+static void reply_nobody(struct http_request *request) {
+    struct buffer body = {0};
+    buffer_string(&body, "{\"items\":[],\"next\":null,\"time\":null}");
+    http_reply_json(request, 200, &body);
+    buffer_free(&body);
+}
+
 static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
     struct near_request *asked = context;
     struct buffer body = {0};
     bool good = owners_answered(asked->request, code, status);
     json_t *page = good ? json_parse(text, size, NULL) : NULL;
-    if (page && put_page(&body, page, asked->lists->copies))
+    if (good && !shares(asked->lists, asked->user)) /* the caller may have opted out while the answer was waited for */
+        reply_nobody(asked->request);
+    else if (page && put_page(&body, page, asked->lists->copies))
         http_reply_json(asked->request, 200, &body);
     else if (good) /* by a router of another version: as if it had not answered */
         owners_answered(asked->request, -EIO, 0);
@@ -124,13 +138,6 @@ static bool query_since(const struct near_lists *lists, const struct call *call,
     return false;
 }
 
-static void reply_nobody(struct http_request *request) {
-    struct buffer body = {0};
-    buffer_string(&body, "{\"items\":[],\"next\":null,\"time\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
-}
-
 static void get_nearby(void *state, const struct call *call) {
     const struct near_lists *lists = state;
     int64_t user = call->claims.user, limit = LIMIT_DEFAULT, since = -1;
@@ -138,7 +145,7 @@ static void get_nearby(void *state, const struct call *call) {
     if (!query_cursor(call, &after) || !query_since(lists, call, &since) ||
         !call_query_range(call, "limit", 1, LIMIT_MAX, &limit))
         return;
-    if (sharing_modes_find(user_copies_modes(lists->copies), user, NULL) == SHARING_OFF) {
+    if (!shares(lists, user)) {
         reply_nobody(call->request);
         return;
     }
@@ -148,7 +155,7 @@ static void get_nearby(void *state, const struct call *call) {
     if (after) buffer_format(&path, "&after=%s", after);
     if (since >= 0) buffer_format(&path, "&since=%" PRId64 "&wait_ms=%" PRId64, since, wait_ms);
     struct near_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct near_request){.lists = lists, .request = call->request};
+    *asked = (struct near_request){.lists = lists, .request = call->request, .user = user};
     peers_fetch(lists->routers, peers_of_user(lists->routers, user), buffer_cstring(&path), ANSWER_MS + (int)wait_ms,
                 answered, asked);
     buffer_free(&path);

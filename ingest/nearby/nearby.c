@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "event/topics.h"
+#include "ingest/nearby/audience.h"
 #include "ingest/nearby/discover.h"
 #include "ingest/nearby/friends.h"
 #include "ingest/nearby/history.h"
@@ -26,6 +27,7 @@ struct nearby_gateway {
     struct sharing_writes *sharing;
     struct friends *friends;
     struct near_lists *near;
+    struct audience_pages *audience;
     struct discover_page *discover;
     struct page_config *page;
 };
@@ -72,6 +74,7 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
                                          common->clock == SERVICE_CLOCK_WALL);
     nearby->friends = friends_new(options, nearby->routers);
     nearby->near = near_lists_new(options, nearby->routers, common->clock == SERVICE_CLOCK_WALL);
+    nearby->audience = audience_pages_new(options, nearby->routers);
     nearby->discover = discover_page_new(&(struct discover_page_options){
         .routers = nearby->routers,
         .copies = nearby->copies,
@@ -87,6 +90,7 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
     endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
     endpoints_add(endpoints, &NEAR_ENDPOINTS, nearby->near, ready, nearby);
+    endpoints_add(endpoints, &AUDIENCE_ENDPOINTS, nearby->audience, ready, nearby);
     endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
     endpoints_add(endpoints, &PAGE_ENDPOINTS, nearby->page, NULL, NULL);
@@ -106,6 +110,7 @@ static void nearby_free(void *state) {
     if (!nearby) return;
     page_config_free(nearby->page);
     near_lists_free(nearby->near);
+    audience_pages_free(nearby->audience);
     discover_page_free(nearby->discover);
     friends_free(nearby->friends);
     sharing_writes_free(nearby->sharing);

@@ -75,7 +75,7 @@ void http_cors_put(const struct http_cors *cors, const struct http_request *requ
     if (!cors->all) MHD_add_response_header(response, "Vary", "Origin");
     if (!origin || !allows(cors, origin)) return;
     MHD_add_response_header(response, "Access-Control-Allow-Origin", cors->all ? "*" : origin);
-    MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Retry-After, Location, Allow");
+    MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Retry-After, Location, Allow, Link");
 }
 
 void http_cors_put_preflight(const struct http_cors *cors, const struct http_request *request, const char *allowed,

@@ -100,7 +100,8 @@ def test_serializers_find_their_schema_and_cannot_add_any(client, cluster, url):
     with pytest.raises(SchemaRegistryError) as refused:
         AvroSerializer(client, other)({'x': 1}, context)
     assert (refused.value.http_status_code, refused.value.error_code) == (422, 42205)
-    for body in {}, {'schema': 5}, {'schema': '{'}, {'schema': other, 'schemaType': 'PROTOBUF'}, []:
+    for body in ({}, {'schema': 5}, {'schema': '{'}, {'schema': other, 'schemaType': 'PROTOBUF'}, [],
+                 {'schema': '[' + '1,' * 20000 + '1]'}):
         answer = requests.post(f'{url}/subjects/starling.Sharing', json=body, timeout=10)
         assert (answer.status_code, answer.json()['error_code']) == (422, 42201), body
     answer = requests.post(f'{url}/subjects/starling.Sharing', json={'schema': other}, timeout=10)

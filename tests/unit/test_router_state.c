@@ -198,6 +198,8 @@ static void test_ends_are_kept_for_a_while(void **state) {
     assert_int_equal(looks_at(consents, 6100, true), 0);
     share_until(consents, 8, 5200, 4, 6100); // a new owner reads them all, and needs to look at late ones only
     assert_int_equal(looks_at(consents, 6100, true), 1);
+    for (int64_t i = 0; i < 100; i++) share_until(consents, 8, 5250 + i, 5 + i, 6100); // the newest counts
+    assert_int_equal(looks_at(consents, 6100, true), 1);
     consents_free(consents);
 }
 

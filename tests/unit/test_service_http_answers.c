@@ -213,7 +213,7 @@ static void known_origins_may_read_answers(void **state) {
     (void)state;
     char *reply = say(world, "GET", "/", "Origin: http://localhost:3000\r\n");
     assert_contains(reply, "\r\nAccess-Control-Allow-Origin: http://localhost:3000\r\n");
-    assert_contains(reply, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, Location, Allow\r\n");
+    assert_contains(reply, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, Location, Allow, Link\r\n");
     assert_contains(reply, "\r\nVary: Origin\r\n");
     free(reply);
     reply = say(world, "GET", "/bearer", "Origin: https://app.example\r\n"); /* problems, too */

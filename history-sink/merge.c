@@ -149,13 +149,16 @@ struct scratch_folder {
     const char *path;
 };
 
+static bool any_name(void *context, const char *name) { return true; }
+
 static void clean_entry(void *context, const struct storage_entry *entry) {
     const struct scratch_folder *folder = context;
     struct error ignored; // what stays takes room, and does no other harm
     char *path = mem_format("%s%s%s", folder->path, *folder->path ? "/" : "", entry->name);
     struct scratch_folder below = {.scratch = folder->scratch, .path = path};
-    if (storage_list(folder->scratch, path, clean_entry, &below, &ignored) == -ENOTDIR)
-        storage_remove(folder->scratch, path, &ignored);
+    int code = storage_list(folder->scratch, path, clean_entry, &below, &ignored);
+    if (code == -ENOTDIR) storage_remove(folder->scratch, path, &ignored);
+    if (code == 0) storage_sweep(folder->scratch, path, any_name, NULL, &ignored); // what was being written
     free(path);
 }
 

@@ -12,6 +12,8 @@
 
 enum {
     ERASURES_MAX = 64,
+    PASSES_MAX = 20,
+    LATER_PASS = 2, /* what the first one removed is counted */
     PEER_TIMEOUT_MS = 5000,
     AGAIN_MS = 300,     /* until a question without an answer is asked again, and until the next pass */
     GIVE_UP_S = 60,     /* without a word of the owner: whoever waits has long been told to ask again */
@@ -92,6 +94,15 @@ static void ask_later(struct erasure *erasure) {
 static void pass_over(struct erasure *erasure) {
     struct erasing *erasing = erasure->erasing;
     erasure->done = erasure->found == 0;
+    if (!erasure->done &&
+        erasure->pass >= PASSES_MAX) { // the user goes on writing: whoever still wants the end asks again
+        log_warn(erasing->log, "a user cannot be forgotten", LOG_INT("user", erasure->user),
+                 LOG_INT("passes", erasure->pass));
+        erasure->stage = STAGE_ACCOUNT;
+        answer(erasure, INT64_MAX);
+        forget_erasure(erasing, erasure);
+        return;
+    }
     if (!erasure->done) {
         erasure->pass++;
         erasure->found = 0;
@@ -185,6 +196,15 @@ static struct erasure *begin_erasure(struct erasing *erasing, int64_t user) {
     return erasure;
 }
 
+/* It had ended, and nobody fetched the report. The user may have written since. */
+static void look_once_more(struct erasure *erasure) {
+    erasure->done = false;
+    erasure->pass = LATER_PASS;
+    erasure->found = 0;
+    erasure->stage = STAGE_ACCOUNT;
+    erasing_ask(erasure);
+}
+
 /* A request waits for an erasure that is under way, begins one, or fetches the report of one that has ended meanwhile. */
 static void delete_me(void *state, const struct call *call) {
     struct erasing *erasing = state;
@@ -200,10 +220,8 @@ static void delete_me(void *state, const struct call *call) {
     *waiter = (struct erasing_waiter){
         .next = erasure->waiting, .request = call->request, .until_us = clock_monotonic_us() + erasing->wait_ms * 1000};
     erasure->waiting = waiter;
-    if (begun)
-        erasing_ask(erasure);
-    else if (erasure->done && answer(erasure, INT64_MAX))
-        forget_erasure(erasing, erasure);
+    if (erasure->done) look_once_more(erasure);
+    if (begun) erasing_ask(erasure);
 }
 
 static void tick(void *context) {

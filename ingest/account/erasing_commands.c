@@ -14,7 +14,7 @@
 #include "subjects/subject.h"
 #include "users/notice.h"
 
-enum { PAGE = 100, SPARE_MS = 500 /* an owner's answer may take that much longer than it waits */ };
+enum { OTHERS_PASSES = 3, PAGE = 100, SPARE_MS = 500 /* an owner's answer may take that much longer than it waits */ };
 
 /* ---- a command's way ---- */
 
@@ -81,9 +81,14 @@ static void send_of_user(struct erasure *erasure, enum belonging_owner owner, co
     buffer_free(record);
 }
 
+/* Others go on following and asking: what they have made is removed in each pass, but does not call for ever more of them. */
+static bool made_by_others(enum erased_kind kind) {
+    return kind == ERASED_FOLLOWERS || kind == ERASED_FRIENDS || kind == ERASED_NOTICES;
+}
+
 /* What was found in the first pass is what the user had. */
 static void found(struct erasure *erasure, enum erased_kind kind) {
-    erasure->found++;
+    if (erasure->pass < OTHERS_PASSES || !made_by_others(kind)) erasure->found++;
     if (erasure->pass == 1) erasure->removed[kind]++;
 }
 
@@ -104,14 +109,14 @@ void erasing_remove_account(struct erasure *erasure, bool has_handle) {
     struct profile profile;
     struct buffer tombstone = {0};
     int64_t offset;
+    bool shares = sharing_modes_find(user_copies_modes(copies), erasure->user, &offset) != SHARING_OFF;
     if (profiles_find(user_copies_profiles(copies), erasure->user, &profile)) {
         found(erasure, ERASED_PROFILE);
         send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_PROFILES, erasure->user, &tombstone, NULL);
     }
-    if (sharing_modes_find(user_copies_modes(copies), erasure->user, &offset) != SHARING_OFF) {
-        found(erasure, ERASED_SHARING);
+    if (shares) found(erasure, ERASED_SHARING);
+    if (shares || (erasure->pass == 1 && offset >= 0)) // who has opted out has a record, too
         send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_SHARING, erasure->user, &tombstone, NULL);
-    }
     if (has_handle) found(erasure, ERASED_HANDLE);
     if (has_handle || erasure->pass == 1) give_up_handle(erasure); // a wish may be under way that nobody sees yet
 }

@@ -59,9 +59,13 @@ int kafka_topics_keeping(struct kafka_admin *admin, const struct topic_list *top
     const rd_kafka_ConfigResource_t **results =
         rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &answers);
     for (size_t i = 0; i < answers; i++) {
-        if (rd_kafka_ConfigResource_error(results[i])) continue; // a topic of a later version that is not made yet
-        read_keeping(results[i], &kept[(*count)++]);
+        rd_kafka_resp_err_t failed = rd_kafka_ConfigResource_error(results[i]);
+        if (!failed)
+            read_keeping(results[i], &kept[(*count)++]);
+        else if (failed != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) // of a later version, and not made yet
+            code = error_set(error, -EIO, "the settings of %s: %s", rd_kafka_ConfigResource_name(results[i]),
+                             rd_kafka_ConfigResource_error_string(results[i]));
     }
     rd_kafka_event_destroy(event);
-    return 0;
+    return code;
 }

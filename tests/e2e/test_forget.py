@@ -1,5 +1,6 @@
 """Users who are forgotten: nothing of them is left, wherever one looks."""
 import calendar
+import threading
 import time
 
 import pytest
@@ -128,6 +129,34 @@ def test_who_has_nothing_is_forgotten_at_once(everything, users):
     user, = users(1)
     report = forget(everything.http(user))
     assert set(report['removed']) == NOTHING and set(report['removed'].values()) == {0}
+
+
+def test_who_had_switched_sharing_off_leaves_no_record_of_it(everything, users):
+    user, = users(1)
+    everything.share(user, mode='off')
+    assert newest(everything, 'sharing')[user.to_bytes(8, 'big')] is not None
+    forget(everything.http(user))
+    assert newest(everything, 'sharing')[user.to_bytes(8, 'big')] is None
+
+
+def test_who_is_followed_again_and_again_is_forgotten_all_the_same(everything, users):
+    """Whatever others make goes in each pass, but does not keep the erasure from its end."""
+    user, *fans = users(4)
+    everything.http(user).ok('PUT', '/v1/profile', json={'name': 'Ada'})
+    stop = threading.Event()
+
+    def follow():
+        while not stop.is_set():
+            for fan in fans:
+                everything.http(fan).put(f'/v1/follows/{user}')
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        forget(everything.http(user))
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_the_command_says_what_went_and_when_topics_follow(everything, users):

@@ -137,7 +137,10 @@ static void test_it_goes_on_after_a_kill(void **state) {
     struct storage_writer *writer;
     assert_int_equal(storage_create(world.scratch, "hours/date=1970-01-01/hour=00/x", &writer, NULL), 0);
     assert_int_equal(storage_publish(writer, NULL), 0);
+    struct error error;
+    assert_int_equal(storage_create(world.scratch, "hours/date=1970-01-01/hour=00/y", &writer, NULL), 0);
     assert_int_equal(merge_clean(world.scratch, NULL), 0);
+    assert_int_equal(storage_publish(writer, &error), -EEXIST); // also what was still being written
     free(path);
     world_end(&world);
 }

@@ -20,7 +20,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { OWNERS = 3, KINDS = 4, IDS = 400, PARTITION = 1, PARTITIONS = 2, CHUNK = 8, LOG = 20000, HISTORIES = 30 };
+enum { OWNERS = 3, KINDS = 4, IDS = 400, PARTITION = 1, PARTITIONS = 2, CHUNK = 8, LOG = 20000, HISTORIES = 12 };
 
 struct list_record {
     int owner, kind, id;

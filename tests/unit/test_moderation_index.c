@@ -362,7 +362,7 @@ static void the_log_stays_short_while_searches_overlap(void **state) {
 
 /* ---- brute force ---- */
 
-enum { IDS = 60, USERS = 4, ROUNDS = 400, SEARCHES = 30 };
+enum { IDS = 60, USERS = 4, ROUNDS = 200, SEARCHES = 30 };
 
 /* Characters as the rules of words have them; folded NULL: a separator. */
 static const struct sign {

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import random
+import signal
 import subprocess
 import threading
 import time
@@ -164,11 +165,11 @@ def trouble(cluster, sinks, until, disk):
         elif turn % 4 == 2:
             third.start(wait=False)
         elif turn % 4 == 0:
-            assert third.stop() == 0
+            assert third.stop() in (0, -signal.SIGTERM)  # it may not have come as far as to heed signals
     if disk:
         (disk / 'filler').unlink(missing_ok=True)
     if third.alive():
-        assert third.stop() == 0
+        assert third.stop() in (0, -signal.SIGTERM)  # it may not have come as far as to heed signals
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ RARE = {  # what the others cannot bring about in a minute
     ('User:starling-feed', 'WRITE', 'feed-watches'): 'an edge died, and its watches are forgotten minutes later',
     ('User:starling-comments', 'WRITE', 'comment-watches'): 'the same, of threads',
     ('User:starling-feed', 'WRITE', 'post-commands'): 'a post was deleted a day ago',
+    ('User:starling-ingest', 'WRITE', 'notices'): 'a user who has notices is forgotten',
     ('User:starling-router', 'WRITE', 'friend-commands'): 'somebody has more friends than may be, because two were made at once',
 }
 HOME = 39.9847, 116.3184

@@ -128,7 +128,8 @@ static void decode_records(void *context, const struct kafka_record *records, si
 
 static bool all_is_read(const struct reading *reading, int64_t partitions) {
     for (int32_t p = 0; p < partitions; p++)
-        if (kafka_consumer_position(reading->consumer, &TOPIC_LOCATIONS, p) < reading->ends[p]) return false;
+        if (reading->ends[p] && kafka_consumer_position(reading->consumer, &TOPIC_LOCATIONS, p) < reading->ends[p])
+            return false;
     return true;
 }
 

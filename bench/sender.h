@@ -10,7 +10,7 @@
 
 #include "kafka/producer.h"
 
-enum { SENDER_LINGER_MS = 20, SENDER_FLUSH_MS = 60000 };
+enum { SENDER_LINGER_MS = 20, SENDER_TIMEOUT_MS = 300000, SENDER_FLUSH_MS = SENDER_TIMEOUT_MS };
 
 struct sender {
     uv_loop_t loop;
@@ -37,6 +37,7 @@ static inline void sender_open(struct sender *sender, const struct kafka_setting
     struct kafka_producer_options options = {.loop = &sender->loop,
                                              .settings = settings,
                                              .linger_ms = SENDER_LINGER_MS,
+                                             .timeout_ms = SENDER_TIMEOUT_MS,
                                              .context = sender,
                                              .on_delivered = sender_delivered};
     if (kafka_producer_new(&options, &sender->producer, &error)) sender_fail("a producer", error.text);

@@ -3,8 +3,8 @@
 
 VENV=$CACHE/venv
 
-# Most of a test's time is waiting: three files of tests at a time, each beside a broker of its own.
-BESIDE=(--numprocesses 3 --dist loadfile)
+# Most of a test's time is waiting: four files of tests at a time, each beside a broker of its own.
+BESIDE=(--numprocesses 4 --dist loadfile)
 
 # A virtual environment with exactly what tests/e2e/requirements.txt says; made again when that changes.
 need_venv() {

@@ -6,7 +6,7 @@
  * histories must go wrong: a check that cannot fail proves nothing. The same again with routers that are far behind now and
  * then, and hold reports until newer ones supersede them (backlog.h).
  *
- * STARLING_HISTORIES sets how many of each kind (default 5,000).
+ * STARLING_HISTORIES sets how many of each kind (default 2,500).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -728,7 +728,7 @@ static int calm_history(uint64_t seed, bool outbids_late, uint64_t *upsets) {
 
 static int histories(void) {
     const char *text = getenv("STARLING_HISTORIES");
-    return text ? atoi(text) : 5000;
+    return text ? atoi(text) : 2500;
 }
 
 static struct world check_with(const char *name, double loss, bool chaos, bool overload) {

@@ -326,6 +326,7 @@ enum {
     COMMENT_COMMAND_V1_SCHEMA_ID = 32,
     COMMENT_V1_SCHEMA_ID = 34,
     COMMENT_TEXT_V1_SCHEMA_ID = 35,
+    SHARING_V1_SCHEMA_ID = 5,
     MODERATION_ENTRY_V1_SCHEMA_ID = 39
 };
 
@@ -336,6 +337,7 @@ int sample_recode(struct codec *codec, const uint8_t *value, size_t size, struct
     case FRIEND_COMMAND_SCHEMA_ID: RECODE(friend_command);
     case FRIENDSHIP_SCHEMA_ID: RECODE(friendship);
     case PROFILE_SCHEMA_ID: RECODE(profile);
+    case SHARING_V1_SCHEMA_ID: RECODE_OLDER(sharing, 1); // until
     case SHARING_SCHEMA_ID: RECODE(sharing);
     case COMMAND_OFFSET_SCHEMA_ID: RECODE(command_offset);
     case DELIVERY_BATCH_V1_SCHEMA_ID: return recode_batch_v1(codec, value, size, out);

@@ -13,7 +13,7 @@
 
 #include "feed_world.h"
 
-enum { HISTORIES = 50, ENOUGH = 4000 };
+enum { HISTORIES = 25, ENOUGH = 4000 };
 
 static uint64_t histories(void) {
     const char *wanted = getenv("FEED_HISTORIES");

@@ -1,4 +1,4 @@
-# What the person building may choose, and the compiler flags that follow from it.
+# The choices of the person who builds, and the compiler flags that follow from it.
 
 set(SANITIZE "" CACHE STRING "Sanitizers for every target: address,undefined or thread; empty for none")
 option(WARNINGS_AS_ERRORS "Refuse code with warnings" ON)

@@ -91,7 +91,7 @@ static int hex4(const char *at, const char *end) {
     return code;
 }
 
-/* What follows \u; a character beyond U+FFFF is a pair of them. Returns where it ends, NULL when it means no character. */
+/* Reads what follows \u; a character beyond U+FFFF is a pair of them. Returns where it ends, NULL when it means no character. */
 static const char *read_unicode(const char *at, const char *end, struct buffer *out) {
     int code = hex4(at, end);
     at += 4;

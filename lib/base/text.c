@@ -153,4 +153,11 @@ size_t text_distance(const char *a, const char *b) {
     return distance;
 }
 
+int text_word(const char *text, const char *const *words) {
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) == 0) return i;
+    }
+    return -1;
+}
+
 char *text_after_mark(char *text) { return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text; }

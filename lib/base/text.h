@@ -30,6 +30,9 @@ size_t text_utf8_length(const char *text, size_t size);
 /* How many characters (code points) the text has; -1: it is not valid UTF-8, or holds a NUL. */
 int64_t text_utf8_points(const char *text, size_t size);
 
+/* The text's place among the words, which NULL ends; -1: it is none of them. */
+int text_word(const char *text, const char *const *words);
+
 /* The text behind a byte order mark, with which some programs begin files. */
 char *text_after_mark(char *text);
 

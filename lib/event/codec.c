@@ -105,6 +105,7 @@ uint8_t *event_header_write(uint8_t *at, enum event_record record) {
         [EVENT_MODERATION_ENTRY] = MODERATION_ENTRY_SCHEMA_ID,
         [EVENT_COMMENT_WIDE] = COMMENT_WIDE_SCHEMA_ID,
         [EVENT_LOCATION_REPORTS] = LOCATION_REPORTS_SCHEMA_ID,
+        [EVENT_NEARBY_MUTE] = NEARBY_MUTE_SCHEMA_ID,
     };
     at[0] = 0;
     bytes_put_be32(at + 1, newest[record]);
@@ -156,6 +157,7 @@ DEFINE_RECORD(friend_command, "friend-command", EVENT_FRIEND_COMMAND)
 DEFINE_RECORD(friendship, "friendship", EVENT_FRIENDSHIP)
 DEFINE_RECORD(profile, "profile", EVENT_PROFILE)
 DEFINE_RECORD(sharing, "sharing", EVENT_SHARING)
+DEFINE_RECORD(nearby_mute, "nearby-mute", EVENT_NEARBY_MUTE)
 DEFINE_RECORD(command_offset, "command-offset", EVENT_COMMAND_OFFSET)
 DEFINE_RECORD(follow_command, "follow-command", EVENT_FOLLOW_COMMAND)
 DEFINE_RECORD(follow, "follow", EVENT_FOLLOW)

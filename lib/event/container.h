@@ -35,7 +35,7 @@ struct container_input {
                     struct error *error); /* some bytes; 0: the end; negative */
 };
 
-/* Reads the header. What is no file of HistoryRow, or is damaged, gives -EBADMSG, here as below. */
+/* Reads the header. A file that is none of HistoryRow, or is damaged, gives -EBADMSG, here as below. */
 int container_reader_new(const char *name, const struct container_input *input, struct container_reader **reader,
                          struct error *error);
 int64_t container_reader_end(const struct container_reader *reader); /* starling.end, -1: it has none */

@@ -9,6 +9,7 @@ const struct event_kinds EVENT_KINDS[] = {
     {&TOPIC_FRIENDSHIPS, {"friendship"}},
     {&TOPIC_PROFILES, {"profile"}},
     {&TOPIC_SHARING, {"sharing"}},
+    {&TOPIC_NEARBY_MUTES, {"nearby-mute"}},
     {&TOPIC_DELIVERIES, {"delivery-batch"}},
     {&TOPIC_COMMAND_OFFSETS, {"command-offset"}},
     {&TOPIC_FOLLOW_COMMANDS, {"follow-command"}},
@@ -35,6 +36,7 @@ const struct event_kinds EVENT_KINDS[] = {
     {&TOPIC_MODERATION_LOG, {"moderation-entry"}},
     {&TOPIC_COMMENTS_WIDE, {"comment-wide"}},
     {&TOPIC_COMMENT_WATCHES, {"watch", "roll-call"}},
+    {&TOPIC_ERASURES, {NULL}}, // the key says everything
     {NULL, {NULL}},
 };
 

@@ -9,7 +9,8 @@ enum { EVENT_KINDS_MAX = 2 };
 
 struct event_kinds {
     const struct topic *topic;
-    const char *records[EVENT_KINDS_MAX]; /* as schemas/ids.txt calls them; NULL: no further one */
+    const char *records
+        [EVENT_KINDS_MAX]; /* as schemas/ids.txt calls them; NULL: no further one; none at all: its records have no values */
 };
 
 extern const struct event_kinds EVENT_KINDS[]; /* of all topics; the last one has no topic */

@@ -12,6 +12,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_FRIEND_COMMANDS, WRITE},
     {&TOPIC_PROFILES, READ_OR_BURY | WRITE},
     {&TOPIC_SHARING, READ_OR_BURY | WRITE},
+    {&TOPIC_NEARBY_MUTES, READ_OR_BURY | WRITE},
     {&TOPIC_FOLLOW_COMMANDS, WRITE},
     {&TOPIC_POST_COMMANDS, WRITE},
     {&TOPIC_NAME_COMMANDS, WRITE},
@@ -20,6 +21,7 @@ static const struct topic_use INGEST[] = {
     {&TOPIC_BANS, WRITE},
     {&TOPIC_MODERATION_LOG, WRITE},
     {&TOPIC_NOTICES, WRITE}, // tombstones, when a user is forgotten
+    {&TOPIC_ERASURES, WRITE},
 };
 
 static const struct topic_use ROUTER[] = {
@@ -35,7 +37,7 @@ static const struct topic_use FANOUT[] = {
     {&TOPIC_DELIVERIES, READ_OR_BURY}, {&TOPIC_LOCATIONS, WRITE},
     {&TOPIC_PROFILES, READ_OR_BURY},   {&TOPIC_SHARING, READ_OR_BURY},
     {&TOPIC_FEED_WATCHES, WRITE},      {&TOPIC_POST_COMMANDS, 0}, // its owners have the texts
-    {&TOPIC_COMMENT_WATCHES, WRITE},
+    {&TOPIC_COMMENT_WATCHES, WRITE},   {&TOPIC_NEARBY_MUTES, READ_OR_BURY},
 };
 
 static const struct topic_use FEED[] = {
@@ -72,7 +74,7 @@ static const struct topic_use COMMENTS[] = {
     {&TOPIC_DELIVERIES, WRITE},
 };
 
-static const struct topic_use HISTORY_SINK[] = {{&TOPIC_LOCATIONS, READ_OR_BURY}};
+static const struct topic_use HISTORY_SINK[] = {{&TOPIC_LOCATIONS, READ_OR_BURY}, {&TOPIC_ERASURES, READ_OR_BURY}};
 
 static const struct topic_use MODERATION[] = {{&TOPIC_COMMENTS_WIDE, READ_OR_BURY}};
 
@@ -83,12 +85,12 @@ const struct program PROGRAM_FEED = {
 const struct program PROGRAM_COMMENTS = {
     .name = "starling-comments", .uses = USES(COMMENTS), .member = true, .transactions = true, .follows = true};
 const struct program PROGRAM_HISTORY_SINK = {
-    .name = "starling-history-sink", .uses = USES(HISTORY_SINK), .member = true};
+    .name = "starling-history-sink", .uses = USES(HISTORY_SINK), .member = true, .follows = true};
 const struct program PROGRAM_MODERATION = {.name = "starling-moderation", .uses = USES(MODERATION), .member = true};
 
 static const struct program *const ASKED_BY_INGEST[] = {&PROGRAM_ROUTER,       &PROGRAM_FEED,       &PROGRAM_COMMENTS,
                                                         &PROGRAM_HISTORY_SINK, &PROGRAM_MODERATION, NULL};
-static const struct program *const ASKED_BY_FANOUT[] = {&PROGRAM_FEED, NULL};
+static const struct program *const ASKED_BY_FANOUT[] = {&PROGRAM_ROUTER, &PROGRAM_FEED, NULL};
 
 const struct program PROGRAM_INGEST = {
     .name = "starling-ingest", .uses = USES(INGEST), .follows = true, .peers = ASKED_BY_INGEST};

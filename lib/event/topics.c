@@ -36,6 +36,24 @@ const struct topic TOPIC_PROFILES = {
 const struct topic TOPIC_SHARING = {
     .name = "sharing", .space = TOPIC_SPACE_USERS, .cleanup = TOPIC_COMPACTED, .retention_ms = WEEK_MS};
 
+const struct topic TOPIC_NEARBY_MUTES = {
+    .name = "nearby-mutes",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_COMPACTED,
+    .retention_ms = WEEK_MS,
+    .key_hashed = USER_BYTES,
+};
+
+const struct topic TOPIC_ERASURES = {
+    .name = "erasures",
+    .space = TOPIC_SPACE_USERS,
+    .cleanup = TOPIC_DELETED,
+    // Longer than `locations`: whoever reads old reports again has to know whose are gone.
+    .retention_ms = 4 * WEEK_MS,
+    // Compared with the arrival of reports.
+    .append_time = true,
+};
+
 const struct topic TOPIC_DELIVERIES = {
     .name = "deliveries", .space = TOPIC_SPACE_ROUTES, .cleanup = TOPIC_DELETED, .retention_ms = DELIVERIES_MS};
 
@@ -184,7 +202,8 @@ static const struct topic *const ALL[] = {
     &TOPIC_HOT_POSTS,      &TOPIC_NAME_COMMANDS,    &TOPIC_NAMES,           &TOPIC_NOTICES,
     &TOPIC_FEED_WATCHES,   &TOPIC_COMMENT_COMMANDS, &TOPIC_COMMENTS,        &TOPIC_COMMENT_TEXTS,
     &TOPIC_REACTIONS,      &TOPIC_COMMENT_REFUSALS, &TOPIC_COMMENT_OFFSETS, &TOPIC_BANS,
-    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,    &TOPIC_COMMENT_WATCHES,
+    &TOPIC_MODERATION_LOG, &TOPIC_COMMENTS_WIDE,    &TOPIC_COMMENT_WATCHES, &TOPIC_ERASURES,
+    &TOPIC_NEARBY_MUTES,
 };
 
 const struct topic_list TOPICS_ALL = {ALL, sizeof ALL / sizeof *ALL};

@@ -13,7 +13,8 @@ extern const struct topic TOPIC_FRIEND_COMMANDS; /* key: lower user of the pair;
 extern const struct topic TOPIC_FRIENDSHIPS;     /* key: user, other, in the user's partition; Friendship */
 extern const struct topic TOPIC_PROFILES;        /* key: user; Profile */
 extern const struct topic TOPIC_SHARING;         /* key: user; Sharing */
-extern const struct topic TOPIC_DELIVERIES;      /* no key, partition: route; DeliveryBatch */
+extern const struct topic TOPIC_ERASURES; /* key: user, no value: the user is forgotten, with all history until then */
+extern const struct topic TOPIC_DELIVERIES; /* no key, partition: route; DeliveryBatch */
 extern const struct topic
     TOPIC_COMMAND_OFFSETS; /* key: name of a topic of commands, in the same partition; CommandOffset */
 
@@ -47,6 +48,7 @@ extern const struct topic TOPIC_COMMENT_OFFSETS;  /* key: name of a topic of com
 extern const struct topic
     TOPIC_MODERATION_LOG; /* subject, comment, offset of the command; or user:ID, 0, a number; ModerationEntry */
 extern const struct topic TOPIC_COMMENTS_WIDE; /* subject, comment; CommentWide */
+extern const struct topic TOPIC_NEARBY_MUTES;  /* key: user, friend (users/half.h); NearbyMute */
 extern const struct topic TOPIC_BANS;          /* key: user; CommentBan */
 
 /* Key: "comments:", the subject, and watcher, in the subject's partition; Watch, RollCall */

@@ -37,7 +37,7 @@ double geo_distance(struct geo_point a, struct geo_point b) {
  *
  * and the rounding of either way to the haversine is under 1e-12 of it (COS_LEAST keeps the poles out, where a cosine of
  * a rounded latitude has few digits left). The guard band is 1e-9 of it to either side: 4
- * micrometres at 5 miles. What falls into the band is left to geo_distance. */
+ * micrometres at 5 miles. A point in the band is left to geo_distance. */
 #define SMALL 0.1
 #define GUARD 1e-9
 #define COS_LEAST 1e-3
@@ -128,7 +128,7 @@ static void look(const struct geo_circle *circle, const struct geo_point *points
     for (int i = 0; i < LANES; i++) lanes->distance_m[i] = metres(lanes->haversine[i]);
 }
 
-/* What geo_near says, from what is known of the point in that lane. */
+/* As geo_near, from what is known of the point in that lane. */
 static bool is_near(const struct geo_circle *circle, struct geo_point p, const struct lanes *lanes, size_t lane) {
     if (fabs(lanes->north[lane]) > (double)circle->lat_reach || lanes->east[lane] > (double)circle->lng_reach)
         return false;

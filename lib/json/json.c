@@ -109,6 +109,13 @@ bool json_copy_int(struct buffer *out, const json_t *object, const char *key) {
     return true;
 }
 
+bool json_copy_int_or_null(struct buffer *out, const json_t *object, const char *key) {
+    if (!json_is_null(json_object_get(object, key))) return json_copy_int(out, object, key);
+    put_key(out, key);
+    buffer_string(out, "null");
+    return true;
+}
+
 void json_put_degrees(struct buffer *out, int32_t e7) {
     uint32_t size = e7 < 0 ? 0 - (uint32_t)e7 : (uint32_t)e7;
     uint32_t fraction = size % 10000000;

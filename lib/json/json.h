@@ -30,9 +30,11 @@ int json_want_degrees(const json_t *object, const char *key, double limit, int32
 /* Writing: values appended to a buffer; the caller writes braces, commas and keys. */
 void json_put_text(struct buffer *out, const char *text, size_t size); /* quoted, escaped, as text_quote does */
 void json_put_int(struct buffer *out, int64_t value);
-/* Append ,"key":VALUE with the member's value. False: it is no text and no null, or no number of at least 0. */
+/* Append ,"key":VALUE with the member's value. False: it is no text and no null, no number of at least 0, or neither such a number nor
+ * null. */
 bool json_copy_text(struct buffer *out, const json_t *object, const char *key);
 bool json_copy_int(struct buffer *out, const json_t *object, const char *key);
+bool json_copy_int_or_null(struct buffer *out, const json_t *object, const char *key);
 void json_put_degrees(struct buffer *out, int32_t e7);  /* 39.9847021, exact, shortest */
 void json_put_fixed1(struct buffer *out, double value); /* one decimal; null if the value is not finite */
 

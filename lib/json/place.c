@@ -1,6 +1,11 @@
 #include "json/place.h"
 
 #include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+
+enum { AHEAD_MAX_MS = 60000, DAY_MS = 24 * 3600 * 1000 };
 
 int json_want_place(const json_t *object, int64_t time_max, struct json_place *place, const char **code,
                     struct error *error) {
@@ -16,4 +21,16 @@ int json_want_place(const json_t *object, int64_t time_max, struct json_place *p
     read.accuracy = (int32_t)accuracy;
     *place = read;
     return 0;
+}
+
+int place_check_time(const struct place_times *times, int64_t time, struct error *error) {
+    int64_t now = clock_wall_ms();
+    if (times->any) return 0;
+    if (time > now + AHEAD_MAX_MS)
+        return error_set(error, -EINVAL, "\"time\" is ahead of the server's by more than a minute");
+    if (!times->past_days || time >= now - times->past_days * DAY_MS) return 0;
+    return error_set(error, -EINVAL,
+                     "\"time\" is more than %" PRId64
+                     " days ago; it counts milliseconds since 1970, and is now %" PRId64,
+                     times->past_days, now);
 }

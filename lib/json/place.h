@@ -14,4 +14,13 @@ struct json_place {
 int json_want_place(const json_t *object, int64_t time_max, struct json_place *place, const char **code,
                     struct error *error);
 
+/* The times that a report may have: by this machine's clock, unless the stream of reports is the clock. */
+struct place_times {
+    bool any;
+    int64_t past_days; /* the oldest; 0: of any age */
+};
+
+/* 0, or -EINVAL: more than a minute ahead, or too old, as times in seconds are. */
+int place_check_time(const struct place_times *times, int64_t time, struct error *error);
+
 #endif

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "kafka/private.h"
 
-/* What the code relies on, whoever sets it. */
+/* The code relies on these, whoever sets them. */
 static const char *const RESERVED[] = {
     "client.id",
     "group.id",

@@ -1,11 +1,13 @@
-/* A consumer's insides: consumer.c turns records and rebalances into callbacks, reading.c changes the set of partitions that are
- * read, membership.c knows what the consumer is in its group, queries.c asks the broker questions that block. */
+/* A consumer's insides: consumer.c polls librdkafka and turns rebalances into callbacks, batches.c does so with records, reading.c changes
+ * the set of partitions that are read, membership.c knows what the consumer is in its group, queries.c asks the broker questions that
+ * block. */
 #ifndef KAFKA_CONSUMER_PRIVATE_H
 #define KAFKA_CONSUMER_PRIVATE_H
 
 #include "kafka/positions.h"
 
-enum { KAFKA_COMMITS_MAX = 64 }; /* entries */
+enum { KAFKA_COMMITS_MAX = 64 };                                    /* entries */
+enum { KAFKA_QUEUE_MESSAGES = 100000, KAFKA_QUEUE_KBYTES = 65536 }; /* that librdkafka fetches ahead */
 
 struct kafka_consumer {
     struct kafka_consumer_options options;
@@ -47,6 +49,9 @@ struct kafka_consumer {
     rd_kafka_t *plain; /* reads uncommitted: made when first needed */
     struct kafka_opaque plain_opaque;
 };
+
+/* batches.c: hands over one batch. Returns whether librdkafka may have more. */
+bool kafka_consumer_take_batch(struct kafka_consumer *consumer);
 
 /* membership.c: notes the membership under which the present assignment was given; forgets it. */
 void kafka_consumer_keep_membership(struct kafka_consumer *consumer);

@@ -111,7 +111,7 @@ static void read_answers(struct kafka_health *health) {
     while ((event = rd_kafka_queue_poll(health->answers, 0))) {
         rd_kafka_resp_err_t err = rd_kafka_event_error(event);
         health->probing = false;
-        // Whatever a broker answers (that it does not know the topic, that we may not ask): it is there.
+        // A broker that answers anything (that it does not know the topic, that we may not ask) is there.
         int code = kafka_code(err);
         if (code == -ETIMEDOUT || code == -EHOSTDOWN) {
             kafka_health_down(health, "no broker answers");

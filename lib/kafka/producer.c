@@ -56,7 +56,7 @@ static void woken(void *context) {
     kafka_health_poll(producer->health);
 }
 
-/* What librdkafka's answer means to who sends. */
+/* The meaning of librdkafka's answer to the sender. */
 static int sent(struct kafka_producer *producer, rd_kafka_resp_err_t err) {
     if (!err) {
         producer->pending++;
@@ -185,7 +185,7 @@ static void drain(struct kafka_producer *producer, int flush_ms) {
         if (left <= 0) break;
         take_events(producer, (int)left);
     }
-    // Whoever sent the rest hears that it is lost.
+    // The senders of the rest hear that it is lost.
     if (producer->pending) rd_kafka_purge(producer->client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     for (int tries = 0; producer->pending && tries < 10; tries++) take_events(producer, 100);
 }

@@ -29,7 +29,7 @@ static void gather_one(void *context, const struct kafka_position *position, str
 rd_kafka_resp_err_t kafka_consumer_assign(struct kafka_consumer *consumer,
                                           const rd_kafka_topic_partition_list_t *list) {
     rd_kafka_resp_err_t err = rd_kafka_assign(consumer->client, list);
-    // What is no longer read is stopped by two further steps of librdkafka's own queue: to stop, and that it has stopped.
+    // Partitions that are no longer read are stopped by two further steps of librdkafka's own queue: to stop, and that it has stopped.
     // The next list must not come in between (librdkafka 2.0.2 stops the same partition twice, and aborts). Each question
     // that is answered through that queue sees one step done.
     for (int step = 0; step < 2; step++) {
@@ -203,6 +203,6 @@ void kafka_consumer_hold(struct kafka_consumer *consumer, bool hold) {
         consumer->hold_paused = false;
         kafka_consumer_pause_all(consumer, false);
     }
-    // What woke the loop while it was held was left in the queue.
+    // Messages that woke the loop while it was held were left in the queue.
     kafka_wake_again(consumer->wake, true);
 }

@@ -16,7 +16,7 @@ static bool again(rd_kafka_error_t *failure, int64_t deadline) {
     return true;
 }
 
-/* What the caller has to do about a failure; takes it. */
+/* Says what the caller has to do about a failure; takes it. */
 static int judge(const struct kafka_producer *producer, rd_kafka_error_t *failure, const char *doing,
                  struct error *error) {
     if (!failure) return 0;

@@ -102,7 +102,7 @@ struct owner_options {
     size_t standbys; /* processes that stand by for a partition */
     bool hands_over; /* a static member gives its partitions away before it ends */
     size_t
-        queue_max; /* commands: more than so many are not read ahead. What librdkafka has fetched beyond them is fetched again later */
+        queue_max; /* commands: more than so many are not read ahead. Those that librdkafka has fetched beyond are fetched again later */
     size_t queue_bytes; /* the same in bytes of their records; 0: any */
     struct epochs *epochs;
     struct decider *decider; /* NULL: none. The owner frees neither. */

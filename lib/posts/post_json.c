@@ -5,20 +5,7 @@
 
 #include "base/text.h"
 #include "ids/ids.h"
-
-void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles) {
-    struct profile profile;
-    buffer_string(body, "\"user\":");
-    text_int(body, user);
-    buffer_string(body, ",\"name\":");
-    if (!profiles_find(profiles, user, &profile)) {
-        buffer_string(body, "null,\"avatar_url\":null");
-        return;
-    }
-    json_put_text(body, profile.name.data, profile.name.size);
-    buffer_string(body, ",\"avatar_url\":");
-    json_put_text(body, profile.avatar_url.data, profile.avatar_url.size);
-}
+#include "users/user_json.h"
 
 int64_t post_id(const json_t *post) {
     const char *text;
@@ -45,7 +32,7 @@ bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles
     buffer_string(body, "{\"id\":");
     json_put_text(body, id, strlen(id));
     buffer_byte(body, ',');
-    post_put_user(body, user, profiles);
+    user_json_find(body, user, profiles);
     buffer_string(body, ",\"text\":");
     json_put_text(body, text, strlen(text));
     put_media(body, json_object_get(post, "media"));
@@ -84,7 +71,7 @@ bool post_put_bytes(struct buffer *body, struct json_bytes post, struct profiles
     text_int(body, shown->id);
     buffer_string(body, "\",");
     shown->user_at = body->size - start;
-    post_put_user(body, shown->user, profiles);
+    user_json_find(body, shown->user, profiles);
     shown->user_end = body->size - start;
     buffer_string(body, ",\"text\":");
     buffer_append(body, parts.text.data, parts.text.size);

@@ -6,16 +6,13 @@
 #include "json/scan.h"
 #include "users/profiles.h"
 
-/* Appends the members user, name and avatar_url; the last two are null if the user has no profile. */
-void post_put_user(struct buffer *body, int64_t user, struct profiles *profiles);
-
 /* Appends the post as an object. False: the owner's answer is no post, and nothing is appended. */
 bool post_put(struct buffer *body, const json_t *post, struct profiles *profiles);
 
 /* A post that an owner has sent, and where its author's name lies in it as clients see it. */
 struct post_shown {
     int64_t id, user;
-    size_t user_at, user_end; /* of what post_put_user appended; from the post's first byte on */
+    size_t user_at, user_end; /* of what user_json_find appended; from the post's first byte on */
 };
 
 /* Appends the post as post_put does, from its bytes. False: they are no post. */

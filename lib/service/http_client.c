@@ -229,6 +229,6 @@ void http_fetch(struct http_client *client, const char *method, const char *url,
     if (body) buffer_append(&fetch->body, body->data, body->size);
     set_options(fetch, method, url, timeout_ms);
     set_headers(fetch, token);
-    // Whatever is wrong with the URL, say, is reported from the loop like every other failure.
+    // A fault in the URL, say, is reported from the loop like every other failure.
     if (curl_multi_add_handle(client->multi, fetch->easy) != CURLM_OK) abort(); // the same
 }

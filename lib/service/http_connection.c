@@ -56,6 +56,8 @@ void http_answer(struct http_request *request, unsigned status, struct MHD_Respo
     // Clients that keep connections open would otherwise stay with a process that is about to go.
     if (all->quiesced) MHD_add_response_header(response, "Connection", "close");
     http_cors_put(all->options.cors, request, response);
+    const char *varies = http_request_varies(request);
+    if (varies) MHD_add_response_header(response, "Vary", varies);
     if (all->options.answered) all->options.answered(all->options.context, request, status);
     all->pending -= connection->state == HANDED;
     connection->state = ANSWERED;

@@ -30,7 +30,7 @@ void http_connections_abandon(
 size_t http_connections_count(const struct http_connections *all);
 size_t http_connections_pending(const struct http_connections *all);
 
-/* What answers need of the server; NULL: answers are not packed, or no page of another origin may use it. */
+/* The parts of the server that answers need; NULL: answers are not packed, or no page of another origin may use it. */
 struct http_gzip *http_connection_gzip(const struct http_connection *connection);
 const struct http_cors *http_connection_cors(const struct http_connection *connection);
 

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "service/http_connection.h"
-#include "service/http_reply.h"
+#include "service/http_incoming.h"
 #include "service/http_tag.h"
 
 static const char *content_type(const char *path) {
@@ -24,6 +24,7 @@ static const char *content_type(const char *path) {
         {".js", "text/javascript; charset=utf-8"},
         {".mjs", "text/javascript; charset=utf-8"},
         {".json", "application/json"},
+        {".geojson", "application/geo+json"},
         {".map", "application/json"},
         {".webmanifest", "application/manifest+json"},
         {".svg", "image/svg+xml"},
@@ -68,7 +69,19 @@ finish:
     return fd;
 }
 
-void http_reply_file(struct http_request *request, const char *root, const char *path) {
+/* Closes the file. One that is cut at this moment is sent as far as it goes. */
+static struct MHD_Response *packed_file(struct http_gzip *gzip, int fd, size_t size) {
+    char *bytes = mem_alloc(size + 1);
+    size_t have = 0;
+    ssize_t got = 1;
+    for (; have < size && got > 0; have += got > 0 ? (size_t)got : 0) got = read(fd, bytes + have, size - have);
+    close(fd);
+    struct MHD_Response *response = http_gzip_response(gzip, bytes, have);
+    free(bytes);
+    return response;
+}
+
+void http_reply_file(struct http_request *request, const char *root, const char *path, const struct http_field *field) {
     bool head = !strcmp(http_method(request), "HEAD");
     if (!head && strcmp(http_method(request), "GET")) {
         http_bad_method(request, "GET, HEAD, OPTIONS");
@@ -82,21 +95,28 @@ void http_reply_file(struct http_request *request, const char *root, const char 
         return;
     }
 
+    struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
+    bool varies = info.st_size <= HTTP_GZIP_STEP && http_gzip_varies(gzip, content_type(path), (size_t)info.st_size);
     char tag[80];
-    snprintf(tag, sizeof tag, "\"%jx-%jx-%lx\"", (uintmax_t)info.st_size, (uintmax_t)info.st_mtim.tv_sec,
-             info.st_mtim.tv_nsec);
+    // A strong tag would stand for the same bytes.
+    snprintf(tag, sizeof tag, "%s\"%jx-%jx-%lx\"", varies ? "W/" : "", (uintmax_t)info.st_size,
+             (uintmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
     bool unchanged = http_tag_matches(http_header(request, "If-None-Match"), tag);
     struct MHD_Response *response;
     if (unchanged) {
         close(fd);
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    } else
+    } else if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding")))
+        response = packed_file(gzip, fd, (size_t)info.st_size);
+    else
         response = MHD_create_response_from_fd64((uint64_t)info.st_size, fd); // which closes it in the end
     if (!response) abort(); // out of memory, which base/mem.h cannot see here
+    if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
     MHD_add_response_header(response, "ETag", tag);
     // Kept, but asked for again each time: a new version of the page is seen at the next load.
     MHD_add_response_header(response, "Cache-Control", "no-cache");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (field) MHD_add_response_header(response, field->name, field->value);
     if (!unchanged) MHD_add_response_header(response, "Content-Type", content_type(path));
     http_answer(request, unchanged ? 304 : 200, response);
 }

@@ -10,14 +10,27 @@
 #include "base/mem.h"
 
 enum {
-    WINDOW_BITS = 15 + 16, // with gzip's own head and tail
-    MEMORY_LEVEL = 8,
+    WITH_HEAD = 16,         // gzip's own head and tail
+    WINDOW_BITS = 15,       // of the stream that all answers share: 256 KiB
+    MEMORY_LEVEL = 8,       //
+    STEPS_WINDOW_BITS = 12, // of an answer's own, which packs about a tenth worse: 32 KiB
+    STEPS_MEMORY_LEVEL = 5, //
+    CONSTANTS = 4,
     BLOCK = 32 * 1024 // what libmicrohttpd asks for at once
+};
+
+/* A constant body, packed. */
+struct constant {
+    const void *body;
+    unsigned char *packed;
+    size_t size;
 };
 
 struct http_gzip {
     size_t least;
     z_stream stream; // for answers that are packed at once
+    struct constant constants[CONSTANTS];
+    size_t constant_count;
 };
 
 /* An answer that is packed as it is sent. */
@@ -27,22 +40,24 @@ struct packing {
     unsigned char body[];
 };
 
-static void stream_open(z_stream *stream) {
+static void stream_open(z_stream *stream, int window_bits, int memory_level) {
     *stream = (z_stream){.next_in = NULL};
-    if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, window_bits + WITH_HEAD, memory_level, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
         abort(); // out of memory, which base/mem.h cannot see here
 }
 
 struct http_gzip *http_gzip_new(size_t least) {
     struct http_gzip *gzip = mem_alloc(sizeof *gzip);
-    gzip->least = least;
-    stream_open(&gzip->stream);
+    *gzip = (struct http_gzip){.least = least, .constant_count = 0};
+    stream_open(&gzip->stream, WINDOW_BITS, MEMORY_LEVEL);
     return gzip;
 }
 
 void http_gzip_free(struct http_gzip *gzip) {
     if (!gzip) return;
     deflateEnd(&gzip->stream);
+    for (size_t i = 0; i < gzip->constant_count; i++) free(gzip->constants[i].packed);
     free(gzip);
 }
 
@@ -75,7 +90,7 @@ bool http_gzip_accepted(const char *accept) {
         size_t size = strcspn(at, " \t;,");
         const char *end = at + strcspn(at, ",");
         bool wanted = !refused(at + size, end);
-        // What is said of gzip itself goes before what is said of all others.
+        // A word on gzip itself goes before a word on all others.
         if ((size == 4 && !strncasecmp(at, "gzip", 4)) || (size == 6 && !strncasecmp(at, "x-gzip", 6))) return wanted;
         if (size == 1 && *at == '*') any = wanted;
         at = end;
@@ -83,7 +98,8 @@ bool http_gzip_accepted(const char *accept) {
     return any;
 }
 
-static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, size_t size) {
+/* The caller frees it. */
+static unsigned char *pack(z_stream *stream, const void *body, size_t size, size_t *packed_size) {
     // A stream that has ended would leave out gzip's head and tail in what it says.
     deflateReset(stream);
     size_t room = deflateBound(stream, size);
@@ -93,7 +109,14 @@ static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, siz
     stream->next_out = packed;
     stream->avail_out = (uInt)room;
     if (deflate(stream, Z_FINISH) != Z_STREAM_END) abort(); // the room is enough for any body
-    return MHD_create_response_from_buffer(room - stream->avail_out, packed, MHD_RESPMEM_MUST_FREE);
+    *packed_size = room - stream->avail_out;
+    return mem_resize(packed, *packed_size, 1); // it is kept while the client takes its time
+}
+
+static struct MHD_Response *pack_at_once(z_stream *stream, const void *body, size_t size) {
+    size_t packed_size;
+    unsigned char *packed = pack(stream, body, size, &packed_size);
+    return MHD_create_response_from_buffer(packed_size, packed, MHD_RESPMEM_MUST_FREE);
 }
 
 /* libmicrohttpd wants the next bytes. Each step ends with a flush, so that each call gives some. */
@@ -123,15 +146,31 @@ static struct MHD_Response *pack_in_steps(const void *body, size_t size) {
     struct packing *packing = mem_alloc(sizeof *packing + size);
     memcpy(packing->body, body, size);
     packing->left = size;
-    stream_open(&packing->stream);
+    stream_open(&packing->stream, STEPS_WINDOW_BITS, STEPS_MEMORY_LEVEL);
     packing->stream.next_in = packing->body;
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, pack_next, packing, packing_free);
 }
 
-struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size) {
-    struct MHD_Response *response =
-        size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_in_steps(body, size);
+static struct MHD_Response *encoded(struct MHD_Response *response) {
     if (!response) abort(); // out of memory, which base/mem.h cannot see here
     MHD_add_response_header(response, "Content-Encoding", "gzip");
     return response;
+}
+
+struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size) {
+    return encoded(size <= HTTP_GZIP_STEP ? pack_at_once(&gzip->stream, body, size) : pack_in_steps(body, size));
+}
+
+struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size) {
+    size_t at = 0;
+    while (at < gzip->constant_count && gzip->constants[at].body != body) at++;
+    if (at == CONSTANTS) return http_gzip_response(gzip, body, size);
+    struct constant *constant = &gzip->constants[at];
+    if (at == gzip->constant_count) {
+        gzip->constant_count++;
+        constant->body = body;
+        constant->packed = pack(&gzip->stream, body, size, &constant->size);
+    }
+    // A response may outlive the server, so it has a copy.
+    return encoded(MHD_create_response_from_buffer(constant->size, constant->packed, MHD_RESPMEM_MUST_COPY));
 }

@@ -1,5 +1,6 @@
 /* Packs answers with gzip for clients that accept it. An answer of up to HTTP_GZIP_STEP bytes is packed at once; of a larger one,
- * that many bytes at a time as the client takes them, so that the loop is never held for longer. Loop's thread. */
+ * that many bytes at a time as the client takes them, so that the loop is never held for longer. A client that takes its time costs the
+ * body and HTTP_GZIP_STATE bytes. A body that never changes is packed once. Loop's thread. */
 #ifndef SERVICE_HTTP_GZIP_H
 #define SERVICE_HTTP_GZIP_H
 
@@ -7,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { HTTP_GZIP_STEP = 64 * 1024 };
+enum { HTTP_GZIP_STEP = 64 * 1024, HTTP_GZIP_STATE = 80 * 1024 };
 
 struct http_gzip;
 
@@ -23,5 +24,7 @@ bool http_gzip_accepted(const char *accept);
 
 /* The response, with Content-Encoding. Copies the body. */
 struct MHD_Response *http_gzip_response(struct http_gzip *gzip, const void *body, size_t size);
+/* The same of a body that lives as long as the process and never changes. */
+struct MHD_Response *http_gzip_constant(struct http_gzip *gzip, const void *body, size_t size);
 
 #endif

@@ -15,6 +15,9 @@ struct http_request *http_request_new(struct http_connection *connection, struct
 void http_request_free(struct http_request *request); /* NULL is fine */
 struct http_connection *http_request_connection(const struct http_request *request);
 
+const char *http_request_varies(
+    const struct http_request *request); /* http_set_varies; NULL: no more than every answer */
+
 /* Where its connection comes from. */
 const struct sockaddr *http_request_peer(const struct http_request *request);
 /* Appends the values of all header fields of that name, in their order, with commas between them. */

@@ -99,7 +99,7 @@ struct http_address http_origin_behind(const struct http_proxies *proxies, struc
         start += strspn(start, " \t");
         size_t size = start < end ? (size_t)(end - start) : 0;
         while (size && strchr(" \t", start[size - 1])) size--;
-        // What cannot be read was written by the last one who was read, who is all that is known.
+        // An address that cannot be read was written by the last one who was read, who is all that is known.
         if (!http_address_read(start, size, &before)) break;
         peer = before;
         end = comma;

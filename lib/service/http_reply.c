@@ -10,20 +10,31 @@
 #include "service/http_gzip.h"
 #include "service/http_incoming.h"
 
-void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
-                const struct http_field *fields, size_t field_count) {
+static void reply(struct http_request *request, unsigned status, const char *content_type, const void *body,
+                  size_t size, bool constant, const struct http_field *fields, size_t field_count) {
     struct http_gzip *gzip = http_connection_gzip(http_request_connection(request));
     bool varies = http_gzip_varies(gzip, content_type, size);
     struct MHD_Response *response;
     if (varies && http_gzip_accepted(http_header(request, "Accept-Encoding")))
-        response = http_gzip_response(gzip, body, size);
-    else // libmicrohttpd copies, whatever the type of its parameter says.
-        response = MHD_create_response_from_buffer(size, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+        response = (constant ? http_gzip_constant : http_gzip_response)(gzip, body, size);
+    else // libmicrohttpd copies or reads, whatever the type of its parameter says.
+        response = MHD_create_response_from_buffer(size, (void *)(uintptr_t)body,
+                                                   constant ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
     if (!response) abort(); // out of memory, which base/mem.h cannot see here
     if (varies) MHD_add_response_header(response, "Vary", "Accept-Encoding");
     if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
     for (size_t i = 0; i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
     http_answer(request, status, response);
+}
+
+void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
+                const struct http_field *fields, size_t field_count) {
+    reply(request, status, content_type, body, size, false, fields, field_count);
+}
+
+void http_reply_constant(struct http_request *request, const char *content_type, const void *body, size_t size,
+                         const struct http_field *fields, size_t field_count) {
+    reply(request, 200, content_type, body, size, true, fields, field_count);
 }
 
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body) {

@@ -12,6 +12,9 @@ struct http_field {
 /* Copies the body. fields: further response headers, may be NULL. */
 void http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body, size_t size,
                 const struct http_field *fields, size_t field_count);
+/* The same with status 200 and a body that lives as long as the process and never changes. */
+void http_reply_constant(struct http_request *request, const char *content_type, const void *body, size_t size,
+                         const struct http_field *fields, size_t field_count);
 void http_reply_json(struct http_request *request, unsigned status, const struct buffer *body);
 /* RFC 9457: {"type":"urn:starling:CODE","title":,"status":,"detail":,"code":CODE}. retry_after_s 0: no such header. */
 void http_problem(struct http_request *request, unsigned status, const char *code, const char *detail,

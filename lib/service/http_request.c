@@ -17,6 +17,7 @@ struct http_request {
     uint64_t excess; // bytes of the body beyond the limit, thrown away
     int64_t began_us;
     void *context;
+    const char *varies;
 };
 
 struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *handle,
@@ -65,6 +66,10 @@ void http_request_read(struct http_request *request, const char *data, size_t si
     if (taken) buffer_append(&request->body, data, taken);
     request->excess += size - taken;
 }
+
+void http_set_varies(struct http_request *request, const char *field) { request->varies = field; }
+
+const char *http_request_varies(const struct http_request *request) { return request->varies; }
 
 uint64_t http_request_excess(const struct http_request *request) { return request->excess; }
 

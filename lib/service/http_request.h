@@ -15,6 +15,8 @@ const void *http_body(const struct http_request *request, size_t *size);
 int64_t http_age_us(const struct http_request *request);            /* since its head was read */
 void http_set_context(struct http_request *request, void *context); /* for the handler's own use */
 void *http_context(const struct http_request *request);
+/* Every answer to it says that it depends on that header field, too (Vary). field: a literal. */
+void http_set_varies(struct http_request *request, const char *field);
 
 /* The bearer token of Authorization; NULL: none. */
 const char *http_bearer(const struct http_request *request, size_t *size);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "service/http_connection.h"
+#include "service/http_incoming.h"
 #include "service/http_reply.h"
 
 /* Without W/. */
@@ -30,9 +32,13 @@ void http_reply_tagged(struct http_request *request, const struct buffer *body) 
     static const uint8_t KEY[16] = "starling etags";
     char tag[32];
     snprintf(tag, sizeof tag, "W/\"%016" PRIx64 "\"", hash_sip(KEY, body->data, body->size));
-    const struct http_field fields[] = {{"Cache-Control", "private, no-cache"}, {"ETag", tag}};
-    if (http_tag_matches(http_header(request, "If-None-Match"), tag))
-        http_reply(request, 304, NULL, NULL, 0, fields, sizeof fields / sizeof *fields);
-    else
-        http_reply(request, 200, "application/json", body->data, body->size, fields, sizeof fields / sizeof *fields);
+    static const char TYPE[] = "application/json";
+    const struct http_field fields[] = {
+        {"Cache-Control", "private, no-cache"}, {"ETag", tag}, {"Vary", "Accept-Encoding"}};
+    if (http_tag_matches(http_header(request, "If-None-Match"), tag)) {
+        bool varies = http_gzip_varies(http_connection_gzip(http_request_connection(request)), TYPE, body->size);
+        http_reply(request, 304, NULL, NULL, 0, fields, varies ? 3 : 2);
+    } else {
+        http_reply(request, 200, TYPE, body->data, body->size, fields, 2); // with Vary of its own
+    }
 }

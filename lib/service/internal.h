@@ -1,4 +1,4 @@
-/* What the files of the daemon skeleton share: service.c (life cycle), settings.c (command line and configuration),
+/* Things that the files of the daemon skeleton share: service.c (life cycle), settings.c (command line and configuration),
  * broker.c (Kafka's presence) and ops.c (ops and peer HTTP, readiness, the process's own metrics). */
 #ifndef SERVICE_INTERNAL_H
 #define SERVICE_INTERNAL_H
@@ -30,6 +30,7 @@ struct service {
     struct topic_list topics; // of definition->uses
     struct denials *denials;
     struct http_server *ops, *peers; // peers: NULL without peer.listen
+    bool ops_is_loopback;            // only this machine reaches ops.listen
     struct process_metrics *process;
     struct broker *broker;
     struct daemon_traces *traces; // NULL: spans are not exported

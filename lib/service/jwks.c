@@ -184,7 +184,7 @@ static bool is_to_verify(const json_t *json) {
     return !operations;
 }
 
-/* What a key can be used as here; NULL: not for checking tokens, or not in a way that is known here. */
+/* The use that a key has here; NULL: not for checking tokens, or not in a way that is known here. */
 static const struct kind *kind_of(const json_t *json) {
     if (!json_is_object(json) || !is(json, "use", "sig", true) || !is_to_verify(json)) return NULL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {

@@ -100,3 +100,10 @@ int listen_open(const char *text, bool reuse_port, int *fd, int *port, struct er
     *fd = opened;
     return 0;
 }
+
+bool listen_is_taken(const char *text) {
+    struct error error;
+    int fd, port, code = listen_open(text, false, &fd, &port, &error);
+    if (code == 0) close(fd);
+    return code == -EADDRINUSE;
+}

@@ -24,4 +24,7 @@ bool address_is_wildcard(const struct address *address);
  * processes share it. An empty host, and [::], are every interface, IPv6 and IPv4. */
 int listen_open(const char *text, bool reuse_port, int *fd, int *port, struct error *error);
 
+/* Another socket listens there already, of this process or another. */
+bool listen_is_taken(const char *text);
+
 #endif

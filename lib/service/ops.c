@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "service/internal.h"
+#include "service/listen.h"
 
 /* Each gateway and edge keeps some connections open, and more under load. */
 enum { PEER_CONNECTIONS_MAX = 8192 };
@@ -167,8 +168,32 @@ static void reply_readiness(struct service *service, struct http_request *reques
     buffer_free(&body);
 }
 
+/* In a time that does not tell how much of it is right. */
+static bool token_equals(const char *wanted, const char *given, size_t size) {
+    size_t length = strlen(wanted);
+    unsigned char difference = length != size;
+    for (size_t i = 0; i < length; i++)
+        difference |= (unsigned char)wanted[i] ^ (unsigned char)(i < size ? given[i] : 0);
+    return difference == 0;
+}
+
+static bool bears_peer_token(const struct service *service, const struct http_request *request) {
+    size_t size = 0;
+    const char *token = http_bearer(request, &size), *wanted = service->settings.peer_token;
+    return *wanted && token && token_equals(wanted, token, size);
+}
+
+/* Other machines may read, but whoever ends a process has the daemons' secret. */
 static void reply_drain(struct service *service, struct http_request *request) {
     static const char TEXT[] = "{\"draining\":true}\n";
+    if (!service->ops_is_loopback && !bears_peer_token(service, request)) {
+        http_problem(request, 401, "unauthorized",
+                     *service->settings.peer_token
+                         ? "the peer token is missing or wrong"
+                         : "ops.listen can be reached from other machines: peer.token must be set and sent",
+                     0);
+        return;
+    }
     reply_text(request, 202, "application/json", TEXT, sizeof TEXT - 1);
     service_drain(service, "POST /drain");
 }
@@ -200,20 +225,9 @@ static void handle_ops(void *context, struct http_request *request) {
     http_problem(request, 404, "no_such_path", "there are /metrics, /healthz, /readyz and POST /drain", 0);
 }
 
-/* In a time that does not tell how much of it is right. */
-static bool token_equals(const char *wanted, const char *given, size_t size) {
-    size_t length = strlen(wanted);
-    unsigned char difference = length != size;
-    for (size_t i = 0; i < length; i++)
-        difference |= (unsigned char)wanted[i] ^ (unsigned char)(i < size ? given[i] : 0);
-    return difference == 0;
-}
-
 static void handle_peer(void *context, struct http_request *request) {
     struct service *service = context;
-    size_t size = 0;
-    const char *token = http_bearer(request, &size), *wanted = service->settings.peer_token;
-    if (*wanted && (!token || !token_equals(wanted, token, size)))
+    if (*service->settings.peer_token && !bears_peer_token(service, request))
         http_problem(request, 401, "unauthorized", "the peer token is missing or wrong", 0);
     else if (!service->definition->peer)
         http_problem(request, 404, "no_such_path", "this daemon answers no peers", 0);
@@ -224,8 +238,12 @@ static void handle_peer(void *context, struct http_request *request) {
 }
 
 int service_open_ops(struct service *service, struct error *error) {
+    struct address address;
     service->process = process_metrics_new(service->metrics, service->definition->name);
-    int code = http_server_new(
+    int code = address_parse(service->settings.ops_listen, &address, error);
+    if (code) return error_prefix(error, code, "ops.listen");
+    service->ops_is_loopback = address_is_loopback(&address);
+    code = http_server_new(
         &(struct http_server_options){
             .loop = &service->loop,
             .listen = service->settings.ops_listen,
@@ -249,6 +267,12 @@ int service_open_peers(struct service *service, struct error *error) {
         },
         &service->peers, error);
     return code ? error_prefix(error, code, "peer.listen") : 0;
+}
+
+void service_tell_shared(const struct service *service, const char *setting, const char *listen) {
+    if (!listen_is_taken(listen)) return;
+    log_warn(service->log, "another process listens there too; the connections are shared out among them",
+             LOG_TEXT("setting", setting), LOG_TEXT("address", listen));
 }
 
 void service_close_http(struct service *service) {

@@ -45,7 +45,7 @@ void service_drain(struct service *service, const char *cause) {
 void service_fail(struct service *service, const char *reason) {
     log_error(service->log, "failed", LOG_TEXT("reason", reason));
     service->exit_code = EXIT_FAILURE;
-    // What fails while it drains may never finish draining.
+    // A daemon that fails while it drains may never finish draining.
     if (service->draining)
         service_finished(service);
     else
@@ -104,7 +104,7 @@ static void watch_signals(struct service *service) {
         service->signals[i].data = service;
         uv_signal_start(&service->signals[i], on_signal, NUMBERS[i]);
     }
-    /* Whoever started us may have kept them back until somebody listens (processes.c). */
+    /* The process that started us may have kept them back until somebody listens (processes.c). */
     sigprocmask(SIG_UNBLOCK, &kept_back, NULL);
 }
 
@@ -190,7 +190,7 @@ static void close_loop(struct service *service) {
     uv_loop_close(&service->loop);
 }
 
-/* What they use must not be freed, and what they wait for may need the loop. */
+/* Things that they use must not be freed, and things that they wait for may need the loop. */
 static void wait_for_workers(struct service *service) {
     bool (*busy)(void *state) = service->definition->busy;
     while (service->state && busy && busy(service->state)) uv_run(&service->loop, UV_RUN_ONCE);

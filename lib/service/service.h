@@ -4,7 +4,7 @@
  *   1. reads configuration (common section + the daemon's), prints --help, --version, or refuses with file:line (exit code 2);
  *      with --check it ends here: exit code 0, or 1 and the reason;
  *   2. serves ops HTTP at once: /metrics, /healthz (200 while the loop turns), /readyz (200 when every condition holds, else
- *      503 naming those that do not), POST /drain;
+ *      503 naming those that do not), POST /drain (off loopback with the peer token);
  *   3. waits for the broker and the topics (says so, once a state), refuses wrong partition counts (exit 1); afterwards it keeps
  *      the condition "kafka" by asking every few seconds, and fails when the partition counts have changed;
  *   4. calls start; the daemon marks its conditions by service_ready; the first time that all hold, a service manager that asked for
@@ -43,6 +43,7 @@ struct service_settings { /* the section common to all daemons */
     int clock;                     /* enum service_clock */
     double radius_m;
     int64_t inactive_after_s;
+    int64_t report_past_days; /* 0: reports may be of any age */
     int64_t trace_every, trace_max_per_s;
     const char *otlp_url, *otlp_headers; /* otlp_url "": spans are not exported */
 };
@@ -90,6 +91,10 @@ void service_ready(struct service *service, const char *condition, bool ready);
 void service_finished(struct service *service);
 /* A failure after start that the process cannot live with: logs it, drains, exit code 1. */
 void service_fail(struct service *service, const char *reason);
+
+/* Says in the log that other processes listen there too. Gateways and edges may share a port on purpose; it is also what an operator
+ * sees who has started two by mistake. Before the daemon itself listens. */
+void service_tell_shared(const struct service *service, const char *setting, const char *listen);
 
 /* The common section; definition NULL: without the defaults that each daemon has its own of. Give it back. */
 struct config_section service_section(const struct service_definition *definition, struct service_settings *values);

@@ -24,7 +24,8 @@ static const struct config_property COMMON[] = {
     {"topics.prefix", CONFIG_STRING, AT(topics_prefix), "starling.", .doc = "What the names of all topics start with."},
     {"ops.listen", CONFIG_STRING, AT(ops_listen), "",
      .doc =
-         "host:port of /metrics, /healthz, /readyz and POST /drain, which ask for no token. Port 0 takes any free one."},
+         "host:port of /metrics, /healthz, /readyz and POST /drain. Only POST /drain asks for a token, the peer.token, and only if "
+         "this is no loopback address. Port 0 takes any free one."},
     {"peer.listen", CONFIG_STRING, AT(peer_listen), "",
      .doc =
          "host:port for requests of other daemons; empty: none are answered. Here and in other addresses to listen on, an IPv6 "
@@ -72,6 +73,10 @@ static const struct config_property COMMON[] = {
      .doc = "Friends within this distance, in metres, are near."},
     {"inactive.after.s", CONFIG_INT, AT(inactive_after_s), "600", .min = 1, .max = 604800,
      .doc = "A friend whose last report is older, in seconds, is not shown."},
+    {"report.past.days", CONFIG_INT, AT(report_past_days), "366", .min = 0, .max = 36600,
+     .doc =
+         "Gateways and edges refuse a report that is older than so many days, as one whose time is in seconds seems to be; 0: "
+         "they take any. Nothing is refused where the clock is the stream."},
     {"trace.every", CONFIG_INT, AT(trace_every), "0", .min = 0, .max = 1e9,
      .doc =
          "One record in so many that gateways and edges write for apps and phones begins a trace (`starling trace`); 0: "

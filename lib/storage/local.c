@@ -109,7 +109,7 @@ static void sweep_one(void *context, int folder, const char *name) {
     const char *dash = strrchr(name, '-');
     if (name[0] != '.' || size < 5 || strcmp(name + size - 4, ".tmp") != 0 || !dash) return;
     char *file = mem_stringn(name + 1, (size_t)(dash - name) - 1);
-    // What cannot be removed does no harm, as nobody sees it.
+    // A file that cannot be removed does no harm, as nobody sees it.
     if (sweeping->ours(sweeping->context, file)) unlinkat(folder, name, 0);
     free(file);
 }
@@ -236,7 +236,7 @@ static int name_file(const struct local_writer *writer, bool replace, struct err
     int code = 0;
     if (replace ? rename(writer->hidden, path) : link(writer->hidden, path)) {
         code = replace || !is_linked(writer) ? failed(error, path) : 0;
-        // Whoever takes the file over has swept ours away.
+        // The process that takes the file over has swept ours away.
         if (code == -ENOENT) code = error_set(error, -EEXIST, "%s is gone", writer->hidden);
     }
     free(path);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "storage/kind.h"
 #include "storage/s3_call.h"
+#include "storage/s3_uploads.h"
 
 enum { PART_SIZE = 8 << 20, READ_SIZE = 1 << 20 };
 
@@ -26,16 +27,6 @@ static void s3_close(struct storage *storage) {
     struct s3 *s3 = (struct s3 *)storage;
     s3_server_free(s3->server);
     free(s3);
-}
-
-/* Sends it; 0 only when the status is one of the two. The caller frees the answer's body after 0. */
-static int send_for(struct s3_server *server, const struct s3_call *call, long status, long or_status,
-                    struct s3_answer *answer, struct error *error) {
-    int code = s3_send(server, call, answer, error);
-    if (code || answer->status == status || answer->status == or_status) return code;
-    code = s3_refused(call, answer, error);
-    buffer_free(&answer->body);
-    return code;
 }
 
 /* ---- listing ---- */
@@ -98,8 +89,8 @@ static int s3_list(struct storage *storage, const char *folder, storage_found *f
         s3_encode(&query, prefix, false);
         free(next);
         next = NULL;
-        code = send_for(server, &(struct s3_call){.method = "GET", .query = buffer_cstring(&query)}, 200, 200, &answer,
-                        error);
+        code = s3_send_for(server, &(struct s3_call){.method = "GET", .query = buffer_cstring(&query)}, 200, 200,
+                           &answer, error);
         if (code == 0) {
             list_page(&answer, buffer_cstring(&answer.body), found, context, &next);
             buffer_free(&answer.body);
@@ -114,53 +105,19 @@ static int s3_remove(struct storage *storage, const char *path, struct error *er
     struct s3_server *server = ((struct s3 *)storage)->server;
     struct s3_answer answer;
     char *key = s3_key(server, path);
-    int code = send_for(server, &(struct s3_call){.method = "DELETE", .key = key}, 204, 404, &answer, error);
+    int code = s3_send_for(server, &(struct s3_call){.method = "DELETE", .key = key}, 204, 404, &answer, error);
     if (code == 0) buffer_free(&answer.body);
     free(key);
     return code;
 }
 
-static int abort_upload(struct s3_server *server, const char *key, const char *upload, struct error *error) {
-    struct buffer query = {.data = NULL};
-    struct s3_answer answer;
-    buffer_string(&query, "uploadId=");
-    s3_encode(&query, upload, false);
-    int code = send_for(server, &(struct s3_call){.method = "DELETE", .key = key, .query = buffer_cstring(&query)}, 204,
-                        404, &answer, error);
-    if (code == 0) buffer_free(&answer.body);
-    buffer_free(&query);
-    return code;
-}
-
-/* What is hidden are uploads that were begun and not ended. */
 static int s3_sweep(struct storage *storage, const char *folder, bool (*ours)(void *context, const char *name),
                     void *context, struct error *error) {
     struct s3_server *server = ((struct s3 *)storage)->server;
-    char *prefix = folder_key(server, folder), *text;
-    struct buffer query = {.data = NULL};
-    struct s3_answer answer;
-    buffer_string(&query, "prefix=");
-    s3_encode(&query, prefix, false);
-    buffer_string(&query, "&uploads=");
-    int code =
-        send_for(server, &(struct s3_call){.method = "GET", .query = buffer_cstring(&query)}, 200, 200, &answer, error);
-    buffer_free(&query);
-    if (code == 0) {
-        const char *at = buffer_cstring(&answer.body), *end = at + answer.body.size, *part;
-        while (code == 0 && (text = s3_xml_text(&at, end, "Upload"))) {
-            char *key = (part = text, s3_xml_text(&part, text + strlen(text), "Key"));
-            char *upload = (part = text, s3_xml_text(&part, text + strlen(text), "UploadId"));
-            const char *slash = key ? strrchr(key, '/') : NULL;
-            if (key && upload && ours(context, slash ? slash + 1 : key))
-                code = abort_upload(server, key, upload, error);
-            free(key);
-            free(upload);
-            free(text);
-        }
-        buffer_free(&answer.body);
-    }
+    char *prefix = folder_key(server, folder);
+    int code = s3_sweep_uploads(server, prefix, ours, context, error);
     free(prefix);
-    return code;
+    return code ? code : 1;
 }
 
 /* ---- writing ---- */
@@ -204,7 +161,7 @@ static int s3_create(struct storage *storage, const char *path, struct storage_w
 
 static int begin_upload(struct s3_writer *writer, struct error *error) {
     struct s3_answer answer;
-    int code = send_for(
+    int code = s3_send_for(
         writer->server,
         &(struct s3_call){.method = "POST", .key = writer->key, .query = "uploads=", .headers = {writer->token}}, 200,
         200, &answer, error);
@@ -215,6 +172,13 @@ static int begin_upload(struct s3_writer *writer, struct error *error) {
     return writer->upload ? 0 : error_set(error, -EIO, "%s: the server gave no upload id", writer->key);
 }
 
+/* Is the upload gone, and not the bucket? */
+static bool upload_gone(const struct s3_answer *answer) {
+    static const char CODE[] = "<Code>NoSuchUpload</Code>";
+    return answer->status == 404 && answer->body.size &&
+           memmem(answer->body.data, answer->body.size, CODE, sizeof CODE - 1);
+}
+
 static int send_part(struct s3_writer *writer, struct error *error) {
     struct buffer query = {.data = NULL};
     struct s3_answer answer;
@@ -222,20 +186,25 @@ static int send_part(struct s3_writer *writer, struct error *error) {
     if (code) return code;
     buffer_format(&query, "partNumber=%d&uploadId=", ++writer->parts);
     s3_encode(&query, writer->upload, false);
-    code = send_for(writer->server,
-                    &(struct s3_call){.method = "PUT",
-                                      .key = writer->key,
-                                      .query = buffer_cstring(&query),
-                                      .body = writer->part.data,
-                                      .size = writer->part.size},
-                    200, 200, &answer, error);
+    const struct s3_call call = {.method = "PUT",
+                                 .key = writer->key,
+                                 .query = buffer_cstring(&query),
+                                 .body = writer->part.data,
+                                 .size = writer->part.size};
+    code = s3_send(writer->server, &call, &answer, error);
+    if (code == 0) {
+        if (upload_gone(&answer)) // nobody but a sweep ends an upload whose parts are still being sent
+            code = error_set(error, -EEXIST, "%s: its upload was ended by others", writer->key);
+        else if (answer.status != 200)
+            code = s3_refused(&call, &answer, error);
+        else
+            buffer_format(&writer->etags, "<Part><PartNumber>%d</PartNumber><ETag>%s</ETag></Part>", writer->parts,
+                          answer.etag);
+        buffer_free(&answer.body);
+    }
     buffer_free(&query);
-    if (code) return code;
-    buffer_format(&writer->etags, "<Part><PartNumber>%d</PartNumber><ETag>%s</ETag></Part>", writer->parts,
-                  answer.etag);
-    buffer_free(&answer.body);
-    buffer_clear(&writer->part);
-    return 0;
+    if (code == 0) buffer_clear(&writer->part);
+    return code;
 }
 
 static int s3_write(struct storage_writer *storage_writer, const void *bytes, size_t size, struct error *error) {
@@ -247,7 +216,7 @@ static int s3_write(struct storage_writer *storage_writer, const void *bytes, si
 static void s3_abandon(struct storage_writer *storage_writer) {
     struct s3_writer *writer = (struct s3_writer *)storage_writer;
     struct error ignored; // the next sweep finds it
-    if (writer->upload) abort_upload(writer->server, writer->key, writer->upload, &ignored);
+    if (writer->upload) s3_abort_upload(writer->server, writer->key, writer->upload, &ignored);
     writer_free(writer);
 }
 
@@ -285,7 +254,7 @@ static int s3_finish(struct storage_writer *storage_writer, bool replace, struct
     }
     if (code == 0) code = s3_send(writer->server, &call, &answer, error);
     if (code == 0) {
-        bool unclear = answer.status == 412 || (writer->upload && answer.status == 404);
+        bool unclear = answer.status == 412 || (writer->upload && upload_gone(&answer));
         if (unclear)
             code = whose(writer, error);
         else if (answer.status != 200)

@@ -197,3 +197,12 @@ int s3_refused(const struct s3_call *call, struct s3_answer *answer, struct erro
     free(told);
     return code;
 }
+
+int s3_send_for(struct s3_server *server, const struct s3_call *call, long status, long or_status,
+                struct s3_answer *answer, struct error *error) {
+    int code = s3_send(server, call, answer, error);
+    if (code || answer->status == status || answer->status == or_status) return code;
+    code = s3_refused(call, answer, error);
+    buffer_free(&answer->body);
+    return code;
+}

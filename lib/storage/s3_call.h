@@ -39,6 +39,10 @@ int s3_send(struct s3_server *server, const struct s3_call *call, struct s3_answ
 /* The failure that an unexpected status is, with what the server says. 404: -ENOENT, 403: -EACCES, else -EIO. */
 int s3_refused(const struct s3_call *call, struct s3_answer *answer, struct error *error);
 
+/* Sends it; 0 only when the status is one of the two. The caller frees the answer's body after 0. */
+int s3_send_for(struct s3_server *server, const struct s3_call *call, long status, long or_status,
+                struct s3_answer *answer, struct error *error);
+
 /* Percent-encodes as signatures want it; '/' stays if `slashes`. Appends to text. */
 void s3_encode(struct buffer *text, const char *value, bool slashes);
 

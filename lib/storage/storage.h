@@ -5,8 +5,8 @@
  *        (hidden)                            +--> storage_replace   the same, in the place of what had the name
  *                                            +--> storage_abandon   nothing is left
  *
- * Paths are relative to the root, with '/' between names; folders come and go with the files in them. What a process that was
- * killed has left hidden stays until storage_sweep.
+ * Paths are relative to the root, with '/' between names; folders come and go with the files in them. Hidden files of a process
+ * that was killed stay until storage_sweep.
  *
  * All calls block. Each thread opens a storage of its own; several, in several processes, may stand for the same tree. Functions
  * return 0 or a negative errno code with the reason.
@@ -53,12 +53,14 @@ int storage_list(struct storage *storage, const char *folder, storage_found *fou
 int storage_remove(struct storage *storage, const char *path, struct error *error);
 
 /* Removes what is hidden in a folder: `ours` says of each file's name (the one that it was to get) whether it goes. Its writer, if there is
- * one after all, fails to publish with -EEXIST. */
+ * one after all, fails to write or to publish with -EEXIST. 1: that was done in all folders below, too, as in a bucket, where a folder
+ * without a file that is whole is not listed; 0: there was only this one. */
 int storage_sweep(struct storage *storage, const char *folder, bool (*ours)(void *context, const char *name),
                   void *context, struct error *error);
 
 int storage_create(struct storage *storage, const char *path, struct storage_writer **writer, struct error *error);
-int storage_write(struct storage_writer *writer, const void *bytes, size_t size, struct error *error);
+int storage_write(struct storage_writer *writer, const void *bytes, size_t size,
+                  struct error *error);                       /* -EEXIST: was swept */
 int64_t storage_written(const struct storage_writer *writer); /* bytes */
 /* These free the writer, whatever they return; after a failure nothing of it is left. */
 int storage_publish(struct storage_writer *writer, struct error *error);

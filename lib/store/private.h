@@ -17,6 +17,7 @@ struct store_family {
 struct store {
     rocksdb_t *db;
     rocksdb_options_t *options; /* of the database and of every family but */
+    bool merged_late;           /* every family is one of */
     rocksdb_options_t *late;    /* those merged late, and */
     rocksdb_options_t *cold;    /* those compressed harder */
     rocksdb_cache_t *cache;

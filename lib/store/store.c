@@ -39,7 +39,7 @@ int store_failed(char *message, const char *doing, struct error *error) {
 
 static rocksdb_options_t *family_options(const struct store *store, const char *name) {
     if (begins(name, STORE_COLD)) return store->cold;
-    return begins(name, STORE_LATE) ? store->late : store->options;
+    return store->merged_late || begins(name, STORE_LATE) ? store->late : store->options;
 }
 
 static struct store_family *family_add(struct store *store, const char *name, rocksdb_column_family_handle_t *handle) {
@@ -86,6 +86,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
         .cache = cache,
         .read = rocksdb_readoptions_create(),
         .scan = rocksdb_readoptions_create(),
+        .merged_late = options->merged_late,
         .late = NULL,
         .cold = NULL,
         .write = rocksdb_writeoptions_create(),

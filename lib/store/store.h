@@ -28,8 +28,10 @@ struct store_options {
     size_t cache_bytes;    /* block cache; 0: 64 MiB */
     size_t memtable_bytes; /* of all families together; 0: 32 MiB */
     bool point_lookups;    /* bloom filters on whole keys */
-    bool
-        sorted_batches; /* most batches are of store_batch_new_sorted, and keys that lie near each other begin with the same byte */
+    /* Most batches are of store_batch_new_sorted, and keys that lie near each other begin with the same byte. A range that is deleted
+     * must begin with another byte than any key: RocksDB 7.8 takes the place where it last wrote a key for one among its ranges. */
+    bool sorted_batches;
+    bool merged_late; /* all families are as STORE_LATE describes it, whatever their names */
 };
 
 /* Creates directories. -EBUSY: the store is open, here or in another process; -ENOSPC: the disk is full; -EIO: the disk or its content

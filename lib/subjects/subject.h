@@ -22,7 +22,7 @@ enum {
     SUBJECT_KEY_MAX = SUBJECT_MAX + 1 + 8 + 8
 };
 
-/* What a comment may hold. */
+/* Limits of a comment. */
 enum {
     COMMENT_TEXT_POINTS_MAX = 10000,
     COMMENT_REASON_POINTS_MAX = 1000,

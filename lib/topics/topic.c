@@ -31,11 +31,15 @@ static void put_number(struct topic_setting *settings, size_t *count, const char
 }
 
 /* Kafka deletes only whole, closed segments. So segments are closed long before their records are too old. */
-static void put_retention(struct topic_setting *settings, size_t *count, int64_t retention_ms) {
+static int64_t segment_ms_of(int64_t retention_ms) {
     int64_t segment_ms = retention_ms / SEGMENTS;
+    return segment_ms > SEGMENT_MIN_MS ? segment_ms : SEGMENT_MIN_MS;
+}
+
+static void put_retention(struct topic_setting *settings, size_t *count, int64_t retention_ms) {
     put(settings, count, "cleanup.policy", "delete");
     put_number(settings, count, "retention.ms", retention_ms);
-    put_number(settings, count, "segment.ms", segment_ms > SEGMENT_MIN_MS ? segment_ms : SEGMENT_MIN_MS);
+    put_number(settings, count, "segment.ms", segment_ms_of(retention_ms));
     put_number(settings, count, "segment.bytes", retention_ms < SHORT_MS ? SHORT_SEGMENT_BYTES : SEGMENT_BYTES);
 }
 
@@ -47,7 +51,7 @@ size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insy
     } else if (topic->cleanup == TOPIC_COMPACTED) {
         put(settings, &count, "cleanup.policy", "compact");
         put_number(settings, &count, "delete.retention.ms", topic->retention_ms);
-        // What was replaced or deleted is gone after that, also from a topic that is hardly written.
+        // A record that was replaced or deleted is gone after that, also from a topic that is hardly written.
         put_number(settings, &count, "max.compaction.lag.ms", topic->retention_ms);
     } else {
         put_retention(settings, &count, topic->retention_ms);
@@ -55,6 +59,12 @@ size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insy
     if (!dead_letters && topic->append_time) put(settings, &count, "message.timestamp.type", "LogAppendTime");
     if (min_insync) put_number(settings, &count, "min.insync.replicas", min_insync);
     return count;
+}
+
+int64_t topic_kept_ms(const struct topic *topic, bool dead_letters) {
+    int64_t retention_ms = dead_letters ? DEAD_LETTERS_MS : topic->retention_ms;
+    return topic->cleanup == TOPIC_COMPACTED && !dead_letters ? 2 * retention_ms
+                                                              : retention_ms + segment_ms_of(retention_ms);
 }
 
 void topic_settings_of_copy(struct topic_setting settings[TOPIC_SETTINGS_MAX], size_t *count) {

@@ -46,6 +46,9 @@ struct topic_setting {
 size_t topic_settings(const struct topic *topic, bool dead_letters, int min_insync,
                       struct topic_setting settings[TOPIC_SETTINGS_MAX]);
 
+/* How long Kafka has a record at most after it was written (of a compacted topic: after its key got a tombstone), with these settings. */
+int64_t topic_kept_ms(const struct topic *topic, bool dead_letters);
+
 /* Changes the settings of a topic into those of a copy whose records bring their times with them, however old: Kafka keeps these times,
  * and deletes nothing by age. */
 void topic_settings_of_copy(struct topic_setting settings[TOPIC_SETTINGS_MAX], size_t *count);

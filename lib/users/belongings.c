@@ -6,7 +6,7 @@
 
 #include "base/config.h"
 
-enum { CURSOR_MAX = 512 };
+enum { CURSOR_MAX = 512, PARTITION_DIGITS = 6 };
 
 const struct belonging BELONGINGS[] = {
     {"friends", BELONGS_TO_ROUTERS, "/peer/friends/", "?state=all", "after"},
@@ -16,6 +16,7 @@ const struct belonging BELONGINGS[] = {
     {"posts", BELONGS_TO_FEEDS, "/peer/written/", "?above=0", "before"},
     {"notices", BELONGS_TO_FEEDS, "/peer/notices/", "?", "after"},
     {"comments", BELONGS_TO_MODERATION, "/peer/moderation/comments?user=", "", "after"},
+    {"likes", BELONGS_TO_COMMENTS, "/peer/comments/of/", "&likes=true", "after"},
     {"history", BELONGS_TO_SINKS, "/peer/history/", "?from=0", "after"},
 };
 const size_t BELONGINGS_COUNT = ARRAY_SIZE(BELONGINGS);
@@ -27,9 +28,39 @@ const struct belonging *belonging_find(const char *name) {
 }
 
 void belonging_question(struct buffer *path, const struct belonging *kind, int64_t user, int64_t limit,
-                        const struct json_bytes *cursor) {
-    buffer_format(path, "%s%" PRId64 "%s&limit=%" PRId64, kind->before, user, kind->behind, limit);
-    if (cursor->size) buffer_format(path, "&%s=%.*s", kind->cursor, (int)cursor->size, cursor->data);
+                        const struct belonging_place *place) {
+    buffer_string(path, kind->before);
+    if (kind->owner == BELONGS_TO_COMMENTS) buffer_format(path, "%" PRId32 "?user=", place->partition);
+    buffer_format(path, "%" PRId64 "%s&limit=%" PRId64, user, kind->behind, limit);
+    if (place->cursor.size) buffer_format(path, "&%s=%.*s", kind->cursor, (int)place->cursor.size, place->cursor.data);
+}
+
+bool belonging_place_read(const struct belonging *kind, const struct json_bytes *text, int32_t partitions,
+                          struct belonging_place *place) {
+    struct belonging_place read = {.partition = 0, .cursor = *text};
+    size_t digits = 0;
+    if (text->size && !belonging_cursor_plain(text)) return false;
+    if (kind->owner == BELONGS_TO_COMMENTS && text->size) {
+        for (; digits < text->size && isdigit((unsigned char)text->data[digits]) && digits < PARTITION_DIGITS; digits++)
+            read.partition = read.partition * 10 + (text->data[digits] - '0');
+        bool whole = digits == text->size;
+        if (!digits || read.partition >= partitions || (!whole && text->data[digits] != '.')) return false;
+        if (digits + 1 == text->size) return false; // a dot, and nothing behind it
+        read.cursor.data += whole ? digits : digits + 1;
+        read.cursor.size -= whole ? digits : digits + 1;
+    }
+    *place = read;
+    return true;
+}
+
+void belonging_place_put(struct buffer *out, const struct belonging *kind, int32_t partition, int32_t partitions,
+                         const struct json_bytes *next) {
+    bool divided = kind->owner == BELONGS_TO_COMMENTS;
+    if (divided && next->size)
+        buffer_format(out, "%" PRId32 ".", partition);
+    else if (divided && partition + 1 < partitions)
+        buffer_format(out, "%" PRId32, partition + 1);
+    buffer_append(out, next->data, next->size);
 }
 
 static bool read_next(struct json_scan *scan, struct json_bytes *next) {

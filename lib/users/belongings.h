@@ -1,5 +1,5 @@
-/* What the owners keep of a user, kind by kind, and the questions that list it page by page. Gateways and the command export by this
- * table. Profiles and sharing are no kinds here: they are in everybody's copies. Pure; any thread. */
+/* The kinds of things that owners keep of a user, and the questions that list them page by page. Gateways and the command export by
+ * this table. Profiles and sharing are no kinds here: they are in everybody's copies. Pure; any thread. */
 #ifndef USERS_BELONGINGS_H
 #define USERS_BELONGINGS_H
 
@@ -11,7 +11,7 @@ enum belonging_owner {
     BELONGS_TO_ROUTERS,
     BELONGS_TO_FEEDS,
     BELONGS_TO_MODERATION, /* each process knows all: any partition will do */
-    BELONGS_TO_COMMENTS,   /* of all subjects: no kind of the table is theirs */
+    BELONGS_TO_COMMENTS,   /* of all subjects: a kind of theirs lies in each of their partitions */
     BELONGS_TO_SINKS,
     BELONGING_OWNERS
 };
@@ -28,9 +28,22 @@ extern const size_t BELONGINGS_COUNT;
 
 const struct belonging *belonging_find(const char *name); /* NULL: there is no such kind */
 
-/* The question for a page of up to `limit` items. cursor: `next` of the page before; size 0: the first page. */
+/* Where a page begins. Zero-initialised: the kind's first one. */
+struct belonging_place {
+    int32_t partition;        /* of BELONGS_TO_COMMENTS; else 0 */
+    struct json_bytes cursor; /* `next` of the owner's page before; size 0: the first page, there */
+};
+
+/* A place as a text ("3.72ab" of partition 3), which lends its bytes. partitions: of the owners. False: it is none. */
+bool belonging_place_read(const struct belonging *kind, const struct json_bytes *text, int32_t partitions,
+                          struct belonging_place *place);
+/* Appends the place behind a page with that `next`; nothing: that was the last page of the kind. */
+void belonging_place_put(struct buffer *out, const struct belonging *kind, int32_t partition, int32_t partitions,
+                         const struct json_bytes *next);
+
+/* The question for a page of up to `limit` items. */
 void belonging_question(struct buffer *path, const struct belonging *kind, int64_t user, int64_t limit,
-                        const struct json_bytes *cursor);
+                        const struct belonging_place *place);
 
 /* Finds items (with its brackets) and the cursor (without quotes; size 0: it is the last page) in an answer. False: it is none. */
 bool belonging_page(const char *reply, size_t size, struct json_bytes *items, struct json_bytes *next);

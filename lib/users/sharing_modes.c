@@ -15,6 +15,7 @@ struct sharing_modes {
     struct codec *codec;
     struct maps *maps; /* user -> offset << 2 | mode */
     struct ends *ends; /* of modes that are not OFF */
+    int64_t ticked;    /* time of the last tick */
     struct metric *users;
 };
 
@@ -91,16 +92,25 @@ struct copy_definition sharing_modes_copy(struct sharing_modes *modes) {
 enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t user, int64_t *offset) {
     const uint64_t *found = maps_find(modes->maps, (uint64_t)user);
     if (offset) *offset = found ? (int64_t)(*found >> 2) : -1;
-    return found ? (enum sharing_mode)(*found & 3) : SHARING_OFF;
+    if (!found) return SHARING_OFF;
+    if (ends_soonest(modes->ends) <= modes->ticked) { // the last tick has left some over
+        int64_t end = ends_of(modes->ends, user);
+        if (end && end <= modes->ticked) return SHARING_OFF;
+    }
+    return (enum sharing_mode)(*found & 3);
 }
 
-int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user) { return ends_of(modes->ends, user); }
+int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user) {
+    int64_t end = ends_of(modes->ends, user);
+    return end > modes->ticked ? end : 0;
+}
 
 void sharing_modes_tick(struct sharing_modes *modes) {
     const struct sharing_modes_options *options = &modes->options;
     int64_t user, time;
     if (!options->now) return;
-    while (ends_take(modes->ends, options->now(options->context), &user, &time)) {
+    modes->ticked = options->now(options->context);
+    for (size_t i = 0; i < SHARING_MODES_A_TICK && ends_take(modes->ends, modes->ticked, &user, &time); i++) {
         uint64_t *value = maps_find(modes->maps, (uint64_t)user);
         int64_t offset = (int64_t)(*value >> 2);
         *value = (uint64_t)offset << 2 | SHARING_OFF;

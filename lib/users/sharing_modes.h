@@ -30,7 +30,9 @@ enum sharing_mode sharing_modes_find(const struct sharing_modes *modes, int64_t 
 /* When the user's mode ends, ms; 0: it has no end, or is OFF. */
 int64_t sharing_modes_until(const struct sharing_modes *modes, int64_t user);
 
-/* Ends the modes whose time has come. For when the copies are ready, some times a second. */
+/* Ends the modes whose time has come, and tells of them, of no more than SHARING_MODES_A_TICK in one call: the others are OFF for
+ * sharing_modes_find, and are told by the next calls. For when the copies are ready, some times a second. */
+enum { SHARING_MODES_A_TICK = 2000 };
 void sharing_modes_tick(struct sharing_modes *modes);
 
 #endif

@@ -11,8 +11,9 @@ enum { TICK_MS = 50 };
 struct user_copies {
     struct user_copies_options options;
     struct loop_timer *tick; /* ends sharing */
-    struct copies *copies;   /* of the two: */
+    struct copies *copies;   /* of the three: */
     struct sharing_modes *modes;
+    struct mutes *mutes;
     struct profiles *profiles;
 };
 
@@ -37,7 +38,8 @@ static void disk_told(void *context, const struct topic *topic, const char *reas
 
 static int start(struct user_copies *copies, struct error *error) {
     const struct user_copies_options *options = &copies->options;
-    const struct copy_definition definitions[] = {sharing_modes_copy(copies->modes), profiles_copy(copies->profiles)};
+    const struct copy_definition definitions[] = {sharing_modes_copy(copies->modes), profiles_copy(copies->profiles),
+                                                  mutes_copy(copies->mutes)};
     return copies_new(
         &(struct copies_options){
             .loop = options->loop,
@@ -73,6 +75,10 @@ int user_copies_new(const struct user_copies_options *options, struct user_copie
     int code = profiles_open(&profiles, &copies->profiles, error);
     if (code) return code;
     copies->modes = sharing_modes_new(&modes);
+    copies->mutes = mutes_new(&(struct mutes_options){.metrics = options->metrics,
+                                                      .partitions = options->partitions,
+                                                      .context = options->context,
+                                                      .on_change = options->on_mute});
     code = start(copies, error);
     if (code) return code;
     copies->tick = loop_timer_new(options->loop, TICK_MS, TICK_MS, tick, copies);
@@ -84,6 +90,7 @@ void user_copies_free(struct user_copies *copies) {
     loop_timer_free(copies->tick);
     copies_free(copies->copies);
     sharing_modes_free(copies->modes);
+    mutes_free(copies->mutes);
     profiles_close(copies->profiles);
     free(copies);
 }
@@ -96,4 +103,8 @@ struct sharing_modes *user_copies_modes(struct user_copies *copies) {
 
 struct profiles *user_copies_profiles(struct user_copies *copies) {
     return copies->profiles;
+}
+
+struct mutes *user_copies_mutes(struct user_copies *copies) {
+    return copies->mutes;
 }

@@ -1,8 +1,9 @@
-/* Gateways and edges know every user's sharing mode and profile from these copies of the topics `sharing` (in memory) and
- * `profiles` (on disk), which one consumer reads. Loop's thread. */
+/* Gateways and edges know every user's sharing mode, profile and muted friends from these copies of the topics `sharing` and `nearby-mutes`
+ * (in memory) and `profiles` (on disk), which one consumer reads. Loop's thread. */
 #ifndef USERS_USER_COPIES_H
 #define USERS_USER_COPIES_H
 
+#include "users/mutes.h"
 #include "users/profiles.h"
 #include "users/sharing_modes.h"
 
@@ -22,6 +23,7 @@ struct user_copies_options {
     /* After that; also when sharing ends by itself. NULL: not wanted. */
     void (*on_sharing)(void *context, int64_t user, enum sharing_mode mode, int64_t offset);
     void (*on_profile)(void *context, int64_t user);
+    void (*on_mute)(void *context, int64_t user, int64_t other, bool muted);
 };
 
 /* *copies is set also when this fails: half-built, to be freed. */
@@ -31,5 +33,6 @@ void user_copies_free(struct user_copies *copies); /* NULL is fine */
 bool user_copies_ready(const struct user_copies *copies);
 struct sharing_modes *user_copies_modes(struct user_copies *copies); /* lives as long */
 struct profiles *user_copies_profiles(struct user_copies *copies);   /* lives as long */
+struct mutes *user_copies_mutes(struct user_copies *copies);         /* lives as long */
 
 #endif

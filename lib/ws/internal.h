@@ -48,7 +48,7 @@ enum ws_state {
 };
 
 struct ws_connection {
-    /* What each frame that is sent looks at. */
+    /* Each frame that is sent looks at these. */
     int socket; /* frames may be written there directly; -1: not */
     uint8_t state;
     bool client;

@@ -24,11 +24,11 @@
  * file is found by looking into the newest hours only.
  *
  * An hour of a partition is closed when a file of it lies in a later hour. Where none comes, its owner closes it by an empty file: it
- * has the name that the next file of this hour would have had, so that there cannot be one. What follows is of a later hour. As the
+ * has the name that the next file of this hour would have had, so that there cannot be one. The next file is of a later hour. As the
  * files of a closed hour are always the same, all who merge them give the merged file the same name, too.
  *
  * A small file whose first offset a merged file covers counts no more: it is removed after a while. A closed hour's empty file goes
- * with the others. Whoever lists small files first and merged ones after that misses none.
+ * with the others. A reader who lists small files first and merged ones after that misses none.
  *
  * Blocking calls; any thread, as the storage allows.
  */
@@ -95,8 +95,8 @@ struct archive_wanted {
 int archive_scan(struct storage *storage, struct archive_wanted *wanted, size_t count, bool sweep, struct error *error);
 /* Finds all small files of what is wanted, covered or not; `from` does not matter. */
 int archive_scan_small(struct storage *storage, struct archive_wanted *wanted, size_t count, struct error *error);
-/* Finds all files of what is wanted, of both trees, in hours before that one; `from` does not matter. */
-int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count,
+/* Finds all files of what is wanted, of both trees, in hours before that one; `from` does not matter. `sweep` as above. */
+int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count, bool sweep,
                      struct error *error);
 /* Finds the merged files of what is wanted in that hour. */
 int archive_scan_merged(struct storage *storage, int64_t hour, struct archive_wanted *wanted, size_t count,

@@ -107,6 +107,7 @@ static int scan_hour(struct tree_scan *scan, const char *folder, int64_t hour, s
     for (size_t i = 0; i < names.count; i++) scan_entry(scan, hour, &names.items[i]);
     entries_clear(&names);
     if (scan->sweep) code = storage_sweep(scan->storage, folder, is_swept, scan, error);
+    if (code > 0) code = 0; // what lies below was swept, too
     // Names of one hour come in an order of their own, so only a whole hour tells whether it went back far enough.
     for (size_t i = 0; i < scan->count; i++) {
         const struct archive_list *found = &scan->wanted[i].found;
@@ -132,6 +133,14 @@ static int scan_date(struct tree_scan *scan, const char *name, int64_t date, str
     }
     entries_clear(&hours);
     free(path);
+    return code;
+}
+
+/* Removes hidden files of what is wanted wherever that is one question. 1; 0: folder by folder, as they are scanned; negative. */
+static int sweep_all(struct storage *storage, struct archive_wanted *wanted, size_t count, struct error *error) {
+    struct tree_scan scan = scan_begin(storage, ARCHIVE_SMALL, wanted, count);
+    int code = storage_sweep(storage, "", is_swept, &scan, error);
+    scan_end(&scan);
     return code;
 }
 
@@ -193,8 +202,10 @@ int archive_scan(struct storage *storage, struct archive_wanted *wanted, size_t 
     struct archive_wanted *merged = mem_zero(count + 1, sizeof *merged);
     for (size_t i = 0; i < count; i++)
         merged[i] = (struct archive_wanted){.partition = wanted[i].partition, .from = wanted[i].from};
+    int code = sweep ? sweep_all(storage, wanted, count, error) : 0;
+    if (code > 0) sweep = false;
     // In this order: a small file that is gone by now has been merged before.
-    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, INT64_MAX, sweep, error);
+    if (code >= 0) code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, INT64_MAX, sweep, error);
     if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, merged, count, INT64_MAX, sweep, error);
     for (size_t i = 0; i < count; i++) {
         if (code == 0) chain_make(&wanted[i].found, &merged[i].found, wanted[i].from);
@@ -211,11 +222,11 @@ int archive_scan_small(struct storage *storage, struct archive_wanted *wanted, s
     return code;
 }
 
-int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count,
+int archive_scan_old(struct storage *storage, int64_t before, struct archive_wanted *wanted, size_t count, bool sweep,
                      struct error *error) {
     for (size_t i = 0; i < count; i++) wanted[i].from = -1;
-    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, before, false, error);
-    if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, wanted, count, before, false, error);
+    int code = scan_tree(storage, ARCHIVE_SMALL, wanted, count, before, sweep, error);
+    if (code == 0) code = scan_tree(storage, ARCHIVE_MERGED, wanted, count, before, sweep, error);
     for (size_t i = 0; code == 0 && i < count; i++) list_sort(&wanted[i].found);
     return code;
 }

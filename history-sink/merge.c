@@ -1,6 +1,7 @@
 #include "history-sink/merge.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -44,61 +45,99 @@ static void spill_remove(const struct merge_options *options, const struct hour_
     free(path);
 }
 
-/* Merges the first sources of the line into a scratch file, or sorts the first alone, and puts that behind the others. */
+/* Nobody else removes what is in the scratch. So what is not there is trouble, unlike a file of the storage. */
+static int of_scratch(int code) { return code == -ENOENT ? -EIO : code; }
+
+static int spill_open(const struct merge_options *options, const struct hour_run *run, struct archive_file file,
+                      struct segment_writer **writer, struct error *error) {
+    char *path = archive_path(run->partition, file);
+    int code = segment_writer_open(options->scratch, path, file.end, writer, error);
+    free(path);
+    return of_scratch(code);
+}
+
+static int spill_finish(struct segment_writer *writer, struct error *error) {
+    struct storage_writer *file;
+    int code = segment_writer_finish(writer, &file, error);
+    if (code == 0) code = storage_replace(file, error);
+    return of_scratch(code);
+}
+
+/* Merges the first sources of the line into a scratch file, and puts that behind the others. */
 static int spill(const struct merge_options *options, const struct hour_run *run, struct source_line *line,
-                 size_t count, bool sort, struct error *error) {
-    struct merge_source made = {.storage = options->scratch, .file = spill_file(line)};
+                 struct error *error) {
+    struct merge_source made = {.storage = options->scratch, .file = spill_file(line), .ours = true};
     const struct merge_source *sources = &line->items[line->from];
     struct segment_writer *writer;
-    struct storage_writer *file;
     int64_t rows = 0;
-    char *path = archive_path(run->partition, made.file);
-    int code = segment_writer_open(options->scratch, path, made.file.end, &writer, error);
-    free(path);
+    int code = spill_open(options, run, made.file, &writer, error);
     if (code) return code;
-    code = sort ? merge_sort_rows(sources, run->partition, writer, error)
-                : merge_rows(sources, count, run->partition, options->stop, writer, &rows, error);
+    code = merge_rows(sources, MERGE_FILES, run->partition, options->stop, writer, &rows, error);
     if (code)
         segment_writer_abandon(writer);
     else
-        code = segment_writer_finish(writer, &file, error);
-    if (code == 0) code = storage_replace(file, error);
+        code = spill_finish(writer, error);
     if (code) return code;
-    for (size_t i = 0; i < count; i++) spill_remove(options, run, &sources[i]);
-    line->from += count;
+    for (size_t i = 0; i < MERGE_FILES; i++) spill_remove(options, run, &sources[i]);
+    line->from += MERGE_FILES;
     line_add(line, made);
     return 0;
 }
 
-/* Whether the rows of a source are in order of user and time; 1, 0, negative. */
-static int is_sorted(const struct merge_source *source, int32_t partition, struct error *error) {
-    struct segment_reader *reader;
-    int code = segment_reader_open(source->storage, partition, source->file, &reader, error);
+/* Adds a file of version 0.1, sorted, by way of the scratch. *end: where the file ends. */
+static int add_unsorted(const struct merge_options *options, const struct hour_run *run, struct source_line *line,
+                        const struct merge_source *source, int64_t *end, struct error *error) {
+    struct merge_source made = {.storage = options->scratch, .file = spill_file(line), .ours = true};
+    struct segment_writer *writer;
+    int code = spill_open(options, run, made.file, &writer, error);
     if (code) return code;
-    code = segment_reader_sorted(reader);
-    segment_reader_free(reader);
+    code = merge_sort_rows(source, run->partition, writer, end, error);
+    if (code)
+        segment_writer_abandon(writer);
+    else
+        code = spill_finish(writer, error);
+    if (code == 0) line_add(line, made);
     return code;
+}
+
+/* Adds the run's file, sorted. *end: where it ends. */
+static int add_file(const struct merge_options *options, const struct hour_run *run, struct source_line *line, size_t i,
+                    int64_t *end, struct error *error) {
+    struct merge_source source = {.storage = options->storage, .file = run->files[i], .ours = false};
+    struct segment_reader *reader;
+    int code = segment_reader_open(source.storage, run->partition, source.file, &reader, error);
+    if (code) return code;
+    bool sorted = segment_reader_sorted(reader);
+    if (sorted) *end = segment_reader_end(reader);
+    segment_reader_free(reader);
+    if (!sorted) return add_unsorted(options, run, line, &source, end, error);
+    line_add(line, source);
+    return 0;
+}
+
+/* Files follow each other without a gap, whatever Kafka has dropped. The merged file would hide one that is missing, and of two that overlap
+ * have rows twice. */
+static int check_follows(const struct hour_run *run, size_t i, int64_t end, struct error *error) {
+    int64_t next = i + 1 < run->count ? run->files[i + 1].first : run->end;
+    if (end == next) return 0;
+    char *path = archive_path(run->partition, run->files[i]);
+    error_set(error, 0, "%s: ends at offset %" PRId64 ", but the next file begins at %" PRId64 ": %s", path, end, next,
+              end < next ? "one is missing" : "they overlap");
+    free(path);
+    return -EBADMSG;
 }
 
 /* Until all sources are sorted, and few enough to be merged at once. */
 static int line_prepare(const struct merge_options *options, const struct hour_run *run, struct source_line *line,
                         struct error *error) {
     for (size_t i = 0; i < run->count; i++) {
-        struct merge_source first = {.storage = options->storage, .file = run->files[i]};
-        line_add(line, first);
-        int sorted = is_sorted(&first, run->partition, error);
-        if (sorted < 0) return sorted;
-        if (sorted) continue;
-        struct source_line alone = {.items = NULL, .from = 0, .count = 0, .spilled = line->spilled};
-        line_add(&alone, first);
-        int code = spill(options, run, &alone, 1, true, error);
-        if (code == 0) line->items[line->count - 1] = alone.items[1];
-        line->spilled = alone.spilled;
-        free(alone.items);
+        int64_t end;
+        int code = add_file(options, run, line, i, &end, error);
+        if (code == 0) code = check_follows(run, i, end, error);
         if (code) return code;
     }
     while (line->count - line->from > MERGE_FILES) {
-        int code = spill(options, run, line, MERGE_FILES, false, error);
+        int code = spill(options, run, line, error);
         if (code) return code;
     }
     return 0;
@@ -118,10 +157,10 @@ static int write_merged(const struct source_line *line, const struct merge_optio
                       error);
     if (code) {
         segment_writer_abandon(writer);
-        return code;
+        return code == -EEXIST ? 0 : code; // a new owner has swept it away
     }
     code = segment_writer_finish(writer, &file, error);
-    if (code) return code;
+    if (code) return code == -EEXIST ? 0 : code;
     int64_t bytes = storage_written(file);
     code = storage_publish(file, error);
     if (code == -EEXIST) return 0; // another process was faster

@@ -57,6 +57,7 @@ static int inputs_open(const struct merge_source *sources, size_t count, int32_t
     for (size_t i = 0; i < count && code >= 0; i++) {
         struct merge_input *input = &inputs[i];
         code = segment_reader_open(sources[i].storage, partition, sources[i].file, &input->reader, error);
+        if (code == -ENOENT && sources[i].ours) code = -EIO;
         if (code == 0) code = segment_reader_next(input->reader, &input->row, error);
         if (code > 0) heap->inputs[heap->count++] = input;
     }
@@ -82,7 +83,7 @@ int merge_rows(const struct merge_source *sources, size_t count, int32_t partiti
     return code;
 }
 
-int merge_sort_rows(const struct merge_source *source, int32_t partition, struct segment_writer *writer,
+int merge_sort_rows(const struct merge_source *source, int32_t partition, struct segment_writer *writer, int64_t *end,
                     struct error *error) {
     struct segment_reader *reader;
     struct history_row *rows = NULL;
@@ -97,6 +98,7 @@ int merge_sort_rows(const struct merge_source *source, int32_t partition, struct
         code = segment_reader_next(reader, &rows[count], error);
         count += code > 0;
     } while (code > 0);
+    *end = segment_reader_end(reader);
     segment_reader_free(reader);
     if (code == 0 && count) qsort(rows, count, sizeof *rows, segment_row_order);
     for (size_t i = 0; code == 0 && i < count; i++) code = segment_writer_append(writer, &rows[i], error);

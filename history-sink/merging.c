@@ -55,6 +55,14 @@ int merging_new(struct sink *sink, struct merging **out, struct error *error) {
     return 0;
 }
 
+struct worker *merging_worker(const struct merging *merging) {
+    return merging->worker;
+}
+
+struct storage *merging_storage(const struct merging *merging) {
+    return merging->storage;
+}
+
 bool merging_busy(const struct merging *merging) { return merging->busy; }
 
 void merging_stop(struct merging *merging) { atomic_store(&merging->stop, true); }
@@ -146,6 +154,7 @@ void merging_tick(struct merging *merging) {
     merging->before = days ? archive_hour_of(clock_wall_ms()) - days * 24 : 0;
     merging->done = (struct merge_done){.merged_files = 0};
     merging->code = 0;
+    atomic_store(&merging->stop, false);
     merging->busy = true;
     worker_run(merging->worker, merge, merged, merging);
 }

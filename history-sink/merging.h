@@ -9,8 +9,11 @@ struct merging;
 
 /* Makes a folder for files in between, in data.dir. */
 int merging_new(struct sink *sink, struct merging **merging, struct error *error);
+/* The thread that merges, and its storage, for other work on files that must not run beside it. */
+struct worker *merging_worker(const struct merging *merging);
+struct storage *merging_storage(const struct merging *merging);
 bool merging_busy(const struct merging *merging);
-/* What is under way ends soon, and nothing begins. */
+/* Work under way ends soon: at the end, or as partitions are given away. */
 void merging_stop(struct merging *merging);
 void merging_free(struct merging *merging); /* not while it is busy; NULL is fine */
 void merging_tick(struct merging *merging); /* begins what is due */

@@ -37,5 +37,18 @@ struct sink_metrics sink_metrics_new(struct metrics *m) {
         .loaded_rows = metrics_counter(m, "starling_history_rebuilt_rows_total",
                                        "Rows read back from files into the store.", NULL),
         .store_bytes = metrics_gauge(m, "starling_history_store_bytes", "The store's size on disk.", NULL),
+        .wiped_rows = metrics_counter(m, "starling_history_wiped_rows_total",
+                                      "Rows of forgotten users that left the store.", NULL),
+        .wiped_files = metrics_counter(m, "starling_history_wiped_files_total",
+                                       "Files replaced by ones without the rows of forgotten users.", NULL),
+        .wiped_file_rows = metrics_counter(m, "starling_history_wiped_file_rows_total",
+                                           "Rows of forgotten users that left files.", NULL),
+        .wipe_failures = metrics_counter(
+            m, "starling_history_wipe_failures_total",
+            "Times that rows of forgotten users could not be taken out of files; the log says why.", NULL),
+        .wiping_left = metrics_gauge(m, "starling_history_wiping_users",
+                                     "Erasures of users that may have rows in files of owned partitions.", NULL),
+        .wiping_oldest = metrics_gauge(m, "starling_history_wiping_oldest_seconds",
+                                       "Age of the oldest of these erasures; 0: there is none.", NULL),
     };
 }

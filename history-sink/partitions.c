@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "history-sink/merging.h"
 #include "history-sink/rebuild.h"
 #include "history-sink/records.h"
+#include "history-sink/wiping.h"
 
 enum {
     COMMIT_S = 5,
@@ -129,6 +131,8 @@ void partitions_clear(struct sink *sink) {
 void partitions_revoked(void *context, bool lost) {
     struct sink *sink = context;
     sink->assigned = false;
+    merging_stop(sink->merging);
+    wiping_revoked(sink->wiping);
     service_ready(sink->service, "history", false);
     // Lost: somebody else writes these rows already. Publishing them could do no harm, but only get in each other's way.
     if (!lost) partitions_publish(sink);
@@ -193,7 +197,7 @@ static void tell_readiness(struct sink *sink) {
 
 void partitions_tick(struct sink *sink) {
     struct error error;
-    if (!sink->assigned || sink->draining) return;
+    if (!sink->assigned || sink->draining || !wiping_ready(sink->wiping)) return;
     if (!settle_reading(sink, &error)) {
         service_fail(sink->service, error.text);
         return;

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "history-sink/wiping.h"
 #include "json/json.h"
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, RETRY_AFTER_S = 2 };
 
-static const char PATH[] = "/peer/history/";
+static const char PATH[] = "/peer/history/", WIPED_PATH[] = "/peer/wiped/";
 
 /* A whole number from 0 that ends at `stop`. */
 static const char *parse(const char *text, char stop, int64_t *value) {
@@ -42,6 +43,7 @@ static bool parse_query(const struct http_request *request, struct rows_query *q
 }
 
 struct page {
+    const struct wiping *wiping;
     struct buffer body;
     struct history_row last;
     size_t count;
@@ -49,6 +51,8 @@ struct page {
 
 static void put_row(void *context, const struct history_row *row) {
     struct page *page = context;
+    page->last = *row;
+    if (wiping_has(page->wiping, row)) return; // it leaves the store just now
     buffer_string(&page->body, page->count++ ? ",{\"lat\":" : "{\"lat\":");
     json_put_degrees(&page->body, row->lat);
     buffer_string(&page->body, ",\"lng\":");
@@ -63,11 +67,10 @@ static void put_row(void *context, const struct history_row *row) {
     buffer_string(&page->body, ",\"received\":");
     json_put_int(&page->body, row->received);
     buffer_string(&page->body, "}");
-    page->last = *row;
 }
 
 static void reply(struct sink *sink, struct http_request *request, const struct rows_query *query) {
-    struct page page = {.body = {.data = NULL}, .count = 0};
+    struct page page = {.wiping = sink->wiping, .body = {.data = NULL}, .count = 0};
     struct error error;
     bool more = false;
     buffer_string(&page.body, "{\"items\":[");
@@ -88,12 +91,17 @@ static void reply(struct sink *sink, struct http_request *request, const struct 
 void query_answer(void *context, struct http_request *request) {
     struct sink *sink = context;
     struct rows_query query;
-    if (strncmp(http_path(request), PATH, sizeof PATH - 1) != 0) {
+    bool wiped = strncmp(http_path(request), WIPED_PATH, sizeof WIPED_PATH - 1) == 0;
+    if (!wiped && strncmp(http_path(request), PATH, sizeof PATH - 1) != 0) {
         http_problem(request, 404, "no_such_path", "there is nothing here", 0);
         return;
     }
     if (strcmp(http_method(request), "GET") != 0) {
         http_problem(request, 405, "bad_method", "history is only read", 0);
+        return;
+    }
+    if (wiped) {
+        wiping_answer(sink->wiping, request);
         return;
     }
     if (!parse_query(request, &query)) {

@@ -1,5 +1,5 @@
 /* GET /peer/history/{user}?from=&to=&after=&limit=, times in ms: from <= time < to. A cursor is the time and the offset of the
- * last row before it, TIME-OFFSET. Loop's thread. */
+ * last row before it, TIME-OFFSET. And GET /peer/wiped/{user} (history-sink/wiping.h). Loop's thread. */
 #ifndef HISTORY_SINK_QUERY_H
 #define HISTORY_SINK_QUERY_H
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "history-sink/wiping.h"
 
 enum { SLICE_ROWS = 4000, AGAIN_S = 10, SECOND_US = 1000000 };
 
@@ -154,7 +155,7 @@ static void store_slice(struct rebuild *rebuild, const struct sink_partition *pa
     int64_t horizon = sink_horizon(sink);
     for (size_t i = 0; i < rebuild->count; i++) {
         const struct history_row *row = &rebuild->rows[i];
-        if (row->offset < partition->stored || row->time < horizon) continue;
+        if (row->offset < partition->stored || row->time < horizon || wiping_has(sink->wiping, row)) continue;
         rows_put(sink->rows, row);
         sink->metrics.loaded_rows->value++;
     }

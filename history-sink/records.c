@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "geo/geo.h"
+#include "history-sink/wiping.h"
 
 enum { LOG_EVERY_S = 10 };
 
@@ -92,6 +93,11 @@ void records_publish_all(struct sink *sink) {
 static void take_row(struct sink *sink, struct sink_partition *partition, const struct history_row *row) {
     if (partition->open && !segment_takes(partition->open, row->received)) records_publish(sink, partition);
     if (!partition->open) partition->open = segment_new(&partition->chain, row);
+    if (wiping_has(sink->wiping, row)) {
+        // The file is named and ends as it would with the row: another sink may not know yet that the user is forgotten.
+        segment_pass(partition->open, row->offset);
+        return;
+    }
     segment_append(partition->open, row);
     if (row->offset >= partition->stored) rows_put(sink->rows, row);
     tracer_keep(service_kafka(sink->service)->tracer);

@@ -21,7 +21,7 @@ int retention_remove(struct storage *storage, int64_t before, const struct reten
                      size_t count, int64_t *removed, struct error *error) {
     struct archive_wanted *old = mem_zero(count + 1, sizeof *old);
     for (size_t i = 0; i < count; i++) old[i] = (struct archive_wanted){.partition = partitions[i].partition};
-    int code = archive_scan_old(storage, before, old, count, error);
+    int code = archive_scan_old(storage, before, old, count, false, error);
     for (size_t i = 0; i < count && code == 0; i++)
         code = remove_old(storage, &partitions[i], &old[i].found, removed, error);
     for (size_t i = 0; i < count; i++) archive_list_clear(&old[i].found);

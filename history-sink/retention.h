@@ -11,8 +11,8 @@ struct retention_partition {
         newest; /* the hour of its chain's newest file: of this one and later ones nothing goes, as they decide where to go on */
 };
 
-/* Removes the files of these partitions in hours before that one; adds their number to *removed, also on failure. Whoever reads one
- * meanwhile finds it gone. */
+/* Removes the files of these partitions in hours before that one; adds their number to *removed, also on failure. A reader of
+ * such a file finds it gone. */
 int retention_remove(struct storage *storage, int64_t before, const struct retention_partition *partitions,
                      size_t count, int64_t *removed, struct error *error);
 

@@ -8,29 +8,31 @@
 #include "base/mem.h"
 #include "store/store.h"
 
-enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 8 };
+enum { PARTITION_KEY_SIZE = 4, MARK_SIZE = 8, WIPED_SIZE = 16 };
 
 struct rows {
     struct store *store;
-    struct store_family *rows, *partitions;
+    struct store_family *rows, *partitions, *wiped;
     struct store_batch *batch;
     struct buffer value;
 };
 
 int rows_open(const char *path, size_t cache_bytes, size_t memtable_bytes, struct rows **out, struct error *error) {
-    // Queries walk ranges; nothing is looked up by a whole key.
+    // Queries walk ranges; nothing is looked up by a whole key. The store is written all the time, and read little.
     const struct store_options options = {
-        .cache_bytes = cache_bytes, .memtable_bytes = memtable_bytes, .point_lookups = false};
+        .cache_bytes = cache_bytes, .memtable_bytes = memtable_bytes, .point_lookups = false, .merged_late = true};
     struct rows *rows = mem_alloc(sizeof *rows);
-    *rows = (struct rows){.store = NULL, .rows = NULL, .partitions = NULL, .batch = NULL, .value = {.data = NULL}};
+    *rows = (struct rows){
+        .store = NULL, .rows = NULL, .partitions = NULL, .wiped = NULL, .batch = NULL, .value = {.data = NULL}};
     int code = store_open(path, &options, &rows->store, error);
     if (code == 0) code = store_family(rows->store, "rows", &rows->rows, error);
     if (code == 0) code = store_family(rows->store, "partitions", &rows->partitions, error);
+    if (code == 0) code = store_family(rows->store, "wiped", &rows->wiped, error);
     if (code) {
         rows_close(rows);
         return code;
     }
-    rows->batch = store_batch_new();
+    rows->batch = store_batch_new_sorted();
     *out = rows;
     return 0;
 }
@@ -162,6 +164,76 @@ int rows_expire(struct rows *rows, int64_t before, int users, int64_t *user, str
     else
         store_batch_clear(rows->batch);
     return code ? code : more;
+}
+
+/* Rows that go and follow each other go by one range. */
+struct wipe_run {
+    uint8_t from[ROWS_KEY_SIZE];
+    bool some;
+};
+
+static void run_end(struct rows *rows, struct wipe_run *run, const uint8_t to[ROWS_KEY_SIZE]) {
+    if (run->some) store_batch_delete_range(rows->batch, rows->rows, run->from, ROWS_KEY_SIZE, to, ROWS_KEY_SIZE);
+    run->some = false;
+}
+
+int rows_wipe(struct rows *rows, int64_t user, int64_t before, size_t limit, struct rows_place *at, int64_t *gone,
+              struct error *error) {
+    const struct rows_query all = {.user = user, .from = 0, .to = INT64_MAX};
+    uint8_t key[ROWS_KEY_SIZE];
+    struct wipe_run run = {.some = false};
+    struct history_row row;
+    int64_t count = 0;
+    bool some = true;
+    struct store_cursor *cursor = store_cursor_new(rows->store, rows->rows);
+    rows_key(key, user, at->time, at->offset);
+    store_cursor_seek(cursor, key, sizeof key);
+    for (size_t i = 0; (some = row_at(cursor, &all, &row)) && i < limit; i++) {
+        rows_key(key, user, row.time, row.offset);
+        if (row.received >= before) {
+            run_end(rows, &run, key);
+        } else {
+            if (!run.some) memcpy(run.from, key, sizeof key);
+            run.some = true;
+            count++;
+        }
+        *at = (struct rows_place){.time = row.time, .offset = row.offset + 1};
+        store_cursor_next(cursor);
+    }
+    rows_key(key, user, at->time, at->offset);
+    run_end(rows, &run, key);
+    int code = store_cursor_error(cursor, error);
+    store_cursor_free(cursor);
+    if (code)
+        store_batch_clear(rows->batch);
+    else
+        code = rows_write(rows, error);
+    if (code) return code;
+    *gone += count;
+    return some;
+}
+
+int rows_wiped_mark(struct rows *rows, int32_t partition, struct rows_wiped *mark, struct error *error) {
+    uint8_t key[PARTITION_KEY_SIZE];
+    bytes_put_be32(key, (uint32_t)partition);
+    int found = store_get(rows->store, rows->wiped, key, sizeof key, &rows->value, error);
+    if (found < 0) return found;
+    if (found && rows->value.size != WIPED_SIZE)
+        return error_set(error, -EBADMSG, "the store's mark of erasures of partition %d is malformed", partition);
+    *mark = (struct rows_wiped){.store = 0, .files = 0};
+    if (!found) return 0;
+    mark->store = (int64_t)bytes_get_be64(rows->value.data);
+    mark->files = (int64_t)bytes_get_be64(rows->value.data + MARK_SIZE);
+    return 0;
+}
+
+int rows_put_wiped_mark(struct rows *rows, int32_t partition, struct rows_wiped mark, struct error *error) {
+    uint8_t key[PARTITION_KEY_SIZE], value[WIPED_SIZE];
+    bytes_put_be32(key, (uint32_t)partition);
+    bytes_put_be64(value, (uint64_t)mark.store);
+    bytes_put_be64(value + MARK_SIZE, (uint64_t)mark.files);
+    store_batch_put(rows->batch, rows->wiped, key, sizeof key, value, sizeof value);
+    return rows_write(rows, error);
 }
 
 uint64_t rows_bytes(struct rows *rows) { return store_usage(rows->store).sst_files; }

@@ -5,6 +5,8 @@
  *                           value lat 4, lng 4, accuracy 4, received 8, all big-endian
  *     family "partitions":  key   partition 4, big-endian
  *                           value next 8, big-endian (16 bytes more in stores of version 0.1)
+ *     family "wiped":       key   partition 4, big-endian
+ *                           value store 8, files 8, big-endian: erasures before these offsets are done
  *
  * Writing a row again writes the same key: reading a partition twice does no harm. A row's partition follows from its user.
  */
@@ -52,6 +54,23 @@ int rows_find(struct rows *rows, const struct rows_query *query,
 /* Forgets rows whose time is before `before`, of `users` users at most, going on at *user (0 at first). 1: there are others
  * to look at, *user says from where; 0: that were all; negative: failure. Not while something waits to be written. */
 int rows_expire(struct rows *rows, int64_t before, int users, int64_t *user, struct error *error);
+
+/* Removes a user's rows that arrived at Kafka before `before`, looking at `limit` rows at most from *at on (zeros at first); adds how many
+ * went to *gone. 1: there are others to look at, *at says from where; 0: that were all; negative: failure. Not while something waits to be
+ * written. */
+struct rows_place {
+    int64_t time, offset;
+};
+int rows_wipe(struct rows *rows, int64_t user, int64_t before, size_t limit, struct rows_place *at, int64_t *gone,
+              struct error *error);
+
+/* Which records of a partition of `erasures` are done: those before these offsets, in the store and in the files. Zeros: none. */
+struct rows_wiped {
+    int64_t store, files;
+};
+int rows_wiped_mark(struct rows *rows, int32_t partition, struct rows_wiped *mark, struct error *error);
+int rows_put_wiped_mark(struct rows *rows, int32_t partition, struct rows_wiped mark,
+                        struct error *error); /* writes it */
 
 uint64_t rows_bytes(struct rows *rows); /* on disk */
 

@@ -60,6 +60,17 @@ void segment_append(struct history_segment *segment, const struct history_row *r
     segment->last = row->offset;
 }
 
+void segment_pass(struct history_segment *segment, int64_t offset) { segment->last = offset; }
+
+void segment_wipe(struct history_segment *segment, int64_t user, int64_t before) {
+    size_t kept = 0;
+    for (size_t i = 0; i < segment->count; i++) {
+        const struct history_row *row = &segment->rows[i];
+        if (row->user != user || row->received >= before) segment->rows[kept++] = *row;
+    }
+    segment->count = kept;
+}
+
 int64_t segment_rows(const struct history_segment *segment) { return (int64_t)segment->count; }
 
 bool segment_full(const struct history_segment *segment, const struct segment_limits *limits) {

@@ -31,6 +31,9 @@ struct history_segment *segment_closing(int32_t partition, const struct chain_en
 /* Does a row that arrived then belong into this file, or into a next one? */
 bool segment_takes(const struct history_segment *segment, int64_t received_ms);
 void segment_append(struct history_segment *segment, const struct history_row *row); /* rows by rising offset */
+void segment_pass(struct history_segment *segment, int64_t offset);                  /* covers it without its row */
+/* Drops the user's rows that arrived before that time; what the file covers stays the same. */
+void segment_wipe(struct history_segment *segment, int64_t user, int64_t before);
 bool segment_full(const struct history_segment *segment, const struct segment_limits *limits);
 int64_t segment_rows(const struct history_segment *segment);
 int64_t segment_oldest(const struct history_segment *segment); /* when its first row arrived, ms */

@@ -9,7 +9,7 @@ static const struct config_property PROPERTIES[] = {
      .doc = "Consumer group of the sinks: its assignment of `locations` partitions says who writes whose history."},
     {"history.dir", CONFIG_STRING, AT(dir), "data/history",
      .doc =
-         "Folder of the history files, or s3://BUCKET/PREFIX, shared by all sinks. What is in it is what has been written: a sink goes on "
+         "Folder of the history files, or s3://BUCKET/PREFIX, shared by all sinks. The files in it say what has been written: a sink goes on "
          "where the files end."},
     {"history.s3.endpoint", CONFIG_STRING, AT(s3_endpoint), "https://s3.amazonaws.com",
      .doc =

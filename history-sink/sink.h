@@ -6,6 +6,7 @@
  *         merging.c       files of finished hours are merged
  *         rebuild.c       files are read back into the store
  *         records.c       records become rows, in files and in the store
+ *           wiping.c        rows of forgotten users go, and do not come back
  *         look.c          a look at folder and Kafka, on the worker
  *           sink.c          this
  *
@@ -29,6 +30,7 @@ enum { SINK_TICK_MS = 200 };
 struct look;
 struct rebuild;
 struct merging;
+struct wiping;
 
 struct sink {
     struct service *service;
@@ -44,6 +46,7 @@ struct sink {
     struct look *look;
     struct rebuild *rebuild;
     struct merging *merging;
+    struct wiping *wiping;
     struct storage *storage, *loading; /* the worker's, and the rebuild's */
     struct loop_timer *tick;
     struct sink_partition *partitions; /* owned, by id */

@@ -76,7 +76,7 @@ int decisions_subject(struct decisions *decisions, int32_t partition, const stru
                       struct subject_state *state, struct error *error);
 int decisions_comment(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t id,
                       struct comment *comment, struct error *error);
-/* What became of the user's key: the comment that it made, */
+/* The outcome under the user's key: the comment that it made, */
 int decisions_made(struct decisions *decisions, int32_t partition, const struct event_text *subject, int64_t user,
                    const struct event_text *key, int64_t *id, struct error *error);
 /* or why it was refused. */

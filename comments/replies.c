@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "comments/replies_private.h"
 #include "ids/ids.h"
+#include "subjects/words.h"
 
 void comment_replies_bad_query(struct http_request *request) {
     http_problem(request, 400, "bad-query", "a value is missing or out of range", 0);
@@ -42,14 +43,12 @@ void comment_replies_failed(const struct comment_question *question, int code, c
 /* ---- subjects ---- */
 
 void comment_replies_put_subject(struct buffer *body, const struct subject_state *state) {
-    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after",
-                                                                                                        "before"};
-    buffer_format(body,
-                  "{\"owner\":%" PRId64
-                  ",\"closed\":%s,\"who_may\":\"%s\",\"review\":\"%s\",\"level\":%d,\"total\":%" PRId64
-                  ",\"roots\":%d,\"held\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 "}",
-                  state->owner, state->closed ? "true" : "false", WHO[state->who_may], REVIEW[state->review],
-                  (int)state->level, state->visible, (int)state->roots, state->held, state->structure, state->counters);
+    buffer_format(
+        body,
+        "{\"owner\":%" PRId64 ",\"closed\":%s,\"who_may\":\"%s\",\"review\":\"%s\",\"level\":%d,\"total\":%" PRId64
+        ",\"roots\":%d,\"held\":%" PRId64 ",\"version\":%" PRId64 ",\"counters\":%" PRId64 "}",
+        state->owner, state->closed ? "true" : "false", SUBJECT_WHO_MAY[state->who_may], SUBJECT_REVIEWS[state->review],
+        (int)state->level, state->visible, (int)state->roots, state->held, state->structure, state->counters);
 }
 
 static void subject_answer(struct comment_question *question) {

@@ -12,8 +12,9 @@
  *     GET /peer/comments/counts/PARTITION?subjects                {items: [{total, version} or null]}; the subjects (post:1,post:2) may
  *                                                                 be of other partitions: false where those are not served here. 421 if
  *                                                                 the path's partition is not
- *     GET /peer/comments/of/PARTITION?user&after                  {items: [{subject, comment, what: comment or like}], next}: of the user,
- *                                                                 those that are not deleted; a page may have none and a next one
+ *     GET /peer/comments/of/PARTITION?user&likes&limit&after      {items: [{subject, comment, what: comment or like}], next}: of the user,
+ *                                                                 those that are not deleted, or with `likes` only likes; a page may have
+ *                                                                 none and a next one
  *     GET /peer/comments/outcome/TYPE/ID?user&key&comment&offset&wait_ms     what became of a command
  *
  *     sort      floor (default) | newest | heat. Every sort lists the same roots, also those that are not visible

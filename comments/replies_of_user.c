@@ -8,14 +8,15 @@ enum { WORK = 4000 /* rows that an answer looks at: about 4 ms */ };
 
 struct of_user {
     struct buffer *body;
-    size_t count;
+    size_t count, limit;
 };
 
-static void put_item(void *context, const struct event_text *subject, int64_t comment, bool like) {
+static bool put_item(void *context, const struct event_text *subject, int64_t comment, bool like) {
     struct of_user *found = context;
     buffer_string(found->body, found->count++ ? ",{\"subject\":" : "{\"subject\":");
     json_put_text(found->body, subject->data, subject->size);
     buffer_format(found->body, ",\"comment\":\"%" PRId64 "\",\"what\":\"%s\"}", comment, like ? "like" : "comment");
+    return found->count < found->limit;
 }
 
 static int digit(char c) {
@@ -42,9 +43,9 @@ static void put_place(struct buffer *body, const struct buffer *place) {
     buffer_byte(body, '"');
 }
 
-static void answer(struct comment_question *question, int64_t user, struct buffer *place) {
+static void answer(struct comment_question *question, int64_t user, size_t limit, struct buffer *place) {
     struct comment_replies *replies = question->replies;
-    struct of_user found = {.body = &replies->body};
+    struct of_user found = {.body = &replies->body, .limit = limit};
     struct error error;
     buffer_clear(&replies->body);
     buffer_string(&replies->body, "{\"items\":[");
@@ -65,15 +66,18 @@ static void answer(struct comment_question *question, int64_t user, struct buffe
 
 void comment_replies_of_user(struct comment_replies *replies, struct http_request *request, const char *path) {
     struct comment_question question = {.replies = replies, .request = request};
-    const char *after = http_query(request, "after");
+    const char *after = http_query(request, "after"), *likes = http_query(request, "likes");
     struct buffer place = {.data = NULL};
-    int64_t partition, user;
+    int64_t partition, user, limit;
     if (!http_path_number(&path, &partition) || *path || partition > INT32_MAX || !http_query(request, "user") ||
-        !http_query_number(request, "user", 0, INT64_MAX, &user) || (after && !read_place(after, &place))) {
+        !http_query_number(request, "user", 0, INT64_MAX, &user) ||
+        !http_query_number(request, "limit", WORK, WORK, &limit) || limit < 1 ||
+        (after && !read_place(after, &place))) {
         comment_replies_bad_query(request);
     } else if (comment_replies_serve(replies, request, (int32_t)partition)) {
         question.partition = (int32_t)partition;
-        answer(&question, user, &place);
+        if (likes && !after) threads_likes(&place);
+        answer(&question, user, (size_t)limit, &place);
     }
     buffer_free(&place);
 }

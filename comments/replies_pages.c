@@ -10,6 +10,7 @@
 #include "comments/replies_private.h"
 #include "ids/ids.h"
 #include "json/json.h"
+#include "subjects/words.h"
 
 enum { FIRST_REPLIES_DEFAULT = 3, FIRST_REPLIES_MAX = 20, AROUND_MAX = 100 };
 enum { TOGETHER = 20 /* comments that are found at once */ };
@@ -62,9 +63,8 @@ static void put_begin(struct comment_question *question, int64_t id, const struc
 }
 
 static void put_end(struct buffer *body, const struct comment *comment) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     buffer_string(body, "],\"state\":\"");
-    buffer_string(body, STATES[comment->state]);
+    buffer_string(body, COMMENT_STATES[comment->state]);
     buffer_string(body, "\"}");
 }
 
@@ -224,7 +224,7 @@ static void finish(struct comment_question *question, int code, const struct err
         http_reply_json(question->request, 200, &question->replies->body);
 }
 
-/* What a page says about its subject; registered false: nobody has registered it. */
+/* Appends the page's members about its subject; registered false: nobody has registered it. */
 static int put_about(struct comment_question *question, const struct subject_state *state, bool registered,
                      struct error *error) {
     struct buffer *body = &question->replies->body;

@@ -57,7 +57,7 @@ static bool owns(const struct comment_command *command, const struct thread *thr
 
 static bool moderates(const struct comment_command *command) { return command->role == COMMENT_COMMAND_MODERATOR; }
 
-/* What the gateway found out counts only if it asked about the right owner. */
+/* The gateway's facts count only if it asked about the right owner. */
 static bool among_writers(const struct comment_command *command, const struct subject_state *subject) {
     bool asked = command->owner == subject->owner;
     switch (subject->who_may) {

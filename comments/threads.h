@@ -42,8 +42,8 @@ struct threads;
 struct threads *threads_new(struct store *store, int32_t partitions); /* the store is longer-lived */
 void threads_free(struct threads *threads);                           /* NULL is fine */
 
-/* Opens a partition. What was last up to date before since_ms, or has an index of another formula, is forgotten: tombstones may be
- * missing from it. next: where each topic goes on; -1: from the beginning. */
+/* Opens a partition. A store that was last up to date before since_ms, or has an index of another formula, is emptied: tombstones may
+ * be missing from it. next: where each topic goes on; -1: from the beginning. */
 int threads_attach(struct threads *threads, int32_t partition, int64_t now_ms, int64_t since_ms,
                    int64_t next[THREADS_STATES], struct error *error);
 int threads_reset(struct threads *threads, int32_t partition, int64_t now_ms, struct error *error); /* it is empty */
@@ -105,10 +105,11 @@ int threads_list(struct threads *threads, int32_t partition, const struct event_
 
 /* Looks at so many comments and reactions of the partition (work), from the place on, for those of a user: comments that are not
  * deleted, and likes. Moves the place behind them; empty: at the beginning, and then: all were looked at. A text that `each` gets is
- * valid during the call. 0 or a negative code. */
-typedef void threads_of_user_one(void *context, const struct event_text *subject, int64_t comment, bool like);
+ * valid during the call; false: it wants no more. 0 or a negative code. */
+typedef bool threads_of_user_one(void *context, const struct event_text *subject, int64_t comment, bool like);
 int threads_of_user(struct threads *threads, int32_t partition, int64_t user, struct buffer *place, size_t work,
                     threads_of_user_one *each, void *context, struct error *error);
+void threads_likes(struct buffer *place); /* the place behind all comments: only likes follow */
 
 /* ---- many at once ---- */
 

@@ -1,4 +1,5 @@
-/* What a user has written and liked. There is no index of it, so all comments and reactions of a partition are walked over. */
+/* The comments that a user has written and liked. There is no index of them, so all comments and reactions of a partition are walked
+ * over. */
 
 #include "comments/threads_private.h"
 
@@ -20,7 +21,8 @@ static int is_of(struct threads *threads, const struct subject_key *key, uint8_t
 
 static int walk_kind(struct threads *threads, struct store_cursor *cursor, uint8_t kind, int64_t user, size_t *work,
                      threads_of_user_one *each, void *context, struct error *error) {
-    for (; *work && store_cursor_valid(cursor); store_cursor_next(cursor), --*work) {
+    for (bool wanted = true; *work && store_cursor_valid(cursor);
+         store_cursor_next(cursor), *work -= wanted ? 1 : *work) {
         struct subject_key parts;
         size_t size, value_size;
         const uint8_t *key = store_cursor_key(cursor, &size), *value = store_cursor_value(cursor, &value_size);
@@ -30,7 +32,8 @@ static int walk_kind(struct threads *threads, struct store_cursor *cursor, uint8
         int code = is_of(threads, &parts, kind, value, value_size, user, error);
         if (code < 0) return code;
         if (code == 1)
-            each(context, &(struct event_text){parts.subject, parts.size}, parts.comment, kind != KIND_COMMENT);
+            wanted =
+                each(context, &(struct event_text){parts.subject, parts.size}, parts.comment, kind != KIND_COMMENT);
     }
     return 0;
 }
@@ -63,4 +66,9 @@ int threads_of_user(struct threads *threads, int32_t partition, int64_t user, st
     if (!code) note_place(cursor, place);
     store_cursor_free(cursor);
     return code;
+}
+
+void threads_likes(struct buffer *place) {
+    buffer_clear(place);
+    buffer_byte(place, KIND_REACTION);
 }

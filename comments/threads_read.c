@@ -1,4 +1,4 @@
-/* What the store holds. */
+/* Reads of the store. */
 #include <errno.h>
 #include <string.h>
 

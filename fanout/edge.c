@@ -79,6 +79,12 @@ static void profile_changed(void *context, int64_t user) {
     screens_profile(&edge->screens, user);
 }
 
+static void mute_changed(void *context, int64_t user, int64_t other, bool muted) {
+    struct edge *edge = context;
+    screens_muted(&edge->screens, user, other, muted);
+    sessions_flush_ready(edge->sessions);
+}
+
 static void produced(void *context, void *opaque, int code, const struct topic *topic, int32_t partition,
                      int64_t offset) {
     struct edge *edge = context;
@@ -195,6 +201,7 @@ static int start_copies(struct edge *edge, struct error *error) {
             .on_ready = copies_are_ready,
             .on_sharing = sharing_changed,
             .on_profile = profile_changed,
+            .on_mute = mute_changed,
         },
         &edge->copies, error);
 }
@@ -210,6 +217,7 @@ static int start_screens(struct edge *edge, struct error *error) {
                 .shape = &edge->shape,
                 .modes = user_copies_modes(edge->copies),
                 .profiles = user_copies_profiles(edge->copies),
+                .mutes = user_copies_mutes(edge->copies),
                 .producer = edge->producer,
                 .sessions = edge->sessions,
                 .offset = sessions_offset(edge->sessions, i),
@@ -241,6 +249,7 @@ static int start_consumer(struct edge *edge, struct error *error) {
 }
 
 static int start_phones(struct edge *edge, struct error *error) {
+    service_tell_shared(edge->service, "edge.listen", edge->settings.listen);
     int result = phones_new(
         &(struct phones_options){
             .loop = service_loop(edge->service),

@@ -28,6 +28,7 @@
 #include "json/json.h"
 #include "kafka/producer.h"
 #include "service/service.h"
+#include "users/mutes.h"
 #include "watch/watch.h"
 
 struct session;
@@ -37,7 +38,8 @@ struct sessions;
 enum screen_kind {
     SCREEN_NEARBY = DELIVERY_NEARBY,
     SCREEN_FEED = WATCH_DELIVERY_KIND,
-    SCREEN_COMMENTS = DELIVERY_COMMENTS
+    SCREEN_COMMENTS = DELIVERY_COMMENTS,
+    SCREEN_UNTOLD = -1 /* no delivery is for this one */
 };
 
 struct screen_options { /* what a product may use; all of it outlives the product */
@@ -47,6 +49,7 @@ struct screen_options { /* what a product may use; all of it outlives the produc
     const struct topics_shape *shape;
     struct sharing_modes *modes;
     struct profiles *profiles;
+    struct mutes *mutes;
     struct kafka_producer *producer;
     struct sessions *sessions;
     size_t offset;  /* of the screen's memory in a session, in bytes: session_part */
@@ -85,6 +88,7 @@ struct screen {
     void (*produced)(void *product, void *opaque, int code, const struct topic *topic);
     void (*sharing)(void *product, int64_t user, enum sharing_mode mode);
     void (*profile)(void *product, int64_t user);
+    void (*muted)(void *product, int64_t user, int64_t other, bool muted); /* users/mutes.h */
     /* The routes of this process have changed, or are read anew. first: one of them, which stays the same while the process has it;
      * -1: the process has none. */
     void (*routes)(void *product, int32_t first);

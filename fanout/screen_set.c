@@ -12,7 +12,7 @@
 
 const struct screen_running *screens_of_kind(const struct screen_set *set, int32_t kind) {
     for (size_t i = 0; i < set->count; i++) {
-        if ((int32_t)set->at[i].screen->kind == kind) return &set->at[i];
+        if ((int32_t)set->at[i].screen->kind == kind && set->at[i].screen->delivery) return &set->at[i];
     }
     return NULL;
 }
@@ -60,6 +60,10 @@ void screens_sharing(const struct screen_set *set, int64_t user, enum sharing_mo
 
 void screens_profile(const struct screen_set *set, int64_t user) {
     FOR_EACH(set, profile, screen->profile(product, user))
+}
+
+void screens_muted(const struct screen_set *set, int64_t user, int64_t other, bool muted) {
+    FOR_EACH(set, muted, screen->muted(product, user, other, muted))
 }
 
 void screens_routes(const struct screen_set *set, int32_t first) {

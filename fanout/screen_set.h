@@ -25,6 +25,7 @@ int screens_message(const struct screen_set *set, struct session *session, const
 void screens_produced(const struct screen_set *set, void *opaque, int code, const struct topic *topic);
 void screens_sharing(const struct screen_set *set, int64_t user, enum sharing_mode mode);
 void screens_profile(const struct screen_set *set, int64_t user);
+void screens_muted(const struct screen_set *set, int64_t user, int64_t other, bool muted);
 void screens_routes(const struct screen_set *set, int32_t first);
 void screens_fetch(const struct screen_set *set, const struct session *session, enum screen_ahead ahead);
 int64_t screens_deadline(const struct screen_set *set, const struct session *session); /* the nearest */

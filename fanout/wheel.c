@@ -66,7 +66,7 @@ void wheel_set(struct wheel *wheel, struct wheel_timer *timer, int64_t due) {
     append(wheel, to, timer);
 }
 
-/* Fires what is due in a slot; what belongs elsewhere is put again. What is put there meanwhile waits for the next time. */
+/* Fires what is due in a slot; what belongs elsewhere is put again. A timer that is put there meanwhile waits for the next time. */
 static void fire_slot(struct wheel *wheel, struct wheel_slot *slot, int64_t now,
                       void (*fire)(void *context, struct wheel_timer *timer), void *context) {
     uint32_t count = slot->count;

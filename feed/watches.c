@@ -1,5 +1,3 @@
-#include "feed/watches.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,47 +7,31 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "event/codec.h"
-#include "feed/watched.h"
-#include "watch/owner.h"
+#include "feed/watches_private.h"
 
 enum {
-    WORK_MS = 10,       /* between two turns, when there is nothing left over */
-    VISITS = 2000,      /* of jobs, in one turn */
-    READERS = 40,       /* whose timelines one turn looks at */
-    WATCHES = 500,      /* that lib/watch looks at in one turn */
-    KEPT_IN_S = 3600,   /* each watched reader's inbox is looked at once in that time */
-    WHAT_SIZE = 5 + 20, /* "feed:" and a user */
-};
-
-struct watches {
-    struct watches_options options;
-    struct watch_owner *owner;
-    struct watched_table *table;
-    struct loop_timer *work;
-    struct buffer content;
-    struct added_post *posts; /* of one change */
-    size_t post_capacity;
-    struct {
-        struct metric *timelines, *told, *named, *asked;
-    } metrics;
+    WORK_MS = 10,     /* between two turns, when there is nothing left over */
+    VISITS = 2000,    /* of jobs, in one turn */
+    READERS = 40,     /* whose timelines one turn looks at */
+    WATCHES = 500,    /* that lib/watch looks at in one turn */
+    KEPT_IN_S = 3600, /* each watched reader's inbox is looked at once in that time */
 };
 
 /* ---- names ---- */
 
-static size_t what_of(int64_t user, char what[WHAT_SIZE + 1]) {
-    return (size_t)snprintf(what, WHAT_SIZE + 1, "feed:%" PRId64, user);
+size_t watches_what_of(int64_t user, char what[WATCHES_WHAT_SIZE + 1]) {
+    return (size_t)snprintf(what, WATCHES_WHAT_SIZE + 1, "feed:%" PRId64, user);
 }
 
 /* Reads the user from the name of a thing; -1: it names no user of the partition. */
 static int64_t user_of(const struct watches *watches, int32_t partition, const void *what, size_t size) {
-    char text[WHAT_SIZE + 1], again[WHAT_SIZE + 1];
+    char text[WATCHES_WHAT_SIZE + 1], again[WATCHES_WHAT_SIZE + 1];
     int64_t user;
-    if (size > WHAT_SIZE) return -1;
+    if (size > WATCHES_WHAT_SIZE) return -1;
     memcpy(text, what, size);
     text[size] = '\0';
     if (sscanf(text, "feed:%20" SCNd64, &user) != 1 || user < 0) return -1;
-    if (what_of(user, again) != size || strcmp(text, again) != 0) return -1;
+    if (watches_what_of(user, again) != size || strcmp(text, again) != 0) return -1;
     return hash_user_partition(user, watches->options.partitions) == partition ? user : -1;
 }
 
@@ -132,22 +114,7 @@ void watches_hot_gone(struct watches *watches, int64_t author, int64_t id) {
     if (watched_count(watches->table)) soon(watches);
 }
 
-/* ---- timelines ---- */
-
-static int has(struct watches *watches, const struct watched *watched, enum relation relation, int64_t other, bool *is,
-               struct error *error) {
-    const struct relation_half half = {.user = watched->user, .relation = relation, .other = other};
-    return relation_lists_has(watches->options.relations, watched->partition, &half, is, NULL, error);
-}
-
-static int shows(struct watches *watches, const struct watched *watched, int64_t author, bool *is,
-                 struct error *error) {
-    bool muted = false;
-    int code = has(watches, watched, RELATION_FOLLOWING, author, is, error);
-    if (!code && *is) code = has(watches, watched, RELATION_MUTED, author, &muted, error);
-    *is = *is && !muted;
-    return code;
-}
+/* ---- turns ---- */
 
 static void trouble(struct watches *watches, int32_t partition, int code, const struct error *error) {
     const struct watches_options *options = &watches->options;
@@ -161,142 +128,9 @@ static bool follows(void *context, const struct watched *watched, int64_t author
     struct watches *watches = context;
     struct error error;
     bool is = false;
-    int code = shows(watches, watched, author, &is, &error);
+    int code = watches_shows(watches, watched, author, &is, &error);
     if (code) trouble(watches, watched->partition, code, &error);
     return !code && is;
-}
-
-static void register_all(struct watches *watches, struct watched *watched, const struct timeline *timeline) {
-    watched_unregister_all(watches->table, watched);
-    for (size_t i = 0; i < timeline->following->count; i++)
-        if (hot_newest(watches->options.hot, timeline->following->items[i]))
-            watched_register_new(watches->table, watched, timeline->following->items[i]);
-}
-
-/* Reads the newest posts. complete: as the timeline's. */
-static int read_newest(struct watches *watches, struct watched *watched, struct timeline *timeline,
-                       struct error *error) {
-    int code = timelines_page(watches->options.timelines, watched->partition, watched->user, INT64_MAX, WATCHED_NEWEST,
-                              timeline, error);
-    if (code) return code;
-    watched->known = timeline->complete;
-    watched->count = timeline->page->count;
-    memcpy(watched->newest, timeline->page->posts, watched->count * sizeof *watched->newest);
-    return 0;
-}
-
-static void name_version(struct watches *watches, struct watched *watched) {
-    char what[WHAT_SIZE + 1];
-    watched_trust(watched);
-    watch_owner_name(watches->owner, watched->partition, what, what_of(watched->user, what),
-                     timeline_version(watched->newest, watched->count));
-}
-
-/* Tells edges the version, unless they know it. */
-static int tell_version(struct watches *watches, struct watched *watched, struct error *error) {
-    struct watch_version before = timeline_version(watched->newest, watched->count);
-    bool known = watched->known;
-    struct timeline timeline;
-    int code = read_newest(watches, watched, &timeline, error);
-    if (code) return code;
-    register_all(watches, watched, &timeline);
-    watched_trust(watched);
-    if (watched->known && !(known && watch_version_same(before, timeline_version(watched->newest, watched->count))))
-        name_version(watches, watched);
-    return 0;
-}
-
-static bool is_gone(const struct watched *watched, int64_t id) {
-    for (size_t i = 0; i < watched->gone_count; i++)
-        if (watched->gone[i] == id) return true;
-    return false;
-}
-
-/* The posts that came, without those that the reader does not see. */
-static int gather_added(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
-    size_t most = watched->added_count + WATCHED_NEWEST; // also of gather_unheard
-    if (watches->post_capacity < most) {
-        watches->post_capacity = most;
-        watches->posts = mem_resize(watches->posts, watches->post_capacity, sizeof *watches->posts);
-    }
-    *count = 0;
-    for (size_t i = 0; i < watched->added_count; i++) {
-        const struct inbox_post *post = &watched->added[i];
-        bool is = false;
-        int code = is_gone(watched, post->id) ? 0 : shows(watches, watched, post->author, &is, error);
-        if (code) return code;
-        if (is && watched_insert(watched, post))
-            watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
-    }
-    return 0;
-}
-
-/* Adds to the change the posts that are among the newest now and were not before: those of hot authors whose jobs have not come to
- * this reader. The new version includes them, so they are told with it. Posts that moved up from further down are left out: they are
- * older than all that were there. */
-static void gather_unheard(struct watches *watches, const struct watched *watched, const struct inbox_post *before,
-                           size_t before_count, size_t *count) {
-    int64_t lowest = before_count == WATCHED_NEWEST ? before[before_count - 1].id : 0;
-    size_t at = 0;
-    for (size_t i = 0; i < watched->count && watched->newest[i].id > lowest; i++) {
-        const struct inbox_post *post = &watched->newest[i];
-        while (at < before_count && before[at].id > post->id) at++;
-        if (at < before_count && before[at].id == post->id) continue;
-        watches->posts[(*count)++] = (struct added_post){.author = post->author, .id = post->id};
-    }
-}
-
-/* Reads the timeline anew: an older post moves up into the place of one that is gone. */
-static int remove_gone(struct watches *watches, struct watched *watched, size_t *count, struct error *error) {
-    struct inbox_post before[WATCHED_NEWEST];
-    size_t before_count = watched->count;
-    struct timeline timeline;
-    memcpy(before, watched->newest, before_count * sizeof *before);
-    for (size_t i = 0; i < watched->gone_count; i++) watched_below(watched, watched->gone[i]);
-    int code = read_newest(watches, watched, &timeline, error);
-    if (!code) gather_unheard(watches, watched, before, before_count, count);
-    return code;
-}
-
-/* Tells edges the posts that came and the ids that are gone; or the version, if screens must read their page for it. */
-static int tell_change(struct watches *watches, struct watched *watched, struct error *error) {
-    struct watch_version since = timeline_version(watched->newest, watched->count);
-    char what[WHAT_SIZE + 1];
-    size_t count;
-    if (!watched->known) return 0; // the version is told when the inbox is complete
-    int code = gather_added(watches, watched, &count, error);
-    if (!code && watched->gone_count) code = remove_gone(watches, watched, &count, error);
-    if (code || !watched->known || !(count || watched->gone_count)) return code;
-    if (watched_doubtful(watched)) {
-        name_version(watches, watched);
-        return 0;
-    }
-    const struct feed_change change = {.posts = {.items = watches->posts, .count = count},
-                                       .gone = {.items = watched->gone, .count = watched->gone_count}};
-    buffer_clear(&watches->content);
-    event_encode_feed_change(&watches->content, &change);
-    watch_owner_change(watches->owner, watched->partition, what, what_of(watched->user, what), since,
-                       timeline_version(watched->newest, watched->count), watches->content.data, watches->content.size);
-    return 0;
-}
-
-/* The trace of what is to be told: of an item for the reader, or of a hot post. */
-static bool trace_of(const struct watches *watches, const struct watched *watched, struct trace_scope *scope) {
-    struct tracer *tracer = watches->options.tracer;
-    bool traced = tracer_unpark(tracer, watches, (uint64_t)watched->user, scope, NULL);
-    for (size_t i = 0; !traced && i < watched->added_count; i++)
-        traced = tracer_parked(tracer, watches->table, (uint64_t)watched->added[i].id, scope, NULL);
-    return traced;
-}
-
-static int tell(struct watches *watches, struct watched *watched, struct error *error) {
-    struct tracer *tracer = watches->options.tracer;
-    struct trace_scope scope;
-    bool traced = trace_of(watches, watched, &scope);
-    struct trace_scope *before = tracer_enter(tracer, traced ? &scope : NULL);
-    int code = watched->anew ? tell_version(watches, watched, error) : tell_change(watches, watched, error);
-    tracer_enter(tracer, before);
-    return code;
 }
 
 /* Looks at some of the readers that are due. True: others are left. */
@@ -305,7 +139,7 @@ static bool look(struct watches *watches) {
     for (int i = 0; i < READERS; i++) {
         struct watched *watched = watched_due(watches->table);
         if (!watched) return false;
-        int code = tell(watches, watched, &error);
+        int code = watches_tell(watches, watched, &error);
         watched_settled(watched);
         if (code) trouble(watches, watched->partition, code, &error);
     }

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/text.h"
 #include "ids/ids.h"
-#include "moderation/found_json.h"
 #include "subjects/subject.h"
+#include "subjects/words.h"
 
 enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
 
@@ -37,7 +38,7 @@ static bool read_query(const struct http_request *request, struct search_query *
     if ((http_query(request, "user") && !http_query_number(request, "user", -1, INT64_MAX, &query->user)) ||
         !http_query_number(request, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit) || limit < 1 ||
         (query->subject && !subject_valid(query->subject, strlen(query->subject))) ||
-        (state && !found_state_read(state, &query->state)) || (reported && strcmp(reported, "true") != 0))
+        (state && (query->state = text_word(state, COMMENT_STATES)) < 0) || (reported && strcmp(reported, "true") != 0))
         return false;
     query->limit = (size_t)limit;
     return read_range(request, query);

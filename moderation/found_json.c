@@ -1,26 +1,9 @@
 #include "moderation/found_json.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/config.h"
 #include "json/json.h"
-
-static const char *const STATES[] = {
-    [COMMENT_WIDE_VISIBLE] = "visible",
-    [COMMENT_WIDE_HELD] = "held",
-    [COMMENT_WIDE_HIDDEN] = "hidden",
-    [COMMENT_WIDE_DELETED] = "deleted",
-};
-
-bool found_state_read(const char *text, int *state) {
-    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
-        if (strcmp(text, STATES[i]) != 0) continue;
-        *state = (int)i;
-        return true;
-    }
-    return false;
-}
+#include "subjects/words.h"
 
 static void put_id(struct buffer *out, const char *member, int64_t id) {
     if (id)
@@ -40,7 +23,7 @@ void found_json_put(struct buffer *out, const struct comment_wide *comment) {
     put_id(out, "reply_to", comment->answers);
     buffer_format(out,
                   ",\"likes\":%" PRId64 ",\"reply_count\":%" PRId32 ",\"replies\":[],\"state\":\"%s\",\"subject\":",
-                  comment->likes, comment->replies, STATES[comment->state]);
+                  comment->likes, comment->replies, COMMENT_STATES[comment->state]);
     json_put_text(out, comment->subject.data, comment->subject.size);
     buffer_format(out, ",\"reports\":%" PRId32 "}", comment->reports);
 }

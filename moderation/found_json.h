@@ -3,13 +3,7 @@
 #ifndef MODERATION_FOUND_JSON_H
 #define MODERATION_FOUND_JSON_H
 
-#include <stdbool.h>
-
 #include "event/codec.h"
 
 void found_json_put(struct buffer *out, const struct comment_wide *comment);
-
-/* "visible", "held", "hidden", "deleted". False: it is none of them. */
-bool found_state_read(const char *text, int *state);
-
 #endif

@@ -82,7 +82,7 @@ static void forgotten(struct intake *intake) {
     if (intake->assigned) question_ask(intake->question);
 }
 
-/* What failed is done again: `writing` and `forget` are as they were. */
+/* The worker does again what failed: `writing` and `forget` are as they were. */
 static void refused(struct intake *intake) {
     intake->failures->value++;
     if (!intake->failing)

@@ -1,5 +1,5 @@
-/* Who can see a user now: the active friends, as long as the user is active. Friends are mutual and presence holds nobody who has opted
- * out, so these are the ones to whom the join shows the user, or would if they were near.
+/* The friends who can see a user now: the active ones, as long as the user is active. Friends are mutual and presence holds nobody who
+ * has opted out, so these are the ones to whom the join shows the user, or would if they were near.
  *
  * A friend who is active shows as such wherever that friend is. Pure; one thread.
  */

@@ -1,4 +1,4 @@
-/* Who is in which cell: sets of small numbers by cell. A set of a million changes one number. Pure but for allocation; one thread. */
+/* Sets of small numbers by cell: the users who are there. A set of a million changes one number. Pure but for allocation; one thread. */
 #ifndef ROUTER_CELLS_H
 #define ROUTER_CELLS_H
 

@@ -10,12 +10,20 @@ enum {
     USERS_BITS = 8, /* of the parts of a partition's users */
     ENDED_FIRST = 16
 };
+#define TICKET_OF_END (UINT32_C(1) << 31) /* beside the partition */
+
+struct kept_end {
+    struct consents_end end;
+    uint32_t sent; /* the sending in which its LEAVE went out; 0: in none */
+};
 
 struct consents_part {
-    struct maps *users; /* user -> offset * 4 + mode; NULL: not attached */
-    struct ends *ends;  /* of modes that are not OFF yet */
-    struct consents_end *ended;
+    struct maps *users;     /* user -> offset * 4 + mode; NULL: not attached */
+    struct ends *ends;      /* of modes that are not OFF yet */
+    struct kept_end *ended; /* in no order */
     size_t ended_count, ended_capacity;
+    size_t at;        /* the next one of the round */
+    uint32_t sending; /* of LEAVEs of ends, from 1: another one begins when one of them is lost */
     uint32_t attachment;
     int64_t told; /* committed: opt-outs before it need no LEAVE */
     int64_t next; /* behind the last record */
@@ -27,6 +35,7 @@ struct consents {
     int32_t partitions;
     int64_t keep_ms;
     int64_t soonest; /* no end is before it */
+    int32_t round;   /* the partition where it is; `partitions`: it is over */
     struct consents_part *parts;
 };
 
@@ -35,6 +44,7 @@ struct consents *consents_new(int32_t partitions, int64_t keep_ms) {
     *consents = (struct consents){.partitions = partitions,
                                   .keep_ms = keep_ms,
                                   .soonest = INT64_MAX,
+                                  .round = partitions,
                                   .parts = mem_zero((size_t)partitions, sizeof *consents->parts)};
     return consents;
 }
@@ -44,7 +54,7 @@ static void empty(struct consents_part *part) {
     maps_free(part->users);
     ends_free(part->ends);
     free(part->ended);
-    *part = (struct consents_part){.attachment = part->attachment + 1};
+    *part = (struct consents_part){.attachment = part->attachment + 1, .sending = part->sending + 1};
 }
 
 static void fill(struct consents_part *part) {
@@ -72,6 +82,7 @@ void consents_watch(struct consents *consents, int32_t partition) {
     struct consents_part *part = &consents->parts[partition];
     if (!part->users) fill(part);
     part->attachment++;
+    part->sending++; // none of its LEAVEs has been sent by this process
     part->told = INT64_MAX;
     part->under_way = 0;
     part->lost = false;
@@ -85,7 +96,7 @@ bool consents_resume(struct consents *consents, int32_t partition, int64_t told,
     return true;
 }
 
-static void keep_end(struct consents_part *part, struct consents_end end) {
+static void keep_end(struct consents_part *part, struct kept_end end) {
     if (part->ended_count == part->ended_capacity) {
         part->ended_capacity = part->ended_capacity ? 2 * part->ended_capacity : ENDED_FIRST;
         part->ended = mem_resize(part->ended, part->ended_capacity, sizeof *part->ended);
@@ -104,61 +115,88 @@ bool consents_record(struct consents *consents, int32_t partition, int64_t user,
     ends_set(part->ends, user, ends && !ended ? sharing->until : 0);
     if (ends && sharing->until < consents->soonest) consents->soonest = sharing->until;
     if (ended && now - sharing->until < consents->keep_ms)
-        keep_end(part, (struct consents_end){.user = user, .offset = offset, .time = sharing->until});
+        keep_end(part, (struct kept_end){.end = {.user = user, .offset = offset, .time = sharing->until}});
     part->next = offset + 1;
     return sharing->mode == SHARING_OFF && offset >= part->told;
 }
 
 int64_t consents_soonest(const struct consents *consents) { return consents->soonest; }
 
-bool consents_take_end(struct consents *consents, int64_t now, int32_t *partition, struct consents_end *end) {
+/* ---- ends ---- */
+
+/* False: the end need not be kept. */
+static bool look_at(struct consents_part *part, int32_t partition, struct kept_end *kept, void *context,
+                    consents_look *look) {
+    enum consents_fate fate = look(context, partition, &kept->end, kept->sent == part->sending);
+    if (fate == CONSENTS_SENT) kept->sent = part->sending;
+    return fate != CONSENTS_DONE;
+}
+
+void consents_end_due(struct consents *consents, int64_t now, size_t *budget, void *context, consents_look *look) {
     int64_t soonest = INT64_MAX;
+    if (!*budget || now < consents->soonest) return;
     for (int32_t p = 0; p < consents->partitions; p++) {
         struct consents_part *part = &consents->parts[p];
+        struct kept_end kept = {.sent = 0};
         if (!part->users) continue;
-        if (ends_take(part->ends, now, &end->user, &end->time)) {
-            uint64_t *value = maps_find(part->users, (uint64_t)end->user);
-            end->offset = (int64_t)(*value >> 2);
-            *value = (uint64_t)end->offset << 2 | SHARING_OFF;
-            if (now - end->time < consents->keep_ms) keep_end(part, *end);
-            *partition = p;
-            return true;
+        while (*budget && ends_take(part->ends, now, &kept.end.user, &kept.end.time)) {
+            uint64_t *value = maps_find(part->users, (uint64_t)kept.end.user);
+            --*budget;
+            kept.sent = 0;
+            kept.end.offset = (int64_t)(*value >> 2);
+            *value = (uint64_t)kept.end.offset << 2 | SHARING_OFF;
+            if (now - kept.end.time < consents->keep_ms && look_at(part, p, &kept, context, look)) keep_end(part, kept);
         }
         if (ends_soonest(part->ends) < soonest) soonest = ends_soonest(part->ends);
     }
     consents->soonest = soonest;
-    return false;
 }
 
-void consents_look(struct consents *consents, int32_t partition, int64_t now, void *context,
-                   bool (*look)(void *context, const struct consents_end *end)) {
-    struct consents_part *part = &consents->parts[partition];
-    size_t kept = 0;
-    for (size_t i = 0; i < part->ended_count; i++) {
-        struct consents_end end = part->ended[i];
-        // A newer record has taken its place: else who sets an end again and again would fill the list.
-        if (*maps_find(part->users, (uint64_t)end.user) >> 2 != (uint64_t)end.offset) continue;
-        if (now - end.time < consents->keep_ms && look(context, &end)) part->ended[kept++] = end;
+void consents_begin_round(struct consents *consents) {
+    if (consents->round == consents->partitions) consents->round = 0;
+}
+
+void consents_go_round(struct consents *consents, int64_t now, size_t *budget, void *context, consents_look *look) {
+    while (*budget && consents->round < consents->partitions) {
+        struct consents_part *part = &consents->parts[consents->round];
+        if (part->at >= part->ended_count) {
+            part->at = 0;
+            consents->round++;
+            continue;
+        }
+        struct kept_end *kept = &part->ended[part->at];
+        --*budget;
+        // A newer record has taken its place: else a user who sets an end again and again would fill the list.
+        bool counts = *maps_find(part->users, (uint64_t)kept->end.user) >> 2 == (uint64_t)kept->end.offset &&
+                      now - kept->end.time < consents->keep_ms;
+        if (counts && look_at(part, consents->round, kept, context, look))
+            part->at++;
+        else
+            *kept = part->ended[--part->ended_count];
     }
-    part->ended_count = kept;
 }
 
 void consents_pass(struct consents *consents, int32_t partition, int64_t offset) {
     consents->parts[partition].next = offset + 1;
 }
 
-bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted,
+bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t now,
                       int64_t *offset) {
     const struct consents_part *part = &consents->parts[partition];
     const uint64_t *value = part->users ? maps_find(part->users, (uint64_t)user) : NULL;
     *offset = value ? (int64_t)(*value >> 2) : -1;
-    return consents_mode(consents, partition, user) == SHARING_OFF && opted <= *offset;
+    return consents_mode(consents, partition, user, now) == SHARING_OFF && opted <= *offset;
 }
 
-enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user) {
+enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user, int64_t now) {
     const struct consents_part *part = &consents->parts[partition];
     const uint64_t *value = part->users ? maps_find(part->users, (uint64_t)user) : NULL;
-    return value ? (enum sharing_mode)(*value & 3) : SHARING_OFF;
+    if (!value) return SHARING_OFF;
+    if (now >= consents->soonest) { // ends are due that were not worked off
+        int64_t end = ends_of(part->ends, user);
+        if (end && end <= now) return SHARING_OFF;
+    }
+    return (enum sharing_mode)(*value & 3);
 }
 
 uint64_t consents_sent(struct consents *consents, int32_t partition) {
@@ -167,8 +205,16 @@ uint64_t consents_sent(struct consents *consents, int32_t partition) {
     return (uint64_t)part->attachment << 32 | (uint32_t)partition;
 }
 
+uint64_t consents_sent_end(const struct consents *consents, int32_t partition) {
+    return (uint64_t)consents->parts[partition].sending << 32 | TICKET_OF_END | (uint32_t)partition;
+}
+
 void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored) {
-    struct consents_part *part = &consents->parts[(uint32_t)ticket];
+    struct consents_part *part = &consents->parts[(uint32_t)ticket & ~TICKET_OF_END];
+    if ((uint32_t)ticket & TICKET_OF_END) {
+        if (!stored && part->sending == (uint32_t)(ticket >> 32)) part->sending++;
+        return;
+    }
     if (part->attachment != (uint32_t)(ticket >> 32) || !part->users) return; // of an ownership that is over
     part->under_way--;
     if (!stored) part->lost = true;

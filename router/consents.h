@@ -1,8 +1,9 @@
 /* Consents: which users of the owned partitions have opted in, by the topic sharing, and which opt-outs still need a LEAVE.
  *
  * Each OFF becomes a LEAVE event. The group's committed offset of sharing says up to which record this is done. A mode that has an end
- * is OFF from then on. No offset says which ends are done: each one is kept for a while, and compared with presence, by this owner or
- * the next. Bookkeeping only: no I/O. Times in ms, by the router's clock. One thread.
+ * is OFF from then on, also before its end is worked off. No offset says which ends are done: each one is kept for a while, and
+ * compared with presence, by this owner or the next. As thousands may end in the same second, each call works on a number of them that
+ * the caller sets. Bookkeeping only: no I/O. Times in ms, by the router's clock. One thread.
  */
 #ifndef ROUTER_CONSENTS_H
 #define ROUTER_CONSENTS_H
@@ -37,29 +38,45 @@ bool consents_record(struct consents *consents, int32_t partition, int64_t user,
 /* No mode ends before this time. */
 int64_t consents_soonest(const struct consents *consents);
 
-/* The end of one mode that is due: its user's mode is OFF from here on. False: none is due any more. */
 struct consents_end {
     int64_t user, offset; /* of the record that had the end */
     int64_t time;
 };
-bool consents_take_end(struct consents *consents, int64_t now, int32_t *partition, struct consents_end *end);
 
-/* Calls `look` for each end that is kept of the partition, unless a newer record of the user has come. It says whether the end is to be kept for longer, up to keep_ms. */
-void consents_look(struct consents *consents, int32_t partition, int64_t now, void *context,
-                   bool (*look)(void *context, const struct consents_end *end));
+/* The fate of an end that was looked at: */
+enum consents_fate {
+    CONSENTS_DONE, /* it needs no LEAVE any more */
+    CONSENTS_WAIT, /* it is looked at again, for up to keep_ms */
+    CONSENTS_SENT  /* so is this one, whose LEAVE was handed to the producer just now */
+};
+
+/* sent: its LEAVE is under way, or stored. */
+typedef enum consents_fate consents_look(void *context, int32_t partition, const struct consents_end *end, bool sent);
+
+/* Works off modes whose end is due: looks at each end, and keeps it unless it is done. No more than *budget, which it lowers. */
+void consents_end_due(struct consents *consents, int64_t now, size_t *budget, void *context, consents_look *look);
+
+/* Begins to look again at all ends that are kept, if the last time is over. */
+void consents_begin_round(struct consents *consents);
+
+/* Goes on looking, at no more ends than *budget, which it lowers. An end whose user has a newer record is dropped instead. */
+void consents_go_round(struct consents *consents, int64_t now, size_t *budget, void *context, consents_look *look);
 
 /* Skips the next record, which cannot be read. */
 void consents_pass(struct consents *consents, int32_t partition, int64_t offset);
 
 /* Whether the owner refuses a report that was checked against the sharing record at `opted`: its copy says OFF, by a record that is not
  * older than `opted`. A user without a record counts as OFF at -1. *offset: of the user's record. */
-bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t *offset);
+bool consents_refuses(const struct consents *consents, int32_t partition, int64_t user, int64_t opted, int64_t now,
+                      int64_t *offset);
 
-/* The user's mode; OFF without a record. */
-enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user);
+/* The user's mode at `now`; OFF without a record. */
+enum sharing_mode consents_mode(const struct consents *consents, int32_t partition, int64_t user, int64_t now);
 
 /* A LEAVE was handed to the producer. Returns a ticket, with which the producer later says whether the LEAVE was stored. */
 uint64_t consents_sent(struct consents *consents, int32_t partition);
+/* The same for the LEAVE of an end. When one is lost, the partition's ends that are not done count as not sent. */
+uint64_t consents_sent_end(const struct consents *consents, int32_t partition);
 void consents_acknowledge(struct consents *consents, uint64_t ticket, bool stored);
 /* A LEAVE could not even be handed over. */
 void consents_failed(struct consents *consents, int32_t partition);

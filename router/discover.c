@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/rates.h"
 #include "base/text.h"
 #include "copies/copies.h"
 #include "event/codec.h"
@@ -22,7 +23,8 @@ enum { SECOND_MS = 1000, TURN_MS = 60000, TURNS_KEPT = 10, TENTH_BUDGET = 5000, 
 struct discover {
     struct discover_options options;
     struct strangers *strangers;
-    struct ends *ends; /* of public modes that end by themselves */
+    struct ends *ends;   /* of public modes that end by themselves */
+    struct rates *rates; /* of questions: here, because all of a user's come here, by whatever way */
     struct codec *codec;
     struct copies *copies;
     struct stranger *list; /* room for discover.max */
@@ -69,10 +71,16 @@ static void forget(void *context) {
     discover->ends = ends_new();
 }
 
+/* Thousands may end in the same second: the others are dropped in the next tenths, and hidden until then. */
 static void end_due(struct discover *discover) {
-    int64_t user, time;
-    while (ends_take(discover->ends, report_clock_now(discover->options.clock), &user, &time))
+    int64_t now = report_clock_now(discover->options.clock), user, time;
+    for (size_t i = 0; i < TENTH_BUDGET && ends_take(discover->ends, now, &user, &time); i++)
         strangers_drop(discover->strangers, user);
+}
+
+static bool ended(const struct discover *discover, int64_t user) {
+    int64_t end = ends_of(discover->ends, user);
+    return end && end <= report_clock_now(discover->options.clock);
 }
 
 void discover_tenth(struct discover *discover) {
@@ -106,7 +114,7 @@ static bool behind(const struct stranger *stranger, const struct cursor *cursor)
     return stranger->user > cursor->user;
 }
 
-/* What decides who is hidden from a user. */
+/* The facts that decide who is hidden from a user. */
 struct asker {
     struct discover *discover;
     int64_t user;
@@ -121,7 +129,7 @@ static bool hidden(void *context, int64_t user) {
     struct discover *discover = asker->discover;
     struct friendship half;
     struct error error;
-    if (asker->code) return true;
+    if (asker->code || ended(discover, user)) return true;
     int code = graph_half_beside(discover->options.graph, asker->partition, asker->user, &discover->friends, user,
                                  false, &half, &error);
     if (code) {
@@ -200,10 +208,14 @@ void discover_answer(struct discover *discover, struct http_request *request, in
         return;
     }
     if (cursor.turn > turn || cursor.turn < turn - TURNS_KEPT) cursor.turn = turn;
+    if (rates_take(discover->rates, (uint64_t)user, clock_coarse_ms())) {
+        http_problem(request, 429, "too-many-questions", "the user asks faster than anybody may", 1);
+        return;
+    }
     const struct presence_slot *slot = presence_find(options->presence, user);
     if (!copies_ready(discover->copies) || !warm)
         http_problem(request, 503, "restoring", "presence or sharing is still being read", 1);
-    else if (!strangers_has(discover->strangers, user))
+    else if (!strangers_has(discover->strangers, user) || ended(discover, user))
         http_problem(request, 403, "not-public", "only who shares publicly is shown who else does", 0);
     else if (!presence_active(slot, report_clock_now(options->clock), options->inactive_ms))
         http_problem(request, 409, "no-position", "the user has not reported a position recently", 0);
@@ -230,6 +242,7 @@ int discover_new(const struct discover_options *options, struct discover **out, 
     discover->options = *options;
     discover->strangers = new_strangers(options);
     discover->ends = ends_new();
+    discover->rates = rates_new(options->settings->discover_rate, options->settings->discover_burst);
     discover->codec = codec_new();
     discover->list = mem_zero((size_t)options->settings->discover_max, sizeof *discover->list);
     *out = discover;
@@ -257,6 +270,7 @@ void discover_free(struct discover *discover) {
     copies_free(discover->copies);
     strangers_free(discover->strangers);
     ends_free(discover->ends);
+    rates_free(discover->rates);
     codec_free(discover->codec);
     id_list_free(&discover->friends);
     free(discover->list);

@@ -94,7 +94,7 @@ static void measure(struct joiner *joiner) {
 
 void joiner_tenth(struct joiner *joiner) {
     report_clock_tick(joiner->clock);
-    opting_tick(joiner->opting);
+    opting_tenth(joiner->opting);
     discover_tenth(joiner->discover);
     relations_tenth(joiner->relations);
     owner_tenth(joiner->owner);

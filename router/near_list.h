@@ -1,5 +1,5 @@
-/* Who is near a user now, for who asks without a session: the same friends that the join and the edges put on a session's list. Pure but
- * for allocation; one thread. */
+/* The friends near a user now, for a question without a session: the same ones that the join and the edges put on a session's list.
+ * Pure but for allocation; one thread. */
 #ifndef ROUTER_NEAR_LIST_H
 #define ROUTER_NEAR_LIST_H
 

@@ -9,12 +9,16 @@
 #include "event/topics.h"
 #include "router/consents.h"
 
+enum { ENDS_A_TENTH = 2000, TENTHS_A_ROUND = 10 };
+
 struct opting {
     struct opting_options options;
     struct consents *consents;
     struct codec *codec;
     bool *ours;                  /* by partition: to be told of */
     struct kafka_position *told; /* room for all partitions */
+    size_t budget;               /* how many ends may still be worked on in this tenth of a second */
+    unsigned tenths;
 };
 
 struct opting *opting_new(const struct opting_options *options) {
@@ -26,6 +30,7 @@ struct opting *opting_new(const struct opting_options *options) {
         .codec = codec_new(),
         .ours = mem_zero(partitions, sizeof *opting->ours),
         .told = mem_zero(partitions, sizeof *opting->told),
+        .budget = ENDS_A_TENTH,
     };
     return opting;
 }
@@ -98,41 +103,35 @@ void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored) {
 
 /* ---- sharing that ends by itself ---- */
 
-/* Sends the LEAVE of an end if presence has the user by a report of before. Its fate is not asked for: when it is read, presence has the
- * user no longer, and until then it is repeated. False: presence knows that the user has left, or is in by a newer record. */
-static bool send_end(struct opting *opting, const struct consents_end *end) {
+/* Sends the LEAVE of an end once, if presence has the user by a report of before. The end is kept until presence knows that the user
+ * has left, or is in by a newer record. Where this process stands by, it keeps all ends: it may be the next owner. */
+static enum consents_fate look(void *context, int32_t partition, const struct consents_end *end, bool sent) {
+    struct opting *opting = context;
+    if (!opting->ours[partition]) return CONSENTS_WAIT;
     const struct presence_slot *slot = presence_find(opting->options.presence, end->user);
-    if (!slot) return true; // warm-up may still bring the user
-    if (slot->left || slot->opted > end->offset) return false;
-    (void)sending_leave(opting->options.sending, end->user, end->offset, report_clock_now(opting->options.clock), 0);
-    return true;
+    if (!slot) return CONSENTS_WAIT; // warm-up may still bring the user
+    if (slot->left || slot->opted > end->offset) return CONSENTS_DONE;
+    if (sent) return CONSENTS_WAIT;
+    int code = sending_leave(opting->options.sending, end->user, end->offset, report_clock_now(opting->options.clock),
+                             consents_sent_end(opting->consents, partition));
+    return code ? CONSENTS_WAIT : CONSENTS_SENT;
 }
 
 void opting_tick(struct opting *opting) {
-    int64_t now = report_clock_now(opting->options.clock);
-    int32_t partition;
-    struct consents_end end;
-    if (now < consents_soonest(opting->consents)) return;
-    while (consents_take_end(opting->consents, now, &partition, &end)) {
-        if (opting->ours[partition]) send_end(opting, &end);
-    }
+    consents_end_due(opting->consents, report_clock_now(opting->options.clock), &opting->budget, opting, look);
 }
 
-static bool look_again(void *context, const struct consents_end *end) { return send_end(context, end); }
-
-/* Of partitions for which this process stands by: it may be the next owner. */
-static bool keep_end(void *context, const struct consents_end *end) {
-    (void)context;
-    (void)end;
-    return true;
+void opting_tenth(struct opting *opting) {
+    opting->budget = ENDS_A_TENTH;
+    opting_tick(opting);
+    if (opting->tenths++ % TENTHS_A_ROUND == 0) consents_begin_round(opting->consents);
+    consents_go_round(opting->consents, report_clock_now(opting->options.clock), &opting->budget, opting, look);
 }
 
 void opting_second(struct opting *opting, struct owner *owner) {
     size_t count = 0;
-    int64_t now = report_clock_now(opting->options.clock);
     for (int32_t p = 0; p < opting->options.partitions; p++) {
         int64_t offset;
-        consents_look(opting->consents, p, now, opting, opting->ours[p] ? look_again : keep_end);
         if (!opting->ours[p]) continue;
         if (consents_restart(opting->consents, p, &offset)) {
             log_warn(opting->options.log, "opt-outs were not stored and are told again", LOG_INT("partition", p));
@@ -146,9 +145,9 @@ void opting_second(struct opting *opting, struct owner *owner) {
 }
 
 bool opting_refuses(const struct opting *opting, int32_t partition, int64_t user, int64_t opted, int64_t *offset) {
-    return consents_refuses(opting->consents, partition, user, opted, offset);
+    return consents_refuses(opting->consents, partition, user, opted, report_clock_now(opting->options.clock), offset);
 }
 
 enum sharing_mode opting_mode(const struct opting *opting, int32_t partition, int64_t user) {
-    return consents_mode(opting->consents, partition, user);
+    return consents_mode(opting->consents, partition, user, report_clock_now(opting->options.clock));
 }

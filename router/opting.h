@@ -35,12 +35,15 @@ void opting_take(struct opting *opting, const struct kafka_record *record);
 /* Whether a LEAVE was stored. */
 void opting_acknowledge(struct opting *opting, uint64_t ticket, bool stored);
 
-/* Ends the sharing of users whose `until` has come by the router's clock. Cheap when there is none: called before each report, and ten
- * times a second. */
+/* Sends the LEAVEs of users whose `until` has come by the router's clock, as far as this tenth of a second's share of work goes; the
+ * others' reports are refused all the same. Cheap when there is none: called before each report. */
 void opting_tick(struct opting *opting);
 
-/* Commits the offset of sharing up to which all LEAVEs are stored, reads the records of lost LEAVEs again, and repeats the LEAVE of
- * whoever presence still holds after the end. */
+/* Ten times a second: opens the next share of work, and looks again at whoever presence still holds after the end. A LEAVE goes out again
+ * only if it was not stored. */
+void opting_tenth(struct opting *opting);
+
+/* Commits the offset of sharing up to which all LEAVEs are stored, and reads the records of lost LEAVEs again. */
 void opting_second(struct opting *opting, struct owner *owner);
 
 /* Whether a report that was checked against the sharing record at `opted` is refused. *offset: of the user's record; -1: none. */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "event/topics.h"
 #include "router/audience.h"
+#include "users/sharing_words.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, WAIT_DEFAULT_MS = 2000, WAIT_MAX_MS = 30000 };
 
@@ -116,10 +117,9 @@ static void friends(struct peer *peer, struct http_request *request, int64_t use
 
 static void reply_audience(struct http_request *request, enum sharing_mode mode, bool visible,
                            const struct audience_entry *entries, size_t count, bool more) {
-    static const char *const MODES[] = {
-        [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
     struct buffer body = {.data = NULL};
-    buffer_format(&body, "{\"mode\":\"%s\",\"visible\":%s,\"items\":[", MODES[mode], visible ? "true" : "false");
+    buffer_format(&body, "{\"mode\":\"%s\",\"visible\":%s,\"items\":[", SHARING_WORDS[mode],
+                  visible ? "true" : "false");
     for (size_t i = 0; i < count; i++)
         buffer_format(&body, "%s{\"user\":%lld,\"near\":%s}", i ? "," : "", (long long)entries[i].friend,
                       entries[i].near ? "true" : "false");

@@ -43,6 +43,12 @@ static const struct config_property PROPERTIES[] = {
      .doc =
          "Strangers are told that a user is in another cell after a random time of at most so many seconds. The same for all "
          "routers."},
+    {"discover.user.rate", CONFIG_INT, AT(discover_rate), "1", .min = 0, .max = 100000,
+     .doc =
+         "How many times a second a user may ask who is nearby and shares publicly, over HTTP and WebSockets together; more is 429. 0: "
+         "any number."},
+    {"discover.user.burst", CONFIG_INT, AT(discover_burst), "10", .min = 1, .max = 100000,
+     .doc = "How many of these questions a user who has rested may ask at once."},
     {"outbox.flush.behind.ms", CONFIG_INT, AT(outbox_flush_behind_ms), "50", .min = 0, .max = 1000,
      .doc =
          "The same while the router is more than a second behind: larger batches cost less, so that it catches up sooner."},

@@ -15,6 +15,7 @@ struct router_settings {
     int64_t commands_batch;
     int64_t outbox_flush_behind_ms;
     int64_t discover_precision, discover_max, discover_delay_s;
+    int64_t discover_rate, discover_burst;
 };
 
 /* The section, and the one instance of the values that the process's configuration fills. */

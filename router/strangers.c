@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/due.h"
 #include "base/hash.h"
 #include "base/maps.h"
 #include "base/mem.h"
 #include "router/cells.h"
-#include "router/due.h"
 
 enum { USERS_BITS = 8, CHUNK_BITS = 10, CHUNK = 1 << CHUNK_BITS, NOBODY = -1 };
 #define NO_ENTRY UINT32_MAX
@@ -162,7 +162,7 @@ void strangers_hide(struct strangers *strangers, int64_t user) {
 void strangers_advance(struct strangers *strangers, int64_t wall_ms, int64_t now_ms, size_t budget) {
     struct due_item item;
     for (size_t i = 0; i < budget && due_take(&strangers->due, wall_ms, &item); i++)
-        settle(strangers, item.what, wall_ms); // it may have been another move's: then that one is due later
+        settle(strangers, (uint32_t)item.what, wall_ms); // it may have been another move's: then that one is due later
     for (size_t i = 0; i < budget && i < strangers->used; i++) {
         if (++strangers->sweep >= strangers->used) strangers->sweep = 0;
         struct entry *entry = entry_at(strangers, strangers->sweep);

@@ -6,7 +6,7 @@
  *
  *   - only when the user is a good way outside of the told cell (grid_well_outside), so that a line cannot be felt by the changes, and
  *   - after a delay between 0 and delay_ms from when the report reached Kafka. It follows from a key, the user and that time, so that
- *     all routers, and one that reads the reports again, tell it at the same time. What is told then is the cell where the user was
+ *     all routers, and one that reads the reports again, tell it at the same time. It then tells the cell where the user was
  *     when the delay began. The first place of a user who was not told to be anywhere is delayed in the same way.
  *
  * So a list depends on cells and delayed times alone, whoever asks, from wherever and however often; the order within a cell and the

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 #include "json/json.h"
-#include "posts/post_json.h"
+#include "subjects/words.h"
+#include "users/user_json.h"
 
 static void put_id(struct buffer *out, const char *member, int64_t id) {
     if (id)
@@ -17,9 +18,8 @@ static void put_id(struct buffer *out, const char *member, int64_t id) {
 /* As the gateway shows a comment, without its replies: phones keep those that they have. */
 static void put_comment(struct buffer *out, const struct changed_comment *item, const struct event_text *text,
                         struct profiles *profiles) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     buffer_format(out, "{\"id\":\"%" PRId64 "\",", item->id);
-    post_put_user(out, item->user, profiles);
+    user_json_find(out, item->user, profiles);
     buffer_string(out, ",\"text\":");
     if (item->state == COMMENT_CHANGE_VISIBLE)
         json_put_text(out, text->data, text->size);
@@ -29,7 +29,7 @@ static void put_comment(struct buffer *out, const struct changed_comment *item, 
     put_id(out, "root", item->root);
     put_id(out, "reply_to", item->answers);
     buffer_format(out, ",\"likes\":%" PRId64 ",\"reply_count\":%d,\"replies\":[],\"state\":\"%s\"}", item->likes,
-                  (int)item->replies, STATES[item->state]);
+                  (int)item->replies, COMMENT_STATES[item->state]);
 }
 
 static void read_items(struct thread_told *told, const struct comment_change *change, struct profiles *profiles) {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "json/json.h"
+#include "users/user_json.h"
 
 enum {
     WHERE_MAX = 96,        /* ,"lat":-89.1234567,"lng":-179.1234567,"time":-9223372036854775808,"distance_m": */
@@ -103,15 +104,9 @@ static void make_room(struct faces *faces, size_t bytes) {
 
 static struct face *add_face(struct faces *faces, int64_t user) {
     struct buffer *text = &faces->scratch;
-    struct profile profile = {0};
-    profiles_find(faces->profiles, user, &profile);
     buffer_clear(text);
-    buffer_string(text, "{\"user\":");
-    json_put_int(text, user);
-    buffer_string(text, ",\"name\":");
-    json_put_text(text, profile.name.data, profile.name.size);
-    buffer_string(text, ",\"avatar_url\":");
-    json_put_text(text, profile.avatar_url.data, profile.avatar_url.size);
+    buffer_byte(text, '{');
+    user_json_find_texts(text, user, faces->profiles);
 
     uint32_t lines = (uint32_t)((sizeof(struct face) + text->size + WHERE_MAX + LINE - 1) / LINE);
     make_room(faces, cost(lines));

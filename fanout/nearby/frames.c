@@ -23,7 +23,7 @@ size_t frame_nearby(struct buffer *frame, struct nearby *nearby, struct nearby_c
     size_t count = nearby_page(nearby, after, places, FRAMES_PAGE, &more);
 
     ws_frame_start(frame);
-    put_member(frame, "{\"type\":\"nearby\",\"total\":", nearby->held);
+    put_member(frame, "{\"type\":\"nearby\",\"total\":", nearby_shown(nearby));
     buffer_string(frame, ",\"items\":[");
     for (size_t i = 0; i < count; i++) {
         if (i) buffer_byte(frame, ',');

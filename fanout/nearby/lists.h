@@ -1,4 +1,4 @@
-/* What all the lists of an edge share (nearby.h): memory for their tables, and what friends have reported since a list was looked
+/* Things that all lists of an edge share (nearby.h): memory for their tables, and what friends have reported since a list was looked
  * at last.
  *
  *     moves    | 7 at A | 9 at B | 4 at C | 7 at D | ...       each once, however many lists it is for
@@ -60,7 +60,7 @@ static inline uint32_t lists_put(struct lists *lists, const struct lists_move *m
 }
 static inline void lists_forget(struct lists *lists) { lists->count = 0; }
 
-/* What these users (the map's keys) have reported so far counts for nothing any more: a list that has it pending passes it over. */
+/* The reports of these users (the map's keys) so far count for nothing any more: a list that has one pending passes it over. */
 void lists_void(struct lists *lists, const struct map *users);
 
 /* The list's: if there is none, the one that was begun longer ago, begun anew. Good until it ends, or two others are asked for. */

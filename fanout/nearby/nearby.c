@@ -23,10 +23,9 @@ void nearby_init(struct nearby *nearby, struct lists *lists, double radius_m) {
 void nearby_free(struct nearby *nearby) {
     lists_asked_end(nearby->lists, nearby);
     table_free(&nearby->table, nearby->lists);
-    free(nearby->barred);
-    nearby->barred = NULL;
+    id_set_free(&nearby->barred);
+    id_set_free(&nearby->muted);
     nearby->pending_count = 0;
-    nearby->barred_count = nearby->barred_capacity = 0;
 }
 
 static struct nearby_friend *find(const struct nearby *nearby, int64_t user) {
@@ -39,6 +38,7 @@ static void sweep(struct nearby *nearby, uint32_t dead) { table_sweep(&nearby->t
 
 static void set_dirty(struct nearby *nearby, struct nearby_friend *friend) {
     if (friend->flags & NEARBY_DIRTY) return;
+    if (friend->flags & NEARBY_MUTED && !(friend->flags & NEARBY_KNOWN)) return; /* no news for the phone */
     friend->flags |= NEARBY_DIRTY;
     nearby->dirty++;
     table_mark(&nearby->table, friend);
@@ -50,10 +50,20 @@ static void set_clean(struct nearby *nearby, struct nearby_friend *friend) {
     nearby->dirty--;
 }
 
+static void set_muted(struct nearby *nearby, struct nearby_friend *friend, bool muted) {
+    if (!(friend->flags & NEARBY_MUTED) == !muted) return;
+    friend->flags ^= NEARBY_MUTED;
+    if (muted)
+        nearby->muted_held++;
+    else
+        nearby->muted_held--;
+}
+
 /* Takes a friend off the screen. True: the phone does not know it either, so the entry is dead now, and the caller sees to
  * its removal. */
 static bool drop(struct nearby *nearby, struct nearby_friend *friend) {
     if (!(friend->flags & NEARBY_HELD)) return false;
+    set_muted(nearby, friend, false);
     friend->flags &= (uint8_t)~NEARBY_HELD;
     nearby->held--;
     nearby->hash -= hash_u64((uint64_t) friend->user);
@@ -67,32 +77,6 @@ static bool drop(struct nearby *nearby, struct nearby_friend *friend) {
 }
 
 static bool within(const struct nearby *nearby, struct geo_point at) { return geo_near(&nearby->circle, at); }
-
-/* ---- who is barred ---- */
-
-static bool is_barred(const struct nearby *nearby, int64_t user) {
-    for (uint32_t i = 0; i < nearby->barred_count; i++) {
-        if (nearby->barred[i] == user) return true;
-    }
-    return false;
-}
-
-static void unbar(struct nearby *nearby, int64_t user) {
-    for (uint32_t i = 0; i < nearby->barred_count; i++) {
-        if (nearby->barred[i] != user) continue;
-        nearby->barred[i] = nearby->barred[--nearby->barred_count];
-        return;
-    }
-}
-
-static void bar(struct nearby *nearby, int64_t user) {
-    if (is_barred(nearby, user)) return;
-    if (nearby->barred_count == nearby->barred_capacity) {
-        nearby->barred_capacity = nearby->barred_capacity ? nearby->barred_capacity * 2 : 4;
-        nearby->barred = mem_resize(nearby->barred, nearby->barred_capacity, sizeof *nearby->barred);
-    }
-    nearby->barred[nearby->barred_count++] = user;
-}
 
 /* ---- changes ---- */
 
@@ -109,6 +93,18 @@ void nearby_locate(struct nearby *nearby, struct geo_point at, int64_t time) {
     sweep(nearby, dead);
 }
 
+void nearby_mute(struct nearby *nearby, int64_t user, bool muted) {
+    nearby_settle(nearby);
+    (muted ? id_set_put : id_set_remove)(&nearby->muted, user);
+    struct nearby_friend *friend = find(nearby, user);
+    if (!friend || !(friend->flags & NEARBY_HELD) || !(friend->flags & NEARBY_MUTED) == !muted) return;
+    set_muted(nearby, friend, muted);
+    if (!muted || friend->flags & NEARBY_KNOWN)
+        set_dirty(nearby, friend);
+    else
+        set_clean(nearby, friend);
+}
+
 static bool is_at(const struct nearby_friend *friend, struct geo_point at) {
     return friend->at.lat == at.lat && friend->at.lng == at.lng;
 }
@@ -121,6 +117,7 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
     friend->time = time;
     if (!held) {
         friend->flags |= NEARBY_HELD;
+        if (id_set_has(&nearby->muted, friend->user)) set_muted(nearby, friend, true);
         nearby->held++;
         nearby->hash += hash_u64((uint64_t) friend->user);
     }
@@ -131,7 +128,7 @@ static void hold(struct nearby *nearby, struct nearby_friend *friend, struct geo
 /* friend: the user's entry, or NULL. near: whether `at` is within the radius. Where it is then; NULL: it is not. */
 static const struct nearby_friend *upsert(struct nearby *nearby, struct nearby_friend *friend, int64_t user,
                                           struct geo_point at, int64_t time, bool near) {
-    if (nearby->barred_count && is_barred(nearby, user)) return NULL;
+    if (nearby->barred.count && id_set_has(&nearby->barred, user)) return NULL;
     bool held = friend && friend->flags & NEARBY_HELD;
     if (held && friend->time > time) return friend;
     if (near) {
@@ -255,12 +252,12 @@ bool nearby_remove_all(struct nearby *nearby, const struct map *users) {
 
 void nearby_part(struct nearby *nearby, int64_t user) {
     nearby_remove(nearby, user);
-    bar(nearby, user);
+    id_set_put(&nearby->barred, user);
 }
 
 void nearby_unbar_all(struct nearby *nearby) {
     nearby_settle(nearby);
-    nearby->barred_count = 0;
+    nearby->barred.count = 0;
 }
 
 void nearby_clear(struct nearby *nearby) {
@@ -276,7 +273,7 @@ void nearby_roster_start(struct nearby *nearby) {
 }
 
 void nearby_roster_entry(struct nearby *nearby, int64_t user, struct geo_point at, int64_t time) {
-    unbar(nearby, user);
+    id_set_remove(&nearby->barred, user);
     if (time < 0) return;
     nearby_upsert(nearby, user, at, time);
     struct nearby_friend *friend = find(nearby, user);
@@ -340,7 +337,7 @@ size_t nearby_page(struct nearby *nearby, struct nearby_cursor after, struct nea
     size_t count = 0;
     for (uint32_t i = 0; i < nearby->table.capacity; i++) {
         const struct nearby_friend *friend = &nearby->table.slots[i];
-        if (!(friend->flags & NEARBY_HELD)) continue;
+        if (!(friend->flags & NEARBY_HELD) || friend->flags & NEARBY_MUTED) continue;
         struct nearby_place place = {.friend = friend, .distance_m = geo_distance(nearby->at, friend->at)};
         if (!(friend->flags & NEARBY_KNOWN) || after_cursor(&place, after)) all[count++] = place;
     }
@@ -368,8 +365,9 @@ void nearby_walk_start(struct nearby *nearby, struct nearby_walk *walk) {
 /* First the whole is read, then a part of it is written: the other way round the processor would have to wait. */
 static void tell(struct nearby *nearby, struct nearby_friend *friend, struct nearby_told *told) {
     told->friend = *friend;
-    bool held = told->friend.flags & NEARBY_HELD;
-    friend->flags = held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
+    bool held = told->friend.flags & NEARBY_HELD, muted = told->friend.flags & NEARBY_MUTED;
+    if (muted) told->friend.flags &= (uint8_t)~NEARBY_HELD;
+    friend->flags = muted ? NEARBY_HELD | NEARBY_MUTED : held ? NEARBY_HELD | NEARBY_KNOWN : DEAD;
     nearby->dirty--;
     table_bury(&nearby->table, !held);
 }
@@ -412,5 +410,6 @@ size_t nearby_tell(struct nearby *nearby, struct nearby_walk *walk, struct nearb
 }
 
 size_t nearby_bytes(const struct nearby *nearby) {
-    return table_bytes(&nearby->table) + nearby->barred_capacity * sizeof *nearby->barred;
+    return table_bytes(&nearby->table) + nearby->barred.capacity * sizeof *nearby->barred.items +
+           nearby->muted.capacity * sizeof *nearby->muted.items;
 }

@@ -5,6 +5,7 @@
  *       HELD         on the screen: within the radius, not expired
  *       KNOWN        the phone has it on its list
  *       DIRTY        it differs from what the phone was told: goes into the next update (HELD: near, else: gone)
+ *       MUTED        held, as digests count it, but not shown: the user has muted the friend (users/mutes.h)
  *     An entry that is neither HELD nor KNOWN is removed at once.
  *
  *     pending      reports of friends that are not in the table yet. nearby_note only appends to this array; nearby_settle later brings
@@ -19,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fanout/nearby/id_set.h"
 #include "fanout/nearby/lists.h"
 #include "fanout/nearby/repair.h"
 #include "fanout/nearby/table.h"
@@ -35,13 +37,13 @@ struct nearby { /* made by nearby_init; opaque to others but for reading */
     uint32_t pending[NEARBY_PENDING];
 
     struct nearby_table table;
-    uint32_t held; /* entries on the screen */
-    uint32_t barred_count, barred_capacity;
+    uint32_t held;            /* entries within the radius, not expired */
+    uint32_t muted_held;      /* of these, how many are muted */
     struct geo_circle circle; /* the radius around the session's own place */
     struct geo_point at;      /* that place */
     int64_t time;             /* of its own latest report; -1: none yet */
     uint64_t hash;            /* wrapping sum of hash_u64 over the users that are held */
-    int64_t *barred;
+    struct id_set barred, muted;
     struct repair repair;
 };
 
@@ -64,6 +66,11 @@ void nearby_remove(struct nearby *nearby, int64_t user); /* Left */
 void nearby_part(struct nearby *nearby, int64_t user);   /* Parted: barred as well, until a Roster names them */
 /* Lifts all bars before a JOIN's Roster: the session ignored Rosters while its user was opted out, and they may have named friends. */
 void nearby_unbar_all(struct nearby *nearby);
+/* The user does not want to see this friend, or does so again. The list keeps the friend all the while, so that it goes on to agree with
+ * digests and nothing must be asked for later. */
+void nearby_mute(struct nearby *nearby, int64_t user, bool muted);
+static inline uint32_t nearby_shown(const struct nearby *nearby) { return nearby->held - nearby->muted_held; }
+
 void nearby_clear(struct nearby *nearby); /* an empty screen: inactive, or opted out */
 /* Takes off all of these users (the map's keys), who opted out. False: none was on the list. It settles nothing, because it runs over
  * every list: call lists_void first, or pending moves bring the users back. */

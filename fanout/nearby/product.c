@@ -20,14 +20,13 @@
 #include "fanout/nearby/optouts.h"
 #include "fanout/nearby/uplink.h"
 #include "fanout/nearby/view.h"
+#include "json/place.h"
 
-enum {
-    TICK_MS = 10,
-    AHEAD_MAX_MS = 60000 /* a report further ahead of the machine's clock is refused */
-};
+enum { TICK_MS = 10 };
 
 struct nearby_screen {
     struct screen_options core;
+    struct place_times times;
     struct codec *codec;
     struct faces *faces;
     struct views *views;
@@ -82,13 +81,12 @@ static bool shares_now(struct nearby_screen *product, const struct session *sess
     return shares(product, session_user(session), &opted);
 }
 
-static bool time_is_ahead(const struct nearby_screen *product, int64_t time) {
-    return !product->core.clock->stream && time > clock_wall_ms() + AHEAD_MAX_MS;
-}
-
 static void open_view(struct nearby_screen *product, struct session *session) {
     struct view *view = view_of(product, session);
-    if (!view_is_open(view)) view_open(product->views, product->uplink, view, shares_now(product, session));
+    if (view_is_open(view)) return;
+    view_open(product->views, product->uplink, view, shares_now(product, session));
+    struct mutes_list muted = mutes_of(product->core.mutes, session_user(session));
+    for (size_t i = 0; i < muted.count; i++) nearby_mute(view_list(view), muted.items[i], true);
 }
 
 static void take_report(struct nearby_screen *product, struct session *session, const struct report *report) {
@@ -97,9 +95,12 @@ static void take_report(struct nearby_screen *product, struct session *session, 
     if (!shares_now(product, session)) view_first_page(product->views, view); /* no router will answer */
 }
 
-static void refuse_time(struct nearby_screen *product, struct session *session) {
-    session_send_error(product->core.sessions, session, "bad_time",
-                       "the time is ahead of the server's by more than a minute");
+/* Tells the phone of a time that it should not have sent; whether it did. */
+static bool refuse_time(struct nearby_screen *product, struct session *session, int64_t time) {
+    struct error error;
+    if (place_check_time(&product->times, time, &error) == 0) return false;
+    session_send_error(product->core.sessions, session, "bad_time", error.text);
+    return true;
 }
 
 static int check(const json_t *hello, const char **code, struct error *error) {
@@ -115,8 +116,7 @@ static void hello(void *context, struct session *session, const json_t *message)
     const char *code;
     if (nearby_hello_parse(message, &report, &code, &error)) return; /* without a place */
     open_view(product, session);
-    if (time_is_ahead(product, report.time)) {
-        refuse_time(product, session);
+    if (refuse_time(product, session, report.time)) {
         if (!shares_now(product, session)) view_first_page(product->views, view_of(product, session));
     } else {
         take_report(product, session, &report);
@@ -139,12 +139,9 @@ static int message(void *context, struct session *session, const char *type, con
     int result = nearby_request_parse(type, object, &request, code, error);
     if (result) return result;
     if (request.type == NEARBY_MORE) return want_page(product, session, request.after, code, error);
-    if (time_is_ahead(product, request.report.time)) {
-        refuse_time(product, session);
-    } else {
-        open_view(product, session);
-        take_report(product, session, &request.report);
-    }
+    if (refuse_time(product, session, request.report.time)) return 0;
+    open_view(product, session);
+    take_report(product, session, &request.report);
     return 0;
 }
 
@@ -192,6 +189,17 @@ static void on_sharing(void *context, int64_t user, enum sharing_mode mode) {
 static void on_profile(void *context, int64_t user) {
     struct nearby_screen *product = context;
     faces_forget(product->faces, user);
+}
+
+static void on_muted(void *context, int64_t user, int64_t other, bool muted) {
+    struct nearby_screen *product = context;
+    struct session *session = sessions_of(product->core.sessions, user);
+    for (; session; session = session_twin(session)) {
+        struct view *view = view_of(product, session);
+        if (!view_is_open(view)) continue;
+        nearby_mute(view_list(view), other, muted);
+        view_changed(product->views, view);
+    }
 }
 
 /* ---- frames and time ---- */
@@ -289,6 +297,7 @@ static int start(const struct screen_options *options, void **made, struct error
     const struct fanout_settings *settings = options->settings;
     struct nearby_screen *product = mem_alloc(sizeof *product);
     *product = (struct nearby_screen){.core = *options,
+                                      .times = {.any = options->clock->stream, .past_days = common->report_past_days},
                                       .codec = codec_new(),
                                       .faces = faces_new(options->profiles, (size_t)settings->faces_mb << 20)};
     product->views = views_new(&(struct views_options){
@@ -343,6 +352,7 @@ const struct screen NEARBY_SCREEN = {
     .produced = produced,
     .sharing = on_sharing,
     .profile = on_profile,
+    .muted = on_muted,
     .fill = fill,
     .fetch = fetch,
     .deadline = deadline,

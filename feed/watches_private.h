@@ -1,0 +1,34 @@
+/* The insides of watches: watches.c hears of changes and takes turns, watches_tell.c tells edges what one reader's timeline has become. */
+#ifndef FEED_WATCHES_PRIVATE_H
+#define FEED_WATCHES_PRIVATE_H
+
+#include "feed/watched.h"
+#include "feed/watches.h"
+#include "watch/owner.h"
+
+enum { WATCHES_WHAT_SIZE = 5 + 20 /* "feed:" and a user */ };
+
+struct watches {
+    struct watches_options options;
+    struct watch_owner *owner;
+    struct watched_table *table;
+    struct loop_timer *work;
+    struct buffer content;
+    struct added_post *posts; /* of one change */
+    size_t post_capacity;
+    struct {
+        struct metric *timelines, *told, *named, *asked;
+    } metrics;
+};
+
+/* watches.c: writes the name of a reader's timeline; returns its size. */
+size_t watches_what_of(int64_t user, char what[WATCHES_WHAT_SIZE + 1]);
+
+/* watches_tell.c: whether the reader sees the author's posts. */
+int watches_shows(struct watches *watches, const struct watched *watched, int64_t author, bool *is,
+                  struct error *error);
+
+/* Tells edges the changes that are due, or the version. */
+int watches_tell(struct watches *watches, struct watched *watched, struct error *error);
+
+#endif

@@ -9,7 +9,7 @@ extern const size_t OPENAPI_YAML_SIZE;
 static void get_description(void *state, const struct call *call) {
     static const struct http_field FIELDS[] = {{"Cache-Control", "no-cache"}};
     (void)state;
-    http_reply(call->request, 200, "application/yaml", OPENAPI_YAML, OPENAPI_YAML_SIZE, FIELDS, ARRAY_SIZE(FIELDS));
+    http_reply_constant(call->request, "application/yaml", OPENAPI_YAML, OPENAPI_YAML_SIZE, FIELDS, ARRAY_SIZE(FIELDS));
 }
 
 static const struct endpoint ENDPOINTS[] = {

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -10,6 +9,7 @@
 #include "ingest/description.h"
 #include "ingest/ingest.h"
 #include "ingest/limits.h"
+#include "ingest/web_page.h"
 #include "ingest/products.h"
 #include "ingest/registry.h"
 #include "ingest/registry_sync.h"
@@ -27,6 +27,7 @@ struct gateway {
     struct user_copies *copies;
     struct endpoints *endpoints;
     struct limits *limits;
+    struct web_page *page;
     struct registry *registry;
     struct registry_sync *sync; /* NULL: there is no registry but our own */
     struct http_cors *cors;
@@ -87,18 +88,6 @@ static void serve(struct gateway *gateway, struct call *call, int token, const s
         match->endpoint->handle(match->state, call);
 }
 
-static void serve_other(struct gateway *gateway, struct http_request *request) {
-    const char *method = http_method(request), *path = http_path(request);
-    bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    bool page = strncmp(path, "/v1/", 4) != 0 && *gateway->settings.web_dir;
-    if (page && strcmp(method, "OPTIONS") == 0)
-        http_reply_options(request, "GET, HEAD, OPTIONS");
-    else if (page && reads)
-        http_reply_file(request, gateway->settings.web_dir, path);
-    else
-        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
-}
-
 static void handle(void *context, struct http_request *request) {
     struct gateway *gateway = context;
     struct endpoint_match match;
@@ -110,10 +99,10 @@ static void handle(void *context, struct http_request *request) {
         http_reply_options(request, match.allowed);
     else if (match.kind == MATCH_BAD_METHOD)
         http_bad_method(request, match.allowed);
-    else if (match.kind == MATCH_UNKNOWN)
-        serve_other(gateway, request);
-    else
+    else if (match.kind != MATCH_UNKNOWN)
         serve(gateway, &call, token, &match);
+    else if (!web_page_serve(gateway->page, request))
+        http_problem(request, 404, "no_such_path", "there is nothing here", 0);
 }
 
 static void answered(void *context, const struct http_request *request, unsigned status) {
@@ -197,6 +186,8 @@ static int start_products(struct gateway *gateway, const struct topics_shape *sh
     };
     endpoints_add(gateway->endpoints, &DESCRIPTION_ENDPOINTS, NULL, NULL, NULL);
     gateway->registry = registry_new(service_settings(gateway->service)->topics_prefix);
+    gateway->page = web_page_new(&gateway->settings, service_settings(gateway->service)->radius_m);
+    endpoints_add(gateway->endpoints, &WEB_PAGE_ENDPOINTS, gateway->page, NULL, NULL);
     endpoints_add(gateway->endpoints, &REGISTRY_ENDPOINTS, gateway->registry, NULL, NULL);
     for (size_t i = 0; i < PRODUCTS_COUNT; i++) {
         int code = PRODUCTS[i]->start(&options, &gateway->products[i], error);
@@ -229,6 +220,7 @@ static void start_sync(struct gateway *gateway) {
 static int start_server(struct gateway *gateway, struct error *error) {
     int code = http_cors_new(gateway->settings.cors_origins, &gateway->cors, error);
     if (code) return error_prefix(error, code, "ingest.cors.origins");
+    service_tell_shared(gateway->service, "ingest.listen", gateway->settings.listen);
     return http_server_new(
         &(struct http_server_options){
             .loop = service_loop(gateway->service),
@@ -258,6 +250,7 @@ static void gateway_free(void *state) {
     user_copies_free(gateway->copies);
     endpoints_free(gateway->endpoints);
     limits_free(gateway->limits);
+    web_page_free(gateway->page);
     registry_sync_free(gateway->sync);
     registry_free(gateway->registry);
     free(gateway);
@@ -308,23 +301,24 @@ static int gateway_check(const struct service_settings *common, struct error *er
     struct address address;
     struct http_cors *cors;
     struct http_proxies *proxies;
-    struct stat info;
     int code = address_parse(settings->listen, &address, error);
     if (code) return error_prefix(error, code, "ingest.listen");
     if (!*common->auth_hs256_key_file && !*common->auth_rs256_public_key_file && !*common->auth_jwks_file)
         return error_set(error, -EINVAL,
                          "no key to check tokens with: set auth.jwks.file, auth.hs256.key.file or "
                          "auth.rs256.public.key.file");
+    // The provider also signs tokens for its other clients, which must not count here.
+    if (*settings->oidc_issuer && (!*common->auth_audience || strcmp(common->auth_issuer, settings->oidc_issuer)))
+        return error_set(
+            error, -EINVAL,
+            "with web.oidc.issuer, auth.issuer must be the same, and auth.audience be set, here and at the edges");
     code = http_cors_new(settings->cors_origins, &cors, error);
     if (code) return error_prefix(error, code, "ingest.cors.origins");
     http_cors_free(cors);
     code = http_proxies_new(settings->trusted_proxies, &proxies, error);
     if (code) return error_prefix(error, code, "ingest.trusted.proxies");
     http_proxies_free(proxies);
-    if (!*settings->web_dir) return 0;
-    if (stat(settings->web_dir, &info))
-        return error_set(error, -errno, "web.dir %s cannot be read: %s", settings->web_dir, strerror(errno));
-    return S_ISDIR(info.st_mode) ? 0 : error_set(error, -ENOTDIR, "web.dir %s is no folder", settings->web_dir);
+    return web_page_check(settings, error);
 }
 
 const struct service_definition INGEST_SERVICE = {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ingest/rates.h"
+#include "base/rates.h"
 #include "service/http_origin.h"
 
 struct limits {

@@ -2,6 +2,7 @@
 #ifndef INGEST_OWNERS_H
 #define INGEST_OWNERS_H
 
+#include "json/json.h"
 #include "service/http.h"
 #include "service/peers.h"
 
@@ -10,7 +11,28 @@
 void owners_pass_on(struct peers *peers, int32_t partition, const char *path, int timeout_ms,
                     struct http_request *request);
 
-/* For who asks an owner itself: whether it answered 200. If not, the request is answered as above. */
+/* A question about a user to the user's owner, whose page is not passed on as it is. */
+struct owners_question {
+    struct peers *owners;
+    struct http_request *request;
+    int64_t user;
+    int timeout_ms;
+    void *context; /* of the functions; outlives the owners */
+    /* Appends the answer's body, which is made of the owner's page. False: the owner is of another version and means something else, which
+     * is answered as if it had not answered. */
+    bool (*put)(void *context, int64_t user, struct buffer *body, const json_t *page);
+    /* Answers the request where the page does not count. status: the owner's; 0: there is no answer. False: the request is not answered.
+     * NULL: the page always counts. */
+    bool (*refuse)(void *context, int64_t user, struct http_request *request, unsigned status);
+};
+
+/* Asks, and answers 200 with what `put` has made; all else as owners_pass_on does. */
+void owners_ask(const struct owners_question *question, const char *path);
+
+/* For code that asks an owner itself: whether it answered 200. If not, the request is answered as above. */
 bool owners_answered(struct http_request *request, int code, unsigned status);
+
+/* Answers 503 owner_unavailable: the owner is away. */
+void owners_away(struct http_request *request, int retry_after_s);
 
 #endif

@@ -67,6 +67,7 @@ struct registry *registry_new(const char *topics_prefix) {
     struct registry *registry = mem_zero(1, sizeof *registry);
     struct buffer name = {0};
     for (const struct event_kinds *kinds = EVENT_KINDS; kinds->topic; kinds++) {
+        if (!kinds->records[0]) continue;
         if (!kinds->records[1]) {
             add_subject(registry, mem_format("%s%s-value", topics_prefix, kinds->topic->name), kinds->records[0], true);
             continue;

@@ -1,6 +1,7 @@
 #include "ingest/registry_sync.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,9 @@
 #include "json/json.h"
 #include "service/http_client.h"
 
-enum { TIMEOUT_MS = 10000, AGAIN_MS = 5000, NOT_FOUND = 404 };
+enum { TIMEOUT_MS = 10000, AGAIN_MS = 5000, OK = 200, NOT_FOUND = 404, BAD_METHOD = 405, TOLD_MAX = 200 };
 
-enum sync_step { STEP_LOOK, STEP_IMPORT, STEP_REGISTER, STEP_RESTORE };
+enum sync_step { STEP_LOOK, STEP_IMPORT, STEP_REGISTER, STEP_RESTORE, STEP_MODE };
 
 struct registry_sync {
     struct registry_sync_options options;
@@ -22,8 +23,8 @@ struct registry_sync {
     size_t subject; /* the one at hand */
     int64_t version;
     size_t registered;
-    bool
-        refused; /* the registry refused the schema at hand; its subject gets its mode back before that is tried again */
+    bool refused;     /* the schema at hand was; its subject gets its mode back before that is tried again */
+    bool was_left_so; /* all of the subject is there, but its mode is IMPORT still */
 };
 
 static void begin_step(struct registry_sync *sync);
@@ -36,9 +37,14 @@ static struct registry_entry entry_of(const struct registry_sync *sync) {
 
 static void complain(struct registry_sync *sync, const char *event, unsigned status, const char *text, size_t size) {
     const struct registry_entry entry = entry_of(sync);
-    const char *message = "no answer";
+    const char *message = NULL;
+    char plain[TOLD_MAX + 1];
     json_t *reply = size ? json_parse(text, size, NULL) : NULL;
     if (reply) json_want_text(reply, "message", &message, NULL);
+    if (!message) {
+        snprintf(plain, sizeof plain, "%.*s", size < TOLD_MAX ? (int)size : TOLD_MAX, size ? text : "");
+        message = *plain ? plain : "no answer";
+    }
     log_warn(sync->options.log, event, LOG_TEXT("subject", entry.subject), LOG_INT("version", sync->version),
              LOG_INT("id", entry.schema->id), LOG_INT("status", status), LOG_TEXT("registry_says", message));
     json_decref(reply);
@@ -46,7 +52,7 @@ static void complain(struct registry_sync *sync, const char *event, unsigned sta
 
 /* Looks at the schema at hand once more, later. */
 static void look_later(struct registry_sync *sync) {
-    sync->refused = false;
+    sync->refused = sync->was_left_so = false;
     sync->step = STEP_LOOK;
     loop_timer_again(sync->again, AGAIN_MS, 0);
 }
@@ -56,21 +62,25 @@ static void go(struct registry_sync *sync, enum sync_step step) {
     begin_step(sync);
 }
 
-static void next_entry(struct registry_sync *sync) {
-    sync->step = STEP_LOOK;
-    sync->version++;
-    if (!entry_of(sync).schema) {
-        sync->version = 1;
-        do sync->subject++;
-        while (entry_of(sync).subject && !entry_of(sync).of_topic);
-    }
+static void next_subject(struct registry_sync *sync) {
+    sync->was_left_so = false;
+    sync->version = 1;
+    do sync->subject++;
+    while (entry_of(sync).subject && !entry_of(sync).of_topic);
     if (entry_of(sync).subject) {
-        begin_step(sync);
+        go(sync, STEP_LOOK);
         return;
     }
     log_info(sync->options.log, "the schema registry has all schemas",
              LOG_INT("registered", (int64_t)sync->registered));
     sync->options.on_ready(sync->options.context);
+}
+
+/* The schema at hand is there. */
+static void next_entry(struct registry_sync *sync) {
+    bool last = !registry_entry(sync->options.registry, sync->subject, sync->version + 1).schema;
+    sync->version += !last;
+    go(sync, last ? STEP_MODE : STEP_LOOK);
 }
 
 static void compare(struct registry_sync *sync, const char *text, size_t size) {
@@ -86,13 +96,13 @@ static void compare(struct registry_sync *sync, const char *text, size_t size) {
         next_entry(sync);
         return;
     }
-    complain(sync, "the schema registry has another schema or another id: give starling a registry of its own", 200,
+    complain(sync, "the schema registry has another schema or another id: give starling a registry of its own", OK,
              text, size);
     look_later(sync);
 }
 
 static void looked(struct registry_sync *sync, unsigned status, const char *text, size_t size) {
-    if (status == 200) {
+    if (status == OK) {
         compare(sync, text, size);
     } else if (status == NOT_FOUND) {
         go(sync, STEP_IMPORT);
@@ -103,14 +113,42 @@ static void looked(struct registry_sync *sync, unsigned status, const char *text
 }
 
 static void registered(struct registry_sync *sync, unsigned status, const char *text, size_t size) {
-    sync->refused = status != 200;
-    sync->registered += status == 200;
+    sync->refused = status != OK;
+    sync->registered += status == OK;
     if (sync->refused) complain(sync, "the schema registry refuses a schema", status, text, size);
     go(sync, STEP_RESTORE);
 }
 
+/* A gateway that ended before it gave a subject its mode back has left it in IMPORT, where nobody else can register anything. */
+static void mode_told(struct registry_sync *sync, unsigned status, const char *text, size_t size) {
+    const char *mode = "";
+    if (status != OK && status != NOT_FOUND) {
+        complain(sync, "the schema registry does not tell a subject's mode", status, text, size);
+        look_later(sync);
+        return;
+    }
+    json_t *reply = status == OK ? json_parse(text, size, NULL) : NULL; // not found: the mode of all
+    if (reply) json_want_text(reply, "mode", &mode, NULL);
+    sync->was_left_so = strcmp(mode, "IMPORT") == 0;
+    json_decref(reply);
+    if (sync->was_left_so)
+        go(sync, STEP_RESTORE);
+    else
+        next_subject(sync);
+}
+
+static void restored(struct registry_sync *sync, unsigned status, const char *text, size_t size) {
+    if (status != OK) complain(sync, "the schema registry keeps a subject in mode IMPORT", status, text, size);
+    if (status != OK || sync->refused)
+        look_later(sync);
+    else if (sync->was_left_so)
+        next_subject(sync);
+    else
+        next_entry(sync);
+}
+
 static void step_done(struct registry_sync *sync, unsigned status, const char *text, size_t size) {
-    bool good = status == 200;
+    bool good = status == OK;
     switch (sync->step) {
     case STEP_LOOK: looked(sync, status, text, size); return;
     case STEP_REGISTER: registered(sync, status, text, size); return;
@@ -119,16 +157,15 @@ static void step_done(struct registry_sync *sync, unsigned status, const char *t
             go(sync, STEP_REGISTER);
             return;
         }
-        complain(sync, "the schema registry takes no schemas with ids (mode IMPORT)", status, text, size);
+        complain(sync,
+                 status == NOT_FOUND || status == BAD_METHOD
+                     ? "the schema registry has no mode IMPORT: its topic must be loaded (docs/OPERATIONS.md, Schemas)"
+                     : "the schema registry takes no schemas with ids (mode IMPORT)",
+                 status, text, size);
         look_later(sync);
         return;
-    case STEP_RESTORE:
-        if (!good) complain(sync, "the schema registry keeps a subject in mode IMPORT", status, text, size);
-        if (good && !sync->refused)
-            next_entry(sync);
-        else
-            look_later(sync);
-        return;
+    case STEP_RESTORE: restored(sync, status, text, size); return;
+    case STEP_MODE: mode_told(sync, status, text, size); return;
     }
 }
 
@@ -168,6 +205,10 @@ static void begin_step(struct registry_sync *sync) {
         http_fetch(sync->client, "POST", url, NULL, &body, TIMEOUT_MS, answered, sync);
         break;
     case STEP_RESTORE: put_mode(sync, entry.subject, "READWRITE"); break;
+    case STEP_MODE:
+        url = mem_format("%s/mode/%s", sync->url, entry.subject);
+        http_fetch(sync->client, "GET", url, NULL, NULL, TIMEOUT_MS, answered, sync);
+        break;
     }
     buffer_free(&body);
     free(url);

@@ -41,6 +41,30 @@ static const struct config_property PROPERTIES[] = {
          "A schema registry (Confluent's API) that shall know the schemas of all topics by the ids of schemas/ids.txt: the gateway "
          "registers what is missing, and is not ready before all are there. Empty: none; the gateway's own is at /registry."},
     {"web.dir", CONFIG_STRING, AT(web_dir), "", .doc = "Folder of the web page, served at /. Empty: no page."},
+    {"web.ws.url", CONFIG_STRING, AT(web_ws_url), "",
+     .doc = "WebSocket address that the page is told. Empty: the page's own host, port 8081."},
+    {"web.map.geojson", CONFIG_STRING, AT(map_geojson), "",
+     .doc =
+         "A map that the page draws: a GeoJSON file with OpenStreetMap's tags, as `starling simulate --map` and Overpass write "
+         "it. Served at /map.geojson. Empty, and no tiles: a plain grid."},
+    {"web.map.tiles", CONFIG_STRING, AT(map_tiles), "",
+     .doc =
+         "Map tiles that the page loads instead: an address with {z}, {x} and {y}, such as https://tiles.example/{z}/{x}/{y}.png. "
+         "Browsers may load images from that host, and from no other one. Empty: none."},
+    {"web.map.attribution", CONFIG_STRING, AT(map_attribution), "",
+     .doc =
+         "Whom the page names as the map's source, in its corner; [text](https://address) is a link. Makers of tiles demand it."},
+    {"web.oidc.issuer", CONFIG_STRING, AT(oidc_issuer), "",
+     .doc =
+         "Provider (OpenID Connect) whom people of the page sign in with, as its discovery document names it: https://id.example.org. "
+         "auth.jwks.file needs its keys. Empty: none; people paste tokens."},
+    {"web.oidc.client.id", CONFIG_STRING, AT(oidc_client), "starling",
+     .doc = "By what name the provider knows the page: a public client with the redirect URI /signin.html."},
+    {"web.oidc.scope", CONFIG_STRING, AT(oidc_scope), "openid", .doc = "The scopes that the page asks for."},
+    {"web.demo.dir", CONFIG_STRING, AT(web_demo_dir), "",
+     .doc =
+         "Folder with people.json, the people of a demonstration and their tokens: whoever opens the page may be any of them. Only "
+         "with ingest.listen on a loopback address. Empty: none."},
 };
 
 static struct ingest_settings values;

@@ -1,4 +1,4 @@
-/* What concerns a user's account as a whole: the export of everything that is kept of the user, and forgetting it. */
+/* The endpoints about a user's account as a whole: the export of everything that is kept of the user, and forgetting it. */
 #ifndef INGEST_ACCOUNT_ACCOUNT_H
 #define INGEST_ACCOUNT_ACCOUNT_H
 

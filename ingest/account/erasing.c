@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "event/topics.h"
 #include "ingest/account/erasing_private.h"
 
 enum {
@@ -24,11 +25,36 @@ enum {
 };
 
 const char *const ERASED_NAMES[ERASED_KINDS] = {"profile", "sharing", "handle",   "friends", "following", "followers",
-                                                "muted",   "posts",   "comments", "likes",   "notices"};
-static const char *const STAGES[ERASING_STAGES] = {"account", "friends", "following", "followers",
-                                                   "muted",   "posts",   "comments",  "notices"};
+                                                "muted",   "posts",   "comments", "likes",   "notices",   "history"};
+static const char *const STAGES[ERASING_STAGES] = {"account", "friends",  "following", "followers", "muted",
+                                                   "posts",   "comments", "notices",   "history"};
 
 /* ---- answers ---- */
+
+/* When Kafka will have lost what it still has of before, if topics are as `starling topics create` makes them. */
+static int64_t topics_by(bool dead_letters) {
+    int64_t longest = 0;
+    for (size_t i = 0; i < TOPICS_ALL.count; i++) {
+        int64_t kept = topic_kept_ms(TOPICS_ALL.items[i], dead_letters);
+        // That the user was forgotten is kept longest.
+        if (kept > longest && TOPICS_ALL.items[i] != &TOPIC_ERASURES) longest = kept;
+    }
+    return clock_wall_ms() + longest;
+}
+
+static void put_later(struct buffer *body, const struct erasure *erasure) {
+    if (!erasure->done) {
+        buffer_format(body, ",\"later\":null,\"at\":\"%s\"}", STAGES[erasure->stage]);
+        return;
+    }
+    buffer_string(body, ",\"later\":{\"history_files\":");
+    if (erasure->files_by)
+        buffer_format(body, "%" PRId64, erasure->files_by);
+    else
+        buffer_string(body, "null");
+    buffer_format(body, ",\"topics\":%" PRId64 ",\"dead_letters\":%" PRId64 "},\"at\":null}", topics_by(false),
+                  topics_by(true));
+}
 
 static void reply(const struct erasure *erasure, struct http_request *request) {
     static const struct http_field FIELDS[] = {
@@ -38,10 +64,8 @@ static void reply(const struct erasure *erasure, struct http_request *request) {
                   erasure->done ? "forgotten" : "forgetting");
     for (int i = 0; i < ERASED_KINDS; i++)
         buffer_format(&body, "%s\"%s\":%" PRId64, i ? "," : "", ERASED_NAMES[i], erasure->removed[i]);
-    if (erasure->done)
-        buffer_string(&body, "},\"at\":null}");
-    else
-        buffer_format(&body, "},\"at\":\"%s\"}", STAGES[erasure->stage]);
+    buffer_byte(&body, '}');
+    put_later(&body, erasure);
     http_reply(request, erasure->done ? 200 : 202, "application/json", body.data, body.size, FIELDS,
                erasure->done ? 1 : ARRAY_SIZE(FIELDS));
     buffer_free(&body);
@@ -150,15 +174,12 @@ static void move_on(struct erasure *erasure, const char *text, size_t size) {
 static void heard(void *context, int code, unsigned status, const char *text, size_t size) {
     struct erasure *erasure = context;
     json_t *page = code == 0 && status == 200 ? json_parse(text, size, NULL) : NULL;
-    bool account = erasure->stage == STAGE_ACCOUNT;
+    bool account = erasure->stage == STAGE_ACCOUNT, whole = account || erasure->stage == STAGE_HISTORY;
     bool good = page && (account || erasing_remove(erasure, page));
     if (good) erasure->heard_us = clock_monotonic_us();
-    if (good && account) {
-        erasure->more = false;
-        erasing_remove_account(erasure, json_given(page, "handle"));
-    } else if (good) {
-        move_on(erasure, text, size);
-    }
+    if (good && whole) erasure->more = false;
+    if (good && account) erasing_remove_account(erasure, json_given(page, "handle"));
+    if (good && !whole) move_on(erasure, text, size);
     if (!good) erasure->trouble = true;
     json_decref(page);
     erasing_page_over(erasure);

@@ -12,6 +12,7 @@
 #include "ids/ids.h"
 #include "ingest/account/erasing_private.h"
 #include "subjects/subject.h"
+#include "users/half.h"
 #include "users/notice.h"
 
 enum { OTHERS_PASSES = 3, PAGE = 100, SPARE_MS = 500 /* an owner's answer may take that much longer than it waits */ };
@@ -22,6 +23,7 @@ struct erasing_sent {
     struct erasure *erasure;
     struct peers *owners;
     char *question; /* NULL: none */
+    void (*told)(struct erasure *erasure, const json_t *outcome);
 };
 
 static void sent_over(struct erasing_sent *sent, bool good) {
@@ -35,9 +37,13 @@ static void sent_over(struct erasing_sent *sent, bool good) {
     erasing_page_over(erasure);
 }
 
-/* Whatever the outcome is, a refusal too: the next pass tells whether it is gone. */
+/* Any outcome will do, a refusal too: the next pass tells whether it is gone. */
 static void decided(void *context, int code, unsigned status, const char *reply, size_t size) {
-    sent_over(context, code == 0 && (status == 200 || status == 404));
+    struct erasing_sent *sent = context;
+    json_t *outcome = sent->told && code == 0 && status == 200 ? json_parse(reply, size, NULL) : NULL;
+    if (outcome) sent->told(sent->erasure, outcome);
+    json_decref(outcome);
+    sent_over(sent, code == 0 && (status == 200 || status == 404));
 }
 
 static void acknowledged(void *context, struct http_request *request, int code, int32_t partition, int64_t offset) {
@@ -59,6 +65,7 @@ void erasing_send(struct erasure *erasure, const struct erasing_command *command
         .erasure = erasure,
         .owners = command->owners,
         .question = command->question ? mem_string(command->question) : NULL,
+        .told = command->told,
     };
     erasure->under_way++;
     struct write *write = write_new(erasure->erasing->writer, NULL, acknowledged, sent);
@@ -86,7 +93,7 @@ static bool made_by_others(enum erased_kind kind) {
     return kind == ERASED_FOLLOWERS || kind == ERASED_FRIENDS || kind == ERASED_NOTICES;
 }
 
-/* What was found in the first pass is what the user had. */
+/* The first pass finds all that the user had. */
 static void found(struct erasure *erasure, enum erased_kind kind) {
     if (erasure->pass < OTHERS_PASSES || !made_by_others(kind)) erasure->found++;
     if (erasure->pass == 1) erasure->removed[kind]++;
@@ -104,6 +111,18 @@ static void give_up_handle(struct erasure *erasure) {
     free(question);
 }
 
+static void unmute_nearby(struct erasure *erasure, int64_t other) {
+    uint8_t key[HALF_KEY_SIZE];
+    half_key_put(key, erasure->user, other);
+    found(erasure, ERASED_MUTED);
+    erasing_send(erasure, &(struct erasing_command){
+                              .topic = &TOPIC_NEARBY_MUTES,
+                              .key = key,
+                              .key_size = sizeof key,
+                              .record = &(struct buffer){0},
+                          });
+}
+
 void erasing_remove_account(struct erasure *erasure, bool has_handle) {
     struct user_copies *copies = erasure->erasing->account->copies;
     struct profile profile;
@@ -114,6 +133,8 @@ void erasing_remove_account(struct erasure *erasure, bool has_handle) {
         found(erasure, ERASED_PROFILE);
         send_of_user(erasure, BELONGS_TO_FEEDS, &TOPIC_PROFILES, erasure->user, &tombstone, NULL);
     }
+    struct mutes_list muted = mutes_of(user_copies_mutes(copies), erasure->user);
+    for (size_t i = 0; i < muted.count; i++) unmute_nearby(erasure, muted.items[i]);
     if (shares) found(erasure, ERASED_SHARING);
     if (shares || (erasure->pass == 1 && offset >= 0)) // who has opted out has a record, too
         send_of_user(erasure, BELONGS_TO_ROUTERS, &TOPIC_SHARING, erasure->user, &tombstone, NULL);
@@ -133,7 +154,7 @@ static void send_friend(struct erasure *erasure, enum friend_command_kind kind, 
     free(question);
 }
 
-/* Who is blocked may have asked meanwhile: that goes, too. */
+/* A user who is blocked may have asked meanwhile: that goes, too. */
 static bool remove_friend(struct erasure *erasure, const json_t *item) {
     const char *state;
     int64_t other;
@@ -251,6 +272,36 @@ static bool remove_of_comment(struct erasure *erasure, const json_t *item) {
     return true;
 }
 
+/* ---- history ---- */
+
+static void rows_removed(struct erasure *erasure, const json_t *outcome) {
+    int64_t rows, files_by;
+    if (json_want_int(outcome, "rows", 0, INT64_MAX, &rows, NULL) ||
+        json_want_int(outcome, "files_by", 0, INT64_MAX, &files_by, NULL))
+        return;
+    erasure->removed[ERASED_HISTORY] += rows;
+    if (files_by > erasure->files_by) erasure->files_by = files_by;
+}
+
+/* The store may lack old rows that files have: the first pass removes them in any case. */
+static void remove_history(struct erasure *erasure, bool any) {
+    uint8_t key[8];
+    if (!any && erasure->pass > 1) return;
+    if (any) erasure->found++;
+    bytes_put_be64(key, (uint64_t)erasure->user);
+    char *question = mem_format("/peer/wiped/%" PRId64, erasure->user);
+    erasing_send(erasure, &(struct erasing_command){
+                              .topic = &TOPIC_ERASURES,
+                              .key = key,
+                              .key_size = sizeof key,
+                              .record = &(struct buffer){0},
+                              .owners = erasure->erasing->account->owners[BELONGS_TO_SINKS],
+                              .question = question,
+                              .told = rows_removed,
+                          });
+    free(question);
+}
+
 /* ---- stages ---- */
 
 static const struct {
@@ -264,11 +315,16 @@ static const struct {
     [STAGE_POSTS] = {"posts", remove_post},
     [STAGE_COMMENTS] = {NULL, remove_of_comment},
     [STAGE_NOTICES] = {"notices", remove_notice},
+    [STAGE_HISTORY] = {"history", NULL},
 };
 
 bool erasing_remove(struct erasure *erasure, const json_t *page) {
     const json_t *items = json_object_get(page, "items");
     if (!json_is_array(items)) return false;
+    if (erasure->stage == STAGE_HISTORY) {
+        remove_history(erasure, json_array_size(items) > 0);
+        return true;
+    }
     for (size_t i = 0; i < json_array_size(items); i++)
         if (!STAGES[erasure->stage].remove(erasure, json_array_get(items, i))) return false;
     return true;
@@ -291,7 +347,8 @@ struct peers *erasing_question(const struct erasure *erasure, struct buffer *pat
         return account->owners[BELONGS_TO_COMMENTS];
     }
     const struct belonging *kind = belonging_find(name);
-    belonging_question(path, kind, erasure->user, PAGE, &cursor);
+    belonging_question(path, kind, erasure->user, erasure->stage == STAGE_HISTORY ? 1 : PAGE,
+                       &(struct belonging_place){.cursor = cursor});
     if (erasure->stage == STAGE_NOTICES) buffer_string(path, "&hidden=true"); // of those who have blocked the user, too
     return account->owners[kind->owner];
 }

@@ -16,6 +16,7 @@ enum erasing_stage {
     STAGE_POSTS,
     STAGE_COMMENTS, /* partition by partition of subjects */
     STAGE_NOTICES,
+    STAGE_HISTORY, /* one record of `erasures` for all of it; the page says whether there is any */
     ERASING_STAGES
 };
 
@@ -54,6 +55,7 @@ struct erasure {
     size_t under_way;     /* commands of the page, and one for the page itself */
     size_t found;         /* in this pass */
     int64_t removed[ERASED_KINDS];
+    int64_t files_by; /* when files of history will lack the user, as a sink says, ms; 0: none has said so */
     int64_t heard_us; /* when an owner last answered */
     bool done;        /* everything is gone; it waits to be told */
     struct loop_timer *again;
@@ -72,6 +74,7 @@ struct erasing_command {
     const struct buffer *record; /* empty: a tombstone */
     struct peers *owners;
     const char *question;
+    void (*told)(struct erasure *erasure, const json_t *outcome); /* of the outcome; NULL: whatever it is */
 };
 void erasing_send(struct erasure *erasure, const struct erasing_command *command);
 

@@ -7,7 +7,10 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "ingest/account/parts.h"
+#include "ingest/owners.h"
 #include "json/json.h"
+#include "users/sharing_words.h"
+#include "users/user_json.h"
 
 enum { PEER_TIMEOUT_MS = 5000, LIMIT_DEFAULT = 100, LIMIT_MAX = 1000, RETRY_AFTER_S = 2 };
 
@@ -17,13 +20,9 @@ struct export_request {
     struct account_gateway *account;
     struct http_request *request;
     int64_t user;
-    size_t kind; /* of BELONGINGS; not for the account itself */
+    size_t kind;       /* of BELONGINGS; not for the account itself */
+    int32_t partition; /* that is asked, of a kind that lies in several; else 0 */
 };
-
-static void owner_away(struct http_request *request) {
-    http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted",
-                 RETRY_AFTER_S);
-}
 
 /* next: the kind that follows, or NULL, and the cursor within it. */
 static void reply(const struct export_request *asked, const char *kind, const struct json_bytes *items,
@@ -44,19 +43,17 @@ static void reply(const struct export_request *asked, const char *kind, const st
 /* ---- the account ---- */
 
 static void put_known(struct buffer *out, struct user_copies *copies, int64_t user) {
-    static const char *const MODES[] = {
-        [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
-    struct profile profile;
-    int64_t offset;
-    buffer_format(out, "{\"user\":%" PRId64 ",\"name\":", user);
-    if (profiles_find(user_copies_profiles(copies), user, &profile)) {
-        json_put_text(out, profile.name.data, profile.name.size);
-        buffer_string(out, ",\"avatar_url\":");
-        json_put_text(out, profile.avatar_url.data, profile.avatar_url.size);
-    } else {
-        buffer_string(out, "null,\"avatar_url\":null");
-    }
-    buffer_format(out, ",\"sharing\":\"%s\"", MODES[sharing_modes_find(user_copies_modes(copies), user, &offset)]);
+    buffer_byte(out, '{');
+    user_json_find(out, user, user_copies_profiles(copies));
+    int64_t until = sharing_modes_until(user_copies_modes(copies), user);
+    buffer_format(out, ",\"sharing\":\"%s\",\"until\":",
+                  SHARING_WORDS[sharing_modes_find(user_copies_modes(copies), user, NULL)]);
+    if (until)
+        json_put_int(out, until);
+    else
+        buffer_string(out, "null");
+    buffer_string(out, ",\"nearby_muted\":");
+    mutes_json_put(out, mutes_of(user_copies_mutes(copies), user));
 }
 
 /* The owner says whether the user has a handle; what it counts is in the kinds. */
@@ -78,7 +75,7 @@ static void account_heard(void *context, int code, unsigned status, const char *
               &(struct json_bytes){NULL, 0});
         buffer_free(&item);
     } else {
-        owner_away(asked->request);
+        owners_away(asked->request, RETRY_AFTER_S);
     }
     json_decref(counts);
     free(asked);
@@ -93,42 +90,57 @@ static void ask_account(struct export_request *asked) {
 
 /* ---- what the owners list ---- */
 
+static void reply_page(const struct export_request *asked, const struct json_bytes *items,
+                       const struct json_bytes *next) {
+    const struct belonging *kind = &BELONGINGS[asked->kind];
+    const char *following = asked->kind + 1 < BELONGINGS_COUNT ? kind[1].name : NULL;
+    struct buffer place = {.data = NULL};
+    belonging_place_put(&place, kind, asked->partition, asked->account->subjects, next);
+    reply(asked, kind->name, items, place.size ? kind->name : following,
+          &(struct json_bytes){(const char *)place.data, place.size});
+    buffer_free(&place);
+}
+
 static void heard(void *context, int code, unsigned status, const char *text, size_t size) {
     struct export_request *asked = context;
-    const struct belonging *kind = &BELONGINGS[asked->kind];
     struct json_bytes items, next = {NULL, 0};
     if (code == 0 && status == 400)
         http_problem(asked->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
     else if (code || status != 200 || !belonging_page(text, size, &items, &next))
-        owner_away(asked->request);
-    else if (next.size)
-        reply(asked, kind->name, &items, kind->name, &next);
+        owners_away(asked->request, RETRY_AFTER_S);
     else
-        reply(asked, kind->name, &items, asked->kind + 1 < BELONGINGS_COUNT ? kind[1].name : NULL, &next);
+        reply_page(asked, &items, &next);
     free(asked);
 }
 
-static void ask_owner(struct export_request *asked, int64_t limit, const struct json_bytes *cursor) {
+/* The partition of the owners whose process is asked. */
+static int32_t asked_partition(const struct export_request *asked, enum belonging_owner owner) {
+    struct account_gateway *account = asked->account;
+    if (owner == BELONGS_TO_COMMENTS) return asked->partition;
+    if (owner == BELONGS_TO_MODERATION) return (int32_t)(chance_next(&account->chance) % (uint32_t)account->subjects);
+    return peers_of_user(account->owners[owner], asked->user);
+}
+
+static void ask_owner(struct export_request *asked, int64_t limit, const struct belonging_place *place) {
     struct account_gateway *account = asked->account;
     const struct belonging *kind = &BELONGINGS[asked->kind];
-    struct peers *owners = account->owners[kind->owner];
-    bool any = kind->owner == BELONGS_TO_MODERATION;
-    int32_t partition = any ? (int32_t)(chance_next(&account->chance) % (uint32_t)account->subjects)
-                            : peers_of_user(owners, asked->user);
     struct buffer path = {0};
-    belonging_question(&path, kind, asked->user, limit, cursor);
-    peers_fetch(owners, partition, buffer_cstring(&path), PEER_TIMEOUT_MS, heard, asked);
+    asked->partition = place->partition;
+    belonging_question(&path, kind, asked->user, limit, place);
+    peers_fetch(account->owners[kind->owner], asked_partition(asked, kind->owner), buffer_cstring(&path),
+                PEER_TIMEOUT_MS, heard, asked);
     buffer_free(&path);
 }
 
-/* The kind and the cursor within it: "posts.123", "posts". False: the text is no such thing. */
-static bool read_after(const char *after, size_t *kind, struct json_bytes *cursor) {
+/* The kind and the place within it: "posts.123", "posts". False: the text is no such thing. */
+static bool read_after(const char *after, int32_t partitions, size_t *kind, struct belonging_place *place) {
     size_t size = strcspn(after, ".");
-    *cursor = (struct json_bytes){after + size + 1, after[size] ? strlen(after + size + 1) : 0};
-    if (after[size] && !belonging_cursor_plain(cursor)) return false;
+    const struct json_bytes text = {after + size + 1, after[size] ? strlen(after + size + 1) : 0};
+    if (after[size] && !text.size) return false;
     for (*kind = 0; *kind < BELONGINGS_COUNT; ++*kind) {
         const char *name = BELONGINGS[*kind].name;
-        if (strlen(name) == size && memcmp(name, after, size) == 0) return true;
+        if (strlen(name) == size && memcmp(name, after, size) == 0)
+            return belonging_place_read(&BELONGINGS[*kind], &text, partitions, place);
     }
     return false;
 }
@@ -137,17 +149,18 @@ static void get_export(void *state, const struct call *call) {
     const char *after = http_query(call->request, "after");
     int64_t limit = LIMIT_DEFAULT;
     size_t kind = 0;
-    struct json_bytes cursor = {NULL, 0};
+    struct account_gateway *account = state;
+    struct belonging_place place = {.partition = 0};
     if (!call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
-    if (after && !read_after(after, &kind, &cursor)) {
+    if (after && !read_after(after, account->subjects, &kind, &place)) {
         http_problem(call->request, 400, "bad_query", "\"after\" must be the `next` of a page before", 0);
         return;
     }
     struct export_request *asked = mem_alloc(sizeof *asked);
     *asked =
-        (struct export_request){.account = state, .request = call->request, .user = call->claims.user, .kind = kind};
+        (struct export_request){.account = account, .request = call->request, .user = call->claims.user, .kind = kind};
     if (after)
-        ask_owner(asked, limit, &cursor);
+        ask_owner(asked, limit, &place);
     else
         ask_account(asked);
 }

@@ -5,7 +5,9 @@
 
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "ingest/comments/answers.h"
+#include "subjects/words.h"
 
 /* ---- commands ---- */
 
@@ -121,13 +123,9 @@ static bool read_choice(const json_t *object, const char *member, const char *co
     *choice = none;
     if (!json_object_get(object, member)) return true;
     if (json_want_text(object, member, &text, error)) return false;
-    for (int i = 0; words[i]; i++) {
-        if (strcmp(words[i], text) != 0) continue;
-        *choice = i;
-        return true;
-    }
-    error_set(error, -EINVAL, "\"%s\" is none of the words that it may be", member);
-    return false;
+    *choice = text_word(text, words);
+    if (*choice < 0) error_set(error, -EINVAL, "\"%s\" is none of the words that it may be", member);
+    return *choice >= 0;
 }
 
 static bool read_closed(const json_t *object, struct comment_command *command, struct error *error) {
@@ -144,15 +142,13 @@ static bool read_number(const json_t *object, const char *member, int64_t max, i
     return !json_object_get(object, member) || json_want_int(object, member, 0, max, number, error) == 0;
 }
 
-/* The words are in the order of the record's enums. NULL: the settings are read. Else the code of the problem. */
+/* NULL: the settings are read. Else the code of the problem. */
 static const char *read_settings(const json_t *object, struct comment_command *command, struct error *error) {
-    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody", NULL};
-    static const char *const REVIEW[] = {"after", "before", NULL};
     int who, review;
     int64_t level;
     if (!read_number(object, "owner", INT64_MAX, &command->owner, error)) return "bad_user";
-    if (!read_choice(object, "who_may", WHO, COMMENT_COMMAND_SAME_WHO, &who, error) ||
-        !read_choice(object, "review", REVIEW, COMMENT_COMMAND_SAME_REVIEW, &review, error) ||
+    if (!read_choice(object, "who_may", SUBJECT_WHO_MAY, COMMENT_COMMAND_SAME_WHO, &who, error) ||
+        !read_choice(object, "review", SUBJECT_REVIEWS, COMMENT_COMMAND_SAME_REVIEW, &review, error) ||
         !read_number(object, "level", INT32_MAX, &level, error) || !read_closed(object, command, error))
         return "bad_subject";
     command->who_may = (enum comment_command_who)who;

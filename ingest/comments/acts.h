@@ -1,4 +1,4 @@
-/* What is done to comments and subjects: deleted, liked, pinned, reported, moderated; registered. */
+/* Acts on comments and subjects: deleted, liked, pinned, reported, moderated; registered. */
 #ifndef INGEST_COMMENTS_ACTS_H
 #define INGEST_COMMENTS_ACTS_H
 

@@ -8,7 +8,7 @@
 #include "base/sorted.h"
 #include "base/text.h"
 #include "ids/ids.h"
-#include "posts/post_json.h"
+#include "users/user_json.h"
 
 enum { LEVELS_MAX = 2 }; /* roots and replies */
 
@@ -78,7 +78,7 @@ static size_t part_of(const struct json_bytes *key, size_t expected) {
 /* Appends the key as it lies in the answer, with its quotes. */
 static void put_key(struct buffer *body, const struct json_bytes *key, enum part_form form) {
     if (body->data[body->size - 1] != '{') buffer_byte(body, ',');
-    if (form == FORM_USER) return; // post_put_user writes its own
+    if (form == FORM_USER) return; // user_json_find writes its own
     buffer_append(body, key->data - 1, key->size + 2);
     buffer_byte(body, ':');
 }
@@ -108,7 +108,7 @@ static bool put_part(struct passed_comment *comment, enum part_form form) {
     if (form == FORM_REPLIES) return put_comments(comment->shown, comment->scan, comment->names, comment->levels);
     if (form == FORM_USER) {
         if (!json_scan_int(comment->scan, &comment->user)) return false;
-        post_put_user(body, comment->user, comment->names->profiles);
+        user_json_find(body, comment->user, comment->names->profiles);
         return true;
     }
     if (!json_scan_value(comment->scan, &value)) return false;

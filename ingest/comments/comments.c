@@ -74,7 +74,7 @@ static int start_peers(struct comments_gateway *gateway, const struct product_op
     return code;
 }
 
-/* Questions under way end, and their requests are answered. Whoever waits for a router asks an owner next: these go last. */
+/* Questions under way end, and their requests are answered. A question that waits for a router asks an owner next: these go last. */
 static void comments_stop(void *state) {
     struct comments_gateway *gateway = state;
     if (!gateway) return;

@@ -155,7 +155,7 @@ static void copied_ahead(void *context, unsigned status, struct page_copy *copy)
 
 static void ask_for(struct page_copies *copies, const struct page_wish *wish, bool ahead);
 
-/* Whoever reads the page will soon want the next one. */
+/* A reader of the page will soon want the next one. */
 static void read_ahead(const struct page_copy *copy) {
     static const char AFTER[] = "&after=";
     const char *after = strstr(copy->path, AFTER);

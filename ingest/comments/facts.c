@@ -215,7 +215,7 @@ static void ask_relations(struct facts_question *question) {
     if (author >= 0 && author != user && author != owner) ask_friendship(question, author, author_answered);
 }
 
-/* What is known of a subject whose owner does not answer counts, however old. That nobody had registered it does not: somebody may have
+/* The facts known of a subject whose owner does not answer count, however old. That nobody had registered it does not: somebody may have
  * since, and their blocks would be passed by. */
 static void remember(struct facts_question *question) {
     struct known_subjects *subjects = question->gateway->subjects;

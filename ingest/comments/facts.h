@@ -6,7 +6,7 @@
  *                                      v
  *     the facts; or some owner is away, or there is no such post or comment
  *
- * Only what matters is asked: nothing about oneself, follows only where followers alone may write. What is known of a subject counts for
+ * Only what matters is asked: nothing about oneself, follows only where followers alone may write. The facts known of a subject count for
  * two seconds without a question. A comments process that does not answer holds few up: its decision may come later, so what is
  * known of the subject counts, however old, and a post's author owns the post. It is FACTS_AWAY only where the
  * subject is no post and its owner is not known, or the author of the answered comment is not known. Loop's thread. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "ingest/owners.h"
 
 enum { RETRY_AFTER_S = 1 };
 
@@ -39,7 +40,4 @@ struct comment_names comments_names(struct comments_gateway *gateway) {
     return (struct comment_names){user_copies_profiles(gateway->copies), gateway->authors};
 }
 
-void comments_owner_away(struct http_request *request) {
-    http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted",
-                 RETRY_AFTER_S);
-}
+void comments_owner_away(struct http_request *request) { owners_away(request, RETRY_AFTER_S); }

@@ -12,13 +12,11 @@
 #include "ingest/feed/posts.h"
 #include "ingest/feed/settings.h"
 #include "ingest/feed/users.h"
+#include "ingest/owners.h"
 
 enum { RETRY_AFTER_S = 1 };
 
-void feed_owner_away(struct http_request *request) {
-    http_problem(request, 503, "owner_unavailable", "the process that has the answer is just being moved or restarted",
-                 RETRY_AFTER_S);
-}
+void feed_owner_away(struct http_request *request) { owners_away(request, RETRY_AFTER_S); }
 
 static bool ready(const void *of) {
     const struct feed_gateway *gateway = of;

@@ -11,7 +11,9 @@
 #include "ingest/feed/parts.h"
 #include "posts/post_json.h"
 #include "ingest/owners.h"
+#include "json/json.h"
 #include "users/handle.h"
+#include "users/user_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000, COUNTS_TIMEOUT_MS = 500, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20 };
 
@@ -51,7 +53,7 @@ static void put_handle(struct buffer *body, const json_t *counts) {
 static void reply_user(struct user_request *asked, const json_t *counts) {
     struct buffer body = {0};
     buffer_byte(&body, '{');
-    post_put_user(&body, asked->user, user_copies_profiles(asked->gateway->copies));
+    user_json_find(&body, asked->user, user_copies_profiles(asked->gateway->copies));
     if (counts) {
         put_handle(&body, counts);
         put_counts(&body, counts);
@@ -99,8 +101,8 @@ static void get_user(void *state, const struct call *call) {
 /* ---- posts ---- */
 
 static bool put_posts(struct buffer *body, const json_t *page, const struct feed_gateway *gateway) {
-    const json_t *items = json_object_get(page, "items"), *next = json_object_get(page, "next");
-    if (!json_is_array(items) || !(json_is_string(next) || json_is_null(next))) return false;
+    const json_t *items = json_object_get(page, "items");
+    if (!json_is_array(items)) return false;
     buffer_string(body, "{\"items\":[");
     for (size_t i = 0; i < json_array_size(items); i++) {
         if (i) buffer_byte(body, ',');
@@ -108,13 +110,10 @@ static bool put_posts(struct buffer *body, const json_t *page, const struct feed
         if (!post_put(body, post, user_copies_profiles(gateway->copies))) return false;
         comment_counts_put(gateway->counts, post_id(post), body);
     }
-    buffer_string(body, "],\"next\":");
-    if (json_is_string(next))
-        json_put_text(body, json_string_value(next), json_string_length(next));
-    else
-        buffer_string(body, "null");
+    buffer_byte(body, ']');
+    bool good = json_copy_text(body, page, "next");
     buffer_byte(body, '}');
-    return true;
+    return good;
 }
 
 static void posts_counted(void *context) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/config.h"
-#include "posts/post_json.h"
+#include "users/user_json.h"
 
 static bool put_item(struct buffer *body, const json_t *comment, struct profiles *profiles, bool own) {
     const char *id, *state;
@@ -15,7 +15,7 @@ static bool put_item(struct buffer *body, const json_t *comment, struct profiles
     buffer_string(body, "{\"id\":");
     json_put_text(body, id, strlen(id));
     buffer_byte(body, ',');
-    post_put_user(body, user, profiles);
+    user_json_find(body, user, profiles);
     if (!shown) buffer_string(body, ",\"text\":null");
     bool good = (!shown || json_copy_text(body, comment, "text")) && json_copy_int(body, comment, "time") &&
                 json_copy_int(body, comment, "floor") && json_copy_text(body, comment, "root") &&

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/topics.h"
 #include "ingest/client_text.h"
 #include "ingest/moderation/asking.h"
@@ -12,6 +13,7 @@
 #include "ingest/moderation/found.h"
 #include "ingest/moderation/settings.h"
 #include "subjects/subject.h"
+#include "subjects/words.h"
 
 enum { LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, TEXT_MAX = 1000 /* bytes */, RETRY_AFTER_S = 2 };
 
@@ -77,15 +79,12 @@ static bool put_subject(const struct call *call, struct buffer *path) {
 }
 
 static bool put_state(const struct call *call, struct buffer *path) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     const char *state = http_query(call->request, "state");
     if (!state) return true;
-    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
-        if (strcmp(state, STATES[i]) != 0) continue;
-        buffer_format(path, "&state=%s", state);
-        return true;
-    }
-    return bad_query(call, "\"state\" must be visible, held, hidden or deleted");
+    if (text_word(state, COMMENT_STATES) < 0)
+        return bad_query(call, "\"state\" must be visible, held, hidden or deleted");
+    buffer_format(path, "&state=%s", state);
+    return true;
 }
 
 static bool put_reported(const struct call *call, struct buffer *path) {

@@ -1,6 +1,5 @@
 #include "ingest/nearby/audience.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +13,6 @@ enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 100, PATH_MAX_BYTES =
 struct audience_pages {
     struct user_copies *copies;
     struct peers *routers;
-};
-
-struct audience_request {
-    const struct audience_pages *pages;
-    struct http_request *request;
-    int64_t user;
 };
 
 /* ---- answers ---- */
@@ -43,50 +36,40 @@ static bool put_items(struct buffer *body, const struct audience_pages *pages, c
     return true;
 }
 
-static bool put_page(struct buffer *body, const struct audience_pages *pages, const json_t *page) {
-    const json_t *visible = json_object_get(page, "visible"), *next = json_object_get(page, "next");
+static void put_nobody(struct buffer *body) {
+    buffer_string(body, "{\"mode\":\"off\",\"visible\":false,\"items\":[],\"next\":null}");
+}
+
+static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
+    const struct audience_pages *pages = context;
+    const json_t *visible = json_object_get(page, "visible");
     const char *mode;
-    if (json_want_text(page, "mode", &mode, NULL) || !json_is_boolean(visible) ||
-        !(json_is_integer(next) || json_is_null(next)))
-        return false;
+    if (mode_of(pages, user) == SHARING_OFF) { // since it was asked, too
+        put_nobody(body);
+        return true;
+    }
+    if (json_want_text(page, "mode", &mode, NULL) || !json_is_boolean(visible)) return false;
     buffer_string(body, "{\"mode\":");
     json_put_text(body, mode, strlen(mode));
     buffer_format(body, ",\"visible\":%s,\"items\":[", json_is_true(visible) ? "true" : "false");
     if (!put_items(body, pages, json_object_get(page, "items"))) return false;
-    if (json_is_integer(next))
-        buffer_format(body, "],\"next\":%" PRId64 "}", (int64_t)json_integer_value(next));
-    else
-        buffer_string(body, "],\"next\":null}");
-    return true;
+    buffer_byte(body, ']');
+    bool good = json_copy_int_or_null(body, page, "next");
+    buffer_byte(body, '}');
+    return good;
 }
 
 static void reply_nobody(struct http_request *request) {
     struct buffer body = {0};
-    buffer_string(&body, "{\"mode\":\"off\",\"visible\":false,\"items\":[],\"next\":null}");
+    put_nobody(&body);
     http_reply_json(request, 200, &body);
     buffer_free(&body);
-}
-
-static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
-    struct audience_request *asked = context;
-    struct buffer body = {0};
-    bool good = owners_answered(asked->request, code, status);
-    json_t *page = good ? json_parse(text, size, NULL) : NULL;
-    if (good && mode_of(asked->pages, asked->user) == SHARING_OFF) /* since it was asked, too */
-        reply_nobody(asked->request);
-    else if (page && put_page(&body, asked->pages, page))
-        http_reply_json(asked->request, 200, &body);
-    else if (good) /* by a router of another version: as if it had not answered */
-        owners_answered(asked->request, -EIO, 0);
-    buffer_free(&body);
-    json_decref(page);
-    free(asked);
 }
 
 /* ---- questions ---- */
 
 static void get_audience(void *state, const struct call *call) {
-    const struct audience_pages *pages = state;
+    struct audience_pages *pages = state;
     int64_t user = call->claims.user, after = -1, limit = LIMIT_DEFAULT;
     char path[PATH_MAX_BYTES], from[32] = "";
     if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
@@ -96,9 +79,16 @@ static void get_audience(void *state, const struct call *call) {
     }
     if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
     snprintf(path, sizeof path, "/peer/audience/%" PRId64 "?limit=%" PRId64 "%s", user, limit, from);
-    struct audience_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct audience_request){.pages = pages, .request = call->request, .user = user};
-    peers_fetch(pages->routers, peers_of_user(pages->routers, user), path, ANSWER_MS, answered, asked);
+    owners_ask(
+        &(struct owners_question){
+            .owners = pages->routers,
+            .request = call->request,
+            .user = user,
+            .timeout_ms = ANSWER_MS,
+            .context = pages,
+            .put = put_page,
+        },
+        path);
 }
 
 struct audience_pages *audience_pages_new(const struct product_options *options, struct peers *routers) {

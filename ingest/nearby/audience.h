@@ -1,5 +1,5 @@
-/* GET /v1/audience: who can see the caller now. The caller's router makes the page; this side leaves out who has opted out, as the router
- * hears of that later (docs/EXACTNESS.md, rule 6). */
+/* GET /v1/audience: who can see the caller now. The caller's router makes the page; this side leaves out friends who have opted out, as the
+ * router hears of that later (docs/EXACTNESS.md, rule 6). */
 #ifndef INGEST_NEARBY_AUDIENCE_H
 #define INGEST_NEARBY_AUDIENCE_H
 

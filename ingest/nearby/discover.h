@@ -13,7 +13,6 @@ struct discover_page;
 struct discover_page_options {
     struct peers *routers;      /* outlive it */
     struct user_copies *copies; /* outlive it */
-    int64_t rate, burst;        /* questions of a user: a second, and at once; rate 0: any number */
 };
 
 struct discover_page *discover_page_new(const struct discover_page_options *options);

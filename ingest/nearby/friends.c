@@ -8,15 +8,18 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "event/codec.h"
 #include "event/topics.h"
 #include "ingest/owners.h"
-#include "event/codec.h"
+#include "users/user_json.h"
 
 enum { PEER_TIMEOUT_MS = 3000, PATH_MAX_BYTES = 256, LIMIT_MAX = 1000 };
 
 struct friends {
     struct writer *writer;
     struct peers *routers;
+    struct profiles *profiles;
     int64_t outcome_wait_ms;
     struct metric *commands;
     void *gateway;
@@ -118,11 +121,40 @@ static void post_friendship(void *state, const struct call *call) {
 /* ---- lists ---- */
 
 static bool known_state(const char *state) {
-    static const char *const STATES[] = {"friends", "requested", "invited", "blocked", "all"};
-    for (size_t i = 0; i < ARRAY_SIZE(STATES); i++) {
-        if (strcmp(state, STATES[i]) == 0) return true;
+    static const char *const STATES[] = {"friends", "requested", "invited", "blocked", "all", NULL};
+    return text_word(state, STATES) >= 0;
+}
+
+/* Appends one item of the router's with the user's profile. False: it is no item. */
+static bool put_item(struct buffer *body, const json_t *item, struct profiles *profiles) {
+    int64_t user, since;
+    const char *state;
+    if (json_want_int(item, "user", 0, INT64_MAX, &user, NULL) || json_want_text(item, "state", &state, NULL) ||
+        json_want_int(item, "since", 0, INT64_MAX, &since, NULL))
+        return false;
+    buffer_byte(body, '{');
+    user_json_find_texts(body, user, profiles);
+    buffer_string(body, ",\"state\":");
+    json_put_text(body, state, strlen(state));
+    buffer_string(body, ",\"since\":");
+    json_put_int(body, since);
+    buffer_byte(body, '}');
+    return true;
+}
+
+static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
+    const struct friends *friends = context;
+    const json_t *items = json_object_get(page, "items");
+    if (!json_is_array(items)) return false;
+    buffer_string(body, "{\"items\":[");
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        if (i) buffer_byte(body, ',');
+        if (!put_item(body, json_array_get(items, i), friends->profiles)) return false;
     }
-    return false;
+    buffer_byte(body, ']');
+    bool good = json_copy_int_or_null(body, page, "next");
+    buffer_byte(body, '}');
+    return good;
 }
 
 static void get_friends(void *state, const struct call *call) {
@@ -139,7 +171,16 @@ static void get_friends(void *state, const struct call *call) {
     }
     if (after >= 0) snprintf(from, sizeof from, "&after=%" PRId64, after);
     snprintf(path, sizeof path, "/peer/friends/%" PRId64 "?state=%s&limit=%" PRId64 "%s", user, wanted, limit, from);
-    owners_pass_on(friends->routers, peers_of_user(friends->routers, user), path, PEER_TIMEOUT_MS, call->request);
+    owners_ask(
+        &(struct owners_question){
+            .owners = friends->routers,
+            .request = call->request,
+            .user = user,
+            .timeout_ms = PEER_TIMEOUT_MS,
+            .context = friends,
+            .put = put_page,
+        },
+        path);
 }
 
 struct friends *friends_new(const struct product_options *options, struct peers *routers) {
@@ -147,6 +188,7 @@ struct friends *friends_new(const struct product_options *options, struct peers 
     *friends = (struct friends){
         .writer = options->writer,
         .routers = routers,
+        .profiles = user_copies_profiles(options->copies),
         .outcome_wait_ms = options->outcome_wait_ms,
         .commands = metrics_counter(service_metrics(options->service), "starling_ingest_friend_commands_total",
                                     "Friend commands that Kafka acknowledged.", NULL),

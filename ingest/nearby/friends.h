@@ -1,5 +1,5 @@
 /* Writes friend commands to Kafka, keyed by the lower user of the pair, and asks that user's owner for the outcome; and asks owners
- * for lists of friends, and for who can see the caller. */
+ * for lists of friends, to which it adds names and avatars. */
 #ifndef INGEST_NEARBY_FRIENDS_H
 #define INGEST_NEARBY_FRIENDS_H
 

@@ -44,12 +44,12 @@ static void put_report(void *context, const struct track_report *report) {
 
 /* A file has no place for the cursor: it is in a header. */
 static void reply_file(const struct page *page, const char *next) {
-    struct http_field fields[] = {{"Cache-Control", "no-store"}, {"Vary", "Accept"}, {"Link", NULL}};
+    struct http_field fields[] = {{"Cache-Control", "no-store"}, {"Link", NULL}};
     char *link = mem_format("</v1/history?from=%" PRId64 "&to=%" PRId64 "&limit=%" PRId64 "&after=%s>; rel=\"next\"",
                             page->from, page->until, page->limit, next ? next : "");
-    fields[2].value = link;
+    fields[1].value = link;
     http_reply(page->request, 200, track_media_type(page->writer.format),
-               page->out.size ? page->out.data : (const uint8_t *)"", page->out.size, fields, next ? 3 : 2);
+               page->out.size ? page->out.data : (const uint8_t *)"", page->out.size, fields, next ? 2 : 1);
     free(link);
 }
 
@@ -83,6 +83,7 @@ static int wanted_type(const struct call *call) {
 static void get_history(void *state, const struct call *call) {
     struct peers *sinks = state;
     int64_t user = call->claims.user, from = 0, until = INT64_MAX, limit = 1000;
+    http_set_varies(call->request, "Accept");
     const char *after = http_query(call->request, "after");
     char path[PATH_MAX_BYTES];
     if (!call_query_int(call, "from", &from) || !call_query_int(call, "to", &until) ||

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
 #include "event/codec.h"
@@ -13,7 +12,7 @@
 #include "geo/geo.h"
 #include "json/place.h"
 
-enum { AHEAD_MAX_MS = 60000, ACCURACY_MAX = 1000000000 /* metres */ };
+enum { ACCURACY_MAX = 1000000000 /* metres */ };
 
 static const char AVRO_TYPE[] = "application/avro";
 
@@ -45,9 +44,8 @@ static int check_user(const struct call *call, int64_t user, struct refusal *ref
 }
 
 static int check_time(const struct locations *locations, int64_t time, struct refusal *refusal) {
-    if (locations->options.wall_clock && time > clock_wall_ms() + AHEAD_MAX_MS)
-        return refuse(refusal, 400, "bad_time", "\"time\" is ahead of the server's by more than a minute");
-    return 0;
+    if (place_check_time(&locations->options.times, time, &refusal->error) == 0) return 0;
+    return refuse(refusal, 400, "bad_time", NULL);
 }
 
 /* ---- JSON ---- */

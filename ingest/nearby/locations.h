@@ -6,13 +6,14 @@
 #include "users/sharing_modes.h"
 #include "ingest/endpoints.h"
 #include "ingest/write.h"
+#include "json/place.h"
 
 struct locations_options {
     struct metrics *metrics;
     struct writer *writer;
     const struct sharing_modes *modes;
     size_t max_batch;
-    bool wall_clock; /* times ahead of this machine's are refused */
+    struct place_times times;
 };
 
 struct locations;

@@ -1,6 +1,5 @@
 #include "ingest/nearby/near.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/mem.h"
 #include "event/types.h"
 #include "ingest/owners.h"
+#include "users/user_json.h"
 
 enum { ANSWER_MS = 3000, LIMIT_MAX = 1000, LIMIT_DEFAULT = 20, CURSOR_MAX = 64, AHEAD_MAX_MS = 60000 };
 
@@ -22,12 +22,6 @@ struct near_lists {
     bool wall_clock;
 };
 
-struct near_request {
-    const struct near_lists *lists;
-    struct http_request *request;
-    int64_t user;
-};
-
 /* ---- answers ---- */
 
 /* Appends the entry with its user's profile. False: the router's answer is not what it should be. */
@@ -35,19 +29,13 @@ static bool put_friend(struct buffer *body, const json_t *entry, int64_t user, s
     int32_t lat, lng;
     int64_t time;
     double distance_m;
-    struct profile profile;
     if (json_want_degrees(entry, "lat", LAT_LIMIT, &lat, NULL) ||
         json_want_degrees(entry, "lng", LNG_LIMIT, &lng, NULL) ||
         json_want_int(entry, "time", 0, EVENT_TIME_MAX, &time, NULL) ||
         json_want_real(entry, "distance_m", 0, DISTANCE_MAX, &distance_m, NULL))
         return false;
-    if (!profiles_find(profiles, user, &profile)) profile = (struct profile){.name = {"", 0}, .avatar_url = {"", 0}};
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, user);
-    buffer_string(body, ",\"name\":");
-    json_put_text(body, profile.name.data, profile.name.size);
-    buffer_string(body, ",\"avatar_url\":");
-    json_put_text(body, profile.avatar_url.data, profile.avatar_url.size);
+    buffer_byte(body, '{');
+    user_json_find_texts(body, user, profiles);
     buffer_string(body, ",\"lat\":");
     json_put_degrees(body, lat);
     buffer_string(body, ",\"lng\":");
@@ -60,37 +48,20 @@ static bool put_friend(struct buffer *body, const json_t *entry, int64_t user, s
     return true;
 }
 
-/* Who has opted out is left out at once: the router hears of it later. */
-static bool put_friends(struct buffer *body, const json_t *items, struct user_copies *copies) {
+/* Friends who have opted out, or whom the caller mutes, are left out at once: the router hears of the one later, and never of the other. */
+static bool put_friends(struct buffer *body, int64_t caller, const json_t *items, struct user_copies *copies) {
     size_t shown = 0;
     if (!json_is_array(items)) return false;
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *entry = json_array_get(items, i);
         int64_t user;
         if (json_want_int(entry, "user", 0, INT64_MAX, &user, NULL)) return false;
-        if (sharing_modes_find(user_copies_modes(copies), user, NULL) == SHARING_OFF) continue;
+        if (sharing_modes_find(user_copies_modes(copies), user, NULL) == SHARING_OFF ||
+            mutes_has(user_copies_mutes(copies), caller, user))
+            continue;
         if (shown++) buffer_byte(body, ',');
         if (!put_friend(body, entry, user, user_copies_profiles(copies))) return false;
     }
-    return true;
-}
-
-static bool put_page(struct buffer *body, const json_t *page, struct user_copies *copies) {
-    const json_t *next = json_object_get(page, "next"), *time = json_object_get(page, "time");
-    if (!(json_is_string(next) || json_is_null(next)) || !(json_is_integer(time) || json_is_null(time))) return false;
-    buffer_string(body, "{\"items\":[");
-    if (!put_friends(body, json_object_get(page, "items"), copies)) return false;
-    buffer_string(body, "],\"next\":");
-    if (json_is_string(next))
-        json_put_text(body, json_string_value(next), json_string_length(next));
-    else
-        buffer_string(body, "null");
-    buffer_string(body, ",\"time\":");
-    if (json_is_integer(time))
-        json_put_int(body, json_integer_value(time));
-    else
-        buffer_string(body, "null");
-    buffer_byte(body, '}');
     return true;
 }
 
@@ -98,27 +69,27 @@ static bool shares(const struct near_lists *lists, int64_t user) {
     return sharing_modes_find(user_copies_modes(lists->copies), user, NULL) != SHARING_OFF;
 }
 
-static void reply_nobody(struct http_request *request) {
-    struct buffer body = {0};
-    buffer_string(&body, "{\"items\":[],\"next\":null,\"time\":null}");
-    http_reply_json(request, 200, &body);
-    buffer_free(&body);
+static void put_nobody(struct buffer *body) { buffer_string(body, "{\"items\":[],\"next\":null,\"time\":null}"); }
+
+static bool put_page(void *context, int64_t user, struct buffer *body, const json_t *page) {
+    const struct near_lists *lists = context;
+    if (!shares(lists, user)) { // the caller may have opted out while the answer was waited for
+        put_nobody(body);
+        return true;
+    }
+    buffer_string(body, "{\"items\":[");
+    if (!put_friends(body, user, json_object_get(page, "items"), lists->copies)) return false;
+    buffer_byte(body, ']');
+    bool good = json_copy_text(body, page, "next") && json_copy_int_or_null(body, page, "time");
+    buffer_byte(body, '}');
+    return good;
 }
 
-static void answered(void *context, int code, unsigned status, const char *text, size_t size) {
-    struct near_request *asked = context;
+static void reply_nobody(struct http_request *request) {
     struct buffer body = {0};
-    bool good = owners_answered(asked->request, code, status);
-    json_t *page = good ? json_parse(text, size, NULL) : NULL;
-    if (good && !shares(asked->lists, asked->user)) /* the caller may have opted out while the answer was waited for */
-        reply_nobody(asked->request);
-    else if (page && put_page(&body, page, asked->lists->copies))
-        http_reply_json(asked->request, 200, &body);
-    else if (good) /* by a router of another version: as if it had not answered */
-        owners_answered(asked->request, -EIO, 0);
+    put_nobody(&body);
+    http_reply_json(request, 200, &body);
     buffer_free(&body);
-    json_decref(page);
-    free(asked);
 }
 
 /* ---- questions ---- */
@@ -139,7 +110,7 @@ static bool query_since(const struct near_lists *lists, const struct call *call,
 }
 
 static void get_nearby(void *state, const struct call *call) {
-    const struct near_lists *lists = state;
+    struct near_lists *lists = state;
     int64_t user = call->claims.user, limit = LIMIT_DEFAULT, since = -1;
     const char *after;
     if (!query_cursor(call, &after) || !query_since(lists, call, &since) ||
@@ -154,10 +125,16 @@ static void get_nearby(void *state, const struct call *call) {
     buffer_format(&path, "/peer/nearby/%" PRId64 "?limit=%" PRId64, user, limit);
     if (after) buffer_format(&path, "&after=%s", after);
     if (since >= 0) buffer_format(&path, "&since=%" PRId64 "&wait_ms=%" PRId64, since, wait_ms);
-    struct near_request *asked = mem_alloc(sizeof *asked);
-    *asked = (struct near_request){.lists = lists, .request = call->request, .user = user};
-    peers_fetch(lists->routers, peers_of_user(lists->routers, user), buffer_cstring(&path), ANSWER_MS + (int)wait_ms,
-                answered, asked);
+    owners_ask(
+        &(struct owners_question){
+            .owners = lists->routers,
+            .request = call->request,
+            .user = user,
+            .timeout_ms = ANSWER_MS + (int)wait_ms,
+            .context = lists,
+            .put = put_page,
+        },
+        buffer_cstring(&path));
     buffer_free(&path);
 }
 

@@ -1,5 +1,5 @@
-/* GET /v1/nearby: the friends who are near the caller now, for who has no socket. The caller's router makes the list; this side leaves out
- * who has opted out, as the edges do (docs/EXACTNESS.md, rule 6), and adds profiles. */
+/* GET /v1/nearby: the friends who are near the caller now, for callers without a socket. The caller's router makes the list; this side
+ * leaves out friends who have opted out, as the edges do (docs/EXACTNESS.md, rule 6), and adds profiles. */
 #ifndef INGEST_NEARBY_NEAR_H
 #define INGEST_NEARBY_NEAR_H
 

@@ -9,8 +9,8 @@
 #include "ingest/nearby/friends.h"
 #include "ingest/nearby/history.h"
 #include "ingest/nearby/locations.h"
+#include "ingest/nearby/mutes.h"
 #include "ingest/nearby/near.h"
-#include "ingest/nearby/page.h"
 #include "ingest/nearby/profiles.h"
 #include "ingest/nearby/settings.h"
 #include "ingest/nearby/sharing.h"
@@ -27,9 +27,9 @@ struct nearby_gateway {
     struct sharing_writes *sharing;
     struct friends *friends;
     struct near_lists *near;
+    struct nearby_mutes *mutes;
     struct audience_pages *audience;
     struct discover_page *discover;
-    struct page_config *page;
 };
 
 static void sharing_changed(void *state, int64_t user) {
@@ -67,21 +67,19 @@ static void start_parts(struct nearby_gateway *nearby, const struct product_opti
         .writer = options->writer,
         .modes = user_copies_modes(nearby->copies),
         .max_batch = (size_t)nearby->settings.max_batch,
-        .wall_clock = common->clock == SERVICE_CLOCK_WALL,
+        .times = {.any = common->clock == SERVICE_CLOCK_STREAM, .past_days = common->report_past_days},
     });
     nearby->profiles = profile_writes_new(options->writer, user_copies_profiles(nearby->copies));
     nearby->sharing = sharing_writes_new(service_loop(service), options->writer, user_copies_modes(nearby->copies),
                                          common->clock == SERVICE_CLOCK_WALL);
     nearby->friends = friends_new(options, nearby->routers);
     nearby->near = near_lists_new(options, nearby->routers, common->clock == SERVICE_CLOCK_WALL);
+    nearby->mutes = nearby_mutes_new(options);
     nearby->audience = audience_pages_new(options, nearby->routers);
     nearby->discover = discover_page_new(&(struct discover_page_options){
         .routers = nearby->routers,
         .copies = nearby->copies,
-        .rate = nearby->settings.discover_rate,
-        .burst = nearby->settings.discover_burst,
     });
-    nearby->page = page_config_new(&nearby->settings, common->radius_m);
 }
 
 static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpoints) {
@@ -90,10 +88,10 @@ static void add_endpoints(struct nearby_gateway *nearby, struct endpoints *endpo
     endpoints_add(endpoints, &SHARING_ENDPOINTS, nearby->sharing, ready, nearby);
     endpoints_add(endpoints, &FRIENDS_ENDPOINTS, nearby->friends, ready, nearby);
     endpoints_add(endpoints, &NEAR_ENDPOINTS, nearby->near, ready, nearby);
+    endpoints_add(endpoints, &NEARBY_MUTES_ENDPOINTS, nearby->mutes, ready, nearby);
     endpoints_add(endpoints, &AUDIENCE_ENDPOINTS, nearby->audience, ready, nearby);
     endpoints_add(endpoints, &DISCOVER_ENDPOINTS, nearby->discover, ready, nearby);
     endpoints_add(endpoints, &HISTORY_ENDPOINTS, nearby->sinks, ready, nearby);
-    endpoints_add(endpoints, &PAGE_ENDPOINTS, nearby->page, NULL, NULL);
 }
 
 static void nearby_stop(void *state) {
@@ -108,8 +106,8 @@ static void nearby_stop(void *state) {
 static void nearby_free(void *state) {
     struct nearby_gateway *nearby = state;
     if (!nearby) return;
-    page_config_free(nearby->page);
     near_lists_free(nearby->near);
+    nearby_mutes_free(nearby->mutes);
     audience_pages_free(nearby->audience);
     discover_page_free(nearby->discover);
     friends_free(nearby->friends);

@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/mem.h"
 #include "event/topics.h"
+#include "users/user_json.h"
 
 enum { NAME_MAX_BYTES = 200, URL_MAX_BYTES = 1000 };
 
@@ -16,12 +17,8 @@ struct profile_writes {
 };
 
 static void put_profile_json(struct buffer *body, int64_t user, const struct profile *profile) {
-    buffer_string(body, "{\"user\":");
-    json_put_int(body, user);
-    buffer_string(body, ",\"name\":");
-    json_put_text(body, profile->name.data, profile->name.size);
-    buffer_string(body, ",\"avatar_url\":");
-    json_put_text(body, profile->avatar_url.data, profile->avatar_url.size);
+    buffer_byte(body, '{');
+    user_json_put(body, user, profile);
     buffer_byte(body, '}');
 }
 

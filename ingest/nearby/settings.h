@@ -6,9 +6,7 @@
 
 struct nearby_settings {
     const char *router_group, *history_group;
-    const char *web_ws_url, *web_tile_url;
     int64_t max_batch;
-    int64_t discover_rate, discover_burst;
 };
 
 extern const struct config_section NEARBY_SECTION; /* values: struct nearby_settings */

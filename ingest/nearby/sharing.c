@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/topics.h"
+#include "users/sharing_words.h"
 
 enum { READ_BACK_MS = 2000, LOOK_MS = 1000 };
 
@@ -28,12 +30,10 @@ struct sharing_writes {
     struct loop_timer *look;
 };
 
-static const char *const MODES[] = {[SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
-
 static void put_json(struct buffer *body, int64_t user, const struct sharing *sharing) {
     buffer_string(body, "{\"user\":");
     json_put_int(body, user);
-    buffer_format(body, ",\"mode\":\"%s\"", MODES[sharing->mode]);
+    buffer_format(body, ",\"mode\":\"%s\"", SHARING_WORDS[sharing->mode]);
     if (sharing->until) {
         buffer_string(body, ",\"until\":");
         json_put_int(body, sharing->until);
@@ -55,12 +55,10 @@ static void get_sharing(void *state, const struct call *call) {
 static int parse_mode(const json_t *object, enum sharing_mode *mode, struct error *error) {
     const char *text;
     if (json_want_text(object, "mode", &text, error)) return -EINVAL;
-    for (size_t i = 0; i < ARRAY_SIZE(MODES); i++) {
-        if (strcmp(text, MODES[i]) != 0) continue;
-        *mode = (enum sharing_mode)i;
-        return 0;
-    }
-    return error_set(error, -EINVAL, "\"mode\" must be off, friends or public");
+    int number = text_word(text, SHARING_WORDS);
+    if (number < 0) return error_set(error, -EINVAL, "\"mode\" must be off, friends or public");
+    *mode = (enum sharing_mode)number;
+    return 0;
 }
 
 /* now: ms; 0: whatever the time is, it is not ours to judge. */

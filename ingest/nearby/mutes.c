@@ -1,0 +1,86 @@
+#include "ingest/nearby/mutes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/sorted.h"
+#include "event/codec.h"
+#include "event/topics.h"
+#include "users/half.h"
+
+enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 1000 };
+
+struct nearby_mutes {
+    struct writer *writer;
+    const struct mutes *copy;
+};
+
+static void write_mute(const struct nearby_mutes *mutes, const struct call *call, int64_t other, bool muted) {
+    uint8_t key[HALF_KEY_SIZE];
+    struct buffer record = {0}, *body = mem_zero(1, sizeof *body);
+    buffer_format(body, "{\"user\":%" PRId64 ",\"muted\":%s}", other, muted ? "true" : "false");
+    half_key_put(key, call->claims.user, other);
+    if (muted) event_encode_nearby_mute(&record, &(struct nearby_mute){.since = clock_wall_ms()});
+    struct write *write = write_new(mutes->writer, call->request, write_answer, body);
+    write_keyed(write, &TOPIC_NEARBY_MUTES, key, sizeof key, &record);
+    write_end(write);
+    buffer_free(&record);
+}
+
+static bool is_self(const struct call *call) {
+    if (call->claims.user != call->values[0].user) return false;
+    http_problem(call->request, 400, "same_user", "the two users are the same", 0);
+    return true;
+}
+
+static void put_mute(void *state, const struct call *call) {
+    const struct nearby_mutes *mutes = state;
+    int64_t user = call->claims.user, other = call->values[0].user;
+    if (is_self(call)) return;
+    if (mutes_of(mutes->copy, user).count >= MUTES_MAX && !mutes_has(mutes->copy, user, other))
+        http_problem(call->request, 409, "mutes_limit", "the user mutes as many others as anybody may", 0);
+    else
+        write_mute(mutes, call, other, true);
+}
+
+/* Written in any case: the copy may be behind. */
+static void delete_mute(void *state, const struct call *call) {
+    if (!is_self(call)) write_mute(state, call, call->values[0].user, false);
+}
+
+static void get_mutes(void *state, const struct call *call) {
+    const struct nearby_mutes *mutes = state;
+    int64_t after = -1, limit = LIMIT_DEFAULT;
+    if (!call_query_int(call, "after", &after) || !call_query_range(call, "limit", 1, LIMIT_MAX, &limit)) return;
+    struct mutes_list list = mutes_of(mutes->copy, call->claims.user);
+    size_t at = after < 0 || !list.count ? 0 : sorted_below(list.items, list.count, after);
+    if (after >= 0 && at < list.count && list.items[at] == after) at++;
+    size_t end = list.count - at > (size_t)limit ? at + (size_t)limit : list.count;
+    struct buffer body = {0};
+    buffer_string(&body, "{\"items\":[");
+    for (size_t i = at; i < end; i++)
+        buffer_format(&body, "%s{\"user\":%" PRId64 "}", i > at ? "," : "", list.items[i]);
+    if (end < list.count)
+        buffer_format(&body, "],\"next\":%" PRId64 "}", list.items[end - 1]);
+    else
+        buffer_string(&body, "],\"next\":null}");
+    http_reply_json(call->request, 200, &body);
+    buffer_free(&body);
+}
+
+struct nearby_mutes *nearby_mutes_new(const struct product_options *options) {
+    struct nearby_mutes *mutes = mem_alloc(sizeof *mutes);
+    *mutes = (struct nearby_mutes){.writer = options->writer, .copy = user_copies_mutes(options->copies)};
+    return mutes;
+}
+
+void nearby_mutes_free(struct nearby_mutes *mutes) { free(mutes); }
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/nearby/mutes", get_mutes, NEEDS_USER},
+    {"PUT", "/v1/nearby/mutes/{user}", put_mute, NEEDS_USER},
+    {"DELETE", "/v1/nearby/mutes/{user}", delete_mute, NEEDS_USER},
+};
+const struct endpoint_list NEARBY_MUTES_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

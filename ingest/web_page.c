@@ -1,0 +1,174 @@
+#include "ingest/web_page.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "json/json.h"
+#include "service/http_file.h"
+#include "service/listen.h"
+
+static const char MAP_PATH[] = "/map.geojson";
+static const char DEMO[] = "/demo/";
+static const char HOST_LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+
+struct web_page {
+    const char *dir;      /* of the settings; empty: there is no page */
+    const char *demo_dir; /* of the settings, too; empty: there is no demonstration */
+    char *map_dir;        /* NULL: there is no map */
+    char *map_name;       /* in that folder, from the slash on */
+    char *policy;         /* Content-Security-Policy, beside the one in the page itself */
+    struct buffer config; /* the same for everybody */
+};
+
+/* ---- tiles ---- */
+
+/* Bytes of the scheme and the host that tiles come from; 0: from here; -1: that cannot be meant. */
+static ssize_t origin_size(const char *tiles) {
+    size_t scheme = !strncmp(tiles, "https://", 8) ? 8 : !strncmp(tiles, "http://", 7) ? 7 : 0;
+    if (!scheme) return *tiles == '/' && tiles[1] != '/' ? 0 : -1;
+    size_t host = strspn(tiles + scheme, HOST_LETTERS);
+    return host && tiles[scheme + host] == '/' ? (ssize_t)(scheme + host) : -1;
+}
+
+static int check_tiles(const char *tiles, struct error *error) {
+    if (origin_size(tiles) < 0)
+        return error_set(error, -EINVAL,
+                         "web.map.tiles must begin with https://host/, http://host/ (small letters) or /, not %s",
+                         tiles);
+    if (!strstr(tiles, "{z}") || !strstr(tiles, "{x}") || !strstr(tiles, "{y}"))
+        return error_set(error, -EINVAL, "web.map.tiles must have {z}, {x} and {y} in its path, unlike %s", tiles);
+    return 0;
+}
+
+/* ---- its life ---- */
+
+static int check_folder(const char *key, const char *path, struct error *error) {
+    struct stat info;
+    if (!*path) return 0;
+    if (stat(path, &info)) return error_set(error, -errno, "%s %s cannot be read: %s", key, path, strerror(errno));
+    return S_ISDIR(info.st_mode) ? 0 : error_set(error, -ENOTDIR, "%s %s is no folder", key, path);
+}
+
+static int check_demo(const struct ingest_settings *settings, struct error *error) {
+    struct address address;
+    if (!*settings->web_demo_dir) return 0;
+    if (address_parse(settings->listen, &address, NULL) || !address_is_loopback(&address))
+        return error_set(error, -EINVAL,
+                         "web.demo.dir gives tokens to everybody: ingest.listen must be a loopback address with it");
+    if (*settings->trusted_proxies || *settings->cors_origins)
+        return error_set(
+            error, -EINVAL,
+            "web.demo.dir gives tokens to everybody: ingest.trusted.proxies and ingest.cors.origins must be "
+            "empty with it");
+    return check_folder("web.demo.dir", settings->web_demo_dir, error);
+}
+
+int web_page_check(const struct ingest_settings *settings, struct error *error) {
+    struct stat info;
+    const char *map = settings->map_geojson;
+    if (*settings->map_tiles && check_tiles(settings->map_tiles, error)) return -EINVAL;
+    if (*map && stat(map, &info))
+        return error_set(error, -errno, "web.map.geojson %s cannot be read: %s", map, strerror(errno));
+    if (*map && !S_ISREG(info.st_mode)) return error_set(error, -EINVAL, "web.map.geojson %s is no file", map);
+    int code = check_demo(settings, error);
+    return code ? code : check_folder("web.dir", settings->web_dir, error);
+}
+
+static void put_member(struct buffer *out, const char *before, const char *key, const char *value) {
+    buffer_format(out, "%s\"%s\":", before, key);
+    json_put_text(out, value, strlen(value));
+}
+
+static void find_map(struct web_page *page, const char *file) {
+    char real[PATH_MAX];
+    if (!*file || !realpath(file, real)) return;
+    char *slash = strrchr(real, '/');
+    page->map_name = mem_string(slash);
+    page->map_dir = mem_stringn(real, (size_t)(slash - real) + 1);
+}
+
+struct web_page *web_page_new(const struct ingest_settings *settings, double radius_m) {
+    struct web_page *page = mem_alloc(sizeof *page);
+    const char *tiles = settings->map_tiles;
+    *page = (struct web_page){.dir = settings->web_dir, .demo_dir = settings->web_demo_dir};
+    find_map(page, settings->map_geojson);
+    page->policy =
+        mem_format("img-src 'self' data: %.*s; frame-ancestors 'none'", *tiles ? (int)origin_size(tiles) : 0, tiles);
+    put_member(&page->config, "{", "ws_url", settings->web_ws_url);
+    put_member(&page->config, ",", "tile_url", tiles);
+    put_member(&page->config, ",", "map_url", page->map_dir ? MAP_PATH : "");
+    put_member(&page->config, ",", "map_attribution", settings->map_attribution);
+    buffer_format(&page->config, ",\"radius_m\":%.10g", radius_m);
+    if (*settings->oidc_issuer) {
+        put_member(&page->config, ",\"oidc\":{", "issuer", settings->oidc_issuer);
+        put_member(&page->config, ",", "client_id", settings->oidc_client);
+        put_member(&page->config, ",", "scope", settings->oidc_scope);
+        buffer_string(&page->config, "}");
+    }
+    buffer_string(&page->config, *page->demo_dir ? ",\"demo\":true}" : "}");
+    return page;
+}
+
+void web_page_free(struct web_page *page) {
+    if (!page) return;
+    buffer_free(&page->config);
+    free(page->policy);
+    free(page->map_name);
+    free(page->map_dir);
+    free(page);
+}
+
+/* ---- requests ---- */
+
+/* The host of a Host field, with or without a port, is this machine's loopback. */
+static bool is_loopback_host(const char *host) {
+    char name[32];
+    struct in_addr v4;
+    size_t size = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    if (size >= sizeof name || size > strlen(host)) return false;
+    memcpy(name, host, size);
+    name[size] = '\0';
+    if (!strcmp(name, "localhost") || !strcmp(name, "[::1]")) return true;
+    return inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
+}
+
+/* Somebody at this machine asks: no proxy that runs on it, and no page of another name that resolves to it. */
+static bool is_local(const struct http_request *request) {
+    static const char *const PROXIES[] = {"X-Forwarded-For", "Forwarded", "Via"};
+    const char *host = http_header(request, "Host");
+    for (size_t i = 0; i < ARRAY_SIZE(PROXIES); i++)
+        if (http_header(request, PROXIES[i])) return false;
+    return host && is_loopback_host(host);
+}
+
+bool web_page_serve(const struct web_page *page, struct http_request *request) {
+    const char *method = http_method(request), *path = http_path(request);
+    const struct http_field policy = {"Content-Security-Policy", page->policy};
+    if (!*page->dir || !strncmp(path, "/v1/", 4)) return false;
+    if (!strcmp(method, "OPTIONS"))
+        http_reply_options(request, "GET, HEAD, OPTIONS");
+    else if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+        return false;
+    else if (page->map_dir && !strcmp(path, MAP_PATH))
+        http_reply_file(request, page->map_dir, page->map_name, &policy);
+    else if (*page->demo_dir && !strncmp(path, DEMO, strlen(DEMO)) && is_local(request))
+        http_reply_file(request, page->demo_dir, path + strlen(DEMO) - 1, &policy);
+    else
+        http_reply_file(request, page->dir, path, &policy);
+    return true;
+}
+
+static void get_config(void *state, const struct call *call) {
+    const struct web_page *page = state;
+    http_reply_json(call->request, 200, &page->config);
+}
+
+static const struct endpoint ENDPOINTS[] = {
+    {"GET", "/v1/config", get_config, NEEDS_NOTHING},
+};
+const struct endpoint_list WEB_PAGE_ENDPOINTS = {ENDPOINTS, ARRAY_SIZE(ENDPOINTS)};

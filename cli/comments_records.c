@@ -9,6 +9,7 @@
 #include "ids/ids.h"
 #include "json/json.h"
 #include "subjects/subject.h"
+#include "subjects/words.h"
 
 enum kind { STATE, TEXT, REACTION };
 
@@ -112,8 +113,6 @@ static int end_subject(struct writing *w) {
 }
 
 static int put_subject(struct writing *w, const struct kept *kept) {
-    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after",
-                                                                                                        "before"};
     struct comment_subject subject;
     int code = end_subject(w);
     if (code) return code;
@@ -131,8 +130,8 @@ static int put_subject(struct writing *w, const struct kept *kept) {
     w->counts->subjects++;
     buffer_format(begin(w, "subject"),
                   ",\"owner\":%" PRId64 ",\"who_may\":\"%s\",\"review\":\"%s\",\"closed\":%s,\"level\":%d}",
-                  subject.owner, WHO[subject.who_may], REVIEW[subject.review], subject.closed ? "true" : "false",
-                  (int)subject.level);
+                  subject.owner, SUBJECT_WHO_MAY[subject.who_may], SUBJECT_REVIEWS[subject.review],
+                  subject.closed ? "true" : "false", (int)subject.level);
     return give(w);
 }
 
@@ -145,7 +144,6 @@ static void put_id(struct buffer *line, const char *name, int64_t id) {
 }
 
 static int put_comment(struct writing *w, const struct comment_text *text) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     const struct comment *comment = &w->comment;
     struct buffer *line = begin(w, "comment");
     put_id(line, "id", w->id);
@@ -155,7 +153,7 @@ static int put_comment(struct writing *w, const struct comment_text *text) {
     put_id(line, "root", comment->root);
     buffer_format(line, ",\"floor\":%d,\"user\":%" PRId64 ",\"time\":%" PRId64 ",\"state\":\"%s\",\"text\":",
                   (int)comment->floor, comment->user, comment->time ? comment->time : ids_time_ms(w->id),
-                  STATES[text->text.size ? comment->state : COMMENT_DELETED]);
+                  COMMENT_STATES[text->text.size ? comment->state : COMMENT_DELETED]);
     if (text->text.size)
         json_put_text(line, text->text.data, text->text.size);
     else

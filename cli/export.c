@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/asking.h"
@@ -13,6 +14,9 @@
 #include "event/topics.h"
 #include "json/json.h"
 #include "users/belongings.h"
+#include "users/mutes.h"
+#include "users/sharing_words.h"
+#include "users/user_json.h"
 #include "users/user_key.h"
 
 enum { PAGE = 500, PATIENCE_MS = 10000 };
@@ -28,8 +32,10 @@ struct user_export {
     struct codec *codec;
     struct buffer reply;
     struct error *error;
-    char *profile;       /* as members of JSON; NULL: none */
-    const char *sharing; /* a mode */
+    struct buffer user_members; /* with name and avatar, as members of JSON */
+    const char *sharing;        /* a mode */
+    int64_t until;              /* when it ends, ms; 0: it has no end */
+    struct mutes *mutes;        /* of friends nearby, of all users of the partition */
 };
 
 static bool is_wanted(const struct user_export *export, const char *kind) {
@@ -89,24 +95,45 @@ static int print_items(const struct user_export *export, const char *kind, const
     return !code && scan.bad ? error_set(export->error, -EBADMSG, "the items cannot be understood") : code;
 }
 
-static int print_kind(struct user_export *export, const struct belonging *kind) {
+/* The partition of the owners whose process is asked. */
+static int32_t asked_partition(const struct user_export *export, const struct asking *asking,
+                               const struct belonging *kind, const struct belonging_place *place) {
+    if (kind->owner == BELONGS_TO_COMMENTS) return place->partition;
+    return kind->owner == BELONGS_TO_MODERATION ? 0 : asking_of_user(asking, export->user);
+}
+
+/* Prints a page, and moves the place, which `at` holds, behind it. */
+static int print_page(struct user_export *export, const struct belonging *kind, struct asking *asking,
+                      struct buffer *at) {
     struct buffer path = {.data = NULL};
-    struct json_bytes items, next = {NULL, 0};
-    struct asking *asking;
+    struct json_bytes items, next;
+    struct belonging_place place;
     char what[64];
     snprintf(what, sizeof what, "this user's %s", kind->name);
+    const struct json_bytes text = {(const char *)at->data, at->size};
+    if (!belonging_place_read(kind, &text, asking_partitions(asking), &place))
+        return error_set(export->error, -EBADMSG, "the answer about %s cannot be understood", what);
+    belonging_question(&path, kind, export->user, PAGE, &place);
+    int code = asking_get(asking, asked_partition(export, asking, kind, &place), buffer_cstring(&path), PATIENCE_MS,
+                          what, &export->reply, export->error);
+    if (!code && !belonging_page(buffer_cstring(&export->reply), export->reply.size, &items, &next))
+        code = error_set(export->error, -EBADMSG, "the answer about %s cannot be understood", what);
+    if (!code) code = print_items(export, kind->name, &items);
+    buffer_clear(at);
+    if (!code) belonging_place_put(at, kind, place.partition, asking_partitions(asking), &next);
+    buffer_free(&path);
+    return code;
+}
+
+static int print_kind(struct user_export *export, const struct belonging *kind) {
+    struct buffer at = {.data = NULL};
+    struct asking *asking;
     int code = owner_of(export, kind->owner, &asking);
     do {
         if (code) break;
-        buffer_clear(&path);
-        belonging_question(&path, kind, export->user, PAGE, &next); // `next` lies in the reply of the page before
-        code = asking_get(asking, kind->owner == BELONGS_TO_MODERATION ? 0 : asking_of_user(asking, export->user),
-                          buffer_cstring(&path), PATIENCE_MS, what, &export->reply, export->error);
-        if (!code && !belonging_page(buffer_cstring(&export->reply), export->reply.size, &items, &next))
-            code = error_set(export->error, -EBADMSG, "the answer about %s cannot be understood", what);
-        if (!code) code = print_items(export, kind->name, &items);
-    } while (!code && next.size);
-    buffer_free(&path);
+        code = print_page(export, kind, asking, &at);
+    } while (!code && at.size);
+    buffer_free(&at);
     return code;
 }
 
@@ -115,30 +142,29 @@ static int print_kind(struct user_export *export, const struct belonging *kind) 
 static void take_profile(void *context, const struct kafka_record *record) {
     struct user_export *export = context;
     struct profile profile;
-    struct buffer text = {.data = NULL};
     int64_t user = -1;
     if (user_key_read(record, &user, NULL) || user != export->user) return;
-    free(export->profile);
-    export->profile = NULL;
-    if (!record->value || event_decode_profile(export->codec, record->value, record->value_size, &profile, NULL))
-        return;
-    buffer_string(&text, "\"name\":");
-    json_put_text(&text, profile.name.data, profile.name.size);
-    buffer_string(&text, ",\"avatar_url\":");
-    json_put_text(&text, profile.avatar_url.data, profile.avatar_url.size);
-    export->profile = mem_string(buffer_cstring(&text));
-    buffer_free(&text);
+    bool there =
+        record->value && !event_decode_profile(export->codec, record->value, record->value_size, &profile, NULL);
+    buffer_clear(&export->user_members);
+    user_json_put(&export->user_members, user, there ? &profile : NULL);
 }
 
 static void take_sharing(void *context, const struct kafka_record *record) {
-    static const char *const MODES[] = {
-        [SHARING_OFF] = "off", [SHARING_FRIENDS] = "friends", [SHARING_PUBLIC] = "public"};
     struct user_export *export = context;
     struct sharing sharing = {.mode = SHARING_OFF}; // what a tombstone means
     int64_t user = -1;
     if (user_key_read(record, &user, NULL) || user != export->user) return;
     if (record->value && event_decode_sharing(export->codec, record->value, record->value_size, &sharing, NULL)) return;
-    export->sharing = MODES[sharing.mode];
+    if (sharing.until && sharing.until <= clock_wall_ms()) sharing = (struct sharing){.mode = SHARING_OFF};
+    export->sharing = SHARING_WORDS[sharing.mode];
+    export->until = sharing.mode == SHARING_OFF ? 0 : sharing.until;
+}
+
+static void take_mute(void *context, const struct kafka_record *record) {
+    struct user_export *export = context;
+    const struct copy_definition copy = mutes_copy(export->mutes);
+    copy.apply(copy.context, record, NULL); // one that cannot be read is no mute
 }
 
 static void drained(void *context) {}
@@ -173,12 +199,21 @@ static int print_account(struct user_export *export) {
                           &export->reply, export->error);
     free(path);
     if (!code && !(counts = json_parse(export->reply.data, export->reply.size, export->error))) code = -EBADMSG;
+    user_json_put(&export->user_members, export->user, NULL); // unless a record says more
     if (!code) code = read_topic(export, &TOPIC_PROFILES, take_profile);
     if (!code) code = read_topic(export, &TOPIC_SHARING, take_sharing);
+    if (!code) code = read_topic(export, &TOPIC_NEARBY_MUTES, take_mute);
     if (!code) {
         const char *handle = json_string_value(json_object_get(counts, "handle"));
-        buffer_format(&item, "{\"user\":%" PRId64 ",%s,\"sharing\":\"%s\",\"handle\":", export->user,
-                      export->profile ? export->profile : "\"name\":null,\"avatar_url\":null", export->sharing);
+        buffer_format(&item, "{%s,\"sharing\":\"%s\",\"until\":", buffer_cstring(&export->user_members),
+                      export->sharing);
+        if (export->until)
+            json_put_int(&item, export->until);
+        else
+            buffer_string(&item, "null");
+        buffer_string(&item, ",\"nearby_muted\":");
+        mutes_json_put(&item, mutes_of(export->mutes, export->user));
+        buffer_string(&item, ",\"handle\":");
         if (handle)
             json_put_text(&item, handle, strlen(handle));
         else
@@ -195,24 +230,29 @@ static int print_all(struct user_export *export) {
     struct error error = {.text = ""};
     export->error = &error;
     export->codec = codec_new();
+    struct metrics *metrics = metrics_new(); // that nobody reads
     int code = reader_shape(&export->cli.kafka, &export->shape, &error);
+    export->mutes = mutes_new(
+        &(struct mutes_options){.metrics = metrics, .partitions = export->shape.partitions[TOPIC_SPACE_USERS]});
     if (!code && is_wanted(export, ACCOUNT)) code = print_account(export);
     for (size_t i = 0; !code && i < BELONGINGS_COUNT; i++)
         if (is_wanted(export, BELONGINGS[i].name)) code = print_kind(export, &BELONGINGS[i]);
     if (!code && fflush(stdout)) code = error_set(&error, -EIO, "standard output cannot be written");
     for (size_t i = 0; i < BELONGING_OWNERS; i++) asking_free(export->owners[i]);
+    mutes_free(export->mutes);
+    metrics_free(metrics);
     codec_free(export->codec);
     buffer_free(&export->reply);
-    free(export->profile);
+    buffer_free(&export->user_members);
     return code ? cli_fail(&USER_EXPORT_COMMAND, 1, "%s", error.text) : 0;
 }
 
 static int run(int argc, char **argv) {
-    struct user_export export = {.sharing = "off"};
+    struct user_export export = {.sharing = SHARING_WORDS[SHARING_OFF]};
     const struct cli_option options[] = {
         {"kinds", "KIND,...",
-         "only these: account, friends, following, followers, muted, posts, notices, comments, history", &export.kinds,
-         NULL},
+         "only these: account, friends, following, followers, muted, posts, notices, comments, likes, history",
+         &export.kinds, NULL},
     };
     bool done;
     int code = cli_open(&export.cli, &USER_EXPORT_COMMAND, argc, argv, options, ARRAY_SIZE(options), &done);

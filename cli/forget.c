@@ -27,7 +27,7 @@ struct forgetting {
     struct loop_timer *again;
     struct token_issuer *issuer;
     bool done;
-    int64_t until_us;
+    int64_t until_us, files_by; /* files_by: when history's files will lack the user, ms; 0: nobody has said so */
     int code;
     struct error error;
 };
@@ -54,6 +54,7 @@ static void on_report(void *context, int code, unsigned status, const char *repl
     if (status == 202 && report && at) fprintf(stderr, "forgetting: at %s\n", at);
     if (report && status == 200) {
         print_removed(report);
+        forgetting->files_by = json_integer_value(json_object_get(json_object_get(report, "later"), "history_files"));
         finish(forgetting, 0);
     } else if (code == 0 && status >= 400 && status < 500 && status != 429) {
         finish(forgetting, error_set(error, -EACCES, "the gateway answers %u: %.*s", status, (int)size, reply));
@@ -130,7 +131,12 @@ static int print_topics(struct forgetting *forgetting) {
     int code = kafka_admin_new(&forgetting->cli.kafka, &admin, &forgetting->error);
     if (!code) code = kafka_topics_keeping(admin, &TOPICS_ALL, kept, &count, ADMIN_MS, &forgetting->error);
     int64_t now_ms = clock_wall_ms();
-    if (!code) printf("\nWhat the topics still have of before is gone by:\n");
+    if (!code) printf("\nWhat history's files and the topics still have of before is gone by:\n");
+    if (!code && forgetting->files_by) {
+        printf("%-36s ", "history.dir");
+        print_time(forgetting->files_by);
+        printf("  rewritten\n");
+    }
     for (size_t i = 0; i < count; i++) {
         if (!code) print_topic(&kept[i], now_ms);
         free(kept[i].name);

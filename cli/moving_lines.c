@@ -5,37 +5,35 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "base/text.h"
 #include "cli/moving_private.h"
 #include "json/json.h"
+#include "subjects/words.h"
 
 enum { LINE_MAX_BYTES = 1 << 20, PART_BYTES = 4096 };
 
 /* Reads one of a few words; absent: the first one. */
-static int want_word(const json_t *line, const char *key, const char *const *words, size_t count, int *value,
-                     struct error *error) {
+static int want_word(const json_t *line, const char *key, const char *const *words, int *value, struct error *error) {
     const char *text;
     *value = 0;
     int code = json_want_text(line, key, &text, error);
     if (code == -ENOENT) return 0;
-    for (size_t i = 0; !code && i < count; i++) {
-        if (strcmp(text, words[i]) != 0) continue;
-        *value = (int)i;
-        return 0;
-    }
-    return code ? code : error_set(error, -EINVAL, "%s: %.32s is none of its words", key, text);
+    if (code) return code;
+    int number = text_word(text, words);
+    if (number < 0) return error_set(error, -EINVAL, "%s: %.32s is none of its words", key, text);
+    *value = number;
+    return 0;
 }
 
 static int take_subject(struct moving_file *file, const json_t *line, struct error *error) {
-    static const char *const WHO[] = {"everyone", "followers", "friends", "nobody"}, *const REVIEW[] = {"after",
-                                                                                                        "before"};
     struct moving_subject subject = {.level = 0};
     int who = 0, review = 0;
     int code = json_want_text(line, "subject", &subject.subject, error);
     if (!code) code = json_want_int(line, "owner", 0, INT64_MAX, &subject.owner, error);
     if (!code && json_given(line, "closed")) code = json_want_bool(line, "closed", &subject.closed, error);
     if (!code && json_given(line, "level")) code = json_want_int(line, "level", 0, INT32_MAX, &subject.level, error);
-    if (!code) code = want_word(line, "who_may", WHO, ARRAY_SIZE(WHO), &who, error);
-    if (!code) code = want_word(line, "review", REVIEW, ARRAY_SIZE(REVIEW), &review, error);
+    if (!code) code = want_word(line, "who_may", SUBJECT_WHO_MAY, &who, error);
+    if (!code) code = want_word(line, "review", SUBJECT_REVIEWS, &review, error);
     if (code) return code;
     subject.who_may = (enum comment_command_who)who;
     subject.review = (enum comment_command_review)review;
@@ -57,7 +55,6 @@ static int want_author(const json_t *line, struct moving_comment *comment, struc
 }
 
 static int take_comment(struct moving_file *file, const json_t *line, struct error *error) {
-    static const char *const STATES[] = {"visible", "held", "hidden", "deleted"};
     struct moving_comment comment = {.user = -1, .text = ""};
     int state = 0;
     int code = json_want_text(line, "id", &comment.id, error);
@@ -66,7 +63,7 @@ static int take_comment(struct moving_file *file, const json_t *line, struct err
     if (!code && json_given(line, "reply_to")) code = json_want_text(line, "reply_to", &comment.parent, error);
     if (!code) code = want_author(line, &comment, error);
     if (!code) code = json_want_int(line, "time", 1, INT64_MAX, &comment.time, error);
-    if (!code) code = want_word(line, "state", STATES, ARRAY_SIZE(STATES), &state, error);
+    if (!code) code = want_word(line, "state", COMMENT_STATES, &state, error);
     if (!code && json_given(line, "text")) code = json_want_text(line, "text", &comment.text, error);
     comment.state = (enum comment_command_state)state;
     return code ? code : moving_take(file->moving, &comment, error);
@@ -82,11 +79,11 @@ static int take_mark(struct moving_file *file, const json_t *line, bool like, st
 }
 
 static int take_line(struct moving_file *file, struct error *error) {
-    static const char *const TYPES[] = {"subject", "comment", "like", "pin"};
+    static const char *const TYPES[] = {"subject", "comment", "like", "pin", NULL};
     int type = 0;
     json_t *line = json_parse(file->text.data, file->text.size, error);
     if (!line) return -EINVAL;
-    int code = json_given(line, "type") ? want_word(line, "type", TYPES, ARRAY_SIZE(TYPES), &type, error)
+    int code = json_given(line, "type") ? want_word(line, "type", TYPES, &type, error)
                                         : error_set(error, -EINVAL, "type: must be there");
     if (!code && type == 0) code = take_subject(file, line, error);
     if (!code && type == 1) code = take_comment(file, line, error);

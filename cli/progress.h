@@ -21,7 +21,7 @@ bool progress_due(const struct progress *progress);
 /* "starling graph: 12345 friendships sent, 6172/s". */
 void progress_show(struct progress *progress, int64_t done, const char *what);
 /* The same where the share of the whole is known (0 to 1), with a bar on a terminal: "starling graph: [####------] 41% 12345
- * friendships sent, 6172/s, 2 s left". What was done before the rate is counted: progress->begun. */
+ * friendships sent, 6172/s, 2 s left". Work from before the rate is counted: progress->begun. */
 void progress_bar(struct progress *progress, double share, int64_t done, const char *what);
 /* Shows it a last time, and ends the line. */
 void progress_end(struct progress *progress, int64_t done, const char *what);

@@ -135,7 +135,7 @@ static void look(void *context) {
         if (stretch->done) continue;
         if (kafka_consumer_position(reader->consumer, stretch->topic, stretch->partition) >= stretch->end) {
             stretch->done = true;
-            // What comes after the end is not wanted, and would hold up the others.
+            // Records after the end are not wanted, and would hold up the others.
             kafka_consumer_pause(reader->consumer, stretch->topic, stretch->partition);
             if (reader->lanes) lanes_end(reader->lanes, i);
         } else {

@@ -100,7 +100,8 @@ static bool is_of_offsets(const struct topic *topic) {
 
 static void put_key(struct buffer *out, const struct kafka_record *record) {
     const struct topic *topic = record->topic;
-    bool pair = topic == &TOPIC_FRIENDSHIPS, post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
+    bool pair = topic == &TOPIC_FRIENDSHIPS || topic == &TOPIC_NEARBY_MUTES,
+         post = topic == &TOPIC_POSTS || topic == &TOPIC_POST_TEXTS;
     bool relation = topic == &TOPIC_FOLLOWS, watch = topic == &TOPIC_FEED_WATCHES || topic == &TOPIC_COMMENT_WATCHES;
     bool name = topic == &TOPIC_NAMES || topic == &TOPIC_NAME_COMMANDS;
     if (!record->key) {

@@ -77,7 +77,7 @@ static const struct topic *find_topic(const struct replay *replay, const char *n
 static bool keyed_by_user(const struct topic *topic) {
     static const struct topic *const KEYED[] = {&TOPIC_LOCATIONS,     &TOPIC_FRIENDSHIPS, &TOPIC_PROFILES,
                                                 &TOPIC_SHARING,       &TOPIC_FOLLOWS,     &TOPIC_POSTS,
-                                                &TOPIC_POST_COMMANDS, &TOPIC_POST_TEXTS};
+                                                &TOPIC_POST_COMMANDS, &TOPIC_POST_TEXTS,  &TOPIC_NEARBY_MUTES};
     for (size_t i = 0; i < ARRAY_SIZE(KEYED); i++) {
         if (topic == KEYED[i]) return true;
     }

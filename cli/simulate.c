@@ -1,4 +1,5 @@
 /* `starling simulate`: a trace of real people, or a city that never was, as thousands of phones. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/city.h"
+#include "cli/city_map.h"
 #include "cli/cli.h"
 #include "cli/crowd.h"
 #include "cli/handsets.h"
@@ -328,13 +330,25 @@ static int prepare(struct simulation *s, struct error *error) {
     return populate_run(&people, error);
 }
 
+static int write_map(const char *path, struct error *error) {
+    FILE *file = fopen(path, "w");
+    if (!file) return error_set(error, -errno, "%s: %s", path, strerror(errno));
+    struct buffer map = {.size = 0};
+    city_map_put(&map);
+    bool written = fwrite(map.data, 1, map.size, file) == map.size;
+    buffer_free(&map);
+    if (fclose(file) || !written) return error_set(error, -EIO, "%s cannot be written", path);
+    return 0;
+}
+
 static int simulate(int argc, char **argv) {
     struct simulation s = {.result = 0};
     struct error error;
     bool done = false;
     int result = simulate_options_open(&s.options, &s.cli, argc, argv, &done);
     if (result || done) return result;
-    if (prepare(&s, &error) || run(&s, &error)) result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
+    if (s.options.map ? write_map(s.options.map, &error) : prepare(&s, &error) || run(&s, &error))
+        result = cli_fail(&SIMULATE_COMMAND, 1, "%s", error.text);
     if (result == 0) result = s.result;
     trace_free(&s.trace);
     crowd_free(s.crowd);
@@ -347,7 +361,7 @@ static int simulate(int argc, char **argv) {
 
 const struct cli_command SIMULATE_COMMAND = {
     .name = "simulate",
-    .synopsis = "(--trace FILE | --city N | --graph FILE --no-phones) ...",
+    .synopsis = "(--trace FILE | --city N | --graph FILE --no-phones | --map FILE) ...",
     .summary = "thousands of people in one process: their phones, posts and pages",
     .run = simulate,
 };

@@ -117,6 +117,7 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
         {"until", "S[,S]", "its end (86400); several: it stops at each for --settle and --lists", &texts.until, NULL},
         {"speed", "X", "how much faster than it happened, or max (60)", &texts.speed, NULL},
         {"city", "N", "N invented people instead of a trace", &texts.city, NULL},
+        {"map", "FILE", "only write the city's map there, as GeoJSON (web.map.geojson shows it)", &o->map, NULL},
         {"seed", "N", "another number, another city (1)", &texts.seed, NULL},
         {"every", "S", "seconds between a person's reports in the city (30)", &texts.every, NULL},
         {"for", "S", "end the city after that long (0: when interrupted)", &texts.duration, NULL},
@@ -144,6 +145,7 @@ int simulate_options_open(struct simulate_options *o, struct cli *cli, int argc,
     };
     int code = cli_open(cli, &SIMULATE_COMMAND, argc, argv, options, ARRAY_SIZE(options), done);
     if (code || *done) return code;
+    if (o->map) return 0;
     code = check_people(o, &texts);
     if (!code) code = check_movement(o, &texts);
     if (!code) code = check_feed(o, &texts);

@@ -13,6 +13,7 @@ struct simulate_urls {
 };
 
 struct simulate_options {
+    const char *map;           /* file; not NULL: it is written, and nothing else is wanted or checked */
     const char *trace, *graph; /* files; NULL: none */
     bool no_setup, no_phones;
     int64_t from_s;

@@ -16,7 +16,7 @@ static int create(const struct cli *cli, const struct topics_plan *plan) {
     struct kafka_admin *admin = NULL;
     struct topics_shape shape;
     int before = reader_shape(&cli->kafka, &shape, &error);
-    // Whatever else is wrong with the topics, creating them cures it or says why not.
+    // Creating the topics cures everything else that is wrong with them, or says why not.
     int code = before == -EHOSTDOWN || before == -EACCES ? before : kafka_admin_new(&cli->kafka, &admin, &error);
     if (!code) code = kafka_topics_create(admin, plan, CREATE_MS, &error);
     if (!code) code = kafka_topics_verify(admin, &TOPICS_ALL, &shape, ASK_MS, &error);

@@ -51,7 +51,7 @@ export interface StateChange {
     code?: number;
     /** When the next attempt is due, ms since the epoch by the local clock; with waiting. */
     retryAt?: number;
-    /** What ended the connection, or kept it from being made; with waiting, and with closed unless the address is none. */
+    /** The error that ended the connection, or kept it from being made; with waiting, and with closed unless the address is none. */
     error?: ConnectionEnded;
 }
 
@@ -63,9 +63,9 @@ export type ChangeCause = 'page' | 'update' | 'expiry' | 'stale' | 'move' | 'mor
 
 export interface Change {
     cause: ChangeCause;
-    /** Who was not known to be near before; with update. */
+    /** Friends who were not known to be near before; with update. */
     came: Friend[];
-    /** Who is not near any more; with update and expiry. */
+    /** Friends who are not near any more; with update and expiry. */
     gone: string[];
 }
 
@@ -73,8 +73,15 @@ export interface ClientEvents {
     state: StateChange;
     welcome: Welcome;
     change: Change;
-    /** The server's error frames, and bad_frame, bad_url and no_token of our own. Nothing ends because of one. */
-    error: { code: string; message: string };
+    /** The answer to discover(). */
+    strangers: Strangers;
+    /** Users of those answers who no longer share with everybody, or all of them when I do not: take them off the screen at once. */
+    strangers_gone: { gone: string[] };
+    /**
+     * The server's error frames, and bad_frame, bad_url, no_token and offline of our own. Nothing ends because of one. about: `discover`
+     * if it is the answer to that. retryAfterMs: asking again before that is of no use.
+     */
+    error: { code: string; message: string; about?: string; retryAfterMs?: number };
 }
 
 export interface NetworkEvents {
@@ -103,7 +110,7 @@ export interface ClientOptions {
     prefetch?: boolean;
     /** A friend whose last report is this old is stale. Default: four times the server's report_every_s. */
     staleAfterMs?: number;
-    /** What is known of server time minus local time before the first welcome. Default 0. */
+    /** Server time minus local time, as far as it is known before the first welcome. Default 0. */
     clockOffsetMs?: number;
     /** Default: the global one. In Node before 22, the `ws` package's. */
     WebSocket?: any;
@@ -138,7 +145,7 @@ export class StarlingClient {
     serverNow(): number;
     /** Listens; the function that comes back takes the listener away. */
     on<K extends keyof ClientEvents>(type: K, listener: (event: ClientEvents[K]) => void): () => void;
-    /** Connects now, and again whenever the connection is lost. */
+    /** Connects now, and again whenever the connection is lost. @throws NoWebSocket none was given, and there is none here */
     connect(): void;
     /**
      * The network has changed: start afresh at once. Does nothing while idle or closed. Called by itself when the browser
@@ -154,10 +161,15 @@ export class StarlingClient {
     close(): void;
     /** A newer token of the same user: renews an open connection, or opens the one that ended for want of it. */
     renew(token: Token): void;
-    /** I am here now. @throws RangeError not a position */
+    /** I am here now. @throws InvalidPosition */
     move(position: LatLng & { accuracy?: number }): void;
     /** Twenty more in the list. */
     more(): void;
+    /**
+     * Asks for a page of strangers nearby over the connection: the same as StarlingApi.getStrangers. The event `strangers` is the answer, or
+     * `error` with about `discover`. One question at a time: of several, the last one is answered.
+     */
+    discover(query?: ListQuery): void;
     /** Reads my home timeline and keeps it up to date from now on. One at a time: an earlier one is closed. */
     watchFeed(api: StarlingApi): LiveFeed;
     /**
@@ -230,7 +242,7 @@ export interface CommentPage extends Page<Comment> {
     version: string;
     /** Nobody can write any more. */
     closed: boolean;
-    /** Who may pin and delete; null: nobody has registered the subject. */
+    /** The user who may pin and delete; null: nobody has registered the subject. */
     owner: string | null;
     /** The newest pin first, at most 10. */
     pinned: Comment[];
@@ -246,10 +258,94 @@ export interface CommentAround {
     around: Comment[];
 }
 
-export interface User {
+export interface Profile {
     readonly user: string;
+    /** null: no profile yet. */
     readonly name: string | null;
     readonly avatarUrl: string | null;
+}
+
+/** Somebody of my friends, requests, invitations or blocks. */
+export interface Friendship extends Profile {
+    /** requested: I have asked. invited: I was asked, and addFriend() accepts. */
+    readonly state: 'friends' | 'requested' | 'invited' | 'blocked';
+    /** When we became friends, or I was invited, or blocked the other one, ms since the epoch; null: not kept. */
+    readonly since: number | null;
+}
+
+/** The friendship of us two now, as I see it. */
+export interface FriendOutcome {
+    readonly user: string;
+    readonly state: 'none' | 'requested' | 'invited' | 'friends' | 'blocked';
+    readonly since: number | null;
+}
+
+/** state: which of them; default friends. */
+export interface FriendsQuery extends ListQuery {
+    state?: 'friends' | 'requested' | 'invited' | 'blocked' | 'all';
+}
+
+/** off: nobody sees me. friends: my friends do. public: strangers around who share publicly, too, by cells. */
+export type SharingMode = 'off' | 'friends' | 'public';
+
+export interface Sharing {
+    readonly mode: SharingMode;
+    /** When sharing ends by itself, ms since the epoch; null: it has no end, or is off. */
+    readonly until: number | null;
+}
+
+/** Where I am, or was. */
+export interface Report extends LatLng {
+    /** When the position was taken, ms since the epoch; default: now. */
+    readonly time?: number;
+    /** Metres. */
+    readonly accuracy?: number;
+}
+
+/** A friend near me, as a socket would list it. */
+export interface NearbyFriend extends Profile, LatLng {
+    /** Metres from my last report. */
+    readonly distance: number;
+    /** Of the friend's last report, ms since the epoch. */
+    readonly time: number;
+}
+
+export interface NearbyPage extends Page<NearbyFriend> {
+    /** Of my report that the list is about; null: there is none that counts. */
+    time: number | null;
+}
+
+/** The friends who can see me now. */
+export interface Audience extends Page<{ readonly user: string; /** I am on this friend's list now. */ readonly near: boolean }> {
+    mode: SharingMode;
+    /** false: nobody can see me now. */
+    visible: boolean;
+}
+
+/** Where I was. */
+export interface Place extends LatLng {
+    /** ms since the epoch. */
+    readonly time: number;
+    /** Metres; null: not known. */
+    readonly accuracy: number | null;
+    /** When the server took it. */
+    readonly received: number;
+}
+
+export type ExportKind = 'account' | 'friends' | 'following' | 'followers' | 'muted' | 'posts' | 'notices' | 'comments' | 'history';
+
+/** Something that is kept of me: its kind, and the members that openapi.yaml names, as they are there. `user` is text. */
+export interface Exported {
+    readonly kind: ExportKind;
+    readonly [member: string]: unknown;
+}
+
+/** A page is of one kind, and may be empty. */
+export interface ExportPage extends Page<Exported> {
+    kind: ExportKind;
+}
+
+export interface User extends Profile {
     /** undefined: the user has none. Handle and counts are undefined, too, while the process that has them does not answer. */
     readonly handle?: string;
     readonly followers?: number;
@@ -262,7 +358,7 @@ export interface Notice {
     /** The same event has the same one. */
     readonly id: string;
     readonly what: 'follow' | 'mention' | 'reply';
-    /** Who does so. */
+    /** The user who does so. */
     readonly user: string;
     /** The id of the post that mentions me, or below which the answer is; null: a follow. */
     readonly post: string | null;
@@ -318,7 +414,7 @@ export interface Strangers extends Page<Stranger> {
 
 /** The server refused, or was not reached. */
 export class ApiError extends Error {
-    constructor(status: number, code: string, message: string, retryAfterMs?: number | null, problem?: Record<string, unknown>);
+    constructor(status: number, code: string, message: string, retryAfterMs?: number | null, problem?: Record<string, unknown>, cause?: unknown);
     /** Of the answer; 0: there was none. 202: not decided yet. */
     readonly status: number;
     /** As in openapi.yaml; besides `unreachable`, `pending`, `bad_answer` and `unknown`. */
@@ -331,7 +427,13 @@ export class ApiError extends Error {
 }
 
 /** No answer came: no network, the connection was refused, or it took too long. */
-export class Unreachable extends ApiError {}
+export class Unreachable extends ApiError {
+    /**
+     * refused: nobody listens there. certificate: it is not trusted here. tls: https: to a port that speaks http:. null: not known, as always in
+     * browsers.
+     */
+    readonly why: 'refused' | 'unknown_host' | 'certificate' | 'tls' | null;
+}
 /** 202: the command is safe, its outcome was not known in time. The same request again finds it out. */
 export class Undecided extends ApiError {}
 /** 400, 413 and other 4xx: the request is wrong, and will be next time. `code` says what about it. */
@@ -356,15 +458,30 @@ export class ServerUnavailable extends ApiError {}
  * ConnectedElsewhere.
  */
 export class ConnectionEnded extends Error {
-    constructor(code: number, reason: string, message: string);
+    constructor(code: number, reason: string, message: string, retries?: boolean);
     /** Of the close frame (CloseCode); 1006: there was none. */
     readonly code: number;
     /** The server's word. */
     readonly reason: string;
+    /** The client tries again by itself, at `retryAt` of the event. */
+    readonly retries: boolean;
 }
 
 /** 1006: the network, or nobody listens there. */
 export class ConnectionLost extends ConnectionEnded {}
+/**
+ * It could not be made. The kinds of this class say why, where that is known: with the package `ws`. WebSockets of browsers, and Node's
+ * own, do not tell.
+ */
+export class NotConnected extends ConnectionLost {}
+/** Nobody listens at that address. */
+export class ConnectionRefused extends NotConnected {}
+/** wss: to a port that speaks ws:, or, as it seems, the other way round. */
+export class TlsMismatch extends NotConnected {}
+/** The server's certificate is not trusted here, has expired, or is of another host. */
+export class CertificateRefused extends NotConnected {}
+/** A web server answered that takes no WebSockets: the address of the HTTP API, perhaps. */
+export class NotAnEdge extends NotConnected {}
 /** 1008 and 4003 for the token's sake. */
 export class ConnectionTokenRefused extends ConnectionEnded {}
 /** The token has expired: a new one of the same user will do. */
@@ -380,6 +497,16 @@ export class TooSlow extends ConnectionEnded {}
 /** 1002, 1003, 1007, 1008 (not about a token) and 1009: the server did not like what was said. A bug, or a hello that came too late. */
 export class ProtocolBroken extends ConnectionEnded {}
 
+/** What was given as a position is none: `message` says which coordinate is missing, no number or out of range. */
+export class InvalidPosition extends RangeError {
+    constructor(message: string);
+}
+
+/** There is no WebSocket here, as in Node before 22, and none was given as an option. */
+export class NoWebSocket extends Error {
+    constructor();
+}
+
 export interface ApiOptions {
     /** Of starling-ingest, without a path. Default: where the page came from. */
     url?: string;
@@ -394,7 +521,7 @@ export interface ApiOptions {
     random?: () => number;
 }
 
-/** Posts, comments, follows and home timelines over HTTP. Everything throws ApiError, of the kind that is meant. */
+/** Everything that users do over HTTP. It all throws ApiError, of the kind that is meant. */
 export class StarlingApi {
     constructor(options: ApiOptions);
     renew(token: Token): void;
@@ -436,6 +563,49 @@ export class StarlingApi {
     /** Tells the moderators. reason: 1 to 1000 code points. */
     reportComment(subject: string, id: string, reason: string): Promise<void>;
 
+    /** What a user has commented, the newest first: only my own. */
+    getCommentsOf(user: string, query?: ListQuery): Promise<Page<Comment & { readonly subject: string }>>;
+
+    /** A page of my friends, or requests, invitations or blocks, with names; by user id, rising. */
+    getFriends(query?: FriendsQuery): Promise<Page<Friendship>>;
+    /** Asks for a friendship (`requested`), or accepts one (`friends`). */
+    addFriend(user: string): Promise<FriendOutcome>;
+    /** Ends a friendship, refuses an invitation, or takes a request back. */
+    removeFriend(user: string): Promise<FriendOutcome>;
+    /** Ends what there was, and prevents it from then on. The other one is not told. */
+    block(user: string): Promise<FriendOutcome>;
+    unblock(user: string): Promise<FriendOutcome>;
+    /**
+     * A page of the friends near me, the nearest first: for who has no connection. since: the time of a report just made; the answer waits
+     * up to two seconds until the list is about it.
+     */
+    getNearby(query?: ListQuery & { since?: number }): Promise<NearbyPage>;
+    /** A page of the friends who can see me now, near or not. */
+    getAudience(query?: ListQuery): Promise<Audience>;
+    /**
+     * Where I am, or was: for phones in the background. Up to 1000 at once, in any order; the same one again changes nothing.
+     * Resolves to how many were taken. ApiError `sharing_off`: I share with nobody. @throws InvalidPosition
+     */
+    report(reports: Report | readonly Report[]): Promise<{ accepted: number; sharingOff: number }>;
+    /** A page of where I was, by time, rising; from (inclusive) and to (exclusive) in ms since the epoch. limit: 1 to 10000, default 1000. */
+    getHistory(query?: ListQuery & { from?: number; to?: number }): Promise<Page<Place>>;
+
+    /** NotFound `no_profile`: I have none. */
+    getProfile(): Promise<Profile>;
+    getProfileOf(user: string): Promise<Profile>;
+    /** Replaces my profile: without avatarUrl there is no avatar any more. */
+    setProfile(profile: { name: string; avatarUrl?: string | null }): Promise<Profile>;
+    getSharing(): Promise<Sharing>;
+    /** until: sharing ends by itself then, ms since the epoch. */
+    setSharing(mode: SharingMode, until?: number | null): Promise<Sharing>;
+    /** A page of everything that is kept of me: `for await (const item of api.all(api.getExport()))` reads it all. after: also the name of a kind. */
+    getExport(query?: ListQuery): Promise<ExportPage>;
+    /**
+     * Removes everything of me but the history of positions, which goes with its age; for ever. Resolves to how many of each kind were
+     * found. Undecided: it goes on, and the same call tells how it ends.
+     */
+    forgetMe(): Promise<Record<string, number>>;
+
     getUser(user: string): Promise<User>;
     /** With or without an @ in front; capital letters count as small ones. */
     getUserByHandle(handle: string): Promise<User>;
@@ -448,12 +618,20 @@ export class StarlingApi {
     /** Resolves to whether I mute now. */
     mute(user: string): Promise<boolean>;
     unmute(user: string): Promise<boolean>;
+    /** Leaves a friend out of my list of near friends, on all my devices. Resolves to whether the friend is left out now. */
+    muteNearby(user: string): Promise<boolean>;
+    unmuteNearby(user: string): Promise<boolean>;
     /** By user id, rising. */
     getFollowers(user: string, query?: ListQuery): Promise<People>;
     getFollowing(user: string, query?: ListQuery): Promise<People>;
     /** Whether the user follows the other one. */
     follows(user: string, other: string): Promise<boolean>;
 
+    /**
+     * The items of a page and of all pages after it: `for await (const friend of api.all(api.getFriends()))`. Pages are asked for as they
+     * are needed, and again while the server cannot, for `patienceMs`.
+     */
+    all<T>(first: Page<T> | Promise<Page<T>>): AsyncGenerator<T, void>;
     /** Any other request: resolves to the JSON of the answer, {} where there is none. */
     request(method: string, path: string, body?: Record<string, unknown>): Promise<any>;
 }

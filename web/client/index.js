@@ -1,15 +1,22 @@
-export { StarlingClient, CloseCode, SUBPROTOCOL } from './src/client.js';
+export { StarlingClient, SUBPROTOCOL } from './src/client.js';
+export { CloseCode } from './src/close.js';
 export { StarlingApi, drawKey } from './src/api.js';
 export {
     ApiError,
     BadRequest,
+    CertificateRefused,
     Conflict,
     ConnectedElsewhere,
     ConnectionEnded,
     ConnectionLost,
+    ConnectionRefused,
     ConnectionTokenExpired,
     ConnectionTokenRefused,
     Forbidden,
+    InvalidPosition,
+    NoWebSocket,
+    NotAnEdge,
+    NotConnected,
     NotFound,
     ProtocolBroken,
     ServerOverloaded,
@@ -18,6 +25,7 @@ export {
     TokenExpired,
     TokenRefused,
     TooManyRequests,
+    TlsMismatch,
     TooSlow,
     Undecided,
     Unreachable,

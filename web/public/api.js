@@ -12,6 +12,12 @@ export class Api extends StarlingApi {
         return this.request('PUT', '/v1/profile', profile);
     }
 
+    /** Where I was. @param {{from: number, limit: number, after: string | null}} query */
+    history({ from, limit, after }) {
+        const next = after === null ? '' : `&after=${encodeURIComponent(after)}`;
+        return this.request('GET', `/v1/history?from=${Math.max(0, Math.round(from))}&limit=${limit}${next}`);
+    }
+
     sharing() {
         return this.request('GET', '/v1/sharing');
     }

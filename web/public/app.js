@@ -2,35 +2,46 @@
 
 import { StarlingClient } from './vendor/client/index.js';
 import { Api } from './api.js';
+import { Card } from './card.js';
 import { loadConfig } from './config.js';
 import { focusMain } from './dom.js';
 import { FeedView } from './feed/view.js';
 import {
     describeChange,
     displayName,
+    expiryOf,
     formatDistance,
     formatPosition,
     parsePosition,
     sharingEnd,
     subjectOf,
 } from './format.js';
+import { Friends } from './friends.js';
+import { Gate } from './gate.js';
 import { FriendRows } from './list.js';
 import { FriendMap } from './map.js';
 import { Me } from './me.js';
 import { Notices } from './notices.js';
+import { workOffline } from './offline.js';
+import { translatePage } from './preferences.js';
+import { INVITATION_KEY, PROBLEM_KEY, TOKEN_KEY } from './session.js';
 import { Status } from './status.js';
 import { Strangers } from './strangers.js';
 import { Tabs } from './tabs.js';
+import { t } from './texts.js';
+import { Trail } from './trail.js';
 import { strollOn } from './walk.js';
+import { reason } from './words.js';
 
-const TOKEN_KEY = 'starling.token';
 const PLACE_KEY = 'starling.place';
 const STROLL_EVERY_MS = 1500;
 const DEFAULT_PLACE = { lat: 52.52, lng: 13.405 }; // the middle of the simulated city
 
 const $ = (id) => document.getElementById(id);
 
+translatePage();
 const config = await loadConfig();
+workOffline(config.complete);
 const status = new Status();
 const tabs = new Tabs(); // before the map, which measures its place
 
@@ -47,15 +58,23 @@ let selected = null;
 const map = new FriendMap($('map'), {
     place,
     radiusM: config.radiusM,
-    tileUrl: config.tileUrl,
+    ground: config.ground,
     onMove: (to) => {
         follow(false);
         moveTo(to);
     },
-    onSelect: (friend) => select(friend, false),
+    onSelect: (friend) => pick(friend, false),
 });
-const rows = new FriendRows($('list'), (friend) => select(friend, true));
+const rows = new FriendRows($('list'), (friend) => pick(friend, true));
 const strangers = new Strangers(map);
+const friends = new Friends({ show: (person) => card.open(person), handle: () => $('handle').value });
+const card = new Card({
+    friends,
+    near: (who) => client?.known.find((one) => one.user === who),
+    api: () => api,
+    me: () => user,
+});
+const trail = new Trail(map);
 const notices = new Notices(
     (who) => {
         tabs.choose('feed');
@@ -66,31 +85,60 @@ const notices = new Notices(
         feed.showComment(post, comment);
     },
 );
-const feed = new FeedView({ askForToken: () => openGate(''), told: (news) => tabs.told(news) });
+const feed = new FeedView({ askForToken: () => gate.open(), told: (news) => tabs.told(news) });
+const gate = new Gate({
+    demo: config.demo,
+    provider: config.oidc?.issuer ?? null,
+    place: () => place,
+    leave: (start) => {
+        moveTo(start);
+        location.assign('signin.html');
+    },
+    mayCancel: () => Boolean(client && client.state !== 'closed'),
+    submit: (token, start) => {
+        if (formatPosition(start) !== formatPosition(place)) moveTo(start, true);
+        signIn(token);
+    },
+});
 
 // ---- signing in -------------------------------------------------------------------------------------------------
 
 function signIn(token) {
     const subject = subjectOf(token);
     if (subject === null) {
-        openGate('This is no token: it should be three parts with dots between them.');
+        gate.open(t('noToken'));
+        return;
+    }
+    if (expiryOf(token) <= Date.now() + config.clockOffsetMs) {
+        sessionStorage.removeItem(TOKEN_KEY);
+        gate.open(t('signInAgain'));
         return;
     }
     sessionStorage.setItem(TOKEN_KEY, token);
-    closeGate();
+    gate.close();
     if (client && subject === user) {
         api.renew(token);
         client.renew(token);
         feed.renewed();
     } else {
+        // Where the device is, and what is drawn, was another user's.
+        if (user !== null) follow(false);
+        wander(false);
+        card.close();
+        trail.signOut();
         client?.close();
         user = subject;
-        api = new Api({ token });
+        api = new Api({ token, fetch: noticingRefusals });
         client = makeClient(token);
         client.connect();
         feed.signIn(api, client, user);
         notices.signIn(api, user);
+        friends.signIn(api, user);
+        trail.signIn(api);
     }
+    const invitation = sessionStorage.getItem(INVITATION_KEY);
+    sessionStorage.removeItem(INVITATION_KEY);
+    if (invitation) friends.find(invitation);
     me?.forget();
     me = new Me(api, subject, problem, () => {
         strangers.setMode(me.mode);
@@ -104,6 +152,19 @@ function signIn(token) {
     });
 }
 
+/** A request that is refused for its token brings the sheet to the front, once a token. */
+async function noticingRefusals(url, options) {
+    const response = await fetch(url, options);
+    const token = sessionStorage.getItem(TOKEN_KEY);
+    if (response.status === 401 && options.headers.authorization === `Bearer ${token}` && refusedToken !== token) {
+        refusedToken = token;
+        const { code } = await response.clone().json().catch(() => ({}));
+        if (!gate.isOpen) gate.open(t(code === 'token_expired' ? 'signInAgain' : 'tokenRefused'));
+    }
+    return response;
+}
+let refusedToken = null;
+
 function makeClient(token) {
     const made = new StarlingClient({
         url: config.wsUrl,
@@ -114,8 +175,8 @@ function makeClient(token) {
     });
     made.on('state', (change) => {
         status.show(change);
-        if (change.reason === 'token') openGate('The server does not accept this token.');
-        if (change.reason === 'expired') openGate('Your token has expired. Paste a new one to go on.');
+        if (change.reason === 'token') gate.open(t('tokenRefused'));
+        if (change.reason === 'expired') gate.open(t('signInAgain'));
         soon();
     });
     made.on('welcome', ({ radiusM }) => {
@@ -125,7 +186,7 @@ function makeClient(token) {
         if (cause === 'update' || cause === 'expiry') heard(came, gone);
         soon();
     });
-    made.on('error', ({ message }) => problem(message));
+    made.on('error', (error) => problem(reason(error)));
     return made;
 }
 
@@ -134,45 +195,38 @@ function signOut() {
     follow(false);
     wander(false);
     client?.close();
+    client = null;
+    moveTo(DEFAULT_PLACE, true); // the next user is not told where this one was
+    sessionStorage.removeItem(PLACE_KEY);
     feed.forget();
     notices.signOut();
+    friends.signOut();
+    card.close();
     strangers.signOut();
-    client = null;
+    trail.signOut();
     api = null;
     me?.forget();
     me = null;
     user = null;
-    $('token').value = '';
     $('me').open = false;
     problem('');
     render();
-    openGate('');
+    gate.openEmpty();
 }
 
-function openGate(message) {
-    $('gate-problem').textContent = message;
-    $('gate-problem').hidden = message === '';
-    $('start').value = formatPosition(place);
-    $('cancel').hidden = !(client && client.state !== 'closed');
-    $('gate').hidden = false;
-    $('app').inert = true;
-    $('token').focus();
-}
-
-function closeGate() {
-    $('gate').hidden = true;
-    $('app').inert = false;
-    if ($('gate').contains(document.activeElement)) focusMain();
-}
-
-/** #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. */
+/**
+ * #token=JWT&at=LAT,LNG, of which nothing stays in the address bar. A link must not sign anybody in as somebody else where people have
+ * a provider, nor move who is signed in.
+ */
 function signInFromAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
-    if (!given.has('token') && !given.has('at')) return false;
+    if (!given.has('token') && !given.has('at') && !given.has('friend')) return false;
     history.replaceState(null, '', location.pathname + location.search);
+    const brought = config.oidc === null ? given.get('token') : null;
     const at = parsePosition(given.get('at') ?? '');
-    if (at) moveTo(at, true);
-    const token = given.get('token') ?? sessionStorage.getItem(TOKEN_KEY);
+    if (at && brought !== null) moveTo(at, true);
+    const token = brought ?? sessionStorage.getItem(TOKEN_KEY);
+    if (given.has('friend')) sessionStorage.setItem(INVITATION_KEY, given.get('friend'));
     if (token) signIn(token.trim());
     return Boolean(token);
 }
@@ -200,7 +254,7 @@ function follow(on) {
     }
     if (!navigator.geolocation) {
         $('locate').setAttribute('aria-pressed', 'false');
-        problem('This browser does not know where it is.');
+        problem(t('browserDoesNotKnow'));
         return;
     }
     wander(false);
@@ -212,7 +266,7 @@ function follow(on) {
         },
         (error) => {
             follow(false);
-            problem(`This device does not say where it is: ${error.message}`);
+            problem(t('deviceSilent', { why: error.message }));
         },
         { enableHighAccuracy: true },
     );
@@ -257,21 +311,32 @@ function render() {
     document.querySelector('main').classList.toggle('old', known.length > 0 && client?.state !== 'online');
     const total = client?.total ?? 0;
     $('total').textContent = String(total);
-    $('radius').textContent = `within ${formatDistance(client?.welcome?.radiusM ?? config.radiusM)}`;
+    $('radius').textContent = t('within', { distance: formatDistance(client?.welcome?.radiusM ?? config.radiusM) });
     const focusIsLost = document.activeElement === $('more') && !client?.hasMore;
     $('more').hidden = !client?.hasMore;
     if (focusIsLost) rows.focus(shownBeforeMore);
     $('more').disabled = client?.state !== 'online';
-    $('more').textContent = total > list.length ? `Show more (${total - list.length} left)` : 'Show more';
+    $('more').textContent = total > list.length ? t('moreLeft', { count: total - list.length }) : t('more');
     $('empty').hidden = list.length > 0 || !client || client.state === 'closed';
     $('empty').textContent = emptyText();
+    const hidden = client?.state === 'online' && me?.mode === 'off';
+    if (!hidden && document.activeElement === $('share-friends')) focusMain();
+    $('share-friends').hidden = !hidden;
     rows.select(selected);
 }
 
 function emptyText() {
-    if (client?.state !== 'online') return 'Looking for your friends…';
-    if (me?.mode === 'off') return 'Nobody sees you, and so you see nobody. Choose under your name who may.';
-    return 'No friend is near right now. Who comes near appears here.';
+    if (client?.state !== 'online') return t('looking');
+    if (me?.mode === 'off') return t('youAreHidden');
+    return t('nobodyNear');
+}
+
+/** Somebody was tapped on: selected, and their card is shown. */
+function pick(friend, onMap) {
+    select(friend, onMap);
+    const near = client?.known.find(({ user: who }) => who === friend);
+    if (near) card.open(near);
+    else card.close();
 }
 
 function select(friend, onMap) {
@@ -310,34 +375,17 @@ setInterval(() => {
     feed.tick();
     notices.tick(client.serverNow());
     strangers.tick(client.serverNow());
+    friends.tick(client.serverNow());
+    card.tick(client.serverNow());
+    trail.tick(client.serverNow());
 }, 1000);
 
 // ---- what people do ---------------------------------------------------------------------------------------------
 
-$('sign-in-form').addEventListener('submit', (event) => {
-    event.preventDefault();
-    const start = parsePosition($('start').value);
-    if (!start) {
-        openGate('The place should be two numbers, as in 39.98470, 116.31840.');
-        return;
-    }
-    if (formatPosition(start) !== formatPosition(place)) moveTo(start, true);
-    signIn($('token').value.trim());
-});
-$('start-here').addEventListener('click', () => {
-    const failed = (error) => openGate(`This device does not say where it is: ${error.message}`);
-    if (!navigator.geolocation) failed({ message: 'it cannot' });
-    else
-        navigator.geolocation.getCurrentPosition(({ coords }) => {
-            $('start').value = formatPosition({ lat: coords.latitude, lng: coords.longitude });
-        }, failed);
-});
-$('cancel').addEventListener('click', closeGate);
 $('sign-out').addEventListener('click', signOut);
 $('new-token').addEventListener('click', () => {
-    $('token').value = '';
     $('me').open = false;
-    openGate('');
+    gate.openEmpty();
 });
 $('retry').addEventListener('click', () => (client?.state === 'closed' ? client.connect() : client?.reconnect()));
 $('problem').querySelector('.close').addEventListener('click', () => problem(''));
@@ -356,26 +404,36 @@ $('handle-form').addEventListener('submit', (event) => {
     event.preventDefault();
     me?.saveHandle();
 });
-$('sharing').addEventListener('change', async (event) => {
+/** @param {'off' | 'friends' | 'public'} mode @param {number | null} until ms; null: without end */
+async function share(mode, until) {
     const mine = me;
     if (!mine) return;
-    const said = event.target.name === 'sharing'; // else for how long
-    const mode = said ? event.target.value : mine.mode;
-    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
     if (mode !== 'public') strangers.setMode(null); // at once, and again if the server refuses
-    await mine.share(mode, mode === 'off' ? null : chosen ?? (said ? mine.until : null)); // seen by others, for as long as before
+    await mine.share(mode, until);
     if (me === mine) strangers.setMode(mine.mode);
     render();
+}
+$('sharing').addEventListener('change', (event) => {
+    if (!me) return;
+    const said = event.target.name === 'sharing'; // else for how long
+    const mode = said ? event.target.value : me.mode;
+    const chosen = sharingEnd($('until').value, client?.serverNow() ?? Date.now());
+    share(mode, mode === 'off' ? null : chosen ?? (said ? me.until : null)); // seen by others, for as long as before
+});
+$('share-friends').addEventListener('click', () => share('friends', null));
+$('share-everybody').addEventListener('click', () => {
+    $('show-around').focus(); // the button goes
+    share('public', me?.until ?? null);
 });
 $('place-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const to = parsePosition($('place').value);
-    if (!to) return problem('The place should be two numbers, as in 39.98470, 116.31840.');
+    if (!to) return problem(t('noPlace'));
     problem('');
     follow(false);
     moveTo(to, true);
 });
-const panels = [$('notices'), $('me')];
+const panels = [$('notices'), $('friends'), $('me')];
 document.addEventListener('keydown', (event) => {
     const open = event.key === 'Escape' && panels.find((panel) => panel.open);
     if (!open) return;
@@ -397,6 +455,8 @@ addEventListener('hashchange', signInFromAddress);
 moveTo(place);
 if (!signInFromAddress()) {
     const token = sessionStorage.getItem(TOKEN_KEY);
-    if (token) signIn(token);
-    else openGate('');
+    const failed = sessionStorage.getItem(PROBLEM_KEY) ?? '';
+    sessionStorage.removeItem(PROBLEM_KEY);
+    if (token && !failed) signIn(token);
+    else gate.open(failed);
 }

@@ -1,15 +1,18 @@
 // The settings that the page reads before anybody has signed in.
 
-const DEFAULTS = { ws_url: '', tile_url: '', radius_m: 8046.72 };
+const DEFAULTS = { ws_url: '', tile_url: '', map_url: '', map_attribution: '', radius_m: 8046.72, demo: false, oidc: null };
 const DATE_IS_EXACT_TO_MS = 2000;
 
 /**
  * The page's settings, and from the answer's date what is known of the server's clock before anything is reported.
- * @returns {Promise<{wsUrl: string, tileUrl: string, radiusM: number, clockOffsetMs: number}>}
+ * @returns {Promise<{complete: boolean, wsUrl: string, radiusM: number, clockOffsetMs: number,
+ *     ground: {tileUrl: string, mapUrl: string, attribution: string},
+ *     demo: boolean, oidc: {issuer: string, client_id: string, scope: string} | null}>}
  */
 export async function loadConfig() {
     let config = DEFAULTS;
     let offset = 0;
+    let complete = true;
     try {
         const response = await fetch('/v1/config', { cache: 'no-store' });
         const now = Date.now();
@@ -19,11 +22,15 @@ export async function loadConfig() {
         if (Math.abs(date - now) > DATE_IS_EXACT_TO_MS) offset = date - now;
     } catch (error) {
         console.warn('the settings of this page could not be read, using the usual ones:', error);
+        complete = false;
     }
     return {
+        complete,
         wsUrl: webSocketUrl(config.ws_url, location),
-        tileUrl: config.tile_url,
+        ground: { tileUrl: config.tile_url, mapUrl: config.map_url, attribution: config.map_attribution },
         radiusM: config.radius_m,
+        demo: config.demo,
+        oidc: config.oidc,
         clockOffsetMs: offset,
     };
 }

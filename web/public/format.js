@@ -1,30 +1,41 @@
 // Words for numbers. No DOM in here.
 
-/** @param {number} metres */
-export function formatDistance(metres) {
-    if (metres < 995) return `${Math.round(metres < 100 ? metres : metres / 10) * (metres < 100 ? 1 : 10)} m`;
-    return metres < 99_950 ? `${(metres / 1000).toFixed(1)} km` : `${Math.round(metres / 1000)} km`;
+import { t, units } from './texts.js';
+
+/** Small and large unit, metres in each, and from how many of the small ones on the large one is used. */
+const UNITS = {
+    km: { small: ['metres', 1], large: ['km', 1000], from: 995 },
+    mi: { small: ['feet', 0.3048], large: ['mi', 1609.344], from: 995 },
+};
+
+/** @param {number} metres @param {'km' | 'mi'} [as] */
+export function formatDistance(metres, as = units) {
+    const { small, large, from } = UNITS[as];
+    const few = metres / small[1];
+    if (few < from) return t(small[0], { number: String(few < 99.5 ? Math.round(few) : Math.round(few / 10) * 10) });
+    const many = metres / large[1];
+    return t(large[0], { number: many < 99.95 ? many.toFixed(1) : String(Math.round(many)) });
 }
 
 /** @param {number} ms since it happened; below zero counts as now */
 export function formatAgo(ms) {
     const seconds = Math.max(0, Math.floor(ms / 1000));
-    if (seconds < 10) return 'just now';
-    if (seconds < 60) return `${Math.floor(seconds / 5) * 5} s ago`;
-    if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-    return `${Math.floor(seconds / 3600)} h ago`;
+    if (seconds < 10) return t('justNow');
+    if (seconds < 60) return t('secondsAgo', { number: Math.floor(seconds / 5) * 5 });
+    if (seconds < 3600) return t('minutesAgo', { number: Math.floor(seconds / 60) });
+    return t('hoursAgo', { number: Math.floor(seconds / 3600) });
 }
 
-const COMPASS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west'];
+const COMPASS = ['north', 'northEast', 'east', 'southEast', 'south', 'southWest', 'west', 'northWest'];
 
 /** @param {number} degrees clockwise from north */
 export function compass(degrees) {
-    return COMPASS[Math.round(degrees / 45) % 8];
+    return t(COMPASS[Math.round(degrees / 45) % 8]);
 }
 
 /** @param {{name: string | null, user: string}} person */
 export function displayName({ name, user }) {
-    return name ?? `User ${user}`;
+    return name ?? t('nameOfUser', { user });
 }
 
 /** Up to two letters, by code points. @param {{name: string | null, user: string}} person */
@@ -66,10 +77,11 @@ export function parsePosition(text) {
  */
 export function describeChange(came, gone) {
     const parts = [];
-    if (came.length === 1) parts.push(`${came[0]} is near`);
-    else if (came.length === 2) parts.push(`${came[0]} and ${came[1]} are near`);
-    else if (came.length > 2) parts.push(`${came[0]} and ${came.length - 1} others are near`);
-    if (gone > 0) parts.push(`${gone} ${gone === 1 ? 'friend is' : 'friends are'} no longer near`);
+    const [name, other] = came;
+    if (came.length === 1) parts.push(t('oneIsNear', { name }));
+    else if (came.length === 2) parts.push(t('twoAreNear', { name, other }));
+    else if (came.length > 2) parts.push(t('manyAreNear', { name, count: came.length - 1 }));
+    if (gone > 0) parts.push(t('noLongerNear', { count: gone }));
     return parts.join('; ');
 }
 
@@ -79,13 +91,23 @@ export function describeChange(came, gone) {
  * @returns {string | null} null: not a token
  */
 export function subjectOf(token) {
+    const { sub } = claimsOf(token);
+    return typeof sub === 'string' || typeof sub === 'number' ? String(sub) : null;
+}
+
+/** @param {string} token @returns {number} when it ends, ms; without end where it does not say */
+export function expiryOf(token) {
+    const { exp } = claimsOf(token);
+    return Number.isFinite(exp) ? exp * 1000 : Infinity;
+}
+
+function claimsOf(token) {
     const parts = token.split('.');
-    if (parts.length !== 3) return null;
+    if (parts.length !== 3) return {};
     try {
-        const { sub } = JSON.parse(atob(parts[1].replace(/-/g, '+').replace(/_/g, '/')));
-        return typeof sub === 'string' || typeof sub === 'number' ? String(sub) : null;
+        return JSON.parse(atob(parts[1].replace(/-/g, '+').replace(/_/g, '/'))) ?? {};
     } catch {
-        return null;
+        return {};
     }
 }
 

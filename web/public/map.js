@@ -2,30 +2,28 @@
 
 import {
     Circle,
-    Control,
+    CircleMarker,
     DivIcon,
     LatLng,
     Map as LeafletMap,
     LayerGroup,
     Marker,
+    Polyline,
     Rectangle,
-    TileLayer,
     control,
 } from './vendor/leaflet/leaflet-src.esm.js';
 import { destination } from './vendor/client/index.js';
-import { displayName, formatDistance, hueOf, initials } from './format.js';
-import { CoordinateGrid, GridLabels } from './grid.js';
+import { Faces } from './faces.js';
+import { addGround } from './ground.js';
+import { t, units } from './texts.js';
 
-const GLIDE_MS = 900;
-const GLIDING_AT_MOST = 500; // more of them would cost more than they please
-const ME_ABOVE = 10000; // Leaflet stacks markers by their pixel row
-const SELECTED_ABOVE = 9000;
+const ME_BELOW = -10000; // Leaflet stacks markers by their pixel row: I never hide a friend
+const SHARED_PX = 18; // a face that near hides me: I am a ring around it
 const KEY_STEP_PX = 12;
 const KEY_STRIDE_PX = 72;
 const KEYS = { ArrowUp: 0, ArrowRight: 90, ArrowDown: 180, ArrowLeft: 270 };
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
-const dark = matchMedia('(prefers-color-scheme: dark)');
 
 export class FriendMap {
     #map;
@@ -35,19 +33,18 @@ export class FriendMap {
     #radius;
     #onMove;
     #onSelect;
-    /** @type {Map<string, {marker: Marker, friend: any, face: HTMLElement, glide: any}>} */
-    #friends = new Map();
+    #faces;
     #cells = new LayerGroup();
-    #selected = null;
+    #trail = new LayerGroup();
     #dragging = false;
-    #frame = 0;
 
     /**
      * @param {HTMLElement} element
-     * @param {{place: {lat: number, lng: number}, radiusM: number, tileUrl: string,
+     * @param {{place: {lat: number, lng: number}, radiusM: number,
+     *          ground: {tileUrl: string, mapUrl: string, attribution: string},
      *          onMove: (place: {lat: number, lng: number}) => void, onSelect: (user: string | null) => void}} options
      */
-    constructor(element, { place, radiusM, tileUrl, onMove, onSelect }) {
+    constructor(element, { place, radiusM, ground, onMove, onSelect }) {
         this.#place = place;
         this.#radius = radiusM;
         this.#onMove = onMove;
@@ -59,16 +56,19 @@ export class FriendMap {
             attributionControl: false,
             minZoom: 3,
             maxZoom: 18,
-            zoomSnap: tileUrl ? 1 : 0.25, // a grid stays sharp at any zoom, so that the circle can fill a small screen
+            zoomSnap: ground.tileUrl ? 1 : 0.25, // what is drawn here stays sharp at any zoom, so that the circle can fill a small screen
             zoomAnimation: !calm.matches,
         });
-        control.zoom({ position: 'topright' }).addTo(this.#map);
-        control.scale({ position: 'bottomleft', maxWidth: 120, imperial: false }).addTo(this.#map);
+        control.zoom({ position: 'topright', zoomInTitle: t('zoomIn'), zoomOutTitle: t('zoomOut') }).addTo(this.#map);
+        control.scale({ position: 'bottomleft', maxWidth: 120, metric: units === 'km', imperial: units === 'mi' }).addTo(this.#map);
         this.#circle = new Circle(place, { radius: radiusM, className: 'radius', interactive: false }).addTo(this.#map);
         this.#cells.addTo(this.#map);
+        this.#trail.addTo(this.#map);
         this.#me = this.#makeMe(place);
+        this.#faces = new Faces(this.#map, { latLng: (at) => this.#latLng(at), calm, onSelect });
+        this.#map.on('zoomend', () => this.#markShared());
         this.centre();
-        this.#addGround(tileUrl);
+        addGround(this.#map, ground);
         this.#map.on('click', (event) => this.#onMove(plain(event.latlng)));
         element.addEventListener('keydown', (event) => this.#key(event));
         new ResizeObserver(() => this.#map.invalidateSize({ pan: false })).observe(element);
@@ -88,6 +88,7 @@ export class FriendMap {
         const latLng = this.#latLng(place);
         if (!this.#dragging) this.#me.setLatLng(latLng);
         this.#circle.setLatLng(latLng);
+        this.#markShared();
         this.#map.getContainer().dataset.lat = String(place.lat);
         this.#map.getContainer().dataset.lng = String(place.lng);
     }
@@ -104,18 +105,8 @@ export class FriendMap {
      * @param {readonly import('./vendor/client/index.js').Friend[]} friends nearest first
      */
     show(friends) {
-        const shown = new Set(friends.map((friend) => friend.user));
-        for (const [user, entry] of this.#friends) {
-            if (shown.has(user)) continue;
-            entry.marker.remove();
-            this.#friends.delete(user);
-        }
-        friends.forEach((friend, index) => {
-            const entry = this.#friends.get(friend.user) ?? this.#makeFriend(friend);
-            this.#moveTo(entry, friend);
-            entry.marker.setZIndexOffset(friend.user === this.#selected ? SELECTED_ABOVE : -index);
-            entry.face.classList.toggle('stale', friend.stale);
-        });
+        this.#faces.show(friends);
+        this.#markShared();
     }
 
     /** Where strangers are: cells, each with how many. @param {ReturnType<import('./cells.js').cellsOf>} cells */
@@ -134,38 +125,34 @@ export class FriendMap {
         }
     }
 
+    /** Where I was. @param {Place[][]} lines @param {(Place & {words: string})[]} dots @typedef {{lat: number, lng: number}} Place */
+    showTrail(lines, dots) {
+        this.#trail.clearLayers();
+        if (lines.length === 0) return;
+        const latLngs = lines.map((line) => line.map((at) => this.#latLng(at)));
+        this.#trail.addLayer(new Polyline(latLngs, { className: 'trail-edge', interactive: false }));
+        this.#trail.addLayer(new Polyline(latLngs, { className: 'trail', interactive: false }));
+        for (const dot of dots) {
+            const marker = new CircleMarker(this.#latLng(dot), { className: 'trail-dot', radius: 5, bubblingMouseEvents: false });
+            this.#trail.addLayer(marker.bindTooltip(document.createTextNode(dot.words), { direction: 'top', className: 'friend-tip' }));
+        }
+    }
+
     /** @param {string | null} user @param {boolean} [bringIntoView] */
     select(user, bringIntoView = false) {
-        const before = this.#friends.get(this.#selected);
-        before?.face.classList.remove('selected');
-        before?.marker.closeTooltip();
-        before?.marker.setZIndexOffset(0);
-        this.#selected = user;
-        const entry = this.#friends.get(user);
-        if (!entry) return;
-        entry.face.classList.add('selected');
-        entry.marker.setZIndexOffset(SELECTED_ABOVE);
-        entry.marker.openTooltip();
-        if (bringIntoView) this.#map.panInside(entry.marker.getLatLng(), { padding: [60, 60], animate: !calm.matches });
+        this.#faces.select(user, bringIntoView);
     }
 
     // ---- how it is drawn ------------------------------------------------------------------------------------------
 
-    #addGround(tileUrl) {
-        if (tileUrl) {
-            new TileLayer(tileUrl, { maxZoom: 19, attribution: attributionOf(tileUrl) }).addTo(this.#map);
-            new Control.Attribution({ prefix: false }).addTo(this.#map);
-            return;
-        }
-        const grid = new CoordinateGrid().addTo(this.#map);
-        new GridLabels().addTo(this.#map);
-        dark.addEventListener('change', () => grid.redraw());
+    #markShared() {
+        this.#me.getElement()?.classList.toggle('shared', this.#faces.near(this.#place, SHARED_PX));
     }
 
     #makeMe(place) {
         const dot = document.createElement('span');
         const icon = new DivIcon({ className: 'me-marker', html: dot, iconSize: [28, 28] });
-        const marker = new Marker(place, { icon, draggable: true, autoPan: true, keyboard: false, zIndexOffset: ME_ABOVE });
+        const marker = new Marker(place, { icon, draggable: true, autoPan: true, keyboard: false, zIndexOffset: ME_BELOW });
         marker.on('dragstart', () => (this.#dragging = true));
         marker.on('drag', () => this.#onMove(plain(marker.getLatLng())));
         marker.on('dragend', () => {
@@ -173,49 +160,6 @@ export class FriendMap {
             this.#onMove(plain(marker.getLatLng()));
         });
         return marker.addTo(this.#map);
-    }
-
-    #makeFriend(friend) {
-        const face = document.createElement('span');
-        face.className = 'face';
-        face.dataset.user = friend.user;
-        face.style.setProperty('--hue', String(hueOf(friend.user)));
-        const icon = new DivIcon({ className: 'friend-marker', html: face, iconSize: [32, 32] });
-        const marker = new Marker(this.#latLng(friend), { icon, keyboard: false, riseOnHover: true, riseOffset: SELECTED_ABOVE });
-        marker.bindTooltip('', { direction: 'top', offset: [0, -18], className: 'friend-tip' });
-        marker.on('click', () => this.#onSelect(friend.user));
-        const entry = { marker: marker.addTo(this.#map), friend: null, face, glide: null };
-        this.#friends.set(friend.user, entry);
-        return entry;
-    }
-
-    #moveTo(entry, friend) {
-        const before = entry.friend;
-        entry.friend = friend;
-        entry.face.textContent = initials(friend);
-        entry.marker.setTooltipContent(document.createTextNode(`${displayName(friend)}, ${formatDistance(friend.distance)}`));
-        const target = this.#latLng(friend);
-        if (!before || calm.matches || document.hidden || this.#friends.size > GLIDING_AT_MOST) {
-            entry.glide = null;
-            entry.marker.setLatLng(target);
-        } else if (before.lat !== friend.lat || before.lng !== friend.lng) {
-            entry.glide = { from: entry.marker.getLatLng(), to: target, start: performance.now() };
-            this.#frame ||= requestAnimationFrame((now) => this.#glide(now));
-        }
-    }
-
-    #glide(now) {
-        let going = false;
-        for (const entry of this.#friends.values()) {
-            if (!entry.glide) continue;
-            const { from, to, start } = entry.glide;
-            const part = Math.min(1, Math.max(0, (now - start) / GLIDE_MS));
-            const eased = part * part * (3 - 2 * part);
-            entry.marker.setLatLng([from.lat + (to.lat - from.lat) * eased, from.lng + (to.lng - from.lng) * eased]);
-            if (part < 1) going = true;
-            else entry.glide = null;
-        }
-        this.#frame = going ? requestAnimationFrame((next) => this.#glide(next)) : 0;
     }
 
     /** On the copy of the world that is in view: going on past 180 degrees must not throw everybody off the screen. */
@@ -251,10 +195,4 @@ export class FriendMap {
 function plain(latLng) {
     const { lat, lng } = latLng.wrap();
     return { lat: Math.max(-90, Math.min(90, lat)), lng };
-}
-
-function attributionOf(tileUrl) {
-    return /openstreetmap\.org/.test(tileUrl)
-        ? '&copy; <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors'
-        : '';
 }

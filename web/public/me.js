@@ -1,6 +1,7 @@
 // My name, my handle, and who sees me.
 
-import { hueOf, initials, parseHandle } from './format.js';
+import { displayName, hueOf, initials, parseHandle } from './format.js';
+import { locale, t } from './texts.js';
 import { reason, words } from './words.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1; // what setTimeout can do
@@ -72,7 +73,7 @@ export class Me {
             this.#profile = { ...this.#profile, name };
             this.#showName();
         } catch (error) {
-            this.#problem(`Your name was not saved. ${error.message}`);
+            this.#problem(t('nameNotSaved', { why: reason(error) }));
         }
     }
 
@@ -99,7 +100,7 @@ export class Me {
             this.#showSharing(await this.#api.share(mode, until));
         } catch (error) {
             this.#showMode(...before);
-            this.#problem(`Who sees you was not changed. ${error.message}`);
+            this.#problem(t('sharingNotChanged', { why: reason(error) }));
         }
     }
 
@@ -108,7 +109,7 @@ export class Me {
         const avatar = document.querySelector('#me .avatar');
         avatar.textContent = initials(person);
         avatar.style.setProperty('--hue', String(hueOf(this.#user)));
-        document.getElementById('my-name').textContent = person.name ?? `User ${person.user}`;
+        document.getElementById('my-name').textContent = displayName(person);
     }
 
     #showHandle(handle) {
@@ -131,8 +132,8 @@ export class Me {
     #showUntil(until) {
         this.#until = until;
         clearTimeout(this.#untilTimer);
-        const at = until === null ? '' : new Date(until).toLocaleTimeString('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-        document.getElementById('ends').textContent = at && `until ${at}`;
+        const at = until === null ? '' : new Date(until).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+        document.getElementById('ends').textContent = at && t('untilTime', { time: at });
         // The server ends it, by its clock.
         if (until !== null) this.#untilTimer = setTimeout(() => this.load().then(() => this.#ended()), Math.min(Math.max(until - Date.now() + 500, 1000), LONGEST_TIMER_MS));
     }

@@ -1,15 +1,16 @@
 // How the connection is, in a pill and, when it is not well, in a banner. What is spoken is spoken once, and little.
 
 import { focusMain, setText } from './dom.js';
+import { t } from './texts.js';
 
 const SPEAK_AT_MOST_EVERY_MS = 10_000;
 const LOST_FOR_SO_LONG_MS = 2000; // shorter gaps are not worth a word
 
 const REASONS = {
-    elsewhere: 'You are connected on another device.',
-    token: 'The server does not accept this token.',
-    expired: 'Your token has expired.',
-    url: 'The address of the server is not valid.',
+    elsewhere: t('connectedElsewhere'),
+    token: t('tokenRefused'),
+    expired: t('tokenExpired'),
+    url: t('badAddress'),
 };
 
 export class Status {
@@ -38,10 +39,10 @@ export class Status {
         const { state, retryAt } = this.#change;
         const offline = !navigator.onLine && state !== 'idle';
         const seconds = Math.max(0, Math.ceil(((retryAt ?? 0) - Date.now()) / 1000));
-        const short = offline && state !== 'online' ? 'Offline' : SHORT[state];
+        const short = offline && state !== 'online' ? t('offline') : SHORT[state];
         setText(this.#state.querySelector('.text'), short);
         setText(this.#banner.querySelector('.text'), this.#sentence(offline, seconds));
-        setText(this.#retry, state === 'closed' ? 'Connect here' : 'Try now');
+        setText(this.#retry, state === 'closed' ? t('connectHere') : t('tryNow'));
         const focused = this.#banner.contains(document.activeElement);
         this.#retry.hidden = !this.#lost && this.#change.reason !== 'elsewhere';
         this.#banner.hidden = !(this.#lost || state === 'closed' || offline);
@@ -57,10 +58,8 @@ export class Status {
     #sentence(offline, seconds) {
         const { state, reason } = this.#change;
         if (state === 'closed') return REASONS[reason];
-        if (offline) return 'This device is offline. The list is as it was.';
-        return seconds > 1
-            ? `The connection is lost. Trying again in ${seconds} s.`
-            : 'The connection is lost. Trying again.';
+        if (offline) return t('deviceOffline');
+        return seconds > 1 ? t('connectionLostFor', { seconds }) : t('connectionLost');
     }
 
     #speak({ state, reason }) {
@@ -75,7 +74,7 @@ export class Status {
             this.#announcer.say(REASONS[reason]);
             this.#lostSpoken = true;
         } else if (state === 'online' && this.#lostSpoken) {
-            this.#announcer.say('Connected');
+            this.#announcer.say(t('connected'));
             this.#lostSpoken = false;
         }
     }
@@ -83,16 +82,16 @@ export class Status {
     #speakOfLoss() {
         this.#lostTimer = 0;
         this.#lostSpoken = true;
-        this.#announcer.say('Not connected');
+        this.#announcer.say(t('notConnected'));
     }
 }
 
 const SHORT = {
-    idle: 'Signed out',
-    connecting: 'Connecting',
-    online: 'Connected',
-    waiting: 'Reconnecting',
-    closed: 'Disconnected',
+    idle: t('signedOut'),
+    connecting: t('connecting'),
+    online: t('connected'),
+    waiting: t('reconnecting'),
+    closed: t('disconnected'),
 };
 
 /** A live region: what matters is said at once, the rest at most once in ten seconds. */

@@ -69,6 +69,7 @@ export class Strangers {
         $('show-around').setAttribute('aria-pressed', String(this.#shown));
         this.#show([], { height: 0, width: 0 }, 0);
         this.#note(this.#shown ? (this.#asking ? words.lookingAround : words.mustBePublic) : '');
+        $('share-everybody').hidden = !(this.#shown && (this.#mode === 'off' || this.#mode === 'friends'));
     }
 
     async #ask(now) {

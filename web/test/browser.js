@@ -54,7 +54,7 @@ export async function restart() {
 
 /** luck: what Math.random says, always; clock: time can be moved on (page.clock). The rest is Playwright's. */
 export async function open(hash = `#token=${TOKEN}&at=${HERE.lat},${HERE.lng}`, { luck, clock, ...options } = {}) {
-    context = await browser.newContext({ viewport: { width: 1200, height: 760 }, ...options });
+    context = await browser.newContext({ viewport: { width: 1200, height: 760 }, locale: 'en-IE', serviceWorkers: 'block', ...options });
     page = await context.newPage();
     if (luck !== undefined) await page.addInitScript((value) => (Math.random = () => value), luck);
     if (clock) await page.clock.install();

@@ -18,14 +18,16 @@ const TYPES = {
     '.css': 'text/css; charset=utf-8',
     '.svg': 'image/svg+xml',
     '.png': 'image/png',
+    '.geojson': 'application/geo+json',
+    '.webmanifest': 'application/manifest+json',
 };
 const NAMES = ['Ana', 'Bo', 'Chen Wei', 'Dilnoza', 'Emeka', 'Fatima', 'Goran', 'Hana', 'Inés', 'Jonas', 'Kavya', 'Liu Yang'];
 const SURNAMES = ['Abe', 'Brandt', 'Costa', 'Duarte', 'Eriksen', 'Fischer', 'Gupta', 'Hoang', 'Ivanova'];
 
 /** A token as the real ones look; nobody here checks a signature. */
-export function fakeToken(sub) {
+export function fakeToken(sub, expires = null) {
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    return `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ sub: String(sub) })}.c2lnbmF0dXJl`;
+    return `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ sub: String(sub), ...(expires && { exp: expires / 1000 }) })}.c2lnbmF0dXJl`;
 }
 
 export class FakeServer {
@@ -38,6 +40,14 @@ export class FakeServer {
     friends = new Map();
     strangers = []; // as GET /v1/discover lists them
     asked = 0; // how often
+    friendships = new Map(); // user -> {name, state, since}
+    people = null; // of a demonstration
+    oidc = null; // as GET /v1/config says it
+    history = []; // my reports, as GET /v1/history lists them
+    historyPage = 1000; // of them at most
+    map = null; // GeoJSON
+    tiles = ''; // the address of another server's, with {z}, {x} and {y}
+    attribution = '';
     #sockets = new Set();
     #http = createServer((request, response) => this.#serve(request, response));
     #ws = new WebSocketServer({ noServer: true, handleProtocols: () => 'starling.v1' });
@@ -180,6 +190,15 @@ export class FakeServer {
         return { type: 'nearby', total: near.length, items, next };
     }
 
+    #relate(list, user, on) {
+        const before = this.friendships.get(user)?.state ?? 'none';
+        const name = this.friendships.get(user)?.name ?? this.friends.get(user)?.name ?? '';
+        const state = list === 'blocks' ? (on ? 'blocked' : 'none') : !on ? 'none' : before === 'none' ? 'requested' : before === 'invited' ? 'friends' : before;
+        if (state === 'none') this.friendships.delete(user);
+        else this.friendships.set(user, { name, state, since: state === 'requested' ? 0 : Date.now() - 100_000 });
+        return state;
+    }
+
     async #serve(request, response) {
         const { pathname, searchParams } = new URL(request.url, 'http://host');
         const json = (status, value, headers = {}) => {
@@ -188,9 +207,12 @@ export class FakeServer {
             const type = status < 400 ? 'application/json' : 'application/problem+json';
             response.writeHead(status, { 'content-type': type, ...headers }).end(JSON.stringify(value));
         };
+        if (pathname === '/demo/people.json') return this.people ? json(200, { people: this.people }) : json(404, {});
         if (pathname === '/v1/config') {
-            return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, tile_url: '', radius_m: this.radiusM });
+            const map = { tile_url: this.tiles, map_url: this.map ? '/map.geojson' : '', map_attribution: this.attribution };
+            return json(200, { ws_url: `ws://127.0.0.1:${this.port}/`, ...map, radius_m: this.radiusM, ...(this.people && { demo: true }), ...(this.oidc && { oidc: this.oidc }) });
         }
+        if (this.map && pathname === '/map.geojson') return json(200, this.map);
         if (pathname.startsWith('/v1/')) {
             const chunks = [];
             for await (const chunk of request) chunks.push(chunk);
@@ -208,6 +230,17 @@ export class FakeServer {
                 }
                 return json(200, { mode: this.mode, until: this.until });
             }
+            if (pathname === '/v1/friends') return json(200, { items: [...this.friendships].map(([user, one]) => ({ user, avatar_url: '', ...one })).sort((a, b) => a.user - b.user), next: null });
+            const [, list, other] = /^\/v1\/(friends|blocks|mutes)\/(\d+)$/.exec(pathname) ?? [];
+            if (list === 'mutes') return json(200, { user: Number(other), muted: request.method === 'PUT' });
+            if (list) return json(200, { user: Number(other), state: this.#relate(list, Number(other), request.method === 'PUT') });
+            if (pathname === '/v1/history') {
+                const from = Number(searchParams.get('after') ?? 0);
+                const limit = Math.min(Number(searchParams.get('limit')), this.historyPage);
+                const asked = this.history.filter(({ time }) => time >= Number(searchParams.get('from')));
+                const next = from + limit < asked.length ? String(from + limit) : null;
+                return json(200, { items: asked.slice(from, from + limit), next });
+            }
             if (pathname === '/v1/discover') {
                 this.asked += 1;
                 if (this.mode !== 'public') return json(403, { title: 'Forbidden', code: 'not_public', detail: 'not public' });
@@ -221,7 +254,12 @@ export class FakeServer {
         const path = normalize(decodeURIComponent(pathname === '/' ? '/index.html' : pathname)).replace(/^(\.\.\/)+/, '');
         try {
             const file = await readFile(PUBLIC + path);
-            response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(file);
+            const images = this.tiles ? new URL(this.tiles).origin : '';
+            response.writeHead(200, {
+                'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
+                'content-security-policy': `img-src 'self' data: ${images}; frame-ancestors 'none'`,
+            });
+            response.end(file);
         } catch {
             response.writeHead(404).end();
         }

@@ -220,6 +220,9 @@ test('errors stand in front, with a way on', async () => {
     server.feed.fail = { status: 401, code: 'token_expired', detail: 'the token has expired' };
     server.feed.changed(() => server.feed.posts.pop());
     await shows('#feed-problem', /does not accept your token/);
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.match(await page.textContent('#gate-problem'), /has expired/);
+    await page.click('#cancel');
     server.feed.fail = null;
     await page.click('#feed-retry');
     await page.waitForSelector('#gate:not([hidden])');

@@ -13,6 +13,7 @@ import {
     sharingEnd,
     parseUser,
     subjectOf,
+    expiryOf,
     webHost,
 } from '../public/format.js';
 import { webSocketUrl } from '../public/config.js';
@@ -66,6 +67,11 @@ test('whose token it is', () => {
     assert.equal(subjectOf(fakeToken('9223372036854775807')), '9223372036854775807');
     assert.equal(subjectOf(fakeToken(42)), '42');
     for (const bad of ['', 'a.b', 'a.b.c', 'a.e30.c', '..']) assert.equal(subjectOf(bad), null);
+});
+
+test('when a token ends', () => {
+    assert.equal(expiryOf(fakeToken(42, 1_790_000_000_000)), 1_790_000_000_000);
+    for (const endless of [fakeToken(42), '', 'a.b.c', 'a.bnVsbA.c']) assert.equal(expiryOf(endless), Infinity);
 });
 
 test('the address of the edge: as set, else this host on port 8081', () => {

@@ -2,12 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeToken } from './fake-server.js';
 import { HERE, OUT, PHONE, TOKEN, WIDE, address, becomes, complaints, context, eachTest, isAccessible, open, page, restart, server, state, tab } from './browser.js';
 
 eachTest();
 
 const rows = () =>
     page.$$eval('#list > li', (items) => items.map((li) => ({ user: li.dataset.user, distance: li.dataset.distance })));
+/** The users on the map, by a marker or behind one. */
+const onMap = () => page.$$eval('.face', (faces) => faces.flatMap(({ dataset: { user, also } }) => [user, ...also.split(' ').filter(Boolean)]));
 const place = () => page.$eval('#map', ({ dataset }) => ({ lat: Number(dataset.lat), lng: Number(dataset.lng) }));
 
 /** The page shows what the server holds for where the page says I am: the nearest, in order, to the centimetre. */
@@ -48,6 +51,8 @@ test('signs in by hand, and says what is wrong with a token', async () => {
     await page.click('#sign-out');
     await page.waitForSelector('#gate:not([hidden])');
     assert.equal(await page.evaluate(() => sessionStorage.getItem('starling.token')), null);
+    assert.equal(await page.evaluate(() => sessionStorage.getItem('starling.place')), null, 'nor does the place stay');
+    assert.equal(await page.inputValue('#start'), '52.52000, 13.40500');
     assert.equal((await rows()).length, 0);
     await becomes(async () => [server.sessions, 0]);
 });
@@ -56,6 +61,10 @@ test('a token in the address signs in and leaves the address bar', async () => {
     await open();
     await state('online');
     assert.equal(await page.evaluate(() => location.href), address);
+    const before = await place();
+    await page.evaluate(() => (location.hash = '#at=1,2'));
+    await becomes(async () => [await page.evaluate(() => location.href), address]);
+    assert.deepEqual(await place(), before, 'a link moves nobody');
 });
 
 test('shows the nearest twenty, then more to the last, with focus kept on the way', async () => {
@@ -71,7 +80,7 @@ test('shows the nearest twenty, then more to the last, with focus kept on the wa
         await page.evaluate(() => document.activeElement.closest('li').dataset.user),
         (await rows())[40].user,
     );
-    assert.equal(await page.locator('.face').count(), 53);
+    assert.equal((await onMap()).length, 53);
     assert.deepEqual(complaints, []);
 });
 
@@ -79,7 +88,7 @@ test('friends move, come and go; who is silent turns grey, then disappears', asy
     await open();
     await showsTheTruth(20);
     server.walk(300);
-    await page.waitForFunction(() => document.querySelectorAll('.face').length > 40);
+    await becomes(async () => [(await onMap()).length, Number(await page.textContent('#total'))]);
     await showsTheTruth(20);
 
     const [nearest, next] = await rows();
@@ -87,13 +96,14 @@ test('friends move, come and go; who is silent turns grey, then disappears', asy
     server.friends.get(Number(next.user)).time = Date.now() - 598_000;
     server.flush();
     await page.waitForSelector(`#list li.stale[data-user="${nearest.user}"]`);
+    await page.click(`#list li[data-user="${nearest.user}"] button`); // who is picked has a marker of their own
     assert.equal(await page.locator(`.face.stale[data-user="${nearest.user}"]`).count(), 1);
     await page.waitForSelector(`#list li[data-user="${next.user}"]`, { state: 'detached', timeout: 6000 });
 
     server.friends.delete(Number(nearest.user));
     server.flush();
     await page.waitForSelector(`#list li[data-user="${nearest.user}"]`, { state: 'detached' });
-    assert.equal(await page.locator(`.face[data-user="${nearest.user}"]`).count(), 0);
+    assert.equal((await onMap()).includes(nearest.user), false);
 });
 
 test('I move by click, drag, keys and by number, and every distance follows', async () => {
@@ -215,6 +225,17 @@ test('connected elsewhere: says so and does not come back by itself', async () =
     await state('online');
 });
 
+test('a token that has expired before is not even tried, and says so in front', async () => {
+    await open(`#token=${fakeToken(42, Date.now() - 1000)}`);
+    await page.waitForSelector('#gate:not([hidden])');
+    assert.match(await page.textContent('#gate-problem'), /expired/);
+    assert.deepEqual([server.reports.length, await page.evaluate(() => sessionStorage.getItem('starling.token'))], [0, null]);
+    await page.fill('#token', TOKEN);
+    await page.click('#sign-in');
+    await state('online');
+    assert.deepEqual(complaints, []);
+});
+
 test('an expired token asks for a new one and goes on', async () => {
     await open();
     await showsTheTruth(20);
@@ -246,6 +267,14 @@ test('who sees me: off empties the list, friends fills it, a refusal is told and
     await page.waitForSelector('#empty:not([hidden])');
     assert.equal(server.mode, 'off');
     assert.match(await page.textContent('#empty'), /Nobody sees you/);
+    await page.keyboard.press('Escape');
+    await page.click('#share-friends'); // the switch is where it is said, too
+    await showsTheTruth(20);
+    assert.equal(await page.isVisible('#share-friends'), false);
+    await page.click('#me summary');
+    await page.click('#sharing label:has([value="off"])');
+    await page.waitForSelector('#share-friends');
+    await isAccessible('opted out');
     await page.focus('#sharing [value="off"]');
     await page.keyboard.press('ArrowRight');
     await showsTheTruth(20);
@@ -281,9 +310,7 @@ test('people around: their cells and a list, for who is public, and gone at once
     await page.waitForFunction(() => /Only who is seen by everybody/.test(document.getElementById('around-note').textContent));
     await page.waitForTimeout(1200);
     assert.equal(server.asked, 0, 'nobody is asked for before I share with everybody');
-    await page.click('#me summary');
-    await page.click('#sharing label:has([value="public"])');
-    await page.keyboard.press('Escape');
+    await page.click('#share-everybody');
     const list = () => page.$$eval('#around-list > li', (items) => items.map((li) => [li.dataset.user, li.querySelector('.name').textContent, li.querySelector('.where').textContent]));
     await becomes(async () => [await list(), [['7', 'Ada <b>', 'about 2.3 km'], ['8', 'User 8', 'about 2.3 km'], ['9', 'Eve', 'about 7.2 km']]]);
     assert.match(await page.textContent('#around-list li .ago'), /6 min ago/);
@@ -442,7 +469,9 @@ for (const [name, options] of Object.entries({
         server.refuse = true;
         await page.click('#sharing label:has([value="public"])');
         await page.waitForSelector('#problem:not([hidden])');
-        await page.keyboard.press('Escape');
+        await page.waitForSelector('#gate:not([hidden])');
+        await isAccessible('a token that is refused later');
+        await page.click('#cancel');
         server.refuse = false;
         server.hangUp(1012, 60_000);
         await state('waiting');
@@ -467,17 +496,17 @@ for (const [name, options] of Object.entries({
         }
         const once = order.filter((id, i) => id !== order[i - 1]);
         const tabs = name === 'phone' ? ['tab-map'] : [];
-        assert.deepEqual(once, ['notices', 'me', ...tabs, 'map', 'wander', 'locate', 'centre', 'list', 'more'], order.join(' '));
+        assert.deepEqual(once, ['notices', 'friends', 'me', ...tabs, 'map', 'wander', 'trail', 'locate', 'centre', 'list', 'more'], order.join(' '));
         assert.equal(order.filter((id) => id === 'list').length, 20);
 
         await page.focus('#me summary');
         await page.keyboard.press('Enter');
         const inside = [];
-        for (let i = 0; i < 10; i += 1) {
+        for (let i = 0; i < 14; i += 1) {
             await page.keyboard.press('Tab');
             inside.push(await page.evaluate(() => document.activeElement.id || document.activeElement.name));
         }
-        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', 'new-token', 'sign-out']);
+        assert.deepEqual(inside, ['name', 'save-name', 'handle', 'save-handle', 'sharing', 'until', 'place', 'go', ...Array(2).fill('language'), ...Array(2).fill('units'), 'new-token', 'sign-out']);
         await page.keyboard.press('Escape');
         assert.equal(await page.evaluate(() => document.activeElement.closest('#me') !== null), true);
 

@@ -1,4 +1,4 @@
-// Makes the README's pictures of the page: docs/screenshot.png, -feed.png and -thread.png, with invented people.
+// Makes the README's pictures of the page: docs/screenshot-feed.png and -thread.png, with invented people.
 
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -19,7 +19,7 @@ const address = await server.listen();
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 
 async function picture(name, options, act) {
-    const page = await (await browser.newContext(options)).newPage();
+    const page = await (await browser.newContext({ locale: 'en-IE', ...options })).newPage();
     await page.goto(`${address}#token=${fakeToken(42)}&at=39.9847,116.3184`);
     await page.waitForSelector('#state[data-state="online"]');
     await page.waitForSelector('#list > li');
@@ -32,7 +32,6 @@ async function picture(name, options, act) {
     await page.screenshot({ path: `${DOCS}${name}.png` });
 }
 
-await picture('screenshot', { viewport: { width: 1280, height: 800 } }, async () => {});
 await picture('screenshot-feed', { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true, deviceScaleFactor: 1.5 }, (page) =>
     page.click('#tab-feed'),
 );

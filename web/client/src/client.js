@@ -10,8 +10,9 @@
 // Everything happens on the caller's thread, in socket and timer callbacks; listeners are called last.
 
 import { backoffMs, directedMs, OVERLOADED_MS } from './backoff.js';
+import { CloseCode, finalReason } from './close.js';
 import { commentsPath } from './comments.js';
-import { connectionEnded } from './errors.js';
+import { NoWebSocket, connectionEnded, notConnected } from './errors.js';
 import { LiveFeed } from './feed.js';
 import { LiveThread } from './thread.js';
 import { parseFrame, readWelcome, writeFrame } from './frames.js';
@@ -19,6 +20,7 @@ import { Listeners } from './listeners.js';
 import { NearbySession } from './nearby-session.js';
 import { browserNetwork } from './network.js';
 import { Reporter } from './reporter.js';
+import { readStrangers } from './strangers.js';
 import { SYSTEM_CLOCK, Timers } from './timers.js';
 import { TokenKeeper } from './token.js';
 
@@ -26,21 +28,10 @@ import { TokenKeeper } from './token.js';
 
 export const SUBPROTOCOL = 'starling.v1';
 
-export const CloseCode = Object.freeze({
-    BAD_TOKEN: 1008,
-    TOO_BIG: 1009,
-    RESTARTING: 1012,
-    OVERLOADED: 1013,
-    ELSEWHERE: 4001,
-    TOO_SLOW: 4002,
-    TOKEN_EXPIRED: 4003,
-});
-
 const WELCOME_TIMEOUT_MS = 10000;
 const CLOSE_GRACE_MS = 1000; // from a server's word that we should reconnect to its close
 const HELD_MS = 10000; // a connection that held this long was a good one
 const CLOCK_SLACK_MS = 1000; // the way back and forth; below it the clocks agree
-const TOKEN_REASONS = ['bad_token', 'token_expired'];
 
 export class StarlingClient {
     #url;
@@ -142,9 +133,10 @@ export class StarlingClient {
         return this.#listeners.on(type, listener);
     }
 
-    /** Connects now, and again whenever the connection is lost. */
+    /** Connects now, and again whenever the connection is lost. @throws {NoWebSocket} */
     connect() {
         if (this.#state === 'connecting' || this.#state === 'online') return;
+        if (typeof this.#WebSocket !== 'function') throw new NoWebSocket();
         this.#network?.addEventListener('online', this.#networkIsBack);
         this.#failures = 0;
         this.#tokens.trust();
@@ -200,6 +192,15 @@ export class StarlingClient {
     /** Twenty more in the list. */
     more() {
         this.#nearby.more();
+    }
+
+    /**
+     * Who is around and shares with everybody, as I do? The answer is the event `strangers`, or `error`.
+     * @param {import('../index.js').ListQuery} [query]
+     */
+    discover({ limit, after } = {}) {
+        if (this.#state === 'online') this.#send({ type: 'discover', limit, after });
+        else this.#listeners.emit('error', { code: 'offline', message: 'There is no connection.' });
     }
 
     /**
@@ -263,24 +264,29 @@ export class StarlingClient {
             return;
         }
         this.#socket = socket;
+        /** What kept it from being made; null: it was made. @type {unknown} */
+        let failure = new Error('no answer');
         socket.onopen = () => {
+            failure = null;
             if (socket === this.#socket) this.#sendHello();
         };
         socket.onmessage = (event) => {
             if (socket === this.#socket) this.#received(event.data);
         };
         socket.onclose = (event) => {
-            if (socket === this.#socket) this.#lost(event.code, event.reason);
+            if (socket === this.#socket) this.#lost(event.code, event.reason, failure);
         };
-        // Nothing to learn from it: the close that follows says what happened. Without a listener `ws` would throw.
-        socket.onerror = () => {};
-        this.#timers.set('welcome', WELCOME_TIMEOUT_MS, () => this.#drop());
+        // The close that follows says that the connection has ended; why it could not be made, if anything does, this.
+        socket.onerror = (event) => {
+            failure &&= event;
+        };
+        this.#timers.set('welcome', WELCOME_TIMEOUT_MS, () => this.#drop(failure));
     }
 
     /** The socket is of no use any more, whether or not it knows. */
-    #drop() {
+    #drop(/** @type {unknown} */ failure = null) {
         this.#abandonSocket(1000);
-        this.#lost(1006);
+        this.#lost(1006, '', failure);
     }
 
     /** @param {number} code */
@@ -291,16 +297,16 @@ export class StarlingClient {
         if (socket) socket.close(code);
     }
 
-    /** @param {number} code @param {string} [why] the server's reason */
-    #lost(code, why) {
+    /** @param {number} code @param {string} [why] the server's reason @param {unknown} [failure] it could not be made, for this reason */
+    #lost(code, why, failure = null) {
         this.#socket = null;
         const now = this.#clock.now();
         if (this.#state === 'online' && now - this.#onlineSince >= HELD_MS) this.#failures = 0;
         this.#timers.clearAll();
         this.#nearby.disconnected();
-        const reason = this.#final(code, why);
+        const reason = finalReason(code, why, () => this.#tokens.refused());
         if (reason) {
-            this.#setState('closed', { reason, code, error: connectionEnded(code, why) });
+            this.#setState('closed', { reason, code, error: connectionEnded(code, why, false) });
             return;
         }
         const delay =
@@ -309,22 +315,8 @@ export class StarlingClient {
                 : Math.max(0, this.#reconnectAt - now);
         this.#failures += 1;
         this.#timers.set('reconnect', delay, () => this.#open());
-        this.#setState('waiting', { code, retryAt: now + delay, error: connectionEnded(code, why) });
-    }
-
-    /**
-     * Why there is no coming back by ourselves; undefined: there is.
-     * @param {number} code
-     * @param {string} [why]
-     * @returns {import('../index.js').ClosedReason | undefined}
-     */
-    #final(code, why) {
-        if (code === CloseCode.ELSEWHERE) return 'elsewhere';
-        if (code !== CloseCode.TOKEN_EXPIRED && code !== CloseCode.BAD_TOKEN) return undefined;
-        // 1008 is said of other things, too: a hello that came too late over a bad network, say. Those pass.
-        if (code === CloseCode.BAD_TOKEN && why && !TOKEN_REASONS.includes(why)) return undefined;
-        if (this.#tokens.refused()) return undefined;
-        return code === CloseCode.TOKEN_EXPIRED || why === 'token_expired' ? 'expired' : 'token';
+        const error = failure && code === 1006 ? notConnected(this.#url, failure) : connectionEnded(code, why);
+        this.#setState('waiting', { code, retryAt: now + delay, error });
     }
 
     /** @param {unknown} data */
@@ -333,7 +325,7 @@ export class StarlingClient {
         try {
             frame = parseFrame(data);
         } catch {
-            this.#listeners.emit('error', { code: 'bad_frame', message: 'The server sent what is not a frame.' });
+            this.#badFrame();
             return;
         }
         switch (frame.type) {
@@ -349,6 +341,10 @@ export class StarlingClient {
                 return frame.what === 'feed' ? this.#feed?.stale(frame) : this.#threads.get(frame.subject)?.stale(frame);
             case 'comments':
                 return this.#threads.get(frame.subject)?.told(frame);
+            case 'strangers':
+                return this.#discovered(frame);
+            case 'strangers_gone':
+                return this.#listeners.emit('strangers_gone', { gone: (frame.gone ?? []).map(String) });
             case 'reconnect':
                 return this.#toldToReconnect(frame);
             case 'error':
@@ -395,8 +391,30 @@ export class StarlingClient {
 
     /** @param {any} frame */
     #failed(frame) {
-        this.#nearby.refused(String(frame.code));
-        this.#listeners.emit('error', { code: String(frame.code), message: String(frame.message ?? frame.code) });
+        const error = { code: String(frame.code), message: String(frame.message ?? frame.code) };
+        if (typeof frame.about === 'string') {
+            const retryAfterMs = Number.isFinite(frame.after_ms) ? frame.after_ms : undefined;
+            this.#listeners.emit('error', { ...error, about: frame.about, retryAfterMs });
+            return;
+        }
+        this.#nearby.refused(error.code);
+        this.#listeners.emit('error', error);
+    }
+
+    /** @param {any} frame */
+    #discovered(frame) {
+        let page = null;
+        try {
+            page = readStrangers(frame);
+        } catch {
+            // items that are none
+        }
+        if (page) this.#listeners.emit('strangers', page);
+        else this.#badFrame();
+    }
+
+    #badFrame() {
+        this.#listeners.emit('error', { code: 'bad_frame', message: 'The server sent what is not a frame.' });
     }
 
     #renewToken() {

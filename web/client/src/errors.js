@@ -1,5 +1,5 @@
-// What went wrong, as classes: a request over HTTP (ApiError and its kinds), or a connection that ended (ConnectionEnded and its
-// kinds). index.d.ts says what each means.
+// What went wrong, as classes: a request over HTTP (ApiError and its kinds), a connection that ended (ConnectionEnded and its kinds), or
+// what an application asks for (InvalidPosition, NoWebSocket). index.d.ts says what each means.
 
 /** The server refused, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -9,9 +9,10 @@ export class ApiError extends Error {
      * @param {string} message
      * @param {number | null} [retryAfterMs]
      * @param {Record<string, unknown>} [problem]
+     * @param {unknown} [cause]
      */
-    constructor(status, code, message, retryAfterMs = null, problem = {}) {
-        super(message);
+    constructor(status, code, message, retryAfterMs = null, problem = {}, cause = undefined) {
+        super(message, cause === undefined ? undefined : { cause });
         this.name = new.target.name;
         this.status = status;
         this.code = code;
@@ -25,7 +26,10 @@ export class ApiError extends Error {
     }
 }
 
-export class Unreachable extends ApiError {}
+export class Unreachable extends ApiError {
+    /** @type {import('../index.js').Unreachable['why']} */
+    why = null;
+}
 export class Undecided extends ApiError {}
 export class BadRequest extends ApiError {}
 export class TokenRefused extends ApiError {}
@@ -75,16 +79,23 @@ export class ConnectionEnded extends Error {
      * @param {number} code of the close frame; 1006: there was none
      * @param {string} reason the server's word
      * @param {string} message
+     * @param {boolean} [retries] the client tries again by itself
      */
-    constructor(code, reason, message) {
+    constructor(code, reason, message, retries = true) {
         super(message);
         this.name = new.target.name;
         this.code = code;
         this.reason = reason;
+        this.retries = retries;
     }
 }
 
 export class ConnectionLost extends ConnectionEnded {}
+export class NotConnected extends ConnectionLost {}
+export class ConnectionRefused extends NotConnected {}
+export class TlsMismatch extends NotConnected {}
+export class CertificateRefused extends NotConnected {}
+export class NotAnEdge extends NotConnected {}
 export class ConnectionTokenRefused extends ConnectionEnded {}
 export class ConnectionTokenExpired extends ConnectionTokenRefused {}
 export class ConnectedElsewhere extends ConnectionEnded {}
@@ -111,13 +122,99 @@ const ENDED = new Map([
  * The end of a connection, of its kind.
  * @param {number} code
  * @param {string} [reason]
+ * @param {boolean} [retries] the client tries again by itself
  */
-export function connectionEnded(code, reason = '') {
+export function connectionEnded(code, reason = '', retries = true) {
     if (code === 1008) {
-        if (reason === 'token_expired') return new ConnectionTokenExpired(code, reason, 'The token has expired.');
-        if (reason === '' || reason === 'bad_token') return new ConnectionTokenRefused(code, reason, 'The token was refused.');
-        return new ProtocolBroken(code, reason, `The server ended the connection: ${reason}.`);
+        if (reason === 'token_expired') return new ConnectionTokenExpired(code, reason, 'The token has expired.', retries);
+        if (reason === '' || reason === 'bad_token') return new ConnectionTokenRefused(code, reason, 'The token was refused.', retries);
+        return new ProtocolBroken(code, reason, `The server ended the connection: ${reason}.`, retries);
     }
     const [Kind, message] = ENDED.get(code) ?? [ConnectionEnded, `The server ended the connection with ${code}.`];
-    return new Kind(code, reason, message);
+    return new Kind(code, reason, message, retries);
+}
+
+/** What kept a connection from being made: the first of these that an error's code or message is like. @type {[RegExp, string][]} */
+const CAUSES = [
+    [/ECONNREFUSED/, 'refused'],
+    [/ENOTFOUND|EAI_AGAIN/, 'unknown_host'],
+    [/CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/, 'certificate'],
+    [/ERR_SSL|EPROTO|HPE_/, 'tls'],
+    [/ECONNRESET|socket hang up|UND_ERR_SOCKET/, 'hung_up'],
+    [/Unexpected server response/, 'no_edge'],
+];
+
+/**
+ * What kept a connection from being made, as far as the error says it: browsers never do.
+ * @param {any} error
+ * @returns {string | null} null: not known
+ */
+export function causeOf(error) {
+    for (let depth = 0, at = error; at && depth < 5; depth += 1, at = at.cause ?? at.error ?? at.errors?.[0]) {
+        const found = CAUSES.find(([pattern]) => pattern.test(`${at.code ?? ''} ${at.message ?? ''}`));
+        if (found) return found[1];
+    }
+    return null;
+}
+
+/**
+ * A connection could not be made.
+ * @param {string} url of the edge
+ * @param {unknown} error
+ */
+export function notConnected(url, error) {
+    switch (causeOf(error)) {
+        case 'refused':
+            return new ConnectionRefused(1006, '', `Nobody listens at ${url}.`);
+        case 'unknown_host':
+            return new NotConnected(1006, '', `The host of ${url} is not known.`);
+        case 'certificate':
+            return new CertificateRefused(1006, '', `The certificate of ${url} is not trusted here.`);
+        case 'tls':
+        case 'hung_up': {
+            const other = url.startsWith('wss:') ? 'ws:' : 'wss:';
+            return new TlsMismatch(1006, '', `What answers at ${url} seems to speak ${other}, not ${url.split('/')[0]}.`);
+        }
+        case 'no_edge':
+            return new NotAnEdge(1006, '', `What answers at ${url} takes no WebSockets of starling: is it the address of the HTTP API?`);
+        default:
+            return new NotConnected(
+                1006,
+                '',
+                `No connection to ${url} could be made: nobody listens there, it speaks the other one of ws: and wss:, or its certificate is not trusted.`,
+            );
+    }
+}
+
+const UNREACHABLE = new Map([
+    ['refused', 'Nobody listens at '],
+    ['unknown_host', 'The host is not known: '],
+    ['certificate', 'The certificate is not trusted here: '],
+    ['tls', 'What answers does not speak what the address says, https: or http:: '],
+]);
+
+/** No answer came. @param {string} url of the API @param {unknown} error */
+export function unreachable(url, error) {
+    const cause = /** @type {any} */ (causeOf(error));
+    const known = UNREACHABLE.get(cause);
+    const made = new Unreachable(0, 'unreachable', known ? known + url : 'The server cannot be reached.', null, {}, error);
+    made.why = known ? cause : null;
+    return made;
+}
+
+/** What was given as a position is none. */
+export class InvalidPosition extends RangeError {
+    /** @param {string} message */
+    constructor(message) {
+        super(message);
+        this.name = 'InvalidPosition';
+    }
+}
+
+/** This JavaScript has no WebSocket, and none was given. */
+export class NoWebSocket extends Error {
+    constructor() {
+        super("There is no WebSocket here: pass one as the option `WebSocket`, as `import { WebSocket } from 'ws'` in Node before 22.");
+        this.name = 'NoWebSocket';
+    }
 }

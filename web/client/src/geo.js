@@ -1,5 +1,7 @@
 // Positions are {lat, lng} in degrees, as sent: multiples of 1e-7. Distances are metres on a sphere.
 
+import { InvalidPosition } from './errors.js';
+
 /** Radius of the earth that starling computes with, in metres. */
 export const EARTH_RADIUS_M = 6371008.8;
 
@@ -60,6 +62,28 @@ export function destination(from, bearing, metres) {
  */
 export function roundPosition({ lat, lng }) {
     return { lat: Math.round(lat * 1e7) / 1e7, lng: Math.round(lng * 1e7) / 1e7 };
+}
+
+/**
+ * The position as it goes over the wire, if it is one.
+ * @param {import('../index.js').LatLng} position
+ * @returns {import('../index.js').LatLng}
+ * @throws {InvalidPosition}
+ */
+export function checkedPosition(position) {
+    const { lat, lng } = position ?? {};
+    checkDegrees('lat', lat, 90);
+    checkDegrees('lng', lng, 180);
+    return Object.freeze(roundPosition({ lat, lng }));
+}
+
+/** @param {string} name @param {unknown} value @param {number} limit */
+function checkDegrees(name, value, limit) {
+    if (value === undefined || value === null) throw new InvalidPosition(`not a position: ${name} is missing`);
+    if (typeof value !== 'number') {
+        throw new InvalidPosition(`not a position: ${name} is the ${typeof value} "${value}", and must be a number`);
+    }
+    if (!(Math.abs(value) <= limit)) throw new InvalidPosition(`not a position: ${name} is ${value}, and must be from -${limit} to ${limit}`);
 }
 
 /** @param {number} lng any degrees @returns {number} the same meridian, -180 <= lng < 180 */

@@ -164,7 +164,7 @@ export class NearbyList {
         this.#stuck = true;
     }
 
-    /** What was asked of the old connection is lost; what is known stays until the new one's first page. */
+    /** Questions to the old connection are lost; the friends that are known stay until the new one's first page. */
     disconnected() {
         this.#asking = false;
     }
@@ -206,7 +206,7 @@ export class NearbyList {
 
     /** @returns {Friend[]} everybody known to be near, nearest first; a new array after each change */
     known() {
-        // Whoever a move of mine takes outside is hidden, not forgotten: the server, which knows less often where I am,
+        // Friends whom a move of mine takes outside are hidden, not forgotten: the server, which knows less often where I am,
         // may never say anything about them if I turn back.
         this.#sorted ??= [...this.#entries.values()]
             .filter((entry) => entry.distance <= this.#radius + RADIUS_SLACK_M)

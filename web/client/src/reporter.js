@@ -1,6 +1,6 @@
 // My position on its way to the server: in every hello, after moves (one a second at most), and every so often.
 
-import { roundPosition } from './geo.js';
+import { checkedPosition } from './geo.js';
 
 /** @typedef {import('../index.js').LatLng} LatLng */
 
@@ -39,7 +39,7 @@ export class Reporter {
         return this.#place;
     }
 
-    /** I am here now. @param {LatLng & {accuracy?: number}} position @throws RangeError not a position */
+    /** I am here now. @param {LatLng & {accuracy?: number}} position @throws {InvalidPosition} */
     move(position) {
         this.#place = checkedPosition(position);
         this.#accuracy = position.accuracy;
@@ -87,15 +87,6 @@ export class Reporter {
         this.#sentPlace = this.#place;
         return { ...this.#place, time: this.#sentTime };
     }
-}
-
-/**
- * @param {LatLng} position
- * @returns {LatLng}
- */
-function checkedPosition({ lat, lng }) {
-    if (!(Math.abs(lat) <= 90) || !(Math.abs(lng) <= 180)) throw new RangeError(`not a position: ${lat}, ${lng}`);
-    return Object.freeze(roundPosition({ lat, lng }));
 }
 
 /** @param {LatLng | null} a @param {LatLng | null} b */

@@ -92,7 +92,7 @@ export class LiveThread {
         this.#listeners.emit('change', { total, sampled: sampled === true, items: readComments(items), gone: gone ?? [], counters: numbers });
     }
 
-    /** Changes are missing before this frame. What it says is gone must not stay until the pages were read. @param {any} frame */
+    /** Changes are missing before this frame. A comment that it says is gone must not stay until the pages were read. @param {any} frame */
     #hide({ total, items, gone }) {
         if (!Array.isArray(gone) || gone.length === 0) return;
         const hidden = readComments(items).filter(({ id }) => gone.includes(id));

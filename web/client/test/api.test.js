@@ -1,41 +1,20 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { ApiError, StarlingApi, drawKey } from '../index.js';
-import { FakeClock } from './fakes.js';
+import { ApiError, drawKey } from '../index.js';
+import { FakeHttp } from './fake-http.js';
 import { comment, item } from './feed-server.js';
 
-let clock, asked, answers, api;
+let http, asked, api;
 
 beforeEach(() => {
-    clock = new FakeClock();
-    asked = [];
-    answers = [];
-    api = new StarlingApi({ url: 'http://host:8080/', token: () => `jwt${asked.length + 1}`, fetch, clock, random: () => 1 });
+    http = new FakeHttp();
+    ({ asked, api } = http);
 });
 
-/** Gives the next of the answers: [status, body, headers]; null: nobody answers. */
-async function fetch(url, { method, headers, body }) {
-    asked.push({ url, method, authorization: headers.authorization, etag: headers['if-none-match'], body: body && JSON.parse(body) });
-    const answer = answers.shift();
-    if (answer === null) throw new TypeError('failed to fetch');
-    const [status, value, more = {}] = answer;
-    return new Response(status === 204 || status === 304 ? null : typeof value === 'string' ? value : JSON.stringify(value), { status, headers: more });
-}
-
-const settled = () => new Promise((resolve) => setImmediate(resolve));
-/** Lets pauses pass until the promise is settled. */
-async function soon(promise) {
-    let done = false;
-    promise.then(() => (done = true), () => (done = true));
-    for (let i = 0; i < 200 && !done; i += 1) {
-        await settled();
-        clock.advance(500);
-    }
-    return promise;
-}
+const soon = (promise) => http.soon(promise);
 
 test('reads pages with cursors, and ids that a double does not hold', async () => {
-    answers = [
+    http.answers = [
         [200, `{"items":[${JSON.stringify(item(5)).replace('"user":7', '"user":9007199254740993')}],"next":"5","complete":true,"version":"v"}`],
         [200, '{"items":[{"user":9223372036854775807},{"user":3}],"next":9223372036854775807,"total":31}'],
         [200, { items: [{ ...item(4), comments: 2 }, { id: '3', user: 7, time: 3, unavailable: true }], next: null }],
@@ -52,7 +31,7 @@ test('reads pages with cursors, and ids that a double does not hold', async () =
 });
 
 test('a post is said again under the same key until it is answered 201', async () => {
-    answers = [null, [202, { key: 'x' }], [503, { code: 'owner_unavailable', detail: 'moved' }, { 'retry-after': '2' }], [201, item(8)]];
+    http.answers = [null, [202, { key: 'x' }], [503, { code: 'owner_unavailable', detail: 'moved' }, { 'retry-after': '2' }], [201, item(8)]];
     const made = await soon(api.createPost({ text: 'Good morning', media: ['https://img.example/a.jpg'] }));
     assert.equal(made.id, '8');
     assert.equal(asked.length, 4);
@@ -61,47 +40,59 @@ test('a post is said again under the same key until it is answered 201', async (
     assert.deepEqual(asked[3].body, { text: 'Good morning', media: ['https://img.example/a.jpg'], key: asked[0].body.key });
 });
 
+test('an id cannot choose another request', async () => {
+    for (const wrong of ['../me', '.', '..', '7/../../me', '..%2fme', '%2e%2e/me', '7?x=1', '7#x', '7 8', '\\..\\me']) {
+        await assert.rejects(async () => api.unfollow(wrong), TypeError, wrong);
+        await assert.rejects(async () => api.getPost(wrong), TypeError, wrong);
+    }
+    assert.equal(asked.length, 0);
+});
+
 test('what the server refuses is not said again', async () => {
-    answers = [[400, { code: 'bad_text', detail: 'too long' }]];
+    http.answers = [[400, { code: 'bad_text', detail: 'too long' }]];
     await assert.rejects(api.createPost({ text: 'x', key: 'k' }), { status: 400, code: 'bad_text', message: 'too long', passing: false });
-    answers = [[409, { code: 'following_limit', title: 'Conflict' }]];
+    http.answers = [[409, { code: 'following_limit', title: 'Conflict' }]];
     await assert.rejects(api.follow('8'), { status: 409, code: 'following_limit', message: 'Conflict' });
-    answers = [[502, '<html>']];
+    http.answers = [[502, '<html>']];
     await assert.rejects(api.getPost('8'), { status: 502, code: 'unknown', message: 'The server answered 502.', passing: true });
     assert.equal(asked.length, 3);
 });
 
 test('a write that is not decided within its patience fails as not decided', async () => {
-    answers = Array(50).fill([202, { user: 8, state: 'pending' }]);
+    http.answers = Array(50).fill([202, { user: 8, state: 'pending' }]);
     await assert.rejects(soon(api.follow('8')), (error) => error instanceof ApiError && error.status === 202 && error.code === 'pending');
     assert.ok(asked.length > 3 && asked.length < 20);
 });
 
 test('follows, mutes, deletions', async () => {
-    answers = [[200, { user: 8, following: true }], [200, { user: 8, following: false }], [200, { user: 8, muted: true }], [204]];
+    http.answers = [[200, { user: 8, following: true }], [200, { user: 8, following: false }], [200, { user: 8, muted: true }],
+        [200, { user: 8, muted: true }], [200, { user: 8, muted: false }], [204]];
     assert.equal(await api.follow('8'), true);
     assert.equal(await api.unfollow('8'), false);
     assert.equal(await api.mute('8'), true);
+    assert.equal(await api.muteNearby('8'), true);
+    assert.equal(await api.unmuteNearby('8'), false);
     assert.equal(await api.deletePost('5'), undefined);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
-        'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'DELETE /v1/posts/5',
+        'PUT /v1/follows/8', 'DELETE /v1/follows/8', 'PUT /v1/mutes/8', 'PUT /v1/nearby/mutes/8', 'DELETE /v1/nearby/mutes/8',
+        'DELETE /v1/posts/5',
     ]);
 });
 
 test('whether somebody follows somebody is one question', async () => {
-    answers = [[200, { items: [{ user: 8 }], next: 8, total: 3 }], [200, { items: [{ user: 9 }], next: 9, total: 3 }], [200, { items: [], next: null, total: 0 }]];
+    http.answers = [[200, { items: [{ user: 8 }], next: 8, total: 3 }], [200, { items: [{ user: 9 }], next: 9, total: 3 }], [200, { items: [], next: null, total: 0 }]];
     assert.deepEqual([await api.follows('7', '8'), await api.follows('7', '8'), await api.follows('7', '0')], [true, false, false]);
     assert.deepEqual(asked.map(({ url }) => url.split('?')[1]), ['after=7&limit=1', 'after=7&limit=1', 'limit=1']);
 });
 
 test('a user without a profile or counts', async () => {
-    answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
+    http.answers = [[200, { user: 7, name: null, avatar_url: null }], [200, { user: 7, name: 'Ada', avatar_url: '', followers: 3, following: 2, posts: 1 }]];
     assert.deepEqual(await api.getUser('7'), { user: '7', name: null, avatarUrl: null, handle: undefined, followers: undefined, following: undefined, posts: undefined });
     assert.deepEqual(await api.getUser('7'), { user: '7', name: 'Ada', avatarUrl: null, handle: undefined, followers: 3, following: 2, posts: 1 });
 });
 
 test('handles', async () => {
-    answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
+    http.answers = [[200, { user: 7, name: 'Ada', avatar_url: '', handle: 'ada' }], [202, {}], [200, { user: 7, handle: 'ada' }], [204]];
     assert.deepEqual([(await api.getUserByHandle('@Ada')).handle, await soon(api.setHandle('Ada')), await api.dropHandle()], ['ada', 'ada', undefined]);
     assert.deepEqual(asked.map(({ method, url }) => `${method} ${url.slice(16)}`), [
         'GET /v1/handles/Ada', 'PUT /v1/handle', 'PUT /v1/handle', 'DELETE /v1/handle',
@@ -110,7 +101,7 @@ test('handles', async () => {
 });
 
 test('notices: who does what, and where', async () => {
-    answers = [[200, '{"items":[{"id":"9.2.907","what":"mention","user":9223372036854775807,"subject":"post:907","comment":null,"time":9},' +
+    http.answers = [[200, '{"items":[{"id":"9.2.907","what":"mention","user":9223372036854775807,"subject":"post:907","comment":null,"time":9},' +
         '{"id":"8.3.5","what":"reply","user":7,"subject":"post:907","comment":"5","time":8},' +
         '{"id":"7.1.7","what":"follow","user":7,"subject":null,"comment":null,"time":7}],"next":"7.1.7"}'], [200, { items: [], next: null }]];
     assert.deepEqual(await api.getNotices({ limit: 3 }), {
@@ -127,7 +118,7 @@ test('notices: who does what, and where', async () => {
 
 test('strangers nearby are read, whatever their numbers and names', async () => {
     const cell = { height: 0.5, width: 1 };
-    answers = [[200, '{"items":[{"user":9223372036854775807,"name":"","avatar_url":"","lat":1.5,"lng":2,"distance_m":12.5,"time":300000},' +
+    http.answers = [[200, '{"items":[{"user":9223372036854775807,"name":"","avatar_url":"","lat":1.5,"lng":2,"distance_m":12.5,"time":300000},' +
         '{"user":7,"name":"Ada","avatar_url":"https://e.org/a","lat":1.5,"lng":2,"distance_m":12.5,"time":300000}],' +
         '"next":"1-125-7","cell":{"height":0.5,"width":1}}'], [200, { items: [], next: null, cell }], [200, { items: [], next: null }]];
     const where = { lat: 1.5, lng: 2, distance: 12.5, time: 300000 };
@@ -142,7 +133,7 @@ test('strangers nearby are read, whatever their numbers and names', async () => 
 
 test('comments: pages with replies, 304 while nothing is new, and one with its surroundings', async () => {
     const deleted = { ...comment(2), text: null, state: 'deleted' };
-    answers = [
+    http.answers = [
         [200, { items: [{ ...comment(1), replies: [comment(3, { root: '1', reply_to: '1', liked: true })], reply_count: 4 }, deleted, { id: '9' }],
             next: 'c', total: 6, version: 12, closed: false, owner: 42, pinned: [comment(1)] }, { etag: 'W/"12.3.42"' }],
         [304],
@@ -174,7 +165,7 @@ test('comments: pages with replies, 304 while nothing is new, and one with its s
 });
 
 test('comments: a comment is said again under the same key until it is decided, a report is safe with 202', async () => {
-    answers = [[202, { key: 'k', location: '/v1/x' }], [429, { code: 'too_many_writes' }, { 'retry-after': '2' }], [201, comment(8, { root: '1' })],
+    http.answers = [[202, { key: 'k', location: '/v1/x' }], [429, { code: 'too_many_writes' }, { 'retry-after': '2' }], [201, comment(8, { root: '1' })],
         [202, { state: 'pending' }], [204], [200, { likes: 3 }], [202, { state: 'pending' }], [200, { likes: 2 }],
         [200, { pinned: true }], [200, { pinned: false }], [503, {}], [202, { reported: true }]];
     assert.equal((await soon(api.postComment('post:7', { text: 'Well said', replyTo: '1', key: 'k' }))).id, '8');
@@ -187,7 +178,7 @@ test('comments: a comment is said again under the same key until it is decided, 
         'DELETE /8', 'DELETE /8', 'PUT /8/like', 'DELETE /8/like', 'DELETE /8/like', 'PUT /8/pin', 'DELETE /8/pin', 'POST /8/report', 'POST /8/report',
     ]);
     assert.deepEqual(asked.at(-1).body, { reason: 'Spam' });
-    answers = [[409, { code: 'subject_closed', detail: 'closed' }]];
+    http.answers = [[409, { code: 'subject_closed', detail: 'closed' }]];
     await assert.rejects(api.postComment('post:7', { text: 'x' }), { code: 'subject_closed', passing: false });
 });
 

@@ -2,6 +2,7 @@
 import * as api from '../index.js';
 import * as http from '../src/api.js';
 import * as client from '../src/client.js';
+import * as close from '../src/close.js';
 import * as errors from '../src/errors.js';
 import * as feed from '../src/feed.js';
 import * as thread from '../src/thread.js';
@@ -37,8 +38,17 @@ starling.getComments('post:5', { sort: 'heat' }).then(({ items }) => items.map((
 starling.getComments('post:5', {}, 'W/"1.2"').then(({ items }) => items);
 // @ts-expect-error there is no such order
 starling.getComments('post:5', { sort: 'oldest' });
+starling.getFriends({ state: 'all' }).then(({ items }) => items.map((friend) => friend.name?.length));
+for (const friend of [starling.all(starling.getFriends())]) friend.next().then(({ value }) => value && value.since?.toFixed());
+// @ts-expect-error there is no such list
+starling.getFriends({ state: 'foes' });
+starling.report([{ lat: 1, lng: 2, time: 3 }]).then(({ sharingOff }) => sharingOff.toFixed());
+// @ts-expect-error coordinates are numbers
+starling.report({ lat: '1', lng: 2 });
+starling.setSharing('friends', 7).then(({ until }) => until?.toFixed());
 const error: api.ApiError = errors.apiError(503, 'owner_unavailable', 'away');
-const { apiError, connectionEnded, ...classes } = errors;
+const { apiError, connectionEnded, causeOf, notConnected, unreachable, ...classes } = errors;
+[causeOf, notConnected, unreachable].pop();
 made.on('state', ({ error: end }) => (end instanceof api.ConnectedElsewhere ? end.reason.length : connectionEnded(1006).code));
 // @ts-expect-error only a constructor says what it was
 error.status = Number(apiError(429, 'x', 'y').retryAfterMs);
@@ -46,7 +56,7 @@ const feedClass: typeof api.LiveFeed = feed.LiveFeed;
 const threadClass: typeof api.LiveThread = thread.LiveThread;
 [error, feedClass, threadClass].pop();
 
-({ ...geo, ...classes, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: client.CloseCode }) satisfies Omit<
+({ ...geo, ...classes, drawKey: http.drawKey, compareIds: lists.compareIds, PAGE_SIZE: nearby.PAGE_SIZE, SUBPROTOCOL: client.SUBPROTOCOL, CloseCode: close.CloseCode }) satisfies Omit<
     typeof api,
     'StarlingClient' | 'StarlingApi' | 'LiveFeed' | 'LiveThread'
 >;

@@ -1,0 +1,54 @@
+// Users, friends, places and notices as the HTTP API says them, to what applications see.
+
+import { textOr } from './posts.js';
+
+/** @param {any} answer @returns {import('../index.js').Profile} */
+export function readProfile({ user, name, avatar_url: avatarUrl }) {
+    return { user: String(user), name: textOr(name), avatarUrl: textOr(avatarUrl) };
+}
+
+/** @param {any} answer @returns {import('../index.js').User} */
+export function readUser({ handle, followers, following, posts, ...profile }) {
+    return { ...readProfile(profile), handle, followers, following, posts };
+}
+
+/** @param {any} answer @returns {import('../index.js').Sharing} */
+export function readSharing({ mode, until }) {
+    return { mode, until: until ?? null };
+}
+
+/** @param {any} item @returns {import('../index.js').Friendship} */
+export function readFriendship({ state, since, ...profile }) {
+    return { ...readProfile(profile), state, since: since || null };
+}
+
+/** @param {any} answer @returns {import('../index.js').FriendOutcome} */
+export function readOutcome({ user, state, since }) {
+    return { user: String(user), state, since: since || null };
+}
+
+/** @param {any} item @returns {import('../index.js').NearbyFriend} */
+export function readNearby({ lat, lng, distance_m: distance, time, ...profile }) {
+    return { ...readProfile(profile), lat, lng, distance, time };
+}
+
+/** @param {any} item @returns {import('../index.js').Place} */
+export function readPlace({ lat, lng, time, accuracy, received }) {
+    return { lat, lng, time, accuracy: accuracy ?? null, received };
+}
+
+/** @param {any} item @returns {import('../index.js').Notice} */
+export function readNotice({ id, what, user, subject, comment, time }) {
+    const [kind, post] = String(subject ?? '').split(':');
+    return { id: String(id), what, user: String(user), post: kind === 'post' ? post : null, comment: comment ?? null, time };
+}
+
+/**
+ * An item of an export, with all that the server says of it.
+ * @param {string} kind
+ * @param {any} item
+ * @returns {import('../index.js').Exported}
+ */
+export function readExported(kind, item) {
+    return { kind, ...item, ...(item.user !== undefined && { user: String(item.user) }) };
+}

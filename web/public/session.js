@@ -1,0 +1,5 @@
+// Where this tab keeps who it is.
+
+export const TOKEN_KEY = 'starling.token';
+export const PROBLEM_KEY = 'starling.signin-problem'; // why nobody was signed in, for the sheet to say
+export const INVITATION_KEY = 'starling.invitation'; // whom a link led to, until somebody is signed in
